@@ -1,0 +1,27 @@
+"""Tailcut picks the algorithm: online algorithm selection under censored feedback.
+
+The data flow, and where each step lives:
+
+    features -> representation -> models -> exploration -> losses -> decision     (Selector.select)
+    outcome  -> censoring -> models                                              (Selector.observe)
+
+`Selector` is the door; `tailcut.catalogue` lists the selectors by name, each a row of parts.
+"""
+
+from tailcut.catalogue import CATALOGUE, Recipe, register
+from tailcut.errors import TailcutError
+from tailcut.selector import Selector
+from tailcut.types import Decision, Outcome
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CATALOGUE",
+    "Decision",
+    "Outcome",
+    "Recipe",
+    "Selector",
+    "TailcutError",
+    "__version__",
+    "register",
+]

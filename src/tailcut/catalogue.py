@@ -1,0 +1,288 @@
+"""One table: the name of a selector, its parts and its hyperparameters.
+
+A row says which class fills each slot of a policy. Hyperparameters reach the parts by name: every part
+gets those that its constructor has a parameter for, so `sigma` of a Buckley-James row sets both the
+posterior that is sampled and the one that imputes. A new selector is one more row (CONTRIBUTING.md).
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from tailcut.censoring import AtCutoff, BuckleyJames, CensoringRule, Drop
+from tailcut.errors import InputError
+from tailcut.exploration import Bounds, Exploration, Greedy, Thompson, Uniform
+from tailcut.hindsight import LINES
+from tailcut.losses import ExpectedPar, Loss, Predicted
+from tailcut.models import Forests, LinearRegressions, Model, Nothing, RidgeBank, RunningMeans
+from tailcut.policy import Parts, Policy, log_seconds
+from tailcut.representation import PIPELINES, pipeline
+
+Hyperparameter = float | int | str
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A selector as data: which part fills which slot, and the default hyperparameters."""
+
+    name: str
+    summary: str
+    model: Callable[..., Model]
+    censoring: Callable[..., CensoringRule]
+    exploration: Callable[..., Exploration]
+    loss: Callable[..., Loss] = Predicted
+    representation: str = "paper"
+    target: str = "log-seconds"
+    """What the model predicts: 'log-seconds' or 'seconds'."""
+    first_runs: bool = True
+    hyperparameters: Mapping[str, Hyperparameter] = field(default_factory=dict)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether memory and time per step are independent of the horizon."""
+        return bool(_callee(self.model).bounded)
+
+    @property
+    def needs_features(self) -> bool:
+        """Whether the selector looks at features at all."""
+        return self.representation != "none"
+
+    def _defaults(self) -> dict[str, Hyperparameter]:
+        chosen = {"representation": self.representation} if self.needs_features else {}
+        return {**self.hyperparameters, **chosen}
+
+    def settings(self, given: Mapping[str, Any]) -> dict[str, Hyperparameter]:
+        """Return the defaults overlaid by `given`, or say which of those is wrong.
+
+        >>> recipe("thompson").settings({"sigma": 2})
+        {'ridge': 0.5, 'sigma': 2.0, 'representation': 'paper'}
+        """
+        known = self._defaults()
+        for name, value in given.items():
+            if name not in known:
+                raise InputError(f"{self.name} has no hyperparameter {name!r}; it has: {', '.join(known)}")
+            known[name] = _checked(self.name, name, value, known[name])
+        return known
+
+    def build(
+        self, settings: Mapping[str, Hyperparameter], *, n_algorithms: int, n_features: int, seed: int
+    ) -> Policy:
+        """Return a fresh policy with these settings, as returned by `settings`."""
+        representation = pipeline(str(settings.get("representation", "none")), n_features)
+        sizes = {"n_algorithms": n_algorithms, "n_features": representation.width, "seed": seed}
+        parts = Parts(
+            representation=representation,
+            model=_make(self.model, {**settings, **sizes}),
+            censoring=_make(self.censoring, settings),
+            exploration=_make(self.exploration, settings),
+            loss=_make(self.loss, settings),
+            scale=log_seconds if self.target == "log-seconds" else float,
+            first_runs=self.first_runs,
+            epsilon=float(settings.get("epsilon", 0.0)),
+        )
+        return Policy(parts, n_algorithms=n_algorithms, seed=seed)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the row as plain values, for printing."""
+        return {
+            "name": self.name,
+            "summary": self.summary,
+            "kind": "online" if self.bounded else "batch",
+            "parts": {
+                "representation": self.representation,
+                "model": _label(self.model),
+                "target": self.target,
+                "censoring": _label(self.censoring),
+                "exploration": _label(self.exploration),
+                "loss": _label(self.loss),
+                "first_runs": self.first_runs,
+            },
+            "hyperparameters": self._defaults(),
+        }
+
+
+def _callee(part: Callable[..., Any]) -> Any:
+    return part.func if isinstance(part, partial) else part
+
+
+def _label(part: Callable[..., Any]) -> str:
+    name = str(_callee(part).__name__)
+    if not isinstance(part, partial):
+        return name
+    return f"{name}({', '.join(f'{key}={value}' for key, value in part.keywords.items())})"
+
+
+def _make(part: Callable[..., Any], settings: Mapping[str, Any]) -> Any:
+    """Call `part` with those settings that it has parameters for."""
+    wanted = inspect.signature(part).parameters
+    return part(**{name: value for name, value in settings.items() if name in wanted})
+
+
+_AT_LEAST_ZERO = {"epsilon", "alpha", "rand_sigma", "penalty"}
+
+
+def _checked(selector: str, name: str, value: Any, default: Hyperparameter) -> Hyperparameter:
+    """Return a hyperparameter in the type of its default, or say what was expected."""
+    if isinstance(default, str):
+        if value in PIPELINES:
+            return str(value)
+        raise InputError(f"{selector}: {name} must be one of {', '.join(PIPELINES)}, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{selector}: {name} must be a number, got {value!r}")
+    if isinstance(default, int):
+        if value != int(value) or value < 1:
+            raise InputError(f"{selector}: {name} must be a whole number >= 1, got {value!r}")
+        return int(value)
+    bound = ">= 0" if name in _AT_LEAST_ZERO else "> 0"
+    if not (0.0 <= value < math.inf) or (value == 0.0 and bound == "> 0"):
+        raise InputError(f"{selector}: {name} must be a finite number {bound}, got {value!r}")
+    if name == "epsilon" and value > 1.0:
+        raise InputError(f"{selector}: epsilon is a probability, got {value!r}")
+    return float(value)
+
+
+_THOMPSON = Recipe(
+    name="thompson",
+    summary="Thompson sampling on log-runtimes, timeouts learned as the cutoff",
+    model=RidgeBank,
+    censoring=AtCutoff,
+    exploration=Thompson,
+    hyperparameters={"ridge": 0.5, "sigma": 1.0},
+)
+_BLINDUCB = Recipe(
+    name="blinducb",
+    summary="LinUCB on log-runtimes, timeouts ignored",
+    model=RidgeBank,
+    censoring=Drop,
+    exploration=Bounds,
+    hyperparameters={"ridge": 1.0, "alpha": 1.0},
+)
+_BCLINUCB = replace(
+    _BLINDUCB,
+    name="bclinucb",
+    summary="LinUCB on log-runtimes, timeouts learned as the cutoff, bounds corrected for that bias",
+    censoring=AtCutoff,
+    exploration=partial(Bounds, bias_corrected=True),
+)
+
+
+def _revisited(row: Recipe, **more: Hyperparameter) -> Recipe:
+    """Return the row that minimises expected PARk instead of the log-runtime."""
+    return replace(
+        row,
+        name=f"{row.name}_rev",
+        summary=f"{row.summary}; minimises expected PARk",
+        loss=ExpectedPar,
+        hyperparameters={**row.hyperparameters, **more, "penalty": 10.0},
+    )
+
+
+def _buckley_james(row: Recipe) -> Recipe:
+    """Return the row that learns timeouts from its own belief."""
+    return replace(
+        row,
+        name=f"bj_{row.name}",
+        summary=row.summary.replace("as the cutoff", "by Buckley-James imputation"),
+        censoring=BuckleyJames,
+    )
+
+
+def _randomised(row: Recipe) -> Recipe:
+    """Return the row whose confidence widths are multiplied by a half-normal draw."""
+    return replace(
+        row,
+        name=f"rand_{row.name}",
+        summary=f"Randomised {row.summary}",
+        hyperparameters={**row.hyperparameters, "rand_sigma": 0.5},
+    )
+
+
+_BATCH = Recipe(
+    name="degroote_epsilon_greedy_lr",
+    summary="Epsilon-greedy on linear regressions refitted at every step (Degroote et al.)",
+    model=LinearRegressions,
+    censoring=AtCutoff,
+    exploration=Greedy,
+    target="seconds",
+    hyperparameters={"epsilon": 0.05},
+)
+
+_ROWS = [
+    _THOMPSON,
+    _revisited(_THOMPSON),
+    _buckley_james(_THOMPSON),
+    _buckley_james(_revisited(_THOMPSON)),
+    _BLINDUCB,
+    _revisited(_BLINDUCB, sigma=10.0),
+    _BCLINUCB,
+    _revisited(_BCLINUCB, sigma=10.0),
+    _randomised(_BLINDUCB),
+    _randomised(_revisited(_BLINDUCB, sigma=10.0)),
+    _randomised(_BCLINUCB),
+    _randomised(_revisited(_BCLINUCB, sigma=10.0)),
+    _BATCH,
+    replace(
+        _BATCH,
+        name="degroote_epsilon_greedy_rf",
+        summary="Epsilon-greedy on random forests refitted at every step (Degroote et al.)",
+        model=Forests,
+        hyperparameters={"epsilon": 0.05, "trees": 100},
+    ),
+    replace(
+        _BATCH,
+        name="degroote_ucb_rf",
+        summary="Lower bounds by the jackknife of random forests refitted at every step (Degroote et al.)",
+        model=Forests,
+        exploration=Bounds,
+        hyperparameters={"alpha": 1.0, "trees": 100},
+    ),
+    Recipe(
+        name="epsilon_greedy",
+        summary="Epsilon-greedy on mean runtimes, features unseen; timeouts count timeout_factor x cutoff",
+        representation="none",
+        model=RunningMeans,
+        censoring=AtCutoff,
+        exploration=Greedy,
+        target="seconds",
+        hyperparameters={"epsilon": 0.05, "timeout_factor": 10.0},
+    ),
+    Recipe(
+        name="random",
+        summary="A uniformly random algorithm each time",
+        representation="none",
+        model=Nothing,
+        censoring=Drop,
+        exploration=Uniform,
+        first_runs=False,
+    ),
+]
+
+CATALOGUE: dict[str, Recipe] = {row.name: row for row in _ROWS}
+"""Every selector by its name."""
+
+
+def recipe(name: str) -> Recipe:
+    """Return the row called `name`, or say which names there are.
+
+    >>> recipe("bj_thompson_rev").describe()["parts"]["censoring"]
+    'BuckleyJames'
+    """
+    if name in CATALOGUE:
+        return CATALOGUE[name]
+    if name in LINES:
+        raise InputError(
+            f"{name!r} knows all runtimes in hindsight, so it cannot select; see tailcut.hindsight"
+        )
+    raise InputError(f"unknown selector {name!r}; known: {', '.join(CATALOGUE)}")
+
+
+def register(row: Recipe) -> None:
+    """Add a selector of your own under its name, so that it can be made, saved and loaded by name."""
+    if row.name in CATALOGUE or row.name in LINES:
+        raise InputError(f"there is a selector {row.name!r} already")
+    CATALOGUE[row.name] = row

@@ -1,0 +1,98 @@
+"""What an unfinished run teaches: from a censoring point to a lesson for the model.
+
+A rule turns "longer than t" into a pseudo-observation, a target and a weight, or into nothing. A
+solved run needs no rule: its target is its runtime, its weight 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from tailcut.normal import draw_above, upper_tail_moments
+
+Scale = Callable[[float], float]
+"""From seconds to the target of the model: log-seconds or seconds."""
+Look = Callable[[], tuple[float, float]]
+"""Mean and variance of the model for the run in question; called only by rules that need it."""
+
+
+class Lesson(NamedTuple):
+    """A pseudo-observation: learn `target`, weighing `weight` observations."""
+
+    target: float
+    weight: float
+
+
+class CensoringRule(Protocol):
+    """Decides what to learn from a run that was watched for `seconds` and had not finished."""
+
+    def lesson(self, seconds: float, scale: Scale, look: Look, rng: np.random.Generator) -> Lesson | None:
+        """Return what to learn, or None for nothing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Learn nothing from unfinished runs (the paper's blind variants)."""
+
+    def lesson(self, seconds: float, scale: Scale, look: Look, rng: np.random.Generator) -> None:
+        """Return None."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtCutoff:
+    """Take the run as if it had finished at `timeout_factor` times the moment it was stopped.
+
+    >>> AtCutoff(timeout_factor=10.0).lesson(5.0, float, lambda: (0.0, 1.0), np.random.default_rng(0))
+    Lesson(target=50.0, weight=1.0)
+    """
+
+    timeout_factor: float = 1.0
+
+    def lesson(self, seconds: float, scale: Scale, look: Look, rng: np.random.Generator) -> Lesson:  # noqa: ARG002
+        """Return the imputed runtime."""
+        return Lesson(scale(seconds * self.timeout_factor), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class BuckleyJames:
+    """Draw the log-runtime from the model's own belief, given that it is longer (paper, Alg. 3).
+
+    The belief of x'theta is N(mean, sigma variance); the draw is its upper tail beyond the censoring
+    point. The paper writes a logarithm around the draw, a slip: it already is a log-runtime.
+    """
+
+    sigma: float = 1.0
+
+    def lesson(self, seconds: float, scale: Scale, look: Look, rng: np.random.Generator) -> Lesson:
+        """Return the drawn runtime."""
+        mean, variance = look()
+        return Lesson(draw_above(rng, mean, math.sqrt(self.sigma * variance), scale(seconds)), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class MomentMatching:
+    """Take over mean and variance of the exact posterior (assumed-density filtering), no draw.
+
+    For a run with noise N(0, noise^2), the belief of its log-runtime is N(mean, S^2) with
+    S^2 = noise^2 (1 + variance). Knowing that it exceeds the censoring point moves the mean by S r and
+    shrinks the variance by the factor 1 - r g (see `tailcut.normal.upper_tail_moments`). The
+    pseudo-observation returned here does exactly that to a ridge posterior.
+    """
+
+    noise: float = 1.0
+
+    def lesson(self, seconds: float, scale: Scale, look: Look, rng: np.random.Generator) -> Lesson | None:  # noqa: ARG002
+        """Return the observation whose update has the same two moments."""
+        mean, variance = look()
+        deviation = self.noise * math.sqrt(1.0 + variance)
+        r, gap = upper_tail_moments(mean, deviation, scale(seconds))
+        shrink = r * gap
+        if shrink <= 0.0:
+            return None  # it was certain to take longer: nothing new
+        return Lesson(mean + deviation / gap, shrink / (1.0 + variance * (1.0 - shrink)))

@@ -1,0 +1,39 @@
+"""``tailcut selectors``: what there is to choose from."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tailcut.catalogue import CATALOGUE
+from tailcut.hindsight import LINES
+
+
+def listing() -> list[dict[str, Any]]:
+    """Return every selector and hindsight line as plain values."""
+    lines = [
+        {"name": name, "summary": summary, "kind": "hindsight", "parts": {}, "hyperparameters": {}}
+        for name, (_, summary) in LINES.items()
+    ]
+    return [recipe.describe() for recipe in CATALOGUE.values()] + lines
+
+
+def command(
+    as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of a table."),
+) -> None:
+    """List every selector with its parts and hyperparameters."""
+    rows = listing()
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    table = Table(title=f"{len(rows)} selectors")
+    for heading in ("name", "kind", "what it does", "hyperparameters"):
+        table.add_column(heading, overflow="fold", no_wrap=heading == "name")
+    for row in rows:
+        settings = " ".join(f"{key}={value}" for key, value in row["hyperparameters"].items())
+        table.add_row(row["name"], row["kind"], row["summary"], settings)
+    Console().print(table)

@@ -1,0 +1,29 @@
+"""The errors a user can cause: each names what was wrong and what was expected.
+
+All derive from `TailcutError`, so one ``except`` catches them, and the input errors are also
+`ValueError`, so code that knows nothing of Tailcut handles them as usual.
+"""
+
+
+class TailcutError(Exception):
+    """Base of every error that Tailcut raises on purpose."""
+
+
+class InputError(TailcutError, ValueError):
+    """A value handed in is not what was asked for."""
+
+
+class UnknownDecisionError(TailcutError, LookupError):
+    """Feedback for a decision this selector does not know (any more)."""
+
+
+class ConflictingOutcomeError(TailcutError, ValueError):
+    """A second, different outcome for a decision that was already observed."""
+
+
+class StateFileError(TailcutError, ValueError):
+    """A saved state is damaged, foreign, or written by a newer version."""
+
+
+class MissingExtraError(TailcutError, ImportError):
+    """An optional dependency is needed and not installed."""

@@ -1,0 +1,13 @@
+"""Models: what is believed of every algorithm's runtime on an instance.
+
+All share four verbs, listed in `tailcut.models.model.Model`: predict all algorithms at once, look at
+one, update one, add or remove one.
+"""
+
+from tailcut.models.batch import Forests, LinearRegressions
+from tailcut.models.means import RunningMeans
+from tailcut.models.model import Model
+from tailcut.models.nothing import Nothing
+from tailcut.models.ridge import RidgeBank
+
+__all__ = ["Forests", "LinearRegressions", "Model", "Nothing", "RidgeBank", "RunningMeans"]

@@ -1,0 +1,158 @@
+"""A policy: the five parts put together, for algorithms that are only numbers.
+
+    features -> representation -> model -> exploration -> loss -> lowest score
+                                    ^                                  |
+                                    +---- censoring rule <- outcome <--+
+
+Names, pending decisions and files are the business of `tailcut.selector`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailcut import randomness
+from tailcut.censoring import CensoringRule, Lesson, Scale
+from tailcut.exploration import Exploration
+from tailcut.losses import Loss
+from tailcut.models import Model
+from tailcut.representation import Pipeline
+from tailcut.types import Array, Belief, Outcome, Status
+
+SHORTEST_RUNTIME = 1e-4
+"""Seconds that a runtime of 0 counts as on the log scale, as in the published experiments."""
+
+
+def log_seconds(seconds: float) -> float:
+    """Return log(seconds), with 0 counted as `SHORTEST_RUNTIME`."""
+    return math.log(max(seconds, SHORTEST_RUNTIME))
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a policy is made of."""
+
+    representation: Pipeline
+    model: Model
+    censoring: CensoringRule
+    exploration: Exploration
+    loss: Loss
+    scale: Scale
+    """From seconds to the model's target: `log_seconds` or float."""
+    first_runs: bool
+    """Whether each algorithm is run once before scores decide."""
+    epsilon: float
+    """Probability of a uniformly random choice instead."""
+
+
+class Choice(NamedTuple):
+    """What a policy decided: the algorithm's number, and what is needed to explain and to learn."""
+
+    algorithm: int
+    reason: str
+    scores: Array
+    x: Array
+
+
+class Policy:
+    """Chooses among K algorithms and learns from their outcomes."""
+
+    def __init__(self, parts: Parts, *, n_algorithms: int, seed: int) -> None:
+        self.parts = parts
+        self.runs = np.zeros(n_algorithms)
+        """How often each algorithm was chosen, counted when chosen: with many runs under way at once,
+        an algorithm that has been started counts as tried."""
+        self.untried = self._count_untried()
+        self.censored = np.zeros(n_algorithms)
+        """How many outcomes of each algorithm were censored or failed."""
+        self.explore_stream = randomness.stream(seed, "exploration")
+        self.censor_stream = randomness.stream(seed, "censoring")
+
+    def _count_untried(self) -> int:
+        """Return how many algorithms still await their first run."""
+        return int((self.runs == 0.0).sum()) if self.parts.first_runs else 0
+
+    def choose(self, features: Array, offered: NDArray[np.intp] | None, cutoff: float) -> Choice:
+        """Return the algorithm to run, among the numbers `offered` (None: all)."""
+        parts = self.parts
+        x = parts.representation(features)
+        mean, variance = parts.model.predict(x)
+        belief = Belief(mean, variance, self.censored)
+        estimate = parts.exploration.estimate(belief, cutoff, self.explore_stream)
+        scores = parts.loss.scores(estimate, cutoff)
+        algorithm, reason = self._pick(scores, offered)
+        self.runs[algorithm] += 1.0
+        return Choice(algorithm, reason, scores, x)
+
+    def _pick(self, scores: Array, offered: NDArray[np.intp] | None) -> tuple[int, str]:
+        """Return who runs and why: untried ones first, in order; ties go to the first."""
+        if self.untried:
+            least = _argmin(self.runs, offered)
+            if self.runs[least] == 0.0:
+                self.untried -= 1
+                return least, "first run"
+        if self.parts.epsilon > 0.0 and self.explore_stream.random() < self.parts.epsilon:
+            pool = range(len(scores)) if offered is None else offered
+            return int(pool[int(self.explore_stream.integers(len(pool)))]), "exploration"
+        return _argmin(scores, offered), "lowest score"
+
+    def learn(self, algorithm: int, x: Array, outcome: Outcome, cutoff: float) -> None:
+        """Learn the outcome of a run of `algorithm` on the instance represented by `x`."""
+        model = self.parts.model
+        if outcome.status is Status.SOLVED:
+            assert outcome.time is not None
+            model.update(algorithm, x, self.parts.scale(outcome.time), 1.0)
+            return
+        self.censored[algorithm] += 1.0
+        # A failed run would never have answered: it is known to need more than the cutoff.
+        watched = cutoff if outcome.time is None else outcome.time
+        lesson = self._lesson(algorithm, x, watched)
+        if lesson is not None:
+            model.update(algorithm, x, lesson.target, lesson.weight)
+
+    def _lesson(self, algorithm: int, x: Array, seconds: float) -> Lesson | None:
+        parts = self.parts
+        return parts.censoring.lesson(
+            seconds, parts.scale, lambda: parts.model.look(algorithm, x), self.censor_stream
+        )
+
+    def add(self) -> None:
+        """Make room for one more algorithm, the last in number."""
+        self.parts.model.add()
+        self.runs, self.censored = np.append(self.runs, 0.0), np.append(self.censored, 0.0)
+        self.untried = self._count_untried()
+
+    def remove(self, algorithm: int) -> None:
+        """Forget an algorithm; those behind it move up by one."""
+        self.parts.model.remove(algorithm)
+        self.runs, self.censored = np.delete(self.runs, algorithm), np.delete(self.censored, algorithm)
+        self.untried = self._count_untried()
+
+    def state(self) -> dict[str, Any]:
+        """Return all that was learned, and where the random streams stand."""
+        return {
+            "representation": self.parts.representation.state(),
+            "model": self.parts.model.state(),
+            "runs": self.runs,
+            "censored": self.censored,
+            "explore_stream": randomness.dump(self.explore_stream),
+            "censor_stream": randomness.dump(self.censor_stream),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue exactly where `state` was taken."""
+        self.parts.representation.restore(state["representation"])
+        self.parts.model.restore(state["model"])
+        self.runs, self.censored = state["runs"], state["censored"]
+        self.untried = self._count_untried()
+        self.explore_stream = randomness.restore(state["explore_stream"])
+        self.censor_stream = randomness.restore(state["censor_stream"])
+
+
+def _argmin(values: Array, offered: NDArray[np.intp] | None) -> int:
+    return int(values.argmin()) if offered is None else int(offered[values[offered].argmin()])

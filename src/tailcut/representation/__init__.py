@@ -1,0 +1,47 @@
+"""From raw features to the vector a model sees: parts that combine into a pipeline.
+
+Raw features may be missing (nan) and of any finite size; what comes out is finite. Running
+statistics learn from each instance before it is transformed: that needs no outcome, so late or
+missing feedback never touches them.
+
+>>> import numpy as np
+>>> represent = pipeline("paper", n_features=2)
+>>> represent(np.array([3.0, 4.0])).tolist()
+[0.6, 0.8]
+>>> represent(np.array([np.nan, 4.0])).tolist()  # 3 is the mean of the first feature so far
+[0.6, 0.8]
+"""
+
+from tailcut.representation.ignore import Ignore
+from tailcut.representation.impute import ImputeMean
+from tailcut.representation.intercept import Intercept
+from tailcut.representation.part import Part, Pipeline
+from tailcut.representation.signed_log import SignedLog
+from tailcut.representation.standardise import Standardise
+from tailcut.representation.unit_norm import UnitNorm
+
+PIPELINES: dict[str, tuple[type[Part], ...]] = {
+    "none": (Ignore,),
+    "paper": (ImputeMean, UnitNorm),
+    "standardised": (SignedLog, Standardise, Intercept),
+}
+"""Named combinations. A new one is one more line here."""
+
+
+def pipeline(name: str, n_features: int) -> Pipeline:
+    """Return a fresh pipeline of the combination called `name`."""
+    return Pipeline([part() for part in PIPELINES[name]], n_features)
+
+
+__all__ = [
+    "PIPELINES",
+    "Ignore",
+    "ImputeMean",
+    "Intercept",
+    "Part",
+    "Pipeline",
+    "SignedLog",
+    "Standardise",
+    "UnitNorm",
+    "pipeline",
+]

@@ -1,0 +1,47 @@
+"""Missing values become the mean of the values seen so far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tailcut.representation.part import Part
+from tailcut.types import Array
+from tailcut.vectors import LARGEST, ordinary
+
+
+class ImputeMean(Part):
+    """Replace nan by the running mean of that feature, and by 0 until a first value was seen.
+
+    >>> impute = ImputeMean()
+    >>> _ = impute.start(1)
+    >>> [float(impute(np.array([value]))[0]) for value in (np.nan, 2.0, 4.0, np.nan)]
+    [0.0, 2.0, 4.0, 3.0]
+    """
+
+    def start(self, width: int) -> int:
+        """Forget all; expect vectors of `width` entries."""
+        self.seen = np.zeros(width)
+        self.total = np.zeros(width)
+        return width
+
+    def __call__(self, x: Array) -> Array:
+        """Return `x` with its gaps filled; means are only formed where there are gaps."""
+        if ordinary(x):
+            self.seen += 1.0
+            self.total += x
+            return x
+        x = np.clip(x, -LARGEST, LARGEST)
+        missing = np.isnan(x)
+        self.seen += ~missing
+        self.total += np.where(missing, 0.0, x)
+        return np.where(missing, self.total / np.maximum(self.seen, 1.0), x)
+
+    def state(self) -> dict[str, Any]:
+        """Return counts and sums."""
+        return {"seen": self.seen, "total": self.total}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from counts and sums."""
+        self.seen, self.total = state["seen"], state["total"]

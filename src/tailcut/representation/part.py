@@ -1,0 +1,66 @@
+"""What a part of a representation must do, and the pipeline that chains parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tailcut.types import Array
+
+
+class Part:
+    """One step from a vector to a vector. The defaults are those of a step with no memory."""
+
+    def start(self, width: int) -> int:
+        """Prepare for vectors of `width` entries; return how many entries come out."""
+        return width
+
+    def __call__(self, x: Array) -> Array:  # noqa: ARG002
+        """Learn from `x` (shape (width,)) where the part learns at all, and return it transformed.
+
+        Never changes `x` itself.
+        """
+        raise TypeError(f"{type(self).__name__} must define __call__")
+
+    def state(self) -> dict[str, Any]:
+        """Return what the part has learned, as arrays and plain values."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from what `state` returned."""
+
+
+class Pipeline(Part):
+    """Parts applied one after the other.
+
+    >>> from tailcut.representation import Intercept, SignedLog
+    >>> import numpy as np
+    >>> chain = Pipeline([SignedLog(), Intercept()], n_features=1)
+    >>> chain.width, chain(np.array([np.e - 1])).tolist()
+    (2, [1.0, 1.0])
+    """
+
+    def __init__(self, parts: Sequence[Part], n_features: int) -> None:
+        self.parts = tuple(parts)
+        self.width = self.start(n_features)
+
+    def start(self, width: int) -> int:
+        """Prepare all parts, each for the width that the one before it gives."""
+        for part in self.parts:
+            width = part.start(width)
+        return width
+
+    def __call__(self, x: Array) -> Array:
+        """Return `x` after all parts."""
+        for part in self.parts:
+            x = part(x)
+        return x
+
+    def state(self) -> dict[str, Any]:
+        """Return the states of the parts, by position."""
+        return {str(i): part.state() for i, part in enumerate(self.parts)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore each part from its own state."""
+        for i, part in enumerate(self.parts):
+            part.restore(state[str(i)])

@@ -1,0 +1,64 @@
+"""Running standardisation: every feature on the same scale, whatever its unit."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tailcut.representation.part import Part
+from tailcut.types import Array
+from tailcut.vectors import LARGEST, ordinary
+
+
+class Standardise(Part):
+    """Subtract the running mean, divide by the running deviation, clip, and scale to `norm`.
+
+    A missing value becomes 0, which is the mean; so does a feature that has not varied yet. All
+    entries are multiplied by norm / sqrt(d), so that the vector's length does not depend on the
+    number of features.
+
+    >>> part = Standardise(clip=4.0, norm=1.0)
+    >>> _ = part.start(1)
+    >>> [round(float(part(np.array([value]))[0]), 3) for value in (5.0, 7.0, np.nan, 1e9)]
+    [0.0, 1.0, 0.0, 1.414]
+    """
+
+    def __init__(self, *, clip: float = 4.0, norm: float = 4.0) -> None:
+        self.clip = clip
+        self.norm = norm
+
+    def start(self, width: int) -> int:
+        """Forget all; expect vectors of `width` entries."""
+        self.seen = np.zeros(width)
+        self.mean = np.zeros(width)
+        self.squares = np.zeros(width)
+        self.scale = self.norm / math.sqrt(max(width, 1))
+        return width
+
+    def __call__(self, x: Array) -> Array:
+        """Return `x` standardised by all values seen so far, itself among them (Welford's sums)."""
+        if ordinary(x):
+            self.seen += 1.0
+        else:
+            missing = np.isnan(x)
+            x = np.where(missing, self.mean, np.clip(x, -LARGEST, LARGEST))
+            self.seen += ~missing
+        before = x - self.mean
+        count = np.maximum(self.seen, 1.0)
+        self.mean += before / count
+        after = x - self.mean
+        self.squares += before * after
+        deviation = np.sqrt(self.squares / count)
+        varied = deviation > 1e-9 * np.abs(self.mean)  # else the deviation is rounding of a constant
+        z = np.divide(after, deviation, out=np.zeros_like(after), where=varied)
+        return np.clip(z, -self.clip, self.clip) * self.scale
+
+    def state(self) -> dict[str, Any]:
+        """Return counts, means and sums of squared deviations."""
+        return {"seen": self.seen, "mean": self.mean, "squares": self.squares}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from counts, means and sums of squared deviations."""
+        self.seen, self.mean, self.squares = state["seen"], state["mean"], state["squares"]

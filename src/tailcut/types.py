@@ -1,0 +1,129 @@
+"""The values that cross every boundary: Outcome, Decision, Belief, Estimate.
+
+Each is frozen. What comes from outside (an `Outcome`) is validated once, when it is made; all code
+behind the border trusts it. Whether a run was censored is a field, set by whoever stopped the run:
+nothing in Tailcut finds out by comparing times.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailcut.errors import InputError
+
+Array = NDArray[np.float64]
+"""A float64 array; docstrings give its shape, with K algorithms and d features."""
+
+
+class Status(enum.Enum):
+    """How a run ended."""
+
+    SOLVED = "solved"
+    CENSORED = "censored"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is known of a run after it ended: solved at t, censored at t, or failed.
+
+    Build it with one of the three named constructors:
+
+    >>> Outcome.solved(12.5)
+    Outcome(status=<Status.SOLVED: 'solved'>, time=12.5)
+    >>> Outcome.censored(300).time
+    300.0
+    >>> Outcome.failed().time is None
+    True
+    >>> Outcome.solved(float("nan"))
+    Traceback (most recent call last):
+        ...
+    tailcut.errors.InputError: runtime must be a finite number of seconds >= 0, got nan
+    """
+
+    status: Status
+    time: float | None
+    """Seconds the run took (solved), or was watched (censored); None for a failure."""
+
+    @staticmethod
+    def solved(runtime: float) -> Outcome:
+        """Return the outcome of a run that solved its instance after `runtime` seconds."""
+        return Outcome(Status.SOLVED, _seconds("runtime", runtime))
+
+    @staticmethod
+    def censored(at: float) -> Outcome:
+        """Return the outcome of a run that was stopped, unfinished, after `at` seconds."""
+        seconds = _seconds("censored_at", at)
+        if seconds == 0.0:
+            raise InputError("censored_at must be more than 0 seconds: a run never started teaches nothing")
+        return Outcome(Status.CENSORED, seconds)
+
+    @staticmethod
+    def failed() -> Outcome:
+        """Return the outcome of a run that ended without an answer: crashed, out of memory, wrong.
+
+        A failed run would not have solved the instance however long it had been left, so selectors
+        learn from it as from a run censored at the cutoff.
+        """
+        return Outcome(Status.FAILED, None)
+
+
+def _seconds(name: str, value: float) -> float:
+    """Return `value` as a float, or say what is wrong with it."""
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a number of seconds, got {value!r}") from None
+    if not 0.0 <= seconds < math.inf:
+        raise InputError(f"{name} must be a finite number of seconds >= 0, got {value!r}")
+    return seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Which algorithm to run on an instance, for how long, and what it was weighed against."""
+
+    id: int
+    """The decision's number, counted from 0 by the selector that made it."""
+    instance: str | None
+    algorithm: str
+    budget: float
+    """Seconds to give to this run; at most `cutoff`."""
+    cutoff: float
+    """Seconds after which the instance counts as unsolved."""
+    scores: Mapping[str, float]
+    """Score per offered algorithm, the lower the better, in the unit of the selector's loss."""
+    reason: str
+    """Why this one: 'first run', 'exploration' or 'lowest score'."""
+
+
+class Belief(NamedTuple):
+    """What a model thinks of all K algorithms on one instance: the value between model and score."""
+
+    mean: Array
+    """Predicted target (log-seconds or seconds), shape (K,)."""
+    variance: Array
+    """Variance of that prediction for unit noise, x'A^-1 x for a ridge model, shape (K,)."""
+    censored: Array
+    """How many runs of each algorithm ended unsolved so far, shape (K,)."""
+
+
+class Estimate(NamedTuple):
+    """What exploration makes of a belief: an optimistic and a pessimistic value, and a spread.
+
+    A sample, or a plain mean, is an estimate whose two values are the same array.
+    """
+
+    low: Array
+    """Optimistic target, shape (K,)."""
+    high: Array
+    """Pessimistic target, shape (K,); the same object as `low` where there is only one value."""
+    spread: Array
+    """Standard deviation of the log-runtime around these, shape (K,)."""

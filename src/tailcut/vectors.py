@@ -1,0 +1,26 @@
+"""Telling an ordinary vector from one with gaps or giants, fast."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tailcut.types import Array
+
+LARGEST = 1e150
+"""Larger feature values count as this, so that their squares and sums stay finite."""
+
+
+def ordinary(x: Array) -> bool:
+    """Return whether no entry is missing, infinite, or so large that its square overflows.
+
+    >>> [ordinary(np.array([1.0, value])) for value in (2.0, np.nan, np.inf, 1e300)]
+    [True, False, False, False]
+    """
+    return squared_length(x) < math.inf
+
+
+def squared_length(x: Array) -> float:
+    """Return x'x: infinite where it overflows, nan where an entry is missing, never a warning."""
+    return float(np.vdot(x, x))  # unlike dot, vdot does not watch for overflow
