@@ -272,7 +272,7 @@ def recipe(name: str) -> Recipe:
     >>> recipe("bj_thompson_rev").describe()["parts"]["censoring"]
     'BuckleyJames'
     """
-    if name in CATALOGUE:
+    if isinstance(name, str) and name in CATALOGUE:
         return CATALOGUE[name]
     if name in LINES:
         raise InputError(

@@ -77,7 +77,7 @@ class Selector:
         max_pending: int = 10_000,
         **hyperparameters: Any,
     ) -> None:
-        self._recipe = recipe(selector) if isinstance(selector, str) else selector
+        self._recipe = selector if isinstance(selector, Recipe) else recipe(selector)
         self._settings = self._recipe.settings(hyperparameters)
         self._algorithms = names("algorithms", algorithms)
         if not self._algorithms:
@@ -175,7 +175,7 @@ class Selector:
 
     def _offered(self, among: Iterable[str]) -> NDArray[np.intp]:
         """Return the numbers of the algorithms named by `among`, in our own order."""
-        wanted = set(names("among", dict.fromkeys(among)))
+        wanted = set(names("among", among))
         unknown = wanted.difference(self._algorithms)
         if unknown or not wanted:
             problem = f"names unknown algorithms: {', '.join(sorted(unknown))}" if unknown else "is empty"
@@ -288,17 +288,23 @@ class Selector:
         if state.get("kind") != "selector":
             raise StateFileError("this is a Tailcut state, but not that of a selector")
         try:
-            self = cls(
-                state["selector"],
-                state["algorithms"],
-                state["cutoff"],
-                seed=state["seed"],
-                feature_names=state["feature_names"],
-                max_pending=state["max_pending"],
-                **state["settings"],
-            )
+            return cls._from_state(state)
         except InputError as error:
             raise StateFileError(f"the saved selector cannot be made here: {error}") from error
+        except KeyError as error:
+            raise StateFileError(f"the state of the selector lacks {error}") from error
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> Selector:
+        self = cls(
+            state["selector"],
+            state["algorithms"],
+            state["cutoff"],
+            seed=state["seed"],
+            feature_names=state["feature_names"],
+            max_pending=state["max_pending"],
+            **state["settings"],
+        )
         self._features.width = state["n_features"]
         if state["policy"] is not None:
             self._policy = self._build(state["n_features"])

@@ -1,0 +1,80 @@
+"""The command as a user runs it: in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tailcut import CATALOGUE, __version__
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tailcut.cli", *arguments], capture_output=True, text=True, timeout=120
+    )
+
+
+def test_selectors_lists_every_name_with_parts_and_hyperparameters() -> None:
+    rows = json.loads(run("selectors", "--json").stdout)
+    assert {row["name"] for row in rows} == {*CATALOGUE, "oracle", "sbs"}
+    by_name = {row["name"]: row for row in rows}
+    assert by_name["rand_bclinucb_rev"]["parts"] == {
+        "representation": "paper",
+        "model": "RidgeBank",
+        "target": "log-seconds",
+        "censoring": "AtCutoff",
+        "exploration": "Bounds(bias_corrected=True)",
+        "loss": "ExpectedPar",
+        "first_runs": True,
+    }
+    assert by_name["rand_bclinucb_rev"]["hyperparameters"]["rand_sigma"] == 0.5
+    assert by_name["oracle"]["kind"] == "hindsight"
+
+
+def test_selectors_as_a_table_names_them_all() -> None:
+    shown = run("selectors").stdout
+    assert all(name in shown for name in CATALOGUE)
+
+
+def test_demo_learns_and_says_so() -> None:
+    rows = {row["selector"]: row for row in json.loads(run("demo", "--instances", "600", "--json").stdout)}
+    assert rows["oracle"]["par10"] <= rows["thompson"]["par10"] < rows["random"]["par10"]
+    shown = run("demo", "--instances", "300")
+    assert shown.returncode == 0
+    assert "known only in hindsight" in " ".join(shown.stdout.split())
+    assert shown.stderr == "", "no progress bar where there is no terminal"
+
+
+def test_version_and_help() -> None:
+    assert run("--version").stdout == f"tailcut {__version__}\n"
+    for command in ([], ["demo"], ["selectors"]):
+        result = run(*command, "--help")
+        assert result.returncode == 0
+        assert "Usage" in result.stdout
+
+
+@pytest.mark.parametrize("arguments", [["demo", "--instances", "0"], ["demo", "--seed", "x"], ["nonsense"]])
+def test_wrong_calls_end_with_code_2_and_no_traceback(arguments: list[str]) -> None:
+    result = run(*arguments)
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr
+    assert result.stderr
+
+
+def test_without_its_extra_the_command_says_what_to_install() -> None:
+    code = "import sys; sys.modules['typer'] = None\nfrom tailcut.cli import main\nmain()\n"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert result.returncode == 2
+    assert "pip install 'tailcut[cli]'" in result.stderr
+
+
+def test_importing_the_package_pulls_in_no_optional_dependency() -> None:
+    code = (
+        "import sys, tailcut\n"
+        "print(sorted({'sklearn', 'typer', 'rich', 'pandas', 'matplotlib'} & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert result.stdout.strip() == "[]"

@@ -1,0 +1,66 @@
+"""Every row of the catalogue passes every check, with both representations where it has a choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tailcut.catalogue import CATALOGUE
+from tailcut.censoring import MomentMatching
+from tailcut.testing import CHECKS, Factory, factory
+
+FEW_TREES = {"trees": 5}
+
+
+def _options(name: str) -> dict[str, Any]:
+    return FEW_TREES if "trees" in CATALOGUE[name].hyperparameters else {}
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_selector_conforms(name: str, check: Callable[[Factory], None]) -> None:
+    check(factory(name, **_options(name)))
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize(
+    "name", [name for name, row in CATALOGUE.items() if row.bounded and row.needs_features]
+)
+def test_selector_conforms_standardised(name: str, check: Callable[[Factory], None]) -> None:
+    check(factory(name, representation="standardised"))
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_moment_matching_conforms(check: Callable[[Factory], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    row = replace(CATALOGUE["thompson_rev"], name="mine", censoring=MomentMatching)
+    monkeypatch.setitem(CATALOGUE, "mine", row)  # saved by name, so it must be known by name
+    check(factory("mine"))
+
+
+def test_an_unbounded_selector_that_claims_to_be_bounded_is_caught() -> None:
+    from tailcut.models import LinearRegressions
+    from tailcut.testing.conformance import bounded_memory
+
+    class Pretender(LinearRegressions):
+        bounded = True
+
+    with pytest.raises(AssertionError, match="grows with the stream"):
+        bounded_memory(factory(replace(CATALOGUE["degroote_epsilon_greedy_lr"], model=Pretender)))
+
+
+def test_a_selector_that_ignores_its_seed_is_caught() -> None:
+    import numpy as np
+
+    from tailcut.exploration import Uniform
+    from tailcut.testing.conformance import same_seed_same_choices
+    from tailcut.types import Belief, Estimate
+
+    class Unseeded(Uniform):
+        def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:
+            return Uniform.estimate(self, belief, cutoff, np.random.default_rng())
+
+    with pytest.raises(AssertionError, match="same seed"):
+        same_seed_same_choices(factory(replace(CATALOGUE["random"], exploration=Unseeded)))
