@@ -54,8 +54,8 @@ def test_a_forest_is_more_certain_where_it_has_data() -> None:
     for _ in range(60):
         x = rng.normal(0.0, 0.1, 1)
         model.update(0, x, float(x[0]), 1.0)
-    for value in (3.0, 4.0):
-        model.update(0, np.array([value]), 100.0 * (-1) ** value, 1.0)
+    for value, target in ((3.0, -100.0), (4.0, 100.0)):
+        model.update(0, np.array([value]), target, 1.0)
     assert model.look(0, np.array([0.0]))[1] < model.look(0, np.array([3.4]))[1]
 
 

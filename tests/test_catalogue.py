@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,9 @@ def test_every_hyperparameter_reaches_a_part(row: Recipe) -> None:
 
 @pytest.mark.parametrize("row", CATALOGUE.values(), ids=lambda row: row.name)
 def test_every_hyperparameter_is_taken_over(row: Recipe) -> None:
-    changed = {name: 2 if isinstance(value, int) else 0.25 for name, value in row.hyperparameters.items()}
+    changed: dict[str, Any] = {
+        name: 2 if isinstance(value, int) else 0.25 for name, value in row.hyperparameters.items()
+    }
     selector = Selector(row.name, ["a"], 1.0, **changed)
     assert changed.items() <= selector.hyperparameters.items()
 

@@ -49,8 +49,8 @@ def test_bank_equals_batch(n_algorithms: int, n_features: int, steps: int, ridge
     for ours, exact in zip(bank.predict(x), batch.predict(x), strict=True):
         np.testing.assert_allclose(ours, exact, rtol=1e-9, atol=1e-9)
     for algorithm in range(n_algorithms):
-        ours = (bank.predict(x)[0][algorithm], bank.predict(x)[1][algorithm])
-        assert bank.look(algorithm, x) == pytest.approx(ours, rel=1e-12, abs=1e-12)
+        all_at_once = (bank.predict(x)[0][algorithm], bank.predict(x)[1][algorithm])
+        assert bank.look(algorithm, x) == pytest.approx(all_at_once, rel=1e-12, abs=1e-12)
 
 
 def test_weight_zero_teaches_nothing() -> None:
@@ -67,7 +67,7 @@ def test_add_and_remove_keep_the_others() -> None:
     x = rng.standard_normal(3)
     before = [bank.look(algorithm, x) for algorithm in range(3)]
     bank.add()
-    assert bank.look(3, x) == (0.0, pytest.approx(float(x @ x)))
+    assert bank.look(3, x) == pytest.approx((0.0, float(x @ x)))
     bank.remove(1)
     assert [bank.look(algorithm, x) for algorithm in (0, 1)] == [before[0], before[2]]
     bank.update(2, x, 1.0, 1.0)

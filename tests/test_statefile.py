@@ -34,9 +34,9 @@ states = st.dictionaries(
 
 def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, dict):
-        return a.keys() == b.keys() and all(_equal(a[key], b[key]) for key in a)
+        return bool(a.keys() == b.keys()) and all(_equal(a[key], b[key]) for key in a)
     if isinstance(a, np.ndarray):
-        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+        return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
     return bool(a == b)
 
 

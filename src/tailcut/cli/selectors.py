@@ -22,13 +22,31 @@ def listing() -> list[dict[str, Any]]:
     return [recipe.describe() for recipe in CATALOGUE.values()] + lines
 
 
+def markdown(rows: list[dict[str, Any]]) -> str:
+    """Return the listing as a Markdown table."""
+    lines = ["| name | kind | what it does | parts | hyperparameters |", "|---|---|---|---|---|"]
+    for row in rows:
+        parts = ", ".join(
+            f"`{row['parts'][slot]}`"
+            for slot in ("representation", "model", "censoring", "exploration", "loss")
+            if slot in row["parts"]
+        )
+        settings = ", ".join(f"{key} {value}" for key, value in row["hyperparameters"].items())
+        lines.append(f"| `{row['name']}` | {row['kind']} | {row['summary']} | {parts} | {settings} |")
+    return "\n".join(lines)
+
+
 def command(
     as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of a table."),
+    as_markdown: bool = typer.Option(False, "--markdown", help="Print a Markdown table with the parts."),
 ) -> None:
     """List every selector with its parts and hyperparameters."""
     rows = listing()
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
+        return
+    if as_markdown:
+        typer.echo(markdown(rows))
         return
     table = Table(title=f"{len(rows)} selectors")
     for heading in ("name", "kind", "what it does", "hyperparameters"):

@@ -1,0 +1,77 @@
+"""The documentation is held to the code: its examples run, its table is the catalogue's."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tailcut.catalogue import CATALOGUE
+from tailcut.cli.selectors import listing, markdown
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def _blocks(page: Path, language: str) -> list[tuple[int, str]]:
+    """Return the fenced blocks of a page with the line each begins on."""
+    text = page.read_text(encoding="utf-8")
+    pattern = re.compile(rf"^```{language}\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    return [(text.count("\n", 0, match.start(1)) + 1, match.group(1)) for match in pattern.finditer(text)]
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if _blocks(page, "python")], ids=lambda page: page.name
+)
+def test_python_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tailcut.catalogue.CATALOGUE", dict(CATALOGUE))  # examples may register their own
+    namespace: dict[str, object] = {}
+    for line, source in _blocks(page, "python"):
+        code = compile("\n" * (line - 1) + source, str(page), "exec")
+        exec(code, namespace)
+
+
+def test_the_catalogue_page_lists_the_catalogue() -> None:
+    page = (ROOT / "docs" / "catalogue.md").read_text(encoding="utf-8")
+    expected = f"<!-- tailcut selectors --markdown -->\n{markdown(listing())}\n<!-- end -->"
+    assert expected in page, "stale: paste the output of `tailcut selectors --markdown` between the marks"
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    missing = [page.name for page in (ROOT / "docs").glob("*.md") if f" {page.name}" not in navigation]
+    assert missing == []
+
+
+def test_commands_named_in_the_docs_exist() -> None:
+    """Every `tailcut WORD` in a shell block or in backticks is a command; every `make WORD` a target."""
+    from tailcut.cli.app import app
+
+    known = {command.name for command in app.registered_commands} | {
+        group.name for group in app.registered_groups
+    }
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+        text = page.read_text(encoding="utf-8")
+        shell = "\n".join(source for _, source in _blocks(page, "sh"))
+        for word in re.findall(r"(?:^|`|/)tailcut ([a-z]+)", text + shell, re.MULTILINE):
+            assert word in known, f"{page.name}: there is no command 'tailcut {word}'"
+        for word in re.findall(r"(?:^|`)make ([a-z-]+)", text + shell, re.MULTILINE):
+            assert word in targets, f"{page.name}: there is no target 'make {word}'"
+
+
+def test_the_readme_shows_what_the_demo_prints() -> None:
+    """Within 5 %: another processor may round differently and so decide differently once in a while."""
+    import json
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-m", "tailcut.cli", "demo", "--json"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = page.split("<!-- tailcut demo -->")[1].split("<!-- end -->")[0]
+    shown = {line.split("|")[1].strip(): float(line.split("|")[2]) for line in table.splitlines()[3:] if line}
+    measured = {row["selector"]: row["par10"] for row in json.loads(result.stdout)}
+    assert shown == pytest.approx(measured, rel=0.05, abs=0.6)
