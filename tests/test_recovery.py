@@ -60,7 +60,7 @@ def test_under_censoring_buckley_james_is_less_biased_than_the_cutoff() -> None:
 def test_regret_per_step_shrinks(name: str) -> None:
     scenario = generate(n_instances=4000, n_algorithms=5, seed=2)
     selector = Selector(name, scenario.algorithms, scenario.cutoff, seed=0)
-    trace = replay(selector, scenario.features, lambda row, a: _outcome(scenario, row, a), seed=0)
+    trace = replay(scenario, selector, seed=0)
     losses = scenario.losses()
     regret = losses[trace.order, trace.choices] - losses[trace.order].min(axis=1)
     first, last = regret[:1000].mean(), regret[-1000:].mean()

@@ -127,6 +127,11 @@ class Selector:
         return self._features.names
 
     @property
+    def needs_features(self) -> bool:
+        """Whether the selector looks at features at all."""
+        return self._recipe.needs_features
+
+    @property
     def pending(self) -> tuple[int, ...]:
         """The ids of the decisions that wait for an outcome, oldest first."""
         return tuple(self._pending)

@@ -34,6 +34,11 @@ class SyntheticScenario:
         """Which runs finish within the cutoff, shape (n, K)."""
         return self.runtimes <= self.cutoff
 
+    @property
+    def feature_cost(self) -> Array:
+        """Features cost nothing here, shape (n,)."""
+        return np.zeros(len(self.features))
+
     def losses(self, penalty: float = 10.0) -> Array:
         """Return the PARk loss of every run, shape (n, K)."""
         return np.where(self.solved, self.runtimes, penalty * self.cutoff)

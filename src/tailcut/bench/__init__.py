@@ -1,4 +1,7 @@
-"""Replaying recorded runtimes: what a selector would have cost."""
+"""The benchmark: replay recorded runtimes through selectors, keep the results, compare them.
+
+plan (which cells) -> run (missing ones, on all cores) -> store (one SQLite file) -> summary, ranks
+"""
 
 from tailcut.bench.replay import Trace, replay
 

@@ -11,43 +11,30 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from tailcut.bench.replay import replay, shuffled
+from tailcut.bench.metrics import paid
+from tailcut.bench.replay import look_back, replay
 from tailcut.hindsight import LINES
 from tailcut.selector import Selector
 from tailcut.synthetic import SyntheticScenario, generate
-from tailcut.types import Outcome
 
 SHOWN = ("thompson", "thompson_rev", "bj_thompson_rev", "blinducb", "epsilon_greedy", "random")
 
 
 def measure(scenario: SyntheticScenario, name: str, progress: Progress, seed: int) -> dict[str, Any]:
     """Return what selector `name` costs on the scenario, as plain values."""
-    losses = scenario.losses()
-    task = progress.add_task(name, total=len(losses))
+    task = progress.add_task(name, total=len(scenario.features))
     if name in LINES:
-        order = shuffled(len(losses), seed)
-        choices = LINES[name][0](losses)[order]
-        microseconds = 0.0
-        progress.update(task, completed=len(losses))
+        trace = look_back(scenario, name, seed=seed)
     else:
-
-        def outcome(row: int, algorithm: int) -> Outcome:
-            if scenario.solved[row, algorithm]:
-                return Outcome.solved(float(scenario.runtimes[row, algorithm]))
-            return Outcome.censored(scenario.cutoff)
-
         selector = Selector(name, scenario.algorithms, scenario.cutoff, seed=seed)
-        trace = replay(
-            selector, scenario.features, outcome, seed=seed, on_step=lambda: progress.advance(task)
-        )
-        order, choices, microseconds = trace.order, trace.choices, float(trace.seconds.mean() * 1e6)
-    paid = losses[order, choices]
+        trace = replay(scenario, selector, seed=seed, on_step=lambda: progress.advance(task))
+    losses, solved = paid(scenario, trace)
     return {
         "selector": name,
-        "par10": float(paid.mean()),
-        "par10_last_quarter": float(paid[-len(paid) // 4 :].mean()),
-        "unsolved": float(1.0 - scenario.solved[order, choices].mean()),
-        "decision_us": microseconds,
+        "par10": float(losses.mean()),
+        "par10_last_quarter": float(losses[-len(losses) // 4 :].mean()),
+        "unsolved": float(1.0 - solved.mean()),
+        "decision_us": float(trace.seconds.mean() * 1e6),
     }
 
 

@@ -1,0 +1,173 @@
+"""The plan: which cells to compute, and the hash that says whether one has been computed already.
+
+A cell is one selector on one scenario under one seed. Its hash covers all that determines its result: the
+scenario's content, the selector and all its hyperparameters, the seed, the penalty, the code of the core
+and the versions of the numerical libraries. Equal hash, equal result; so a result is never stale.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+
+from tailcut.aslib import Scenario
+from tailcut.catalogue import CATALOGUE, recipe
+from tailcut.errors import InputError
+from tailcut.hindsight import LINES
+
+PUBLISHED = (
+    "bj_thompson_rev",
+    "bj_thompson",
+    "thompson_rev",
+    "thompson",
+    "rand_bclinucb_rev",
+    "bclinucb_rev",
+    "rand_bclinucb",
+    "bclinucb",
+    "rand_blinducb_rev",
+    "blinducb_rev",
+    "rand_blinducb",
+    "blinducb",
+    "degroote_epsilon_greedy_lr",
+)
+"""The thirteen approaches of the published table, in its order."""
+
+DEFAULT = (*PUBLISHED, "epsilon_greedy", "random", *LINES)
+"""What a benchmark compares unless told otherwise: all but the forests, which take hours."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A selector with its hyperparameters, as `NAME` or `NAME:key=value,key=value`."""
+
+    selector: str
+    hyperparameters: tuple[tuple[str, Any], ...] = ()
+
+    @staticmethod
+    def parse(text: str) -> Contender:
+        """Return the contender that `text` names, checked against the catalogue.
+
+        >>> Contender.parse("thompson:sigma=2").label
+        'thompson:sigma=2.0'
+        """
+        name, _, options = text.partition(":")
+        given = {}
+        for option in filter(None, options.split(",")):
+            key, equals, value = option.partition("=")
+            if not equals:
+                raise InputError(f"{text!r}: expected key=value after the colon, got {option!r}")
+            given[key.strip()] = _value(value.strip())
+        return Contender.of(name.strip(), **given)
+
+    @staticmethod
+    def of(name: str, **given: Any) -> Contender:
+        """Return a contender, or say what is wrong with its name or hyperparameters."""
+        if name in LINES:
+            if given:
+                raise InputError(f"{name} has no hyperparameters")
+            return Contender(name)
+        known = recipe(name).settings(given)
+        return Contender(name, tuple((key, known[key]) for key in given))
+
+    @property
+    def label(self) -> str:
+        """The name, with the hyperparameters that differ from the defaults."""
+        options = ",".join(f"{key}={value}" for key, value in self.hyperparameters)
+        return f"{self.selector}:{options}" if options else self.selector
+
+    def settings(self) -> dict[str, Any]:
+        """Return all hyperparameters, defaults included."""
+        return {} if self.selector in LINES else CATALOGUE[self.selector].settings(dict(self.hyperparameters))
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One contender on one scenario under one seed."""
+
+    folder: str
+    """Where the scenario is read from."""
+    scenario: str
+    """Its name."""
+    contender: Contender
+    seed: int
+    penalty: float
+    hash: str
+    """Identifies everything that determines the result."""
+    steps: int
+    """Instances to serve, for the progress bar."""
+
+
+def plan(
+    scenarios: Sequence[tuple[str, Scenario]],
+    contenders: Iterable[Contender],
+    seeds: int,
+    penalty: float = 10.0,
+) -> list[Cell]:
+    """Return all cells, scenario by scenario; `scenarios` pairs each with the folder it came from."""
+    chosen = list(dict.fromkeys(contenders))
+    cells = []
+    for folder, scenario in scenarios:
+        content = scenario_digest(scenario)
+        for contender in chosen:
+            for seed in range(seeds):
+                name, steps = scenario.name, len(scenario.instances)
+                key = _hash(content, contender, seed, penalty)
+                cells.append(Cell(folder, name, contender, seed, penalty, key, steps))
+    return cells
+
+
+def _hash(content: str, contender: Contender, seed: int, penalty: float) -> str:
+    identity = {
+        "scenario": content,
+        "selector": contender.selector,
+        "settings": contender.settings(),
+        "seed": seed,
+        "penalty": penalty,
+        "code": code_digest(),
+        "versions": versions(),
+    }
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+
+
+def scenario_digest(scenario: Scenario) -> str:
+    """Return the SHA-256 of what a replay sees of a scenario."""
+    digest = hashlib.sha256(json.dumps([scenario.name, scenario.cutoff, scenario.algorithms]).encode())
+    for array in (scenario.features, scenario.runtimes, scenario.solved, scenario.feature_cost):
+        digest.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the numerical libraries."""
+    return {"numpy": np.__version__, "scipy": scipy.__version__}
+
+
+_DECISIVE = ("*.py", "representation/*.py", "models/*.py", "bench/replay.py", "bench/metrics.py")
+
+
+@cache
+def code_digest() -> str:
+    """Return the SHA-256 of the source of everything that decides, learns and measures."""
+    root = Path(__file__).parents[1]
+    files = sorted({path for pattern in _DECISIVE for path in root.glob(pattern)})
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()

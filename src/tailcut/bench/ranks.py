@@ -1,0 +1,87 @@
+"""Comparing selectors over scenarios: average ranks, wins, Friedman and Nemenyi.
+
+After Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 2006.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from tailcut.errors import InputError
+from tailcut.types import Array
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """k selectors on N scenarios, the lower the better."""
+
+    selectors: tuple[str, ...]
+    """In the order of their average rank."""
+    scenarios: tuple[str, ...]
+    average_ranks: tuple[float, ...]
+    wins: tuple[int, ...]
+    """Scenarios on which each is best (ties count for all)."""
+    friedman_chi2: float
+    friedman_p: float
+    critical_difference: float
+    """Average ranks that differ by more differ significantly (Nemenyi)."""
+    alpha: float
+
+
+def compare(values: Array, selectors: list[str], scenarios: list[str], alpha: float = 0.05) -> Comparison:
+    """Return the comparison of `values`, shape (N scenarios, k selectors).
+
+    >>> compare(np.array([[1.0, 2.0], [1.0, 3.0], [2.0, 1.0]]), ["a", "b"], ["x", "y", "z"]).wins
+    (2, 1)
+    """
+    n, k = values.shape
+    if n < 2 or k < 2:
+        raise InputError(f"a comparison needs at least 2 scenarios and 2 selectors, got {n} and {k}")
+    ranks = stats.rankdata(values, axis=1)
+    average = ranks.mean(axis=0)
+    wins = (values == values.min(axis=1, keepdims=True)).sum(axis=0)
+    chi2 = _friedman(ranks)
+    order = np.argsort(average, kind="stable")
+    return Comparison(
+        selectors=tuple(selectors[i] for i in order),
+        scenarios=tuple(scenarios),
+        average_ranks=tuple(average[order].tolist()),
+        wins=tuple(wins[order].tolist()),
+        friedman_chi2=chi2,
+        friedman_p=float(stats.chi2.sf(chi2, k - 1)),
+        critical_difference=_critical_difference(n, k, alpha),
+        alpha=alpha,
+    )
+
+
+def _friedman(ranks: Array) -> float:
+    """Return Friedman's chi-squared, corrected for ties."""
+    n, k = ranks.shape
+    between = n * float(((ranks.mean(axis=0) - (k + 1) / 2) ** 2).sum())
+    within = float(((ranks - (k + 1) / 2) ** 2).sum()) / (n * (k - 1))
+    return between / within if within > 0.0 else 0.0
+
+
+def _critical_difference(n: int, k: int, alpha: float) -> float:
+    """Return q sqrt(k (k + 1) / (6 n)), q from the studentised range for infinite degrees of freedom."""
+    q = float(stats.studentized_range.isf(alpha, k, np.inf)) / math.sqrt(2.0)
+    return q * math.sqrt(k * (k + 1) / (6.0 * n))
+
+
+def compare_summary(rows: list[dict[str, Any]], alpha: float = 0.05) -> tuple[Comparison, list[str]]:
+    """Compare the rows of a summary by PAR10; return the comparison and the scenarios left out.
+
+    A scenario is left out where a selector has no result for it.
+    """
+    selectors = list(dict.fromkeys(row["selector"] for row in rows))
+    table = {(row["scenario"], row["selector"]): row["par10_mean"] for row in rows}
+    scenarios = list(dict.fromkeys(row["scenario"] for row in rows))
+    complete = [name for name in scenarios if all((name, selector) in table for selector in selectors)]
+    values = np.array([[table[name, selector] for selector in selectors] for name in complete])
+    left_out = [name for name in scenarios if name not in complete]
+    return compare(values.reshape(len(complete), len(selectors)), selectors, complete, alpha), left_out
