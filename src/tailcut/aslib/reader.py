@@ -200,7 +200,8 @@ def _feature_steps(
     statuses = tables.feature_statuses(status_table, n, problems) if status_table else {}
     by_name = {step.name: step for step in described.steps}
     names = [*by_name, *(name for name in costs if name not in by_name)]
-    _compare_steps(by_name, costs, statuses, feature_names, problems)
+    if described is not _UNDESCRIBED:
+        _compare_steps(by_name, costs, statuses, feature_names, problems)
     steps = tuple(
         FeatureStep(
             name=name,
