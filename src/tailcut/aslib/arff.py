@@ -102,6 +102,8 @@ def _header(lines: list[str], file: str, problems: Problems) -> tuple[list[Attri
         if keyword == "@attribute":
             attribute = _attribute(line[len(keyword) :].strip(), file, position + 1, problems)
             if attribute is not None:
+                if any(attribute.name == earlier.name for earlier in attributes):
+                    problems.error(file, position + 1, attribute.name, "this column is declared twice")
                 attributes.append(attribute)
         elif keyword != "@relation":
             problems.error(
@@ -111,18 +113,9 @@ def _header(lines: list[str], file: str, problems: Problems) -> tuple[list[Attri
     else:
         problems.error(file, None, None, "has no @DATA line")
         return None
-    _check_names(attributes, file, problems)
-    return (attributes, position + 1) if len(problems.errors) == before else None
-
-
-def _check_names(attributes: list[Attribute], file: str, problems: Problems) -> None:
-    seen: set[str] = set()
-    for attribute in attributes:
-        if attribute.name in seen:
-            problems.error(file, None, attribute.name, "this column is declared twice")
-        seen.add(attribute.name)
     if not attributes:
         problems.error(file, None, None, "declares no @ATTRIBUTE")
+    return (attributes, position + 1) if len(problems.errors) == before else None
 
 
 def _attribute(text: str, file: str, line: int, problems: Problems) -> Attribute | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from tailcut.aslib.arff import decode
 from tailcut.aslib.problems import Problems, shown
@@ -34,6 +35,8 @@ class Description:
     steps: tuple[Step, ...]
     algorithms: tuple[str, ...]
     """Those with meta information; empty if the description lists none."""
+    lines: Mapping[str, int] = field(default_factory=dict)
+    """The line of each field."""
 
 
 def parse(data: bytes, problems: Problems) -> Description | None:
@@ -59,6 +62,7 @@ def parse(data: bytes, problems: Problems) -> Description | None:
         cutoff=_cutoff(fields, problems),
         steps=_steps(fields, problems),
         algorithms=_keys(fields, "metainfo_algorithms"),
+        lines={name: node.line for name, node in fields.items()},
     )
     _check_measures(description, fields, problems)
     return description if len(problems.errors) == before else None
@@ -115,12 +119,12 @@ def _steps(fields: dict[str, Node], problems: Problems) -> tuple[Step, ...]:
         requires = _texts(content.value, "requires", problems, f"feature_steps.{name}.requires")
         steps.append(Step(name, provides, requires, name in defaults or "default_steps" not in fields))
     names = {step.name for step in steps}
-    for field, mentioned in [("default_steps", defaults)] + [
+    for place, mentioned in [("default_steps", defaults)] + [
         (f"feature_steps.{step.name}.requires", step.requires) for step in steps
     ]:
         for name in mentioned:
             if name not in names:
-                problems.warning(FILE, None, field, f"names {shown(name)}, which is not a feature step")
+                problems.warning(FILE, None, place, f"names {shown(name)}, which is not a feature step")
     return tuple(steps)
 
 

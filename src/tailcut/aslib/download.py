@@ -12,6 +12,9 @@ from typing import Any
 
 from tailcut.errors import DownloadError
 
+Progress = Callable[[int, int | None], None]
+"""Called with the bytes at hand, and their number in all if that is known."""
+
 ATTEMPTS = 3
 _CHUNK = 1 << 16
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
@@ -25,7 +28,7 @@ class _BrokenOffError(DownloadError):
     """The connection ended before the file did."""
 
 
-def download(url: str, target: Path, timeout: float, progress: Callable[[int, int | None], None]) -> None:
+def download(url: str, target: Path, timeout: float, progress: Progress | None) -> None:
     """Fetch `url` into `target`; what broke off is resumed, here up to twice, and by a later call."""
     part = target.with_name(target.name + ".part")
     for attempt in range(1, ATTEMPTS + 1):
@@ -39,7 +42,7 @@ def download(url: str, target: Path, timeout: float, progress: Callable[[int, in
             return
 
 
-def _attempt(url: str, part: Path, timeout: float, progress: Callable[[int, int | None], None]) -> None:
+def _attempt(url: str, part: Path, timeout: float, progress: Progress | None) -> None:
     """Fetch what `part` does not hold yet; return once it is whole."""
     tag_file = part.with_name(part.name + ".etag")
     start = part.stat().st_size if part.exists() else 0
@@ -101,7 +104,7 @@ def _save(
     part: Path,
     start: int,
     total: int | None,
-    progress: Callable[[int, int | None], None],
+    progress: Progress | None,
 ) -> None:
     """Write the answer's body into `part` from `start` on, and check that all of it came."""
     done = start
@@ -118,6 +121,7 @@ def _save(
                 break
             file.write(chunk)
             done += len(chunk)
-            progress(done, total)
+            if progress is not None:
+                progress(done, total)
     if total is not None and done != total:
         raise _BrokenOffError(f"{url}: ended after {done} of {total} bytes; run again to resume")

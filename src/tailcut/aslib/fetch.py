@@ -12,6 +12,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def fetch(
     to: str | os.PathLike[str] | None = None,
     base_url: str = BASE_URL,
     timeout: float = 30.0,
-    progress: Progress = lambda file, done, total: None,
+    progress: Progress | None = None,
 ) -> Path:
     """Fetch the scenario `name` and return its folder, `to`/`name` or one in the user's cache."""
     if not _NAME.fullmatch(name):
@@ -57,7 +58,7 @@ def fetch(
     return folder
 
 
-def _fetch_all(folder: Path, source: str, timeout: float, progress: Progress) -> None:
+def _fetch_all(folder: Path, source: str, timeout: float, progress: Progress | None) -> None:
     manifest = _read_manifest(folder, source)
     for file in (*REQUIRED, *OPTIONAL, *EXTRAS):
         known = manifest["files"].get(file)
@@ -65,7 +66,7 @@ def _fetch_all(folder: Path, source: str, timeout: float, progress: Progress) ->
             continue
         url = f"{source}/{file}"
         try:
-            download(url, folder / file, timeout, lambda done, total, file=file: progress(file, done, total))  # type: ignore[misc]
+            download(url, folder / file, timeout, None if progress is None else partial(progress, file))
             manifest["files"][file] = _summary(folder / file)
         except NotThere:
             if file in REQUIRED:

@@ -101,7 +101,7 @@ def _description(files: dict[str, bytes], problems: Problems) -> Description | N
     if found.types[0] != "runtime":
         problems.error(
             description.FILE,
-            None,
+            found.lines["performance_type"],
             "performance_type",
             f"the first measure, {found.measures[0]}, is of type {found.types[0]}; "
             "Tailcut works on scenarios whose first measure is a runtime",
@@ -110,7 +110,7 @@ def _description(files: dict[str, bytes], problems: Problems) -> Description | N
     if not 0.0 < found.cutoff < math.inf:
         problems.error(
             description.FILE,
-            None,
+            found.lines["algorithm_cutoff_time"],
             "algorithm_cutoff_time",
             f"expected a finite number of seconds > 0, got {found.cutoff:g}",
         )

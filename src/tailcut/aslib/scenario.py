@@ -114,7 +114,7 @@ class Scenario(_ByValue):
 
     def timeout_shares(self) -> Array:
         """Return the share of instances that each algorithm leaves unsolved, shape (K,)."""
-        return np.asarray(1.0 - self.solved.mean(axis=0))
+        return np.asarray((~self.solved).mean(axis=0))
 
     @staticmethod
     def read(path: str | os.PathLike[str], *, cache: bool = True) -> Scenario:

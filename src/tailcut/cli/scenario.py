@@ -81,7 +81,7 @@ def info(
 
 @app.command("validate")
 def check(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="The scenarios' folders.")],
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="The scenarios' folders.")],
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a JSON list, one object per scenario.")
     ] = False,
