@@ -89,6 +89,7 @@ def decode(data: bytes, file: str, problems: Problems) -> str | None:
 def _header(lines: list[str], file: str, problems: Problems) -> tuple[list[Attribute], int] | None:
     """Return the attributes and the position of the first line of data."""
     attributes: list[Attribute] = []
+    names: set[str] = set()
     before = len(problems.errors)
     for position, raw in enumerate(lines):
         line = raw.strip()
@@ -102,8 +103,9 @@ def _header(lines: list[str], file: str, problems: Problems) -> tuple[list[Attri
         if keyword == "@attribute":
             attribute = _attribute(line[len(keyword) :].strip(), file, position + 1, problems)
             if attribute is not None:
-                if any(attribute.name == earlier.name for earlier in attributes):
+                if attribute.name in names:
                     problems.error(file, position + 1, attribute.name, "this column is declared twice")
+                names.add(attribute.name)
                 attributes.append(attribute)
         elif keyword != "@relation":
             problems.error(

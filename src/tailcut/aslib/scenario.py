@@ -32,8 +32,10 @@ class _ByValue:
 
 
 def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray):
-        return isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b, a.dtype.kind == "f")
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return False
     if isinstance(a, Mapping):
         return isinstance(b, Mapping) and a.keys() == b.keys() and all(_same(a[k], b[k]) for k in a)
     return bool(a == b)

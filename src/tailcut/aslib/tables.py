@@ -100,12 +100,31 @@ def collect_runs(
     cell_codes = row_codes * k + cells.codes(algorithm_texts, number_of(algorithms))
     for row in doubles(cell_codes, repetitions):
         complain(row, "repetition", "this instance, repetition and algorithm already had a row")
-    for gap in np.flatnonzero(np.bincount(cell_codes, minlength=n * k) == 0).tolist():
+    gaps = _gaps(cell_codes, n * k)
+    for gap in gaps:
         complain(None, "algorithm", f"no run of {shown(algorithms[gap % k])} on {shown(instances[gap // k])}")
+    if gaps:  # a full table may not even fit into memory: names that are damaged come in great numbers
+        nothing = np.empty((0, 0))
+        return Runs(instances, algorithms, nothing, nothing.astype(np.int64))
     runtimes = aggregate.median(cell_codes, seconds, n * k)
     runtimes[np.isnan(runtimes)] = cutoff
     modes = aggregate.most_frequent(cell_codes, status_codes, n * k, len(STATUSES))
     return Runs(instances, algorithms, runtimes.reshape(n, k), modes.reshape(n, k))
+
+
+def _gaps(cell_codes: Codes, n_cells: int, at_most: int = 1000) -> list[int]:
+    """Return the first cells that no row has, without an array of all cells.
+
+    >>> _gaps(np.array([5, 1, 1, 2]), 8)
+    [0, 3, 4, 6, 7]
+    """
+    present = [*np.unique(cell_codes).tolist(), n_cells]
+    gaps: list[int] = []
+    expected = 0
+    for cell in present:
+        gaps += range(expected, min(cell, expected + at_most - len(gaps)))
+        expected = cell + 1
+    return gaps
 
 
 def _seconds(table: Table, position: int, status_codes: Codes, problems: Problems) -> Array:
@@ -261,15 +280,16 @@ def check_levels(table: Table, positions: tuple[int, ...], problems: Problems) -
     """Note values of nominal columns that the header does not declare."""
     for position in positions:
         attribute = table.attributes[position]
-        if attribute.kind != "nominal" or set(table.columns[position]) <= {*attribute.levels, None}:
+        levels = {*attribute.levels, None}
+        if attribute.kind != "nominal" or set(table.columns[position]) <= levels:
             continue
         for row, cell in enumerate(table.columns[position]):
-            if cell is not None and cell not in attribute.levels:
+            if cell not in levels:
                 problems.error(
                     table.file,
                     table.lines[row],
                     attribute.name,
-                    f"{shown(cell)} is not among the declared values {{{', '.join(attribute.levels)}}}",
+                    f"{shown(cell)} is not among the declared values {shown(', '.join(attribute.levels))}",
                 )
 
 
