@@ -64,7 +64,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
     return scenario
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(scenarios())
 def test_generated_scenarios_read_back_equal_and_valid(scenario: Scenario) -> None:
     with tempfile.TemporaryDirectory() as folder:

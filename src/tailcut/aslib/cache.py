@@ -59,7 +59,7 @@ def get(key: str) -> Scenario | None:
     """Return the scenario kept under `key`; None if there is none, or it is damaged."""
     try:
         return _from_state(statefile.unpack(_entry(key).read_bytes()))
-    except (OSError, TailcutError, LookupError, TypeError, ValueError, RuntimeError):
+    except (OSError, TailcutError, AttributeError, LookupError, TypeError, ValueError, RuntimeError):
         return None
 
 

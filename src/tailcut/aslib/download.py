@@ -77,13 +77,13 @@ def _open(url: str, start: int, tag: str, timeout: float) -> Any:
         return urllib.request.urlopen(request, timeout=timeout)
     except urllib.error.HTTPError:
         raise
-    except (TimeoutError, urllib.error.URLError, OSError) as error:
+    except (http.client.InvalidURL, ValueError) as error:
+        raise DownloadError(f"{url}: is no usable URL: {error}") from None
+    except OSError as error:
         reason = getattr(error, "reason", None) or error
         if isinstance(reason, TimeoutError):
             reason = f"no answer within {timeout:g} s"
         raise DownloadError(f"{url}: cannot be reached: {reason}") from None
-    except ValueError as error:
-        raise DownloadError(f"{url}: is no usable URL: {error}") from None
 
 
 def _where(url: str, response: Any, start: int) -> tuple[int, int | None]:

@@ -304,7 +304,7 @@ def doubles(cell_codes: Codes, repetitions: Codes) -> list[int]:
     >>> doubles(np.array([0, 1, 0, 0]), np.array([1, 1, 2, 1]))
     [3]
     """
-    if len(cell_codes) == 0 or np.bincount(cell_codes).max() == 1:
+    if len(np.unique(cell_codes)) == len(cell_codes):
         return []
     order = np.lexsort((repetitions, cell_codes))  # stable: within equal pairs, file order
     same = (np.diff(cell_codes[order]) == 0) & (np.diff(repetitions[order]) == 0)
