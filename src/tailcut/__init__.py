@@ -8,6 +8,7 @@ The data flow, and where each step lives:
 `Selector` is the door; `tailcut.catalogue` lists the selectors by name, each a row of parts.
 """
 
+from tailcut.aslib import Scenario
 from tailcut.catalogue import CATALOGUE, Recipe, register
 from tailcut.errors import TailcutError
 from tailcut.selector import Selector
@@ -20,6 +21,7 @@ __all__ = [
     "Decision",
     "Outcome",
     "Recipe",
+    "Scenario",
     "Selector",
     "TailcutError",
     "__version__",

@@ -25,5 +25,13 @@ class StateFileError(TailcutError, ValueError):
     """A saved state is damaged, foreign, or written by a newer version."""
 
 
+class ScenarioError(TailcutError, ValueError):
+    """A scenario's files are malformed, contradict each other, or are not about runtimes."""
+
+
+class DownloadError(TailcutError, OSError):
+    """A file could not be fetched, or what arrived is not what was announced."""
+
+
 class MissingExtraError(TailcutError, ImportError):
     """An optional dependency is needed and not installed."""

@@ -10,7 +10,7 @@ import sys
 import typer
 
 from tailcut import __version__
-from tailcut.cli import demo, selectors
+from tailcut.cli import demo, scenario, selectors
 from tailcut.errors import TailcutError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.command)
 app.command("selectors")(selectors.command)
+app.add_typer(scenario.app, name="scenario")
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,0 +1,195 @@
+"""``tailcut scenario``: look at, check, make and fetch ASlib scenarios."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+from tailcut.aslib import Problem, Scenario, validate
+from tailcut.aslib.fetch import BASE_URL, fetch
+from tailcut.errors import InputError
+from tailcut.hindsight import oracle, single_best
+
+app = typer.Typer(
+    help="Look at, check, make and fetch ASlib scenarios.", no_args_is_help=True, rich_markup_mode="markdown"
+)
+
+_SHOWN = 50
+"""Problems of one scenario printed for people; --json has them all."""
+
+
+def summary(scenario: Scenario) -> dict[str, Any]:
+    """Return what `info` tells of a scenario, as plain values."""
+    losses = scenario.losses()
+    rows = np.arange(len(losses))
+    shares = scenario.timeout_shares()
+    best = single_best(losses)
+    return {
+        "name": scenario.name,
+        "instances": len(scenario.instances),
+        "features": len(scenario.feature_names),
+        "algorithms": len(scenario.algorithms),
+        "cutoff": scenario.cutoff,
+        "timeouts_mean": float(shares.mean()),
+        "timeouts_median": float(np.median(shares)),
+        "timeouts_min": float(shares.min()),
+        "timeouts_max": float(shares.max()),
+        "sbs": scenario.algorithms[int(best[0])],
+        "sbs_par10": float(losses[rows, best].mean()),
+        "vbs_par10": float(losses[rows, oracle(losses)].mean()),
+        "feature_costs": scenario.has_feature_costs,
+        "feature_cost_mean": float(scenario.feature_cost.mean()),
+    }
+
+
+@app.command("info")
+def info(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The scenario's folder.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of lines.")] = False,
+) -> None:
+    """Tell what a scenario holds: its size, its timeouts, its single best and virtual best solver."""
+    found = summary(Scenario.read(folder))
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+        return
+    lines = {
+        "scenario": found["name"],
+        "instances": found["instances"],
+        "features": found["features"],
+        "algorithms": found["algorithms"],
+        "cutoff": f"{found['cutoff']:g} s",
+        "unsolved runs": "mean {timeouts_mean:.1%}, median {timeouts_median:.1%}, "
+        "min {timeouts_min:.1%}, max {timeouts_max:.1%} over algorithms".format(**found),
+        "SBS": f"{found['sbs']}, PAR10 {found['sbs_par10']:.2f} s",
+        "VBS": f"PAR10 {found['vbs_par10']:.2f} s",
+        "feature costs": f"{found['feature_cost_mean']:.2f} s on average"
+        if found["feature_costs"]
+        else "none given",
+    }
+    for label, value in lines.items():
+        typer.echo(f"{label:<14} {value}")
+
+
+@app.command("validate")
+def check(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="The scenarios' folders.")],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON list, one object per scenario.")
+    ] = False,
+) -> None:
+    """Check scenarios and tell all problems, with file, line and field.
+
+    Exit code 0: all can be read (there may be warnings); 1: at least one cannot; 2: wrong call.
+    """
+    for folder in folders:
+        if not folder.is_dir():
+            raise InputError(f"{folder} is not a folder")
+    found = {folder: validate(folder) for folder in folders}
+    invalid = {folder: any(p.severity == "error" for p in problems) for folder, problems in found.items()}
+    if as_json:
+        rows = [
+            {"path": str(f), "valid": not invalid[f], "problems": [asdict(p) for p in problems]}
+            for f, problems in found.items()
+        ]
+        typer.echo(json.dumps(rows, indent=2))
+    else:
+        for folder, problems in found.items():
+            _print_problems(folder, problems, invalid[folder])
+    if any(invalid.values()):
+        raise typer.Exit(1)
+
+
+def _print_problems(folder: Path, problems: list[Problem], invalid: bool) -> None:
+    typer.echo(
+        f"{folder}: {'invalid' if invalid else 'valid'}"
+        + (f"; problems: {len(problems)}" if problems else "")
+    )
+    for problem in problems[:_SHOWN]:
+        typer.echo(f"  {problem.severity}: {problem}")
+    if len(problems) > _SHOWN:
+        typer.echo(f"  ... and {len(problems) - _SHOWN} more (all with --json)")
+
+
+@app.command("from-csv")
+def from_csv(
+    runs: Annotated[
+        Path, typer.Option(help="CSV with instance, algorithm, runtime and, optionally, status, repetition.")
+    ],
+    features: Annotated[Path, typer.Option(help="CSV with instance, then one column per feature.")],
+    cutoff: Annotated[float, typer.Option(help="Seconds after which a run counts as unsolved.")],
+    name: Annotated[str, typer.Option(help="Name of the scenario.")],
+    out: Annotated[Path, typer.Option(help="Folder to write; it must not hold a scenario yet.")],
+) -> None:
+    """Make an ASlib scenario of two CSV files.
+
+    Both files start with a line of column names. An empty cell is a missing value. Without a status
+    column, a run is ok if its runtime is at most the cutoff, and else (or with no runtime) a timeout;
+    with one, it is one of ok, timeout, memout, not_applicable, crash, other. Every algorithm needs a
+    run on every instance.
+    """
+    scenario = Scenario.from_frames(_table(runs), _table(features), cutoff=cutoff, name=name)
+    scenario.write(out)
+    n, k = scenario.runtimes.shape
+    typer.echo(f"{out}: {n} instances, {k} algorithms, {len(scenario.feature_names)} features")
+
+
+def _table(path: Path) -> dict[str, list[str | None]]:
+    """Return the columns of a CSV file; empty cells are None."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = list(csv.reader(file, strict=True))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: is no CSV file in UTF-8: {error}") from None
+    if not rows:
+        raise InputError(f"{path}: is empty; expected a line of column names")
+    names = [name.strip() for name in rows[0]]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{path}, line 1: column {name!r} comes twice")
+    columns: dict[str, list[str | None]] = {name: [] for name in names}
+    for number, row in enumerate(rows[1:], start=2):
+        if not row:
+            continue
+        if len(row) != len(names):
+            raise InputError(f"{path}, row {number}: expected {len(names)} cells, got {len(row)}")
+        for name, cell in zip(names, row, strict=True):
+            columns[name].append(cell.strip() or None)
+    return columns
+
+
+@app.command("fetch")
+def fetch_command(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the scenario, such as SAT12-INDU.")],
+    to: Annotated[
+        Path | None, typer.Option(help="Folder to put NAME into; without it, the user's cache folder.")
+    ] = None,
+    base_url: Annotated[str, typer.Option(help="Where the scenarios' folders are.")] = BASE_URL,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for the server.")] = 30.0,
+) -> None:
+    """Fetch a scenario from the ASlib repository and print its folder.
+
+    What broke off is resumed. A manifest keeps the SHA-256 of every file; a second run checks them and
+    fetches only what is missing or has changed. The scenarios are under the GNU GPL, version 3.
+    """
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as bars:
+        tasks: dict[str, Any] = {}
+
+        def show(file: str, done: int, total: int | None) -> None:
+            if file not in tasks:
+                tasks[file] = bars.add_task(file, total=total)
+            bars.update(tasks[file], completed=done, total=total)
+
+        folder = fetch(name, to=to, base_url=base_url, timeout=timeout, progress=show)
+    typer.echo(str(folder))
