@@ -26,7 +26,11 @@ class StateFileError(TailcutError, ValueError):
 
 
 class ScenarioError(TailcutError, ValueError):
-    """A scenario's files are malformed, contradict each other, or are not about runtimes."""
+    """A scenario's files are malformed or contradict each other."""
+
+
+class NotRuntimeError(ScenarioError):
+    """A scenario is sound, but about the quality of solutions and not about runtimes."""
 
 
 class DownloadError(TailcutError, OSError):

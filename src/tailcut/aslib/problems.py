@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tailcut.errors import ScenarioError
+from tailcut.errors import NotRuntimeError, ScenarioError
 
 Severity = Literal["error", "warning"]
 
@@ -38,6 +38,8 @@ class Problems:
     """Collects problems while files are read, so that reading and validating are the same code."""
 
     found: list[Problem] = field(default_factory=list)
+    not_runtime: bool = False
+    """Whether the scenario is about the quality of solutions, which is no fault of its files."""
 
     def error(self, file: str, line: int | None, field: str | None, message: str) -> None:
         """Note something that makes the scenario unreadable."""
@@ -57,7 +59,8 @@ class Problems:
         errors = self.errors
         if errors:
             more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-            raise ScenarioError(f"{folder}: {errors[0]}{more}")
+            kind = NotRuntimeError if self.not_runtime else ScenarioError
+            raise kind(f"{folder}: {errors[0]}{more}")
 
 
 def shown(value: object) -> str:

@@ -99,6 +99,7 @@ def _description(files: dict[str, bytes], problems: Problems) -> Description | N
     if found is None:
         return None
     if found.types[0] != "runtime":
+        problems.not_runtime = True
         problems.error(
             description.FILE,
             found.lines["performance_type"],

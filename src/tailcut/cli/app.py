@@ -10,7 +10,7 @@ import sys
 import typer
 
 from tailcut import __version__
-from tailcut.cli import demo, scenario, selectors
+from tailcut.cli import bench, compare, demo, scenario, selectors
 from tailcut.errors import TailcutError
 
 app = typer.Typer(
@@ -22,6 +22,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo")(demo.command)
+app.command("bench")(bench.command)
+app.command("compare")(compare.command)
 app.command("selectors")(selectors.command)
 app.add_typer(scenario.app, name="scenario")
 

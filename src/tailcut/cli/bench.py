@@ -1,0 +1,165 @@
+"""``tailcut bench``: selectors on scenarios, over seeds, resumable."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from tailcut.aslib import Scenario
+from tailcut.bench.plan import Cell, Contender, plan
+from tailcut.bench.run import run
+from tailcut.bench.store import Result, Store, opened
+from tailcut.bench.summary import summarise
+from tailcut.bench.sweeps import PLANS, NamedPlan
+from tailcut.errors import InputError, NotRuntimeError
+
+_PLANS = "; ".join(f"{name}: {named.summary}" for name, named in PLANS.items())
+
+
+def command(
+    aslib: Annotated[
+        Path | None,
+        typer.Option(envvar="TAILCUT_ASLIB", metavar="DIR", help="Folder that holds the scenarios' folders."),
+    ] = None,
+    scenario: Annotated[
+        list[str] | None, typer.Option(help="Name of a scenario in DIR; repeat for more. Without: all.")
+    ] = None,
+    selector: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME or NAME:key=value,... ; repeat for more. Without: those of the plan."),
+    ] = None,
+    plan_name: Annotated[str, typer.Option("--plan", metavar="NAME", help=_PLANS + ".")] = "default",
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds; each shuffles the instances.")] = 10,
+    penalty: Annotated[float, typer.Option(min=1.0, help="The k of PARk.")] = 10.0,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes. Default: all cores.")] = os.cpu_count() or 1,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="Result file; cells it holds already are not run again.")
+    ] = Path("results.db"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of a table.")] = False,
+) -> None:
+    """Replay scenarios through selectors and tell what each would have cost.
+
+    Every cell (scenario, selector, seed) is kept in the result file as soon as it is done. Stop it at any
+    time, even with kill -9, and run the same command again: only what is missing is computed.
+    """
+    started = time.perf_counter()
+    named = _named_plan(plan_name)
+    contenders = [Contender.parse(text) for text in selector] if selector else list(named.contenders)
+    found = _scenarios(_folder(aslib), scenario, named)
+    cells = plan(found, contenders, seeds, penalty)
+    with opened(out) as store:
+        failed = _run(cells, store, jobs)
+        rows = summarise(store.rows(cell.hash for cell in cells))
+    order = {name: i for i, name in enumerate(dict.fromkeys(contender.label for contender in contenders))}
+    rows.sort(key=lambda row: (row["scenario"], order[row["selector"]]))
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+    else:
+        _print(rows, penalty)
+        typer.echo(f"{len(cells)} cells in {time.perf_counter() - started:.1f} s; results in {out}")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _named_plan(name: str) -> NamedPlan:
+    if name not in PLANS:
+        raise InputError(f"unknown plan {name!r}; known: {', '.join(PLANS)}")
+    return PLANS[name]
+
+
+def _folder(aslib: Path | None) -> Path:
+    if aslib is None:
+        raise InputError(
+            "say where the scenarios are: --aslib DIR, or the environment variable TAILCUT_ASLIB"
+        )
+    if not aslib.is_dir():
+        raise InputError(f"--aslib {aslib}: there is no such folder")
+    return aslib
+
+
+def _scenarios(folder: Path, wanted: list[str] | None, named: NamedPlan) -> list[tuple[str, Scenario]]:
+    """Return the scenarios to run, with their folders; what is left out is told on stderr."""
+    present = sorted(path.parent.name for path in folder.glob("*/description.txt"))
+    if not present:
+        raise InputError(f"{folder}: holds no scenario (no folder with a description.txt)")
+    unknown = [name for name in wanted or () if name not in present]
+    if unknown:
+        raise InputError(f"{folder} holds no scenario {', '.join(unknown)}; it holds: {', '.join(present)}")
+    names = wanted or list(named.scenarios or present)
+    found = []
+    for name in dict.fromkeys(names):
+        if name not in present:
+            sys.stderr.write(f"left out: {name} is not in {folder}\n")
+            continue
+        try:
+            found.append((str((folder / name).resolve()), Scenario.read(folder / name)))
+        except NotRuntimeError as error:
+            if wanted:
+                raise
+            sys.stderr.write(f"left out: {error}\n")
+    return found
+
+
+def _run(cells: list[Cell], store: Store, jobs: int) -> int:
+    """Run what is missing, with a progress bar on a terminal; return how many cells failed."""
+    done = store.done()
+    failed: list[tuple[Cell, Result]] = []
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("instances, left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task("bench", total=sum(cell.steps for cell in cells))
+        progress.advance(task, sum(cell.steps for cell in cells if cell.hash in done))
+
+        def on_cell(cell: Cell, result: Result) -> None:
+            progress.advance(task, cell.steps)
+            if result.error is not None:
+                failed.append((cell, result))
+
+        run(cells, store, jobs=jobs, on_cell=on_cell)
+    for cell, result in failed:
+        reason = (result.error or "").strip().splitlines()[-1]
+        where = f"{cell.scenario}, {cell.contender.label}, seed {cell.seed}"
+        sys.stderr.write(f"failed: {where}: {reason}\n")
+    return len(failed)
+
+
+def _print(rows: list[dict[str, Any]], penalty: float) -> None:
+    par = f"PAR{penalty:g}"
+    table = Table()
+    for heading in ("scenario", "selector"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("seeds", f"{par}, s", "±", f"re{par}", f"n{par}", "unsolved", "decision, us"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for i, row in enumerate(rows):
+        table.add_row(
+            row["scenario"] if i == 0 or rows[i - 1]["scenario"] != row["scenario"] else "",
+            row["selector"],
+            str(row["seeds"]),
+            f"{row['par10_mean']:.2f}",
+            f"{row['par10_std']:.2f}",
+            _text(row["repar10"]),
+            _text(row["npar10"]),
+            f"{row['unsolved']:.1%}",
+            f"{row['decision_us']:.0f}" if row["decision_us"] else "-",
+            end_section=i + 1 < len(rows) and rows[i + 1]["scenario"] != row["scenario"],
+        )
+    width = None if sys.stdout.isatty() else 140
+    Console(width=width).print(table)
+
+
+def _text(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
