@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
 
+from tailcut import special
 from tailcut.normal import SMALLEST_SPREAD, solved_part, timeout_probability
 from tailcut.types import Array, Estimate
 
@@ -73,9 +73,10 @@ def optimistic_par(low: Array, high: Array, s: Array, cutoff: float, penalty: fl
     s = np.maximum(s, SMALLEST_SPREAD)
     b_low, b_high = (math.log(cutoff) - low) / s, (math.log(cutoff) - high) / s
     half = 0.5 * s * s
-    first = _exp(low + half + log_ndtr(b_high - s) - log_ndtr(b_low))
-    second = _exp(high + half + log_ndtr(b_low - s) - log_ndtr(b_high))
-    return first + ndtr(-b_high) * (penalty * cutoff - second)
+    first = _exp(low + half + special.log_ndtr(b_high - s) - special.log_ndtr(b_low))
+    second = _exp(high + half + special.log_ndtr(b_low - s) - special.log_ndtr(b_high))
+    loss: Array = first + special.ndtr(-b_high) * (penalty * cutoff - second)
+    return loss
 
 
 def _exp(logarithm: Array) -> Array:

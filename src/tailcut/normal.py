@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, ndtr, ndtri_exp
 
+from tailcut import special
 from tailcut.types import Array
 
 SMALLEST_SPREAD = 1e-12
@@ -31,7 +31,8 @@ def solved_part(mu: Array, s: Array, cutoff: float) -> Array:
     1.648721271
     """
     b = (math.log(cutoff) - mu) / s
-    return np.exp(mu + 0.5 * s * s + log_ndtr(b - s))
+    mean: Array = np.exp(mu + 0.5 * s * s + special.log_ndtr(b - s))
+    return mean
 
 
 def timeout_probability(mu: Array, s: Array, cutoff: float) -> Array:
@@ -40,7 +41,8 @@ def timeout_probability(mu: Array, s: Array, cutoff: float) -> Array:
     >>> float(timeout_probability(np.array([np.log(5.0)]), np.array([2.0]), 5.0)[0])
     0.5
     """
-    return ndtr((mu - math.log(cutoff)) / s)
+    probability: Array = special.ndtr((mu - math.log(cutoff)) / s)
+    return probability
 
 
 def mean_if_solved(mu: Array, s: Array, cutoff: float) -> Array:
@@ -53,10 +55,11 @@ def mean_if_solved(mu: Array, s: Array, cutoff: float) -> Array:
     True
     """
     b = (math.log(cutoff) - mu) / s
-    likely = solved_part(mu, s, cutoff) / ndtr(np.maximum(b, 0.0))
+    likely = solved_part(mu, s, cutoff) / special.ndtr(np.maximum(b, 0.0))
     below = np.minimum(b, 0.0)
-    unlikely = cutoff * erfcx((s - below) * _SQRT_HALF) / erfcx(-below * _SQRT_HALF)
-    return np.minimum(np.where(b < 0.0, unlikely, likely), cutoff)
+    unlikely = cutoff * special.erfcx((s - below) * _SQRT_HALF) / special.erfcx(-below * _SQRT_HALF)
+    mean: Array = np.minimum(np.where(b < 0.0, unlikely, likely), cutoff)
+    return mean
 
 
 def draw_above(rng: np.random.Generator, mean: float, deviation: float, floor: float) -> float:
@@ -69,9 +72,9 @@ def draw_above(rng: np.random.Generator, mean: float, deviation: float, floor: f
     True
     """
     deviation = max(deviation, SMALLEST_SPREAD)
-    log_tail = float(log_ndtr((mean - floor) / deviation))
+    log_tail = float(special.log_ndtr((mean - floor) / deviation))
     log_uniform = math.log1p(-rng.random())  # of a number in (0, 1]
-    return max(mean - deviation * float(ndtri_exp(log_tail + log_uniform)), floor)
+    return max(mean - deviation * float(special.ndtri_exp(log_tail + log_uniform)), floor)
 
 
 def upper_tail_moments(mean: float, deviation: float, floor: float) -> tuple[float, float]:
@@ -86,5 +89,5 @@ def upper_tail_moments(mean: float, deviation: float, floor: float) -> tuple[flo
         t = 1.0 / (z * z)
         gap = -(1.0 - t * (2.0 - 10.0 * t)) / z
         return gap - z, gap
-    r = math.sqrt(2.0 / math.pi) / float(erfcx(-z * _SQRT_HALF)) if z < 25.0 else 0.0
+    r = math.sqrt(2.0 / math.pi) / float(special.erfcx(-z * _SQRT_HALF)) if z < 25.0 else 0.0
     return r, r + z

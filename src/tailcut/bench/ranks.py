@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from tailcut.errors import InputError
 from tailcut.types import Array
@@ -39,6 +38,8 @@ def compare(values: Array, selectors: list[str], scenarios: list[str], alpha: fl
     >>> compare(np.array([[1.0, 2.0], [1.0, 3.0], [2.0, 1.0]]), ["a", "b"], ["x", "y", "z"]).wins
     (2, 1)
     """
+    from scipy import stats  # takes longer to import than all the rest
+
     n, k = values.shape
     if n < 2 or k < 2:
         raise InputError(f"a comparison needs at least 2 scenarios and 2 selectors, got {n} and {k}")
@@ -69,6 +70,8 @@ def _friedman(ranks: Array) -> float:
 
 def _critical_difference(n: int, k: int, alpha: float) -> float:
     """Return q sqrt(k (k + 1) / (6 n)), q from the studentised range for infinite degrees of freedom."""
+    from scipy import stats
+
     q = float(stats.studentized_range.isf(alpha, k, np.inf)) / math.sqrt(2.0)
     return q * math.sqrt(k * (k + 1) / (6.0 * n))
 

@@ -57,7 +57,11 @@ def command(
     found = _scenarios(_folder(aslib), scenario, named)
     cells = plan(found, contenders, seeds, penalty)
     with opened(out) as store:
-        failed = _run(cells, store, jobs)
+        try:
+            failed = _run(cells, store, jobs)
+        except KeyboardInterrupt:
+            sys.stderr.write(f"stopped; what is done is kept in {out}: run the same command again\n")
+            raise typer.Exit(130) from None
         rows = summarise(store.rows(cell.hash for cell in cells))
     order = {name: i for i, name in enumerate(dict.fromkeys(contender.label for contender in contenders))}
     rows.sort(key=lambda row: (row["scenario"], order[row["selector"]]))

@@ -1,0 +1,73 @@
+"""Cells: their hash covers what determines the result; contenders are parsed and checked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tailcut.bench.plan import DEFAULT, PUBLISHED, Contender, plan, scenario_digest
+from tailcut.bench.sweeps import PLANS, SWEEPS
+from tailcut.errors import InputError
+from tests.bench.conftest import write_scenario
+
+
+def test_contenders_are_parsed_with_their_hyperparameters() -> None:
+    contender = Contender.parse("thompson: sigma=2 , ridge=0.25")
+    assert contender.label == "thompson:sigma=2.0,ridge=0.25"
+    assert contender.settings() == {"ridge": 0.25, "sigma": 2.0, "representation": "paper"}
+    assert (
+        Contender.parse("thompson:representation=standardised").settings()["representation"] == "standardised"
+    )
+    assert Contender.parse("sbs").settings() == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nope", "unknown selector 'nope'"),
+        ("thompson:sigma", "expected key=value"),
+        ("thompson:alpha=1", "no hyperparameter 'alpha'"),
+        ("thompson:sigma=big", "must be a number"),
+        ("oracle:x=1", "no hyperparameters"),
+    ],
+)
+def test_wrong_contenders_are_named(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Contender.parse(text)
+
+
+def test_the_hash_covers_everything_that_determines_the_result(tmp_path: Path) -> None:
+    scenario = write_scenario(tmp_path, "ONE")
+    runtimes = scenario.runtimes.copy()
+    runtimes[0, 0] += 1e-9
+    changed = replace(scenario, runtimes=runtimes)
+    assert scenario_digest(changed) != scenario_digest(scenario)
+    cells = [
+        *plan([("x", scenario)], [Contender.of("thompson"), Contender.of("thompson", sigma=2.0)], 2),
+        *plan([("x", scenario)], [Contender.of("thompson")], 1, penalty=2.0),
+        *plan([("x", changed)], [Contender.of("thompson")], 1),
+    ]
+    assert len({cell.hash for cell in cells}) == len(cells) == 6
+
+
+def test_the_hash_does_not_depend_on_where_the_scenario_lies_or_how_defaults_are_spelled(
+    tmp_path: Path,
+) -> None:
+    scenario = write_scenario(tmp_path, "ONE")
+    here = plan([("here", scenario)], [Contender.of("thompson")], 1)
+    there = plan([("there", scenario)], [Contender.of("thompson", sigma=1.0)], 1)
+    assert here[0].hash == there[0].hash
+
+
+def test_the_named_plans_are_the_papers() -> None:
+    assert len(PUBLISHED) == 13
+    assert set(PUBLISHED) < set(DEFAULT)
+    values = {(sweep.selector, sweep.parameter): sweep.values for sweep in SWEEPS}
+    np.testing.assert_allclose(values["bj_thompson_rev", "sigma"], np.arange(1.0, 10.01, 0.5))
+    np.testing.assert_allclose(values["bj_thompson_rev", "ridge"], np.arange(0.05, 1.01, 0.05))
+    np.testing.assert_allclose(values["rand_bclinucb_rev", "alpha"], np.arange(0.1, 2.01, 0.1))
+    np.testing.assert_allclose(values["rand_bclinucb_rev", "rand_sigma"], np.arange(0.025, 0.526, 0.025))
+    assert len(PLANS["sensitivity"].contenders) == 19 + 20 + 19 + 20 + 21
