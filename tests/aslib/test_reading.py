@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tailcut import Scenario
 from tailcut.aslib import STATUSES, validate
 from tailcut.aslib.problems import Problems
 from tailcut.aslib.reader import build
-from tailcut.errors import ScenarioError
+from tailcut.errors import MissingExtraError, ScenarioError
 
 DESCRIPTION = """\
 scenario_id: Odd
@@ -308,8 +309,8 @@ def test_rows_of_instances_without_runs_are_left_out_with_a_warning(tmp_path: Pa
     assert scenario == Scenario.read(written(tmp_path))
     written(tmp_path, extra)
     assert [(p.file, p.line, p.message, p.severity) for p in validate(tmp_path)] == [
-        ("feature_costs.arff", 10, "'b' has no algorithm runs; the row is left out", "warning"),
         ("feature_values.arff", 10, "'b' has no algorithm runs; the row is left out", "warning"),
+        ("feature_costs.arff", 10, "'b' has no algorithm runs; the row is left out", "warning"),
         ("ground_truth.arff", None, "1 instances have no row", "warning"),
     ]
 
@@ -355,3 +356,9 @@ def test_empty_files_and_tables_are_errors() -> None:
     problems = Problems()
     assert build(files | {"algorithm_runs.arff": header}, problems) is None
     assert "has no runs" in str(problems.errors[0])
+
+
+def test_without_pyyaml_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'tailcut\[aslib\]'"):
+        Scenario.read(written(tmp_path))
