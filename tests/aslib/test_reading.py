@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ from tailcut import Scenario
 from tailcut.aslib import STATUSES, validate
 from tailcut.aslib.problems import Problems
 from tailcut.aslib.reader import build
-from tailcut.errors import ScenarioError
+from tailcut.errors import MissingExtraError, ScenarioError
 
 DESCRIPTION = """\
 scenario_id: Odd
@@ -92,8 +94,8 @@ FILES = {
 }
 
 
-def written(folder: Path, changes: dict[str, str | None] | None = None) -> Path:
-    for name, text in (FILES | (changes or {})).items():
+def written(folder: Path, changes: Mapping[str, str | None] | None = None) -> Path:
+    for name, text in {**FILES, **(changes or {})}.items():
         if text is not None:
             (folder / name).write_bytes(text.encode())
     return folder
@@ -198,7 +200,7 @@ def test_optional_files_may_be_missing(tmp_path: Path) -> None:
         ("algorithm_runs.arff", "quality", "runtime", "line 7, runtime: this column is declared twice"),
         ("algorithm_runs.arff", "@DATA", "@DATUM", "line 10: expected @RELATION, @ATTRIBUTE or @DATA"),
         ("algorithm_runs.arff", "x,3,", "x,3\xff,", "line 12, runtime: expected a number or ?, got '3ÿ'"),
-        ("feature_values.arff", "a\\n,1,-1e3", "b,1,-1e3", "line 9, instance_id: 'b' has no algorithm runs"),
+        ("feature_values.arff", "a\\n,1,-1e3", "b,1,-1e3", "instance_id: no row for instance 'a\\\\n'"),
         ("feature_values.arff", "a\\n,1,-1e3,5\n", "", "instance_id: no row for instance 'a\\\\n'"),
         ("feature_values.arff", "'b, c',2", "'b, c',1", "line 8, repetition: this instance and repetition a"),
         ("feature_costs.arff", "0.25", "-0.25", "line 9, first: expected seconds >= 0 or ?, got '-0.25'"),
@@ -301,6 +303,33 @@ def test_odd_numbers_are_warnings_and_missing_values(tmp_path: Path) -> None:
     assert "algorithm_runs.arff, line 18, runtime: '-1' is no time; taken as not recorded" in messages
 
 
+def test_rows_of_instances_without_runs_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    extra = {name: FILES[name] + "b,1,x,y\n" for name in ("feature_values.arff", "feature_costs.arff")}
+    scenario = Scenario.read(written(tmp_path, extra | {"cv.arff": FILES["cv.arff"] + "b,1,3\n"}))
+    assert scenario == Scenario.read(written(tmp_path))
+    written(tmp_path, extra)
+    assert [(p.file, p.line, p.message, p.severity) for p in validate(tmp_path)] == [
+        ("feature_values.arff", 10, "'b' has no algorithm runs; the row is left out", "warning"),
+        ("feature_costs.arff", 10, "'b' has no algorithm runs; the row is left out", "warning"),
+        ("ground_truth.arff", None, "1 instances have no row", "warning"),
+    ]
+
+
+def test_instances_without_rows_in_optional_files_are_unknown(tmp_path: Path) -> None:
+    cut = {
+        name: FILES[name].replace("a\\n,", "% a\\n,")
+        for name in ("feature_costs.arff", "feature_runstatus.arff", "cv.arff")
+    }
+    scenario = Scenario.read(written(tmp_path, cut))
+    assert scenario.feature_cost.tolist() == [0.0, 2.5]
+    assert [STATUSES[s] for s in scenario.feature_steps[0].statuses] == ["unknown", "timeout"]
+    assert scenario.folds is None
+    messages = [str(problem) for problem in validate(tmp_path)]
+    for name in cut:
+        assert f"{name}, instance_id: 1 instances have no row" in messages
+    assert "cv.arff, fold: 1 instances have no fold; folds unused" in messages
+
+
 def test_a_folder_without_a_scenario_is_told(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="has no ASlib files"):
         Scenario.read(tmp_path)
@@ -327,3 +356,9 @@ def test_empty_files_and_tables_are_errors() -> None:
     problems = Problems()
     assert build(files | {"algorithm_runs.arff": header}, problems) is None
     assert "has no runs" in str(problems.errors[0])
+
+
+def test_without_pyyaml_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'tailcut\[aslib\]'"):
+        Scenario.read(written(tmp_path))

@@ -11,7 +11,7 @@ import numpy as np
 
 from tailcut.aslib import arff, description, tables
 from tailcut.aslib import cache as scenario_cache
-from tailcut.aslib.cells import Codes
+from tailcut.aslib.cells import STATUSES, Codes
 from tailcut.aslib.description import Description
 from tailcut.aslib.problems import Problems
 from tailcut.aslib.scenario import FeatureStep, Scenario
@@ -200,6 +200,7 @@ def _feature_steps(
         problems.warning("feature_runstatus.arff", None, None, "this file is missing")
     statuses = tables.feature_statuses(status_table, n, problems) if status_table else {}
     by_name = {step.name: step for step in described.steps}
+    unknown = np.full(n, STATUSES.index("unknown"))
     names = [*by_name, *(name for name in costs if name not in by_name)]
     if described is not _UNDESCRIBED:
         _compare_steps(by_name, costs, statuses, feature_names, problems)
@@ -209,7 +210,7 @@ def _feature_steps(
             features=by_name[name].provides if name in by_name else (),
             requires=by_name[name].requires if name in by_name else (),
             costs=costs.get(name, np.zeros(n)),
-            statuses=statuses.get(name, np.zeros(n)).astype(np.uint8),
+            statuses=statuses.get(name, unknown).astype(np.uint8),
             default=by_name[name].default if name in by_name else False,
         )
         for name in names

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailcut.aslib import aggregate, cells
 from tailcut.aslib.arff import Table
@@ -159,28 +161,41 @@ def per_instance(
     all_needed: bool,
     repetition: bool = True,
 ) -> PerInstance | None:
-    """Return a table's rows matched to the instances of the runs, or None if columns are missing."""
+    """Return a table's rows matched to the instances of the runs, or None if columns are missing.
+
+    Rows of other instances are left out with a warning: nothing can be replayed on them.
+    """
     positions = columns_named(table, IDENTITY if repetition else IDENTITY[:1], problems)
     if positions is None:
         return None
     names = cells.texts(table, positions[0], problems)
-    rows = cells.codes(names, numbering)
-    for row in np.flatnonzero(rows < 0).tolist():
-        if names[row]:
-            problems.error(
-                table.file, table.lines[row], "instance_id", f"{shown(names[row])} has no algorithm runs"
-            )
-        rows[row] = 0  # any will do: after an error nobody looks
-    repetitions = cells.whole_numbers(table, positions[1], problems) if repetition else np.ones_like(rows)
-    for row in doubles(cells.codes(names, number_of(tuple(set(names)))), repetitions):
+    repetitions = cells.whole_numbers(table, positions[1], problems) if repetition else np.ones(len(names))
+    for row in doubles(cells.codes(names, number_of(tuple(set(names)))), repetitions.astype(np.int64)):
         problems.error(
             table.file, table.lines[row], "repetition", "this instance and repetition already had a row"
         )
-    if all_needed:
-        for name in sorted(numbering.keys() - set(names)):
-            problems.error(table.file, None, "instance_id", f"no row for instance {shown(name)}")
+    rows = cells.codes(names, numbering)
+    for row in np.flatnonzero(rows < 0).tolist():
+        problems.warning(
+            table.file,
+            table.lines[row],
+            "instance_id",
+            f"{shown(names[row])} has no algorithm runs; the row is left out",
+        )
+    missing = sorted(numbering.keys() - set(names))
+    for name in missing if all_needed else ():
+        problems.error(table.file, None, "instance_id", f"no row for instance {shown(name)}")
+    if missing and not all_needed:
+        problems.warning(table.file, None, "instance_id", f"{len(missing)} instances have no row")
     others = tuple(i for i in range(len(table.attributes)) if i not in positions)
-    return PerInstance(table, rows, others)
+    return PerInstance(_rows_kept(table, rows >= 0), rows[rows >= 0], others)
+
+
+def _rows_kept(table: Table, kept: NDArray[np.bool_]) -> Table:
+    if kept.all():
+        return table
+    columns = [list(compress(column, kept)) for column in table.columns]
+    return Table(table.file, table.attributes, columns, list(compress(table.lines, kept)))
 
 
 def feature_values(found: PerInstance, n: int, problems: Problems) -> Array:
@@ -196,9 +211,7 @@ def feature_values(found: PerInstance, n: int, problems: Problems) -> Array:
     return result
 
 
-def _note_odd(
-    table: Table, position: int, odd: np.ndarray[tuple[int], np.dtype[np.bool_]], problems: Problems
-) -> None:
+def _note_odd(table: Table, position: int, odd: NDArray[np.bool_], problems: Problems) -> None:
     """Note values that are neither finite nor ``?``; selectors know no infinite features."""
     for row in np.flatnonzero(odd).tolist():
         cell = table.columns[position][row]
@@ -231,12 +244,14 @@ def feature_costs(found: PerInstance, n: int, problems: Problems) -> dict[str, A
 def feature_statuses(found: PerInstance, n: int, problems: Problems) -> dict[str, Codes]:
     """Return the most frequent status of each step over repetitions: name -> shape (n,)."""
     check_levels(found.table, found.others, problems)
-    return {
-        found.table.attributes[position].name: aggregate.most_frequent(
-            found.rows, cells.statuses(found.table, position, problems), n, len(STATUSES)
-        )
-        for position in found.others
-    }
+    absent = np.bincount(found.rows, minlength=n) == 0
+    result = {}
+    for position in found.others:
+        codes = cells.statuses(found.table, position, problems)
+        modes = aggregate.most_frequent(found.rows, codes, n, len(STATUSES))
+        modes[absent] = STATUSES.index("unknown")
+        result[found.table.attributes[position].name] = modes
+    return result
 
 
 def folds(found: PerInstance, n: int, problems: Problems) -> Codes | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailcut import statefile
 from tailcut.aslib.cells import STATUSES
@@ -21,7 +22,8 @@ from tailcut.types import Array
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:+=*#@()<>^~-]+")
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_RUN_LEVELS = "{ok, timeout, memout, not_applicable, crash, other, presolved, unknown}"
+_RUN_ENDS = ("ok", "timeout", "memout", "not_applicable", "crash", "other")
+_STEP_ENDS = ("ok", "timeout", "memout", "presolved", "crash", "other", "unknown")
 
 
 def write(scenario: Scenario, folder: str | os.PathLike[str]) -> None:
@@ -51,7 +53,7 @@ def documents(scenario: Scenario) -> dict[str, str]:
         "feature_runstatus.arff": _per_step(
             scenario,
             "FEATURE_RUNSTATUS",
-            _RUN_LEVELS,
+            _levels(_STEP_ENDS, *(step.statuses for step in scenario.feature_steps)),
             [[STATUSES[code] for code in step.statuses.tolist()] for step in scenario.feature_steps],
         ),
     }
@@ -90,13 +92,19 @@ def _arff(relation: str, attributes: Sequence[tuple[str, str]], rows: Iterable[S
     return "\n".join([*header, "", "@DATA", *map(",".join, rows), ""])
 
 
+def _levels(usual: tuple[str, ...], *statuses: NDArray[np.uint8]) -> str:
+    """Return the type of a status column: ASlib's usual values, and others that occur."""
+    used = {STATUSES[code] for array in statuses for code in np.unique(array).tolist()}
+    return "{" + ", ".join([*usual, *sorted(used - set(usual))]) + "}"
+
+
 def _runs(scenario: Scenario) -> str:
     attributes = [
         ("instance_id", "STRING"),
         ("repetition", "NUMERIC"),
         ("algorithm", "STRING"),
         ("runtime", "NUMERIC"),
-        ("runstatus", _RUN_LEVELS),
+        ("runstatus", _levels(_RUN_ENDS, scenario.statuses)),
     ]
     algorithms = [quote(name) for name in scenario.algorithms]
     rows = (
