@@ -41,14 +41,14 @@ def test_moment_matching_conforms(check: Callable[[Factory], None], monkeypatch:
 
 
 def test_an_unbounded_selector_that_claims_to_be_bounded_is_caught() -> None:
-    from tailcut.models import LinearRegressions
+    from tailcut.models import Forests
     from tailcut.testing.conformance import bounded_memory
 
-    class Pretender(LinearRegressions):
+    class Pretender(Forests):
         bounded = True
 
     with pytest.raises(AssertionError, match="grows with the stream"):
-        bounded_memory(factory(replace(CATALOGUE["degroote_epsilon_greedy_lr"], model=Pretender)))
+        bounded_memory(factory(replace(CATALOGUE["degroote_epsilon_greedy_rf"], model=Pretender), trees=1))
 
 
 def test_a_selector_that_ignores_its_seed_is_caught() -> None:

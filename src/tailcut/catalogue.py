@@ -19,7 +19,7 @@ from tailcut.errors import InputError
 from tailcut.exploration import Bounds, Exploration, Greedy, Thompson, Uniform
 from tailcut.hindsight import LINES
 from tailcut.losses import ExpectedPar, Loss, Predicted
-from tailcut.models import Forests, LinearRegressions, Model, Nothing, RidgeBank, RunningMeans
+from tailcut.models import Forests, LeastSquares, Model, Nothing, RidgeBank, RunningMeans
 from tailcut.policy import Parts, Policy, log_seconds
 from tailcut.representation import PIPELINES, pipeline
 
@@ -202,10 +202,10 @@ def _randomised(row: Recipe) -> Recipe:
     )
 
 
-_BATCH = Recipe(
+_DEGROOTE = Recipe(
     name="degroote_epsilon_greedy_lr",
     summary="Epsilon-greedy on linear regressions refitted at every step (Degroote et al.)",
-    model=LinearRegressions,
+    model=LeastSquares,
     censoring=AtCutoff,
     exploration=Greedy,
     target="seconds",
@@ -225,16 +225,16 @@ _ROWS = [
     _randomised(_revisited(_BLINDUCB, sigma=10.0)),
     _randomised(_BCLINUCB),
     _randomised(_revisited(_BCLINUCB, sigma=10.0)),
-    _BATCH,
+    _DEGROOTE,
     replace(
-        _BATCH,
+        _DEGROOTE,
         name="degroote_epsilon_greedy_rf",
         summary="Epsilon-greedy on random forests refitted at every step (Degroote et al.)",
         model=Forests,
         hyperparameters={"epsilon": 0.05, "trees": 100},
     ),
     replace(
-        _BATCH,
+        _DEGROOTE,
         name="degroote_ucb_rf",
         summary="Lower bounds by the jackknife of random forests refitted at every step (Degroote et al.)",
         model=Forests,

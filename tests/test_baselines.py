@@ -1,4 +1,4 @@
-"""The batch baselines: least squares as scikit-learn's, the jackknife against brute force."""
+"""The baselines: least squares as scikit-learn's, the jackknife against brute force."""
 
 from __future__ import annotations
 
@@ -8,18 +8,32 @@ import numpy as np
 import pytest
 
 from tailcut import Selector
-from tailcut.models import Forests, LinearRegressions
-from tailcut.models.batch import jackknife_after_bootstrap
+from tailcut.models import Forests, LeastSquares
+from tailcut.models.forests import jackknife_after_bootstrap
 
 
-def test_linear_regression_recovers_a_line_with_intercept() -> None:
-    model = LinearRegressions(n_algorithms=2, n_features=2)
+@pytest.mark.parametrize("kind", ["plain", "constant feature", "repeated feature", "zero feature"])
+def test_least_squares_gives_the_fits_of_refitting_with_scikit_learn(kind: str) -> None:
+    """After every single outcome, from the first: fewer outcomes than features, then more."""
+    from sklearn.linear_model import LinearRegression
+
     rng = np.random.default_rng(0)
-    for _ in range(20):
-        x = rng.standard_normal(2)
-        model.update(1, x, 3.0 * x[0] - x[1] + 7.0, 1.0)
-    assert model.look(1, np.array([2.0, 1.0]))[0] == pytest.approx(12.0)
-    assert model.look(0, np.array([2.0, 1.0])) == (0.0, 0.0)
+    inputs = rng.standard_normal((40, 6))
+    if kind == "constant feature":
+        inputs[:, 2] = 0.7
+    elif kind == "repeated feature":
+        inputs[:, 2] = inputs[:, 4]
+    elif kind == "zero feature":
+        inputs[:, 2] = 0.0
+    targets = rng.exponential(100.0, 40)
+    model = LeastSquares(n_algorithms=2, n_features=6)
+    for n, (x, target) in enumerate(zip(inputs, targets.tolist(), strict=True), start=1):
+        model.update(1, x, target, 1.0)
+        refitted = LinearRegression().fit(inputs[:n], targets[:n])
+        probe = rng.standard_normal(6)
+        assert model.look(1, probe)[0] == pytest.approx(float(refitted.predict(probe[None])[0]), rel=1e-7)
+    assert model.look(0, probe) == (0.0, 0.0)
+    assert model.predict(probe)[0][1] == pytest.approx(model.look(1, probe)[0])
 
 
 def test_the_jackknife_equals_leaving_out_one_by_one() -> None:

@@ -1,0 +1,102 @@
+"""Ordinary least squares per algorithm, refitted after every outcome without keeping the history.
+
+All that a fit with intercept needs of the rows (1, x, y) is the triangular factor R of their QR
+decomposition. A new row changes R by O(d^2) work (LAPACK's tpqrt), and R holds the factor of the centred
+features, so the weights are the least-squares solution of a d x d system, whatever the horizon. Where it
+is not unique (fewer outcomes than features, constant or repeated features) they are those of least norm,
+as scikit-learn's LinearRegression and numpy's lstsq give them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tailcut.types import Array
+
+
+_RANK = 1e-12
+"""Directions smaller than this against the largest count as rounding of a dependence, not as data."""
+
+
+class LeastSquares:
+    """One least-squares regression with intercept per algorithm; 0 before the first outcome.
+
+    >>> model = LeastSquares(n_algorithms=1, n_features=1)
+    >>> for x, y in [(0.0, 1.0), (1.0, 3.0), (2.0, 5.0)]:
+    ...     model.update(0, np.array([x]), target=y, weight=1.0)
+    >>> round(model.look(0, np.array([10.0]))[0], 9)
+    21.0
+    """
+
+    bounded: ClassVar[bool] = True
+
+    def __init__(self, *, n_algorithms: int, n_features: int) -> None:
+        self.n_features = n_features
+        self.factors = np.zeros((n_algorithms, n_features + 2, n_features + 2))
+        """R of the rows (1, x, y), upper triangular, shape (K, d + 2, d + 2)."""
+        self._weights = np.zeros((n_algorithms, n_features))
+        self._intercepts = np.zeros(n_algorithms)
+        self._stale: set[int] = set()
+
+    def predict(self, x: Array) -> tuple[Array, Array]:
+        """Return the predictions of all algorithms, shape (K,), and no variance."""
+        self._refit()
+        return self._weights.dot(x) + self._intercepts, np.zeros(len(self._intercepts))
+
+    def look(self, algorithm: int, x: Array) -> tuple[float, float]:
+        """Return the prediction of one algorithm, and no variance."""
+        self._refit()
+        return float(self._weights[algorithm].dot(x) + self._intercepts[algorithm]), 0.0
+
+    def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:
+        """Take in one more row, weighing `weight` rows; the fit follows when it is asked for."""
+        from scipy.linalg.lapack import dtpqrt
+
+        row = np.concatenate(([1.0], x, [target])) * np.sqrt(weight)
+        self.factors[algorithm] = np.triu(dtpqrt(0, 1, self.factors[algorithm], row[None])[0])
+        self._stale.add(algorithm)
+
+    def _refit(self) -> None:
+        """Fit the algorithms that have new rows."""
+        while self._stale:
+            algorithm = self._stale.pop()
+            self._weights[algorithm], self._intercepts[algorithm] = _solve(self.factors[algorithm])
+
+    def add(self) -> None:
+        """Append an algorithm without outcomes."""
+        size = self.n_features + 2
+        self._take_over(np.concatenate([self.factors, np.zeros((1, size, size))]))
+
+    def remove(self, algorithm: int) -> None:
+        """Drop one algorithm."""
+        self._take_over(np.delete(self.factors, algorithm, axis=0))
+
+    def state(self) -> dict[str, Any]:
+        """Return the factors; the fits follow from them."""
+        return {"factors": self.factors}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over the factors and fit anew when asked."""
+        self._take_over(state["factors"])
+
+    def _take_over(self, factors: Array) -> None:
+        self.factors = factors
+        self._weights = np.zeros((len(factors), self.n_features))
+        self._intercepts = np.zeros(len(factors))
+        self._stale = set(range(len(factors)))
+
+
+def _solve(factor: Array) -> tuple[Array, float]:
+    """Return weights (d,) and intercept from the factor of the rows (1, x, y).
+
+    Without its first row and column, R is the factor of the centred rows.
+    """
+    from scipy.linalg import lstsq
+
+    if factor[0, 0] == 0.0:
+        return np.zeros(len(factor) - 2), 0.0
+    inputs, targets = factor[1:-1, 1:-1], factor[1:-1, -1]
+    weights = lstsq(inputs, targets, cond=_RANK, lapack_driver="gelsy", check_finite=False)[0]
+    return weights, float((factor[0, -1] - factor[0, 1:-1] @ weights) / factor[0, 0])
