@@ -68,11 +68,20 @@ def run(
     """Compute those cells that the store lacks and write each to it when it is done."""
     done = store.done()
     missing = {cell.hash: cell for cell in cells if cell.hash not in done}
-    results = _in_processes(list(missing.values()), jobs) if jobs > 1 else map(compute, missing.values())
-    for result in results:
+    execute = _in_processes if jobs > 1 else _in_this_process
+    for result in execute(list(missing.values()), jobs):
         cell = missing[result.hash]
         store.add(cell, result)
         on_cell(cell, result)
+
+
+def _in_this_process(cells: Sequence[Cell], _jobs: int) -> Iterator[Result]:
+    """Yield results one after the other; one BLAS thread, more only get in each other's way here."""
+    import scipy.linalg  # noqa: F401 - brings its own BLAS, which must be loaded to be limited
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        yield from map(compute, cells)
 
 
 def _in_processes(cells: Sequence[Cell], jobs: int) -> Iterator[Result]:

@@ -15,7 +15,6 @@ import numpy as np
 
 from tailcut.types import Array
 
-
 _RANK = 1e-12
 """Directions smaller than this against the largest count as rounding of a dependence, not as data."""
 
