@@ -10,7 +10,7 @@ import sys
 import typer
 
 from tailcut import __version__
-from tailcut.cli import demo, selectors
+from tailcut.cli import demo, replicate, selectors
 from tailcut.errors import TailcutError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.command)
 app.command("selectors")(selectors.command)
+app.command("replicate")(replicate.command)
 
 
 def _show_version(wanted: bool) -> None:

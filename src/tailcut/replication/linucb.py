@@ -57,8 +57,8 @@ class LinUCB(RidgeBandit):
 def expected_loss(low: Array, high: Array, s: float, log_cutoff: float, penalty: float) -> Array:
     """Return the loss that `*_rev` minimises, from optimistic and pessimistic log-runtimes.
 
-    Section "LinUCB Revisited" and Algorithm 2 of the paper, its terms computed as they stand: they may overflow or
-    become nan, and the published choices follow from that too.
+    Algorithm 2 of the paper's appendix, its terms computed as they stand: they may overflow or become
+    nan, and the published choices follow from that too.
 
     >>> at = np.array([1.0])
     >>> round(float(expected_loss(at, at, 1.0, 2.0, 100.0)[0]), 4)  # 0.841 E_C + 0.159 * 100
