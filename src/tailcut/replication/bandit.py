@@ -62,9 +62,9 @@ class RidgeBandit(ABC):
         Sums run through einsum, row by row alike: a matrix product may round equal rows differently,
         and equal algorithms must tie.
         """
-        mean = np.einsum("kd,d->k", self.theta[known], x)
-        variance = np.einsum("kd,d->k", np.matmul(self.inverse[known], x), x)
-        return mean, variance
+        mean = np.einsum("kd,d->k", self.theta, x)
+        variance = np.einsum("kd,d->k", np.matmul(self.inverse, x), x)
+        return mean[known], variance[known]
 
     def select(self, features: Array) -> int:
         """Return the algorithm with the lowest score; ties and nan resolve as numpy's argmin does."""
