@@ -14,7 +14,8 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-from tailcut.cli.replicate import existing, found, read_table
+from tailcut.cli.aslib_folder import existing
+from tailcut.cli.replicate import found, read_table
 from tailcut.replication import PAPER, PUBLISHED, Switches, Table, approach, evaluate
 from tailcut.replication.switches import one_turned_back
 

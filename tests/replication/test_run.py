@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.cli.replicate import chosen, existing, found
+from tailcut.cli.aslib_folder import existing
+from tailcut.cli.replicate import chosen, found
 from tailcut.errors import InputError
 from tailcut.replication import APPROACHES, Comparison, scenarios
 from tailcut.replication.run import BLAS_THREADS, replicate, replicate_cell

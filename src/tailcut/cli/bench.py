@@ -20,27 +20,30 @@ from tailcut.bench.run import run
 from tailcut.bench.store import Result, Store, opened
 from tailcut.bench.summary import summarise
 from tailcut.bench.sweeps import PLANS, NamedPlan
+from tailcut.cli.aslib_folder import AslibOption, existing
 from tailcut.errors import InputError, NotRuntimeError
 
 _PLANS = "; ".join(f"{name}: {named.summary}" for name, named in PLANS.items())
 
 
 def command(
-    aslib: Annotated[
-        Path | None,
-        typer.Option(envvar="TAILCUT_ASLIB", metavar="DIR", help="Folder that holds the scenarios' folders."),
-    ] = None,
+    aslib: AslibOption = None,
     scenario: Annotated[
-        list[str] | None, typer.Option(help="Name of a scenario in DIR; repeat for more. Without: all.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Name of a scenario in DIR; repeat for more. Without: all."),
     ] = None,
     selector: Annotated[
         list[str] | None,
-        typer.Option(help="NAME or NAME:key=value,... ; repeat for more. Without: those of the plan."),
+        typer.Option(
+            metavar="NAME[:key=value,...]", help="Selector; repeat for more. Without: those of the plan."
+        ),
     ] = None,
     plan_name: Annotated[str, typer.Option("--plan", metavar="NAME", help=_PLANS + ".")] = "default",
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds; each shuffles the instances.")] = 10,
     penalty: Annotated[float, typer.Option(min=1.0, help="The k of PARk.")] = 10.0,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes. Default: all cores.")] = os.cpu_count() or 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.", show_default="all cores")] = (
+        os.cpu_count() or 1
+    ),
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="Result file; cells it holds already are not run again.")
     ] = Path("results.db"),
@@ -54,7 +57,7 @@ def command(
     started = time.perf_counter()
     named = _named_plan(plan_name)
     contenders = [Contender.parse(text) for text in selector] if selector else list(named.contenders)
-    found = _scenarios(_folder(aslib), scenario, named)
+    found = _scenarios(existing(aslib), scenario, named)
     cells = plan(found, contenders, seeds, penalty)
     with opened(out) as store:
         try:
@@ -78,16 +81,6 @@ def _named_plan(name: str) -> NamedPlan:
     if name not in PLANS:
         raise InputError(f"unknown plan {name!r}; known: {', '.join(PLANS)}")
     return PLANS[name]
-
-
-def _folder(aslib: Path | None) -> Path:
-    if aslib is None:
-        raise InputError(
-            "say where the scenarios are: --aslib DIR, or the environment variable TAILCUT_ASLIB"
-        )
-    if not aslib.is_dir():
-        raise InputError(f"--aslib {aslib}: there is no such folder")
-    return aslib
 
 
 def _scenarios(folder: Path, wanted: list[str] | None, named: NamedPlan) -> list[tuple[str, Scenario]]:

@@ -21,7 +21,8 @@ from tailcut.bench.summary import summarise
 def command(
     results: Annotated[Path, typer.Argument(metavar="RESULTS", help="Result file of `tailcut bench`.")],
     selector: Annotated[
-        list[str] | None, typer.Option(help="Compare only this one; repeat for more. Without: all.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Compare only this one; repeat for more. Without: all."),
     ] = None,
     alpha: Annotated[float, typer.Option(min=0.0001, max=0.5, help="Level of significance.")] = 0.05,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of a table.")] = False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -17,6 +18,7 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress
 from rich.table import Table as Printed
 
+from tailcut.cli.aslib_folder import AslibOption, existing
 from tailcut.errors import InputError
 from tailcut.replication.approaches import APPROACHES
 from tailcut.replication.compare import VERDICTS, Comparison
@@ -30,15 +32,6 @@ def read_table(folder: Path) -> Table:
     from tailcut.aslib import Scenario
 
     return table_of(Scenario.read(folder))
-
-
-def existing(aslib: Path | None) -> Path:
-    """Return the folder of scenarios, or say how to name it."""
-    if aslib is None:
-        raise InputError("no ASlib folder: give --aslib DIR or set the environment variable TAILCUT_ASLIB")
-    if not aslib.is_dir():
-        raise InputError(f"--aslib {aslib}: no such folder")
-    return aslib
 
 
 def found(folder: Path, wanted: list[str]) -> list[str]:
@@ -68,18 +61,15 @@ def chosen(wanted: list[str]) -> list[str]:
 
 
 def command(
-    aslib: Annotated[
-        Path | None,
-        typer.Option(envvar="TAILCUT_ASLIB", help="Folder with one ASlib scenario per subfolder."),
-    ] = None,
+    aslib: AslibOption = None,
     scenario: Annotated[
-        list[str] | None, typer.Option(help="Run this scenario only; may be repeated.")
+        list[str] | None, typer.Option(metavar="NAME", help="Run this scenario only; may be repeated.")
     ] = None,
     approach: Annotated[
-        list[str] | None, typer.Option(help="Run this approach only; may be repeated.")
+        list[str] | None, typer.Option(metavar="NAME", help="Run this approach only; may be repeated.")
     ] = None,
     seeds: int = typer.Option(10, min=2, help="Seeds 1 to N; the published table has 10."),
-    jobs: int = typer.Option(1, min=1, help="Processes at once."),
+    jobs: int = typer.Option(os.cpu_count() or 1, min=1, help="Processes.", show_default="all cores"),
     as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of a table."),
 ) -> None:
     """Run the published PAR10 table again and compare it cell by cell.
