@@ -97,14 +97,13 @@ class FeatureReader:
         """Return a new vector, finite or nan in every entry; None gives one of missing values."""
         if features is None:
             return np.full(self.width or 0, math.nan)
-        order = self._order(features) if isinstance(features, Mapping) else self.names
-        values = (
-            [features.get(name, math.nan) for name in order or ()]
-            if isinstance(features, Mapping)
-            else features
-        )
-        vector = self._vector(values, order)
-        self.names, self.width = order, len(vector)
+        if isinstance(features, np.ndarray | list | tuple) or not isinstance(features, Mapping):
+            vector = self._vector(features, self.names)
+        else:
+            order = self._order(features)
+            vector = self._vector([features.get(name, math.nan) for name in order], order)
+            self.names = order
+        self.width = len(vector)
         return vector
 
     def _order(self, features: Mapping[str, float]) -> tuple[str, ...]:

@@ -1,0 +1,35 @@
+"""The selectors of the catalogue follow the paper's formulas, not its code: near the published averages."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tailcut.aslib import Scenario
+from tailcut.bench.plan import PUBLISHED, Contender, plan
+from tailcut.bench.run import compute
+from tailcut.replication.approaches import APPROACHES
+from tailcut.replication.compare import z_score
+from tailcut.replication.protocol import Summary
+from tailcut.replication.published import cell
+
+
+def test_the_published_plan_is_the_published_table() -> None:
+    assert set(PUBLISHED) == set(APPROACHES)
+
+
+@pytest.mark.aslib
+@pytest.mark.parametrize("scenario", ["CPMP-2015", "MIP-2016", "SAT11-RAND"])
+@pytest.mark.parametrize("name", ["blinducb", "thompson", "bj_thompson"])
+def test_where_the_switches_do_not_matter_the_averages_agree(name: str, scenario: str) -> None:
+    root = os.environ.get("TAILCUT_ASLIB")
+    if not root:
+        pytest.skip("set TAILCUT_ASLIB to the folder of ASlib scenarios")
+    folder = Path(root) / scenario
+    cells = plan([(str(folder), Scenario.read(folder))], [Contender.of(name)], seeds=10)
+    pars = np.array([compute(one).par for one in cells])
+    ours = Summary(float(pars.mean()), float(pars.std()), 10)
+    assert abs(z_score(ours, cell(scenario, name))) < 3.5
