@@ -1,11 +1,22 @@
-"""One setting for all tests: in CI the generated examples are the same every time."""
+"""For all tests: in CI the generated examples are the same every time; the real data where they are."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("ci", derandomize=True, deadline=None)
 if os.environ.get("CI"):
     settings.load_profile("ci")
+
+
+@pytest.fixture(scope="session")
+def aslib() -> Path:
+    """The folder of real ASlib scenarios."""
+    root = os.environ.get("TAILCUT_ASLIB")
+    if not root:
+        pytest.skip("set TAILCUT_ASLIB to the folder of ASlib scenarios")
+    return Path(root)

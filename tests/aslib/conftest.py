@@ -1,8 +1,7 @@
-"""Fixtures: a cache of its own for every test, a small scenario, and the real ones where they are."""
+"""Fixtures: a cache of its own for every test, and a small scenario."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -16,14 +15,6 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("TAILCUT_CACHE", str(folder))
     return folder
-
-
-@pytest.fixture(scope="session")
-def aslib() -> Path:
-    root = os.environ.get("TAILCUT_ASLIB")
-    if not root:
-        pytest.skip("set TAILCUT_ASLIB to the folder of ASlib scenarios")
-    return Path(root)
 
 
 @pytest.fixture(scope="session")

@@ -28,7 +28,7 @@ def write_scenario(folder: Path, name: str, *, n_instances: int = 40, seed: int 
 
 
 @pytest.fixture
-def aslib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def generated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of three small scenarios, and a cache of its own."""
     monkeypatch.setenv("TAILCUT_CACHE", str(tmp_path / "cache"))
     folder = tmp_path / "aslib"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +23,8 @@ def test_the_published_plan_is_the_published_table() -> None:
 @pytest.mark.aslib
 @pytest.mark.parametrize("scenario", ["CPMP-2015", "MIP-2016", "SAT11-RAND"])
 @pytest.mark.parametrize("name", ["blinducb", "thompson", "bj_thompson"])
-def test_where_the_switches_do_not_matter_the_averages_agree(name: str, scenario: str) -> None:
-    root = os.environ.get("TAILCUT_ASLIB")
-    if not root:
-        pytest.skip("set TAILCUT_ASLIB to the folder of ASlib scenarios")
-    folder = Path(root) / scenario
+def test_where_the_switches_do_not_matter_the_averages_agree(aslib: Path, name: str, scenario: str) -> None:
+    folder = aslib / scenario
     cells = plan([(str(folder), Scenario.read(folder))], [Contender.of(name)], seeds=10)
     pars = np.array([compute(one).par for one in cells])
     ours = Summary(float(pars.mean()), float(pars.std()), 10)

@@ -26,8 +26,8 @@ from tests.bench.conftest import write_scenario
 SELECTORS = ("thompson", "bj_thompson_rev", "rand_bclinucb", "sbs")
 
 
-def _cells(aslib: Path, seeds: int = 2) -> list[Cell]:
-    scenarios = [(str(folder), Scenario.read(folder)) for folder in sorted(aslib.iterdir())]
+def _cells(generated: Path, seeds: int = 2) -> list[Cell]:
+    scenarios = [(str(folder), Scenario.read(folder)) for folder in sorted(generated.iterdir())]
     return plan(scenarios, [Contender.of(name) for name in SELECTORS], seeds)
 
 
@@ -42,16 +42,16 @@ def _content(path: Path) -> dict[str, Any]:
         return found
 
 
-def test_several_processes_give_the_same_file_as_one(aslib: Path, tmp_path: Path) -> None:
+def test_several_processes_give_the_same_file_as_one(generated: Path, tmp_path: Path) -> None:
     for jobs in (1, 2):
         with opened(tmp_path / f"{jobs}.db") as store:
-            run(_cells(aslib), store, jobs=jobs)
+            run(_cells(generated), store, jobs=jobs)
     assert _content(tmp_path / "1.db") == _content(tmp_path / "2.db")
     assert len(_content(tmp_path / "1.db")) == 24
 
 
-def test_a_second_run_does_only_what_is_missing(aslib: Path, tmp_path: Path) -> None:
-    cells, ran = _cells(aslib), []
+def test_a_second_run_does_only_what_is_missing(generated: Path, tmp_path: Path) -> None:
+    cells, ran = _cells(generated), []
     with opened(tmp_path / "r.db") as store:
         run(cells[:5], store)
         run(cells, store, on_cell=lambda cell, _: ran.append(cell.hash))
@@ -60,9 +60,9 @@ def test_a_second_run_does_only_what_is_missing(aslib: Path, tmp_path: Path) -> 
 
 
 def test_a_broken_cell_is_recorded_and_tried_again_and_does_not_stop_the_rest(
-    aslib: Path, tmp_path: Path
+    generated: Path, tmp_path: Path
 ) -> None:
-    good = _cells(aslib)[:2]
+    good = _cells(generated)[:2]
     broken = replace(good[0], folder=str(tmp_path / "nowhere"), hash="broken")
     with opened(tmp_path / "r.db") as store:
         run([broken, *good], store)
@@ -76,8 +76,8 @@ def test_a_broken_cell_is_recorded_and_tried_again_and_does_not_stop_the_rest(
         assert "broken" in store.done()
 
 
-def test_traces_come_back_as_they_were(aslib: Path, tmp_path: Path) -> None:
-    cell = _cells(aslib)[0]
+def test_traces_come_back_as_they_were(generated: Path, tmp_path: Path) -> None:
+    cell = _cells(generated)[0]
     result = compute(cell)
     assert result.losses is not None
     with opened(tmp_path / "r.db") as store:
@@ -119,28 +119,28 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
         Store(tmp_path / "r.db")
 
 
-def test_a_result_is_all_or_nothing(aslib: Path, tmp_path: Path) -> None:
-    cell = _cells(aslib)[0]
+def test_a_result_is_all_or_nothing(generated: Path, tmp_path: Path) -> None:
+    cell = _cells(generated)[0]
     with opened(tmp_path / "r.db") as store, pytest.raises(sqlite3.Error):
         store.add(replace(cell, seed=None), Result(cell.hash, 1.0))  # type: ignore[arg-type]
     with opened(tmp_path / "r.db") as store:
         assert store.rows() == []
 
 
-def _bench(aslib: Path, out: Path, *more: str) -> list[str]:
+def _bench(generated: Path, out: Path, *more: str) -> list[str]:
     options = [option for name in SELECTORS for option in ("--selector", name)]
-    command = [sys.executable, "-m", "tailcut.cli", "bench", "--aslib", str(aslib), "--out", str(out)]
+    command = [sys.executable, "-m", "tailcut.cli", "bench", "--aslib", str(generated), "--out", str(out)]
     return [*command, *options, "--seeds", "6", "--jobs", "2", "--json", *more]
 
 
-def test_killed_five_times_the_file_equals_that_of_an_undisturbed_run(aslib: Path, tmp_path: Path) -> None:
-    write_scenario(aslib, "LONG", n_instances=600, seed=9)
+def test_killed_five_times_the_file_equals_an_undisturbed_one(generated: Path, tmp_path: Path) -> None:
+    write_scenario(generated, "LONG", n_instances=600, seed=9)
     straight, disturbed = tmp_path / "straight.db", tmp_path / "disturbed.db"
-    subprocess.run(_bench(aslib, straight), check=True, capture_output=True, timeout=300)
+    subprocess.run(_bench(generated, straight), check=True, capture_output=True, timeout=300)
     kept = 0
     for attempt in range(1, 6):
         process = subprocess.Popen(
-            _bench(aslib, disturbed),
+            _bench(generated, disturbed),
             start_new_session=True,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -152,7 +152,7 @@ def test_killed_five_times_the_file_equals_that_of_an_undisturbed_run(aslib: Pat
             assert len(store.done()) >= kept, "a finished cell was lost"
             kept = len(store.done())
     assert kept < 96, "the kills must come before the end"
-    subprocess.run(_bench(aslib, disturbed), check=True, capture_output=True, timeout=300)
+    subprocess.run(_bench(generated, disturbed), check=True, capture_output=True, timeout=300)
     assert _content(disturbed) == _content(straight)
 
 
@@ -172,11 +172,15 @@ def _wait_for_cells(path: Path, more_than: int, process: subprocess.Popen[bytes]
         time.sleep(0.01)
 
 
-def test_ctrl_c_ends_at_once_without_traceback_and_keeps_what_is_done(aslib: Path, tmp_path: Path) -> None:
-    write_scenario(aslib, "LONG", n_instances=3000, seed=9)
+def test_ctrl_c_ends_at_once_and_keeps_what_is_done(generated: Path, tmp_path: Path) -> None:
+    write_scenario(generated, "LONG", n_instances=3000, seed=9)
     out = tmp_path / "r.db"
     process = subprocess.Popen(
-        _bench(aslib, out), start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        _bench(generated, out),
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     _wait_for_cells(out, more_than=3, process=process)  # type: ignore[arg-type]
     os.killpg(process.pid, signal.SIGINT)
@@ -188,8 +192,8 @@ def test_ctrl_c_ends_at_once_without_traceback_and_keeps_what_is_done(aslib: Pat
         assert len(store.done()) > 3
 
 
-def test_the_command_prints_one_object_per_scenario_and_selector(aslib: Path, tmp_path: Path) -> None:
-    result = subprocess.run(_bench(aslib, tmp_path / "r.db"), capture_output=True, text=True, timeout=300)
+def test_the_command_prints_one_object_per_scenario_and_selector(generated: Path, tmp_path: Path) -> None:
+    result = subprocess.run(_bench(generated, tmp_path / "r.db"), capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
     rows = json.loads(result.stdout)
     assert len(rows) == 12
@@ -207,7 +211,7 @@ def test_the_command_prints_one_object_per_scenario_and_selector(aslib: Path, tm
     sbs = [row for row in rows if row["selector"] == "sbs"]
     assert all(row["npar10"] == pytest.approx(1.0) and row["par10_std"] < 1e-9 for row in sbs)
     table = subprocess.run(
-        [part for part in _bench(aslib, tmp_path / "r.db") if part != "--json"],
+        [part for part in _bench(generated, tmp_path / "r.db") if part != "--json"],
         capture_output=True,
         text=True,
     )
@@ -231,9 +235,9 @@ def test_the_command_prints_one_object_per_scenario_and_selector(aslib: Path, tm
         (["--aslib", "/nonexistent"], "no such folder"),
     ],
 )
-def test_wrong_calls_are_named(aslib: Path, tmp_path: Path, options: list[str], message: str) -> None:
+def test_wrong_calls_are_named(generated: Path, tmp_path: Path, options: list[str], message: str) -> None:
     result = subprocess.run(
-        _bench(aslib, tmp_path / "r.db", *options), capture_output=True, text=True, timeout=60
+        _bench(generated, tmp_path / "r.db", *options), capture_output=True, text=True, timeout=60
     )
     assert result.returncode == 2
     assert message in " ".join(result.stderr.split())

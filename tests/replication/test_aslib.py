@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -14,14 +13,6 @@ from tailcut.cli.replicate import read_table
 from tailcut.replication import Table, approach, evaluate
 
 pytestmark = pytest.mark.aslib
-
-
-@pytest.fixture(scope="module")
-def aslib() -> Path:
-    folder = os.environ.get("TAILCUT_ASLIB")
-    if not folder:
-        pytest.skip("set TAILCUT_ASLIB to the folder of ASlib scenarios")
-    return Path(folder)
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress
 from rich.table import Table as Printed
 
+from tailcut.aslib import Scenario
 from tailcut.cli.aslib_folder import AslibOption, existing
 from tailcut.errors import InputError
 from tailcut.replication.approaches import APPROACHES
@@ -29,8 +30,6 @@ from tailcut.replication.table import Table, table_of
 
 def read_table(folder: Path) -> Table:
     """Return the ASlib scenario in `folder` as the published experiment saw it."""
-    from tailcut.aslib import Scenario
-
     return table_of(Scenario.read(folder))
 
 
