@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut import statefile
+from tailcut import special, statefile
 from tailcut.border import (
     FeatureReader,
     Features,
@@ -89,6 +89,7 @@ class Selector:
             None if feature_names is None else names("feature_names", feature_names)
         )
         self._policy: Policy | None = None  # made by the first select(): only then d is known
+        special.load()
         self._next_id = 0
         self._pending: OrderedDict[int, _Pending] = OrderedDict()
         self._observed: OrderedDict[int, Outcome] = OrderedDict()

@@ -8,6 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 
+def load() -> None:
+    """Import scipy.special now, so that no decision has to wait for it."""
+    import scipy.special  # noqa: F401
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
