@@ -167,7 +167,7 @@ def test_unknown_decisions_are_named() -> None:
     with pytest.raises(UnknownDecisionError, match="no decision 0"):
         selector.observe(0, runtime=1.0)
     decision = selector.select([1.0], instance="mine")
-    for wrong in (-1, 1, "0"):
+    for wrong in (-1, 1, "0", None, [0]):
         with pytest.raises(UnknownDecisionError, match="no decision"):
             selector.observe(wrong, runtime=1.0)  # type: ignore[arg-type]
     foreign = Decision(decision.id, "other", "c", 10.0, 10.0, {}, "lowest score")
@@ -192,6 +192,16 @@ def test_what_is_pending_is_bounded_and_the_oldest_is_given_up() -> None:
     with pytest.raises(UnknownDecisionError, match="no longer known: only the latest 3"):
         selector.observe(decisions[0], runtime=1.0)
     assert selector.observe(decisions[2], runtime=1.0)
+
+
+@pytest.mark.parametrize("representation", ["paper", "standardised"])
+def test_instances_without_any_feature_are_served(representation: str) -> None:
+    selector = make(representation=representation)
+    for _ in range(20):
+        decision = selector.select([])
+        assert all(math.isfinite(score) for score in decision.scores.values())
+        selector.observe(decision, runtime=1.0 if decision.algorithm == "b" else 9.0)
+    assert Selector.from_bytes(selector.to_bytes()).to_bytes() == selector.to_bytes()
 
 
 def test_started_runs_count_as_tried_so_parallel_first_runs_differ() -> None:

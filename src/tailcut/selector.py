@@ -205,6 +205,8 @@ class Selector:
         """
         outcome = one_outcome(outcome, runtime, censored_at, failed)
         number = decision.id if isinstance(decision, Decision) else decision
+        if not isinstance(number, int):
+            raise UnknownDecisionError(f"there is no decision {number!r}: decisions are numbered")
         waiting = self._pending.get(number)
         if waiting is None:
             self._check_repeated(number, outcome)
@@ -229,12 +231,12 @@ class Selector:
                 raise ConflictingOutcomeError(
                     f"decision {number} was already observed as {_words(known)}; got {_words(outcome)}"
                 )
-        elif isinstance(number, int) and 0 <= number < self._next_id:
+        elif 0 <= number < self._next_id:
             raise UnknownDecisionError(
                 f"decision {number} is no longer known: only the latest {self._max_pending} are kept"
             )
         else:
-            raise UnknownDecisionError(f"there is no decision {number!r}")
+            raise UnknownDecisionError(f"there is no decision {number}")
 
     def add_algorithm(self, name: str) -> None:
         """Offer one more algorithm from now on."""
