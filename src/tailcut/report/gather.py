@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,17 +65,25 @@ class Report:
 
 
 def gather(
-    store: Store, aslib: Path | None = None, on_scenario: Callable[[str], None] = lambda _name: None
+    store: Store,
+    aslib: Path | None = None,
+    on_scenario: Callable[[str], None] = lambda _name: None,
+    *,
+    scenario: Scenario | None = None,
+    hashes: Collection[str] | None = None,
 ) -> Report:
-    """Return the report on a result file; `aslib` is the folder of the scenarios' folders, if at hand."""
-    results = load(store)
+    """Return the report on a result file, or on those of its cells that have the given hashes.
+
+    `aslib` is the folder of the scenarios' folders, if at hand; `scenario` the one all results are of.
+    """
+    results = load(store, hashes)
     grids = {metric: grid(results, metric) for metric in METRICS}
     ordered = standings(results)
     chosen = featured(ordered)
     parts = []
     for name in results.scenarios:
-        scenario, notes = _read(aslib, name, results)
-        parts.append(_part(store, results, name, chosen, scenario, notes))
+        read, notes = (scenario, []) if scenario is not None else _read(aslib, name, results)
+        parts.append(_part(store, results, name, chosen, read, notes))
         on_scenario(name)
     return Report(
         results=results,

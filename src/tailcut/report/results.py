@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -126,9 +126,9 @@ def _rank(name: str) -> tuple[int, str]:
     return (50 if base.startswith("tailcut") else 500), name
 
 
-def load(store: Store) -> Results:
-    """Return what a result file holds, or say that it holds no finished cell."""
-    rows = [_cell(row) for row in store.rows()]
+def load(store: Store, hashes: Collection[str] | None = None) -> Results:
+    """Return what a result file holds (of the given hashes, or all), or say that it holds nothing."""
+    rows = [_cell(row) for row in store.rows(hashes)]
     finished = [row for row in rows if row.error is None]
     if not finished:
         what = f"only {len(rows)} failed cells" if rows else "no cells"

@@ -38,7 +38,7 @@ def draw(scenario: str, shares: Sequence[Shares], algorithms: Sequence[str]) -> 
             linewidth=0,
             labels=[*(shortened(algorithms[k], 22) for k in most), *(["others"] if len(rest) else [])],
         )
-        axes.set_title(one.selector, loc="left", fontsize=9)
+        axes.set_title(shortened(one.selector), loc="left", fontsize=8)
         axes.set_xlim(0, at[-1])
         axes.set_ylim(0, 1)
         axes.tick_params(labelsize=7)

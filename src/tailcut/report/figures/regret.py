@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tailcut.report.curves import Curves
+import numpy as np
+
+from tailcut.report.curves import Band, Curves
 from tailcut.report.figures.canvas import blank, drawn, legend_right, panels, sheet, styled, thousands
 from tailcut.report.style import FAINT, look
 
@@ -31,12 +33,12 @@ def draw(curves: Curves, featured: Sequence[str], par: str) -> Figure:
 @styled
 def overview(scenarios: Sequence[Curves], featured: Sequence[str], par: str) -> Figure:
     """Return all scenarios on one sheet."""
-    rows, columns = panels(len(scenarios), 4)
+    rows, columns = panels(len(scenarios), min((4, 3), key=lambda wide: -len(scenarios) % wide))
     height = 1.9 * rows + 1.0
     figure, grid = sheet(2.6 * max(columns, 2), height, rows, columns)
     flat = list(grid.flat)
     for axes, curves in zip(flat, scenarios, strict=False):
-        _panel(axes, curves, featured)
+        _panel(axes, _thinned(curves), featured)
         axes.set_title(curves.scenario, loc="left", fontsize=9)
         axes.tick_params(labelsize=7)
     blank(flat[len(scenarios) :])
@@ -52,6 +54,13 @@ def overview(scenarios: Sequence[Curves], featured: Sequence[str], par: str) -> 
     }
     figure.legend(handles, labels, fontsize=8, frameon=False, handlelength=2.8, **place)
     return figure
+
+
+def _thinned(curves: Curves) -> Curves:
+    """Return every third point: a small panel shows no more."""
+    kept = np.arange(len(curves.at))[::-3][::-1]
+    bands = tuple(Band(one.name, one.mean[kept], one.deviation[kept]) for one in curves.bands)
+    return Curves(curves.scenario, curves.at[kept], bands)
 
 
 def _panel(axes: Axes, curves: Curves, featured: Sequence[str]) -> None:

@@ -27,12 +27,12 @@ def draw(scenario: str, curves: Sequence[Survival]) -> Figure:
     cutoff = max(float(one.time[-1]) for one in curves)
     positive = np.concatenate([one.time[one.time > 0] for one in curves])
     start = max(float(positive.min()) * 0.8, cutoff * 1e-5)
-    for number, one in enumerate(curves[len(ALGORITHMS) :]):
-        axes.step(np.maximum(one.time, start), one.share, where="post", color=OTHER_ALGORITHMS,
-                  linewidth=0.7, label="the other algorithms" if number == 0 else None)  # fmt: skip
     for number, one in enumerate(curves[: len(ALGORITHMS)]):
         axes.step(np.maximum(one.time, start), one.share, where="post", color=ALGORITHMS[number],
                   linestyle=_DASHES[number % 3], linewidth=1.3, label=one.algorithm)  # fmt: skip
+    for number, one in enumerate(curves[len(ALGORITHMS) :]):
+        axes.step(np.maximum(one.time, start), one.share, where="post", color=OTHER_ALGORITHMS,
+                  linewidth=0.7, zorder=1.5, label=None if number else "the other algorithms")  # fmt: skip
     axes.set_xscale("log")
     axes.set_xlim(start, cutoff)
     axes.set_ylim(0, 1)
@@ -41,6 +41,6 @@ def draw(scenario: str, curves: Sequence[Survival]) -> Figure:
     axes.set_xlabel("seconds, up to the cutoff")
     axes.set_ylabel("runs still unsolved")
     axes.set_title(scenario, loc="left")
-    figure.subplots_adjust(left=0.1, right=0.63, bottom=0.15, top=0.91)
+    figure.subplots_adjust(left=0.115, right=0.63, bottom=0.15, top=0.91)
     legend_right(figure, axes, 0.65)
     return figure
