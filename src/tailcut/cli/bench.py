@@ -70,7 +70,7 @@ def command(
         except KeyboardInterrupt:
             sys.stderr.write(f"stopped; what is done is kept in {out}: run the same command again\n")
             raise typer.Exit(130) from None
-        rows = summarise(store.rows(cell.hash for cell in cells))
+        rows = summarise(_as_asked(cells, store))
     order = {name: i for i, name in enumerate(dict.fromkeys(contender.label for contender in contenders))}
     rows.sort(key=lambda row: (row["scenario"], order[row["selector"]]))
     if as_json:
@@ -86,6 +86,15 @@ def _named_plan(name: str) -> NamedPlan:
     if name not in PLANS:
         raise InputError(f"unknown plan {name!r}; known: {', '.join(PLANS)}")
     return PLANS[name]
+
+
+def _as_asked(cells: list[Cell], store: Store) -> list[dict[str, Any]]:
+    """Return the rows of the cells under the labels asked for, not those first stored under.
+
+    `thompson` and `thompson:sigma=1.0` are the same cell if 1.0 is the default.
+    """
+    stored = {row["hash"]: row for row in store.rows(cell.hash for cell in cells)}
+    return [{**stored[cell.hash], "selector": cell.contender.label} for cell in cells]
 
 
 def _tell_left_out(reason: str) -> None:

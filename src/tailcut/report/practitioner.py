@@ -114,7 +114,8 @@ def in_words(report: Report, scenario: Scenario, found: Complement, learned: Seq
     lines = [
         f"Always running {best.name}, the single best of {len(found.solvers)} solvers, costs "
         f"{found.sbs:.2f} s per instance ({par}) and leaves {best.timeouts:.1%} of {n} instances unsolved. "
-        f"A perfect choice per instance would cost {found.vbs:.2f} s; no solver solves {found.unsolved} instances."
+        f"A perfect choice per instance would cost {found.vbs:.2f} s; {found.unsolved} instances are solved "
+        f"by none."
     ]
     if found.sbs <= found.vbs:
         return [*lines, "The single best solver is best on every instance: there is nothing to choose."]
@@ -178,7 +179,7 @@ def _learning_sheet(learned: Sequence[Learning], report: Report) -> Sheet:
     columns = ("selector", f"n{par}", *names[:parts], "cheaper than SBS from")
     note = (
         f"n{par} within each part of the stream, numbered by instances served, mean over "
-        f"{len(report.results.seeds)} seeds; last: from which instance on the total is at most the single best's."
+        f"{len(report.results.seeds)} seeds; last: from which instance on the total is at most the SBS's."
     )
     return Sheet("learning", "Selectors over the stream", note, columns, rows)
 
