@@ -94,7 +94,7 @@ def _page(report: Report, tables: Sequence[Sheet], figures: Figures, source: str
         Section("comparison", "Comparison", f'{compared}<div class="two">{tradeoff}</div>'),
         Section("tables", "Tables", "".join(table(sheet) for sheet in by_key.values())),
         Section("scenarios", "Scenarios", table(overview) + _scenarios(report, figures)),
-        Section("reproduce", "How to reproduce it", _reproduce(report, source)),
+        Section("reproduce", "How to reproduce it", reproduce(report, source)),
         Section("left-out", "Left out, missing or failed", bullets(absent) or "<p>Nothing.</p>"),
     ]
     if sweeps:
@@ -144,7 +144,8 @@ def _in_words(part: ScenarioPart, report: Report) -> str:
     return text
 
 
-def _reproduce(report: Report, source: str) -> str:
+def reproduce(report: Report, source: str) -> str:
+    """Return seeds, commands, versions and machine, as far as the result file knows them."""
     results = report.results
     seeds = f"Seeds: {', '.join(map(str, results.seeds))}; each shuffles the instances."
     note = (

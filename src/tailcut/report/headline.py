@@ -40,9 +40,17 @@ def _best(best: Standing, par: str) -> str:
     )
 
 
-def _blind(best: Standing) -> str:
+def _needs_features(best: Standing) -> bool:
     recipe = CATALOGUE.get(best.selector.partition(":")[0])
-    if recipe is None or recipe.needs_features:
+    return recipe is None or recipe.needs_features
+
+
+def _and_features(best: Standing) -> str:
+    return " and for computing features" if _needs_features(best) else ""
+
+
+def _blind(best: Standing) -> str:
+    if _needs_features(best):
         return ""
     return (
         f" {best.selector} looks at no features at all: on average, none of the selectors that do look at "
@@ -63,8 +71,8 @@ def _against_single_best(best: Standing) -> str:
     return (
         f"{beaten} So on average it does not reach what always running the best solver would have cost, had "
         f"one known which it is: it pays {best.npar_mean - 1.0:.2f} times the gap between virtual and single "
-        f"best on top, for exploring, for features and for wrong choices. Whoever has training data to find "
-        f"the single best solver should beat or use it; without such data it is no choice one has."
+        f"best on top, for exploring, for wrong choices{_and_features(best)}. But only who has run all "
+        f"solvers beforehand knows the single best one; whoever starts without such data cannot choose it."
     )
 
 

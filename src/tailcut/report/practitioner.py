@@ -9,7 +9,7 @@ from pathlib import Path
 from tailcut.aslib import Scenario
 from tailcut.bench.store import Store
 from tailcut.hindsight import LINES
-from tailcut.report.build import Figures, read_svgs, shown, with_svg, write_tables
+from tailcut.report.build import Figures, read_svgs, reproduce, shown, with_svg, write_tables
 from tailcut.report.complement import Complement, complement
 from tailcut.report.drawings import Drawing, drawings, render_all, slug
 from tailcut.report.figures import practice
@@ -57,7 +57,9 @@ def build_practice(
     render_all(wanted, out / "figures", with_svg(formats), 1, on_figure)
     path = out / "index.html"
     figures = read_svgs(wanted, out / "figures")
-    path.write_text(_page(report, scenario, found, learned, tables, figures), encoding="utf-8")
+    path.write_text(
+        _page(report, scenario, found, learned, tables, figures, store.path.name), encoding="utf-8"
+    )
     return path
 
 
@@ -81,6 +83,7 @@ def _page(
     learned: Sequence[Learning],
     tables: Sequence[Sheet],
     figures: Figures,
+    source: str,
 ) -> str:
     who_learns, solvers, pairs, overview = tables
     end = slug(scenario.name)
@@ -96,6 +99,7 @@ def _page(
             + table(who_learns)
             + "".join(shown(figures, f"{kind}-{end}") for kind in ("regret", "solved", "choices")),
         ),
+        Section("reproduce", "How to reproduce it", reproduce(report, source)),
         Section("left-out", "Left out, missing or failed", bullets(_missing(report)) or "<p>Nothing.</p>"),
     ]
     return page(f"{scenario.name}: is it worth choosing?", "", sections)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 INK = "#1a1a1a"
 """Text, axes and hindsight lines; turned light on a dark page."""
+INDIGO = "#332288"
+"""The first colour of a scenario's algorithms; turned lighter on a dark page."""
 FAINT = "#d0d0d1"
 """Grid lines and what stands in the background."""
 
@@ -33,12 +35,12 @@ _BLUE, _LIGHT_BLUE = "#0072b2", "#56b4e9"
 _RED, _LIGHT_RED = "#d55e00", "#f2a067"
 _GREEN, _LIGHT_GREEN = "#009e73", "#63c9a9"
 _PINK, _DARK_PINK, _LIGHT_PINK = "#cc79a7", "#9c4676", "#e5b3ce"
-_VIOLET, _DARK_VIOLET = "#9d24f3", "#6500cc"
+_VIOLET, _LIGHT_VIOLET = "#9d24f3", "#c27dfa"
 _GOLD, _GREY = "#e69f00", "#9a9a9a"
 
 LOOKS = {
     "tailcut": Look(_VIOLET, SOLID, "*", "ours", 2.0),
-    "tailcut_schedule": Look(_DARK_VIOLET, DASHED, "P", "ours", 2.0),
+    "tailcut_schedule": Look(_LIGHT_VIOLET, DASHED, "P", "ours", 2.0),
     "thompson": Look(_BLUE, SOLID, "o", "Thompson"),
     "thompson_rev": Look(_BLUE, DASHED, "s", "Thompson"),
     "bj_thompson": Look(_LIGHT_BLUE, SOLID, "^", "Thompson"),
@@ -65,7 +67,7 @@ _SPARE_COLOURS = ("#882255", "#117733", "#332288", "#999933", "#aa4499", "#44aa9
 _SPARE_MARKERS = ("p", "<", "d", "8", "H")
 
 ALGORITHMS = (
-    "#332288",
+    INDIGO,
     "#88ccee",
     "#44aa99",
     "#117733",

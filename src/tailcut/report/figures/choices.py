@@ -36,7 +36,7 @@ def draw(scenario: str, shares: Sequence[Shares], algorithms: Sequence[str]) -> 
             colors=[*ALGORITHMS[: len(most)], OTHER_ALGORITHMS],
             step="pre",
             linewidth=0,
-            labels=[*(shortened(algorithms[k], 22) for k in most), *(["others"] if len(rest) else [])],
+            labels=[*(shortened(algorithms[k], 27) for k in most), *(["others"] if len(rest) else [])],
         )
         axes.set_title(shortened(one.selector), loc="left", fontsize=8)
         axes.set_xlim(0, at[-1])
@@ -50,5 +50,5 @@ def draw(scenario: str, shares: Sequence[Shares], algorithms: Sequence[str]) -> 
     figure.supylabel("share of choices", fontsize=8.5, x=0.002)
     handles, labels = flat[0].get_legend_handles_labels()
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0.755, 1 - 0.45 / height)}
-    figure.legend(handles[::-1], labels[::-1], fontsize=7.5, frameon=False, **place)
+    figure.legend(handles[::-1], labels[::-1], fontsize=7, frameon=False, **place)
     return figure
