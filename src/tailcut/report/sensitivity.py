@@ -9,7 +9,7 @@ import numpy as np
 
 from tailcut.bench.sweeps import Sweep
 from tailcut.catalogue import CATALOGUE
-from tailcut.report.results import CellRow, Results
+from tailcut.report.results import FEWEST_SWEEP_VALUES, CellRow, Results
 from tailcut.types import Array
 
 
@@ -35,7 +35,8 @@ class SweepPoints:
 
 def sensitivity(results: Results) -> list[SweepPoints]:
     """Return the points of every sweep that the results hold."""
-    return [_points(sweep, cells) for sweep, cells in results.sweeps.items()]
+    every = (_points(sweep, cells) for sweep, cells in results.sweeps.items())
+    return [points for points in every if points.panels]
 
 
 def _points(sweep: Sweep, cells: tuple[CellRow, ...]) -> SweepPoints:
@@ -45,6 +46,8 @@ def _points(sweep: Sweep, cells: tuple[CellRow, ...]) -> SweepPoints:
     panels = []
     for scenario in sorted(pars):
         values = sorted(pars[scenario])
+        if len(values) < FEWEST_SWEEP_VALUES:
+            continue  # only the default, which the comparison ran
         stats = np.array([(np.mean(pars[scenario][v]), np.std(pars[scenario][v])) for v in values])
         panels.append(SweptScenario(scenario, np.array(values), stats[:, 0], stats[:, 1]))
     default = float(CATALOGUE[sweep.selector].settings({})[sweep.parameter])

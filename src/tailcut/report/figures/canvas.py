@@ -121,7 +121,24 @@ def legend_right(figure: Figure, axes: Axes, left: float, top: float = 0.9) -> N
     """Put the legend beside the axes, its left edge at the share `left` of the width."""
     handles, labels = axes.get_legend_handles_labels()
     options: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (left, top), "handlelength": 2.8}
-    figure.legend(handles, list(map(shortened, labels)), borderaxespad=0.0, **options)
+    figure.legend(handles, distinct(labels), borderaxespad=0.0, **options)
+
+
+def distinct(names: Sequence[str], most: int = 26) -> list[str]:
+    """Return names that fit and still differ.
+
+    >>> distinct(["solver-" + "x" * 30 + "-1", "solver-" + "x" * 31 + "-1", "b"], 14)
+    ['sol…xxxxxxxx-1', 'sol…xxxxxxxx-1 (2)', 'b']
+    """
+    found: list[str] = []
+    for name in names:
+        short, number = shortened(name, most), 1
+        candidate = short
+        while candidate in found:
+            number += 1
+            candidate = f"{short} ({number})"
+        found.append(candidate)
+    return found
 
 
 def shortened(name: str, most: int = 28) -> str:
@@ -139,7 +156,7 @@ def plain_log(axes: Axes, which: str) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
     if high / low < 40:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -160,7 +177,7 @@ def short_number(value: float) -> str:
     >>> short_number(1500.0), short_number(2e6), short_number(0.5)
     ('1.5k', '2M', '0.5')
     """
-    for size, sign in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+    for size, sign in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
             return f"{value / size:g}{sign}"
     return f"{value:g}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailcut.report.curves import Shares
-from tailcut.report.figures.canvas import blank, panels, sheet, shortened, styled
+from tailcut.report.figures.canvas import blank, distinct, panels, sheet, shortened, styled
 from tailcut.report.style import ALGORITHMS, OTHER_ALGORITHMS
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def draw(scenario: str, shares: Sequence[Shares], algorithms: Sequence[str]) -> 
             colors=[*ALGORITHMS[: len(most)], OTHER_ALGORITHMS],
             step="pre",
             linewidth=0,
-            labels=[*(shortened(algorithms[k], 27) for k in most), *(["others"] if len(rest) else [])],
+            labels=[*distinct([algorithms[k] for k in most], 25), *(["others"] if len(rest) else [])],
         )
         axes.set_title(shortened(one.selector), loc="left", fontsize=8)
         axes.set_xlim(0, at[-1])

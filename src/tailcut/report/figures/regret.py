@@ -76,6 +76,7 @@ def _panel(axes: Axes, curves: Curves, featured: Sequence[str]) -> None:
     if len(by_name) > len(shown):
         axes.plot([], [], color=FAINT, linewidth=0.8, label="thin: the other selectors")
     axes.set_xlim(0, curves.at[-1])
-    top = max((float((band.mean + band.deviation).max()) for band in by_name.values()), default=1.0)
+    tops = [band.mean + (band.deviation if band in shown else 0.0) for band in by_name.values()]
+    top = max((float(values.max()) for values in tops), default=1.0)
     axes.set_ylim(min(0.0, *(float(band.mean.min()) for band in by_name.values())), top * 1.03 or 1.0)
     thousands(axes)
