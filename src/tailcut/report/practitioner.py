@@ -138,7 +138,7 @@ def in_words(report: Report, scenario: Scenario, found: Complement, learned: Seq
 
 
 def _complementing(found: Complement) -> str:
-    halfway = next(one for one in found.growth if one.closed >= 0.5)
+    halfway = next((one for one in found.growth if one.closed >= 0.5), found.growth[-1])
     most = max(found.solvers, key=lambda one: one.adds)
     text = (
         f"Half of that gap is closed by {len(halfway.algorithms)} solvers: {', '.join(halfway.algorithms)}. "
