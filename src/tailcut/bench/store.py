@@ -1,4 +1,8 @@
-"""The result store: one SQLite file, one row per cell, written as soon as the cell is done."""
+"""The result store: one SQLite file, one row per cell, written as soon as the cell is done.
+
+Beside the cells it keeps what a report wants to tell: the runs that made them and the scenarios' sizes.
+Files written before these tables existed have none of it, and are read all the same.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +43,13 @@ CREATE TABLE IF NOT EXISTS cells (
 ) WITHOUT ROWID
 """
 
+_CONTEXT = (
+    "CREATE TABLE IF NOT EXISTS runs (number INTEGER PRIMARY KEY, description TEXT NOT NULL)",  # JSON
+    "CREATE TABLE IF NOT EXISTS origins (hash TEXT PRIMARY KEY, run INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS scenarios (name TEXT PRIMARY KEY, description TEXT NOT NULL) WITHOUT ROWID",
+)
+"""What is known about the cells: which run made each, and what their scenarios are like."""
+
 
 @dataclass(frozen=True)
 class Result:
@@ -67,28 +78,39 @@ class Store:
     (write-ahead log, synchronous NORMAL).
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
         self.path = Path(path)
+        self._run: int | None = None
         try:
-            self._db = sqlite3.connect(self.path, timeout=60.0)
-            self._prepare()
+            if read_only:
+                self._db = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True, timeout=60.0)
+            else:
+                self._db = sqlite3.connect(self.path, timeout=60.0)
+            self._check(must_be_ours=read_only)
+            if not read_only:
+                self._prepare()
         except sqlite3.DatabaseError as error:
             raise InputError(f"{self.path}: cannot be used as a result file: {error}") from None
 
-    def _prepare(self) -> None:
+    def _check(self, *, must_be_ours: bool) -> None:
         (application,) = self._db.execute("PRAGMA application_id").fetchone()
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if must_be_ours and not (tables or application):
+            raise InputError(f"{self.path}: is empty; expected a result file of `tailcut bench`")
         if application != _APPLICATION and (tables or application):
             raise InputError(f"{self.path}: is a database, but not one of Tailcut's results")
         if version > FORMAT:
             raise InputError(f"{self.path}: result format {version} is newer than this Tailcut's {FORMAT}")
+
+    def _prepare(self) -> None:
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = NORMAL")
         with self._db:
             self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
             self._db.execute(f"PRAGMA user_version = {FORMAT}")
-            self._db.execute(_SCHEMA)
+            for statement in (_SCHEMA, *_CONTEXT):
+                self._db.execute(statement)
 
     def close(self) -> None:
         """Close the file."""
@@ -121,6 +143,36 @@ class Store:
         marks = ", ".join(f":{name}" for name in columns)
         with self._db:
             self._db.execute(f"REPLACE INTO cells ({', '.join(columns)}) VALUES ({marks})", columns)
+            if self._run is not None:
+                self._db.execute("REPLACE INTO origins VALUES (?, ?)", (cell.hash, self._run))
+
+    def begin_run(self, description: dict[str, Any]) -> None:
+        """Note what is about to add cells: command, versions, machine; cells added next belong to it."""
+        with self._db:
+            text = json.dumps(description, sort_keys=True)
+            self._run = self._db.execute("INSERT INTO runs (description) VALUES (?)", (text,)).lastrowid
+
+    def runs(self) -> dict[int, dict[str, Any]]:
+        """Return the descriptions given to `begin_run`, by number, in order of time."""
+        return {number: json.loads(text) for number, text in self._context("runs", "number, description")}
+
+    def origins(self) -> dict[str, int]:
+        """Return the number of the run that made each cell, by the cell's hash, as far as it is known."""
+        return dict(self._context("origins", "hash, run"))
+
+    def describe_scenario(self, name: str, description: dict[str, Any]) -> None:
+        """Note what a scenario is like, in place of what was noted before."""
+        with self._db:
+            self._db.execute("REPLACE INTO scenarios VALUES (?, ?)", (name, json.dumps(description)))
+
+    def scenarios(self) -> dict[str, dict[str, Any]]:
+        """Return what was noted of the scenarios, by name."""
+        return {name: json.loads(text) for name, text in self._context("scenarios", "name, description")}
+
+    def _context(self, table: str, columns: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a table that files written before it existed lack."""
+        present = self._db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+        return self._db.execute(f"SELECT {columns} FROM {table} ORDER BY 1").fetchall() if present else []
 
     def rows(self, hashes: Iterable[str] | None = None) -> list[dict[str, Any]]:
         """Return the cells without their traces, of the given hashes or all, ordered by name and seed."""
@@ -150,11 +202,11 @@ def _squeeze(array: NDArray[Any] | None) -> bytes | None:
 
 
 @contextmanager
-def opened(path: str | Path, *, must_exist: bool = False) -> Iterator[Store]:
-    """Open a result file and close it again."""
-    if must_exist and not Path(path).is_file():
+def opened(path: str | Path, *, must_exist: bool = False, read_only: bool = False) -> Iterator[Store]:
+    """Open a result file and close it again; a file that is only read must be there."""
+    if (must_exist or read_only) and not Path(path).is_file():
         raise InputError(f"{path}: there is no such result file")
-    store = Store(path)
+    store = Store(path, read_only=read_only)
     try:
         yield store
     finally:

@@ -10,7 +10,7 @@ import sys
 import typer
 
 from tailcut import __version__
-from tailcut.cli import bench, compare, demo, replicate, scenario, selectors
+from tailcut.cli import bench, compare, demo, replicate, report, scenario, selectors
 from tailcut.errors import TailcutError
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ app.command("compare")(compare.command)
 app.command("selectors")(selectors.command)
 app.add_typer(scenario.app, name="scenario")
 app.command("replicate")(replicate.command)
+app.command("report")(report.command)
 
 
 def _show_version(wanted: bool) -> None:

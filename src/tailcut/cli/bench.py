@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -14,14 +15,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from tailcut.aslib import Scenario
+from tailcut.bench.context import describe_run, describe_scenario
+from tailcut.bench.folder import scenarios_in
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.run import run
 from tailcut.bench.store import Result, Store, opened
 from tailcut.bench.summary import summarise
 from tailcut.bench.sweeps import PLANS, NamedPlan
 from tailcut.cli.aslib_folder import AslibOption, existing
-from tailcut.errors import InputError, NotRuntimeError
+from tailcut.errors import InputError
 
 _PLANS = "; ".join(f"{name}: {named.summary}" for name, named in PLANS.items())
 
@@ -57,15 +59,18 @@ def command(
     started = time.perf_counter()
     named = _named_plan(plan_name)
     contenders = [Contender.parse(text) for text in selector] if selector else list(named.contenders)
-    found = _scenarios(existing(aslib), scenario, named)
+    found = scenarios_in(existing(aslib), scenario, named.scenarios, _tell_left_out)
     cells = plan(found, contenders, seeds, penalty)
     with opened(out) as store:
+        store.begin_run(describe_run(shlex.join(["tailcut", *sys.argv[1:]])))
+        for _, one in found:
+            store.describe_scenario(one.name, describe_scenario(one, penalty))
         try:
             failed = _run(cells, store, jobs)
         except KeyboardInterrupt:
             sys.stderr.write(f"stopped; what is done is kept in {out}: run the same command again\n")
             raise typer.Exit(130) from None
-        rows = summarise(store.rows(cell.hash for cell in cells))
+        rows = summarise(_as_asked(cells, store))
     order = {name: i for i, name in enumerate(dict.fromkeys(contender.label for contender in contenders))}
     rows.sort(key=lambda row: (row["scenario"], order[row["selector"]]))
     if as_json:
@@ -83,27 +88,17 @@ def _named_plan(name: str) -> NamedPlan:
     return PLANS[name]
 
 
-def _scenarios(folder: Path, wanted: list[str] | None, named: NamedPlan) -> list[tuple[str, Scenario]]:
-    """Return the scenarios to run, with their folders; what is left out is told on stderr."""
-    present = sorted(path.parent.name for path in folder.glob("*/description.txt"))
-    if not present:
-        raise InputError(f"{folder}: holds no scenario (no folder with a description.txt)")
-    unknown = [name for name in wanted or () if name not in present]
-    if unknown:
-        raise InputError(f"{folder} holds no scenario {', '.join(unknown)}; it holds: {', '.join(present)}")
-    names = wanted or list(named.scenarios or present)
-    found = []
-    for name in dict.fromkeys(names):
-        if name not in present:
-            sys.stderr.write(f"left out: {name} is not in {folder}\n")
-            continue
-        try:
-            found.append((str((folder / name).resolve()), Scenario.read(folder / name)))
-        except NotRuntimeError as error:
-            if wanted:
-                raise
-            sys.stderr.write(f"left out: {error}\n")
-    return found
+def _as_asked(cells: list[Cell], store: Store) -> list[dict[str, Any]]:
+    """Return the rows of the cells under the labels asked for, not those first stored under.
+
+    `thompson` and `thompson:sigma=1.0` are the same cell if 1.0 is the default.
+    """
+    stored = {row["hash"]: row for row in store.rows(cell.hash for cell in cells)}
+    return [{**stored[cell.hash], "selector": cell.contender.label} for cell in cells]
+
+
+def _tell_left_out(reason: str) -> None:
+    sys.stderr.write(f"left out: {reason}\n")
 
 
 def _run(cells: list[Cell], store: Store, jobs: int) -> int:

@@ -1,0 +1,172 @@
+"""Writing a report: tables in four formats, figures in up to three, and the page that holds them all."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tailcut.errors import InputError
+from tailcut.report.drawings import Drawing, drawings, render_all, slug
+from tailcut.report.figures.canvas import FORMATS
+from tailcut.report.gather import Report, ScenarioPart
+from tailcut.report.headline import headline
+from tailcut.report.missing import left_out
+from tailcut.report.page import Section, bullets, details, figure, page, paragraphs, table
+from tailcut.report.sheet import Sheet, grid_sheet, scenarios_sheet, standings_sheet
+from tailcut.report.tables import as_csv, as_html, latex, markdown
+
+WRITERS: dict[str, Callable[[Sheet], str]] = {
+    "md": markdown,
+    "tex": latex,
+    "csv": as_csv,
+    "html": as_html,
+}
+Figures = dict[str, tuple[str, str]]
+"""Name of a drawing -> its SVG and its caption."""
+
+
+def sheets(report: Report) -> list[Sheet]:
+    """Return all tables of a report."""
+    par = report.results.par
+    return [
+        standings_sheet(report.standings, par),
+        *(grid_sheet(grid, par, report.ranked) for grid in report.grids.values()),
+        scenarios_sheet([part.description for part in report.scenarios], par),
+    ]
+
+
+def build(
+    report: Report,
+    out: Path,
+    *,
+    formats: Sequence[str] = FORMATS,
+    jobs: int = 1,
+    source: str = "results.db",
+    on_start: Callable[[int], None] = lambda _count: None,
+    on_figure: Callable[[str], None] = lambda _name: None,
+) -> Path:
+    """Write the report into the folder `out` and return its page; SVG is always made, for the page."""
+    tables = sheets(report)
+    write_tables(tables, out / "tables")
+    found = drawings(report)
+    on_start(len(found))
+    render_all(found, out / "figures", with_svg(formats), jobs, on_figure)
+    path = out / "index.html"
+    path.write_text(_page(report, tables, read_svgs(found, out / "figures"), source), encoding="utf-8")
+    return path
+
+
+def with_svg(formats: Sequence[str]) -> list[str]:
+    """Return the formats to draw in, or say which one is not known."""
+    for kind in formats:
+        if kind not in FORMATS:
+            raise InputError(f"unknown figure format {kind!r}; known: {', '.join(FORMATS)}")
+    return list(dict.fromkeys(["svg", *formats]))
+
+
+def write_tables(tables: Sequence[Sheet], folder: Path) -> None:
+    """Write every sheet in every format."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for sheet in tables:
+        for ending, writer in WRITERS.items():
+            (folder / f"{sheet.key}.{ending}").write_text(writer(sheet), encoding="utf-8")
+
+
+def read_svgs(found: Sequence[Drawing], folder: Path) -> Figures:
+    """Return the drawings just made."""
+    return {
+        one.name: ((folder / f"{one.name}.svg").read_text(encoding="utf-8"), one.caption) for one in found
+    }
+
+
+def _page(report: Report, tables: Sequence[Sheet], figures: Figures, source: str) -> str:
+    by_key = {sheet.key: sheet for sheet in tables}
+    summary, overview = by_key.pop("summary"), by_key.pop("scenarios")
+    absent = left_out(report)
+    words = paragraphs(headline(report.results, report.standings, report.ranked))
+    tradeoff = "".join(shown(figures, name) for name in figures if name.startswith("tradeoff"))
+    sweeps = "".join(shown(figures, name) for name in figures if name.startswith("sensitivity"))
+    compared = shown(figures, "critical-difference") + shown(figures, "regret-overview")
+    sections = [
+        Section("summary", "In short", words + table(summary)),
+        Section("comparison", "Comparison", f'{compared}<div class="two">{tradeoff}</div>'),
+        Section("tables", "Tables", "".join(table(sheet) for sheet in by_key.values())),
+        Section("scenarios", "Scenarios", table(overview) + _scenarios(report, figures)),
+        Section("reproduce", "How to reproduce it", reproduce(report, source)),
+        Section("left-out", "Left out, missing or failed", bullets(absent) or "<p>Nothing.</p>"),
+    ]
+    if sweeps:
+        sections.insert(2, Section("sensitivity", "Sensitivity to hyperparameters", sweeps))
+    warning = ""
+    if report.results.failed or report.results.missing():
+        warning = '<p class="warn">Some results are missing: <a href="#left-out">see below</a>.</p>'
+    return page(f"Tailcut report: {report.results.par} of online algorithm selection", warning, sections)
+
+
+def shown(figures: Figures, name: str) -> str:
+    """Return a drawing as HTML, or nothing if it was not made."""
+    if name not in figures:
+        return ""
+    return figure(*figures[name], mark=f"f{list(figures).index(name)}")
+
+
+def _scenarios(report: Report, figures: Figures) -> str:
+    alone = len(report.scenarios) == 1
+    return "".join(_scenario(part, report, figures, opened=alone) for part in report.scenarios)
+
+
+def _scenario(part: ScenarioPart, report: Report, figures: Figures, *, opened: bool) -> str:
+    end = slug(part.name)
+    kinds = ("regret", "solved", "choices", "survival")
+    drawn = "".join(shown(figures, f"{kind}-{end}") for kind in kinds)
+    body = paragraphs([_in_words(part, report)]) + f'<div class="two">{drawn}</div>'
+    return details(
+        f"scenario-{end}", part.name, body + bullets([f"{note}." for note in part.notes]), opened=opened
+    )
+
+
+def _in_words(part: ScenarioPart, report: Report) -> str:
+    known = part.description
+    grid = report.grids["par"]
+    row = grid.scenarios.index(part.name)
+    best = sorted(grid.placed(row)[0])
+    text = f"{known['instances']} instances, {len(part.algorithms)} algorithms"
+    text += f", cutoff {known['cutoff']:g} s. " if "cutoff" in known else ". "
+    named = f" ({known['sbs']})" if "sbs" in known else ""
+    text += f"The single best solver{named} has a {report.results.par} of {known['sbs_par']:.2f} s"
+    text += f", the virtual best {known['vbs_par']:.2f} s. "
+    if best:
+        names = ", ".join(grid.selectors[j] for j in best)
+        value, relation = grid.mean[row, best[0]], report.grids["npar"].mean[row, best[0]]
+        text += f"Best selector: {names} with {value:.2f} s (n{report.results.par} {relation:.2f})."
+    return text
+
+
+def reproduce(report: Report, source: str) -> str:
+    """Return seeds, commands, versions and machine, as far as the result file knows them."""
+    results = report.results
+    seeds = f"Seeds: {', '.join(map(str, results.seeds))}; each shuffles the instances."
+    note = (
+        f"The numbers come from {source}: {len(results.cells)} results"
+        f" and {sum(map(len, results.sweeps.values()))} of sweeps. {seeds}"
+    )
+    if not results.runs:
+        return paragraphs([note, "The file does not say by which command, versions and machine it was made."])
+    runs = "".join(f"<pre>{html.escape(_run(run))}</pre>" for run in _distinct(results.runs))
+    return paragraphs([note]) + runs
+
+
+def _distinct(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the runs without those that only repeat an earlier one at another time."""
+    seen: dict[str, dict[str, Any]] = {}
+    for run in runs:
+        seen.setdefault(str({key: value for key, value in run.items() if key != "started"}), run)
+    return list(seen.values())
+
+
+def _run(run: dict[str, Any]) -> str:
+    lines = [f"$ {run.get('command', '?')}"]
+    lines += [f"{key}: {value}" for key, value in run.items() if key != "command"]
+    return "\n".join(lines)

@@ -1,0 +1,106 @@
+"""Which figures a report has, and drawing them in several processes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tailcut.report.figures import canvas, choices, critical, regret, sensitivity, solved, survival, tradeoff
+from tailcut.report.gather import Report
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One figure to be made: its file's name, what it shows in words, and the call that draws it."""
+
+    name: str
+    caption: str
+    draw: Callable[..., Figure]
+    arguments: tuple[Any, ...]
+    scenario: str | None = None
+
+
+def drawings(report: Report) -> list[Drawing]:
+    """Return all figures of a report, the large ones first so that no process waits for another."""
+    par, many = report.results.par, report.featured
+    found = []
+    curves = [part.regret for part in report.scenarios if part.regret is not None]
+    if len(curves) > 1:
+        text = (
+            f"Cumulative {par} regret against the oracle on all scenarios; bands: one deviation over seeds."
+        )
+        found.append(Drawing("regret-overview", text, regret.overview, (curves, many, par)))
+    for points in report.sweeps:
+        text = f"{par} of {points.selector} for values of {points.parameter}; bars: one deviation over seeds."
+        name = f"sensitivity-{points.selector}-{points.parameter}"
+        found.append(Drawing(name, text, sensitivity.draw, (points, par)))
+    if report.ranked is not None:
+        text = "Average ranks; selectors under one bar are not shown to differ."
+        found.append(Drawing("critical-difference", text, critical.draw, (report.ranked, par)))
+    for scatter in report.scatters:
+        text = f"{scatter.title}: median re{par} against decision time; lower left is better."
+        found.append(Drawing(scatter.key, text, tradeoff.draw, (scatter, par)))
+    for part in report.scenarios:
+        found += _of_scenario(part.name, report)
+    return found
+
+
+def _of_scenario(name: str, report: Report) -> Iterator[Drawing]:
+    part = next(part for part in report.scenarios if part.name == name)
+    many, par, end = report.featured, report.results.par, slug(name)
+    if part.regret is not None:
+        text = f"{name}: cumulative {par} regret against the oracle; bands: one deviation over seeds."
+        yield Drawing(f"regret-{end}", text, regret.draw, (part.regret, many, par), name)
+    if part.solved is not None:
+        text = f"{name}: share of instances solved within a time, for selectors, sbs and oracle (VBS)."
+        yield Drawing(f"solved-{end}", text, solved.draw, (part.solved, many), name)
+    if part.shares:
+        text = f"{name}: how often each algorithm is chosen over time, all seeds together."
+        yield Drawing(f"choices-{end}", text, choices.draw, (name, part.shares, part.algorithms), name)
+    if part.survival:
+        text = f"{name}: survival of runs (Kaplan-Meier) per algorithm; the lowest {par} in colour."
+        yield Drawing(f"survival-{end}", text, survival.draw, (name, part.survival), name)
+
+
+def slug(name: str) -> str:
+    """Return a name as a part of a file name; what had to be changed gets a mark of its own.
+
+    >>> slug("SAT12-INDU"), slug("a/b")
+    ('SAT12-INDU', 'a_b-c14cddc0')
+    """
+    plain = re.sub(r"[^A-Za-z0-9._-]", "_", name).lstrip(".")
+    return plain if plain == name else f"{plain[:60]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def render(drawing: Drawing, folder: Path, formats: Sequence[str]) -> str:
+    """Draw one figure, write it in all formats, and return its name."""
+    canvas.save(drawing.draw(*drawing.arguments), folder, drawing.name, formats)
+    return drawing.name
+
+
+def render_all(
+    found: Sequence[Drawing],
+    folder: Path,
+    formats: Sequence[str],
+    jobs: int = 1,
+    on_figure: Callable[[str], None] = lambda _name: None,
+) -> None:
+    """Draw all figures, in processes if there are several jobs and enough to do."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if jobs == 1 or len(found) < 12:
+        for drawing in found:
+            on_figure(render(drawing, folder, formats))
+        return
+    from joblib import Parallel, delayed, parallel_config
+
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        pool = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+        for name in pool(delayed(render)(drawing, folder, formats) for drawing in found):
+            on_figure(name)

@@ -1,0 +1,29 @@
+"use strict";
+// Clicking a heading sorts its table: numbers by value, texts by alphabet, empty cells last.
+for (const table of document.querySelectorAll("table.sortable")) {
+  const heads = [...table.tHead.rows[0].cells];
+  heads.forEach((head, column) => {
+    head.querySelector("button").addEventListener("click", () => {
+      const up = head.getAttribute("aria-sort") !== "ascending";
+      for (const other of heads) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const key = (row) => row.cells[column].dataset.value ?? row.cells[column].textContent;
+      const rows = [...table.tBodies[0].rows];
+      const numbers = rows.every((row) => key(row) === "" || !Number.isNaN(Number(key(row))));
+      rows.sort((a, b) => {
+        const [x, y] = [key(a), key(b)];
+        if (x === "" || y === "") return (x === "") - (y === "");
+        const order = numbers ? Number(x) - Number(y) : x.localeCompare(y, "en", { numeric: true });
+        return up ? order : -order;
+      });
+      table.tBodies[0].append(...rows);
+    });
+  });
+}
+// A link to a scenario opens it.
+const open = () => {
+  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (target && target.tagName === "DETAILS") target.open = true;
+};
+addEventListener("hashchange", open);
+open();

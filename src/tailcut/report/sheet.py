@@ -1,0 +1,158 @@
+"""A sheet: a table made of plain values and marks, before anything is known of how it will look."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tailcut.bench.ranks import Comparison
+from tailcut.report.numbers import Grid, Standing
+
+Mark = Literal["", "best", "second"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One cell: a text, or a number with decimals and perhaps a deviation; None and nan are empty."""
+
+    value: float | int | str | None
+    deviation: float | None = None
+    decimals: int = 2
+    mark: Mark = ""
+    percent: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to show."""
+        return self.value is None or (isinstance(self.value, float) and not math.isfinite(self.value))
+
+    def text(self, number: float) -> str:
+        """Return `number` in this entry's format."""
+        return f"{100.0 * number if self.percent else number:.{self.decimals}f}" + (
+            "%" if self.percent else ""
+        )
+
+    def shown(self, between: str = " ± ") -> str:
+        """Return what people read.
+
+        >>> Entry(12.345, 0.5, decimals=1).shown(), Entry(0.25, percent=True, decimals=0).shown()
+        ('12.3 ± 0.5', '25%')
+        """
+        if self.empty or self.value is None:
+            return ""
+        if isinstance(self.value, str | int):
+            return str(self.value)
+        spread = "" if self.deviation is None else between + self.text(self.deviation)
+        return self.text(self.value) + spread
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Columns, rows, and rows that sum up below a line; the first column names the row."""
+
+    key: str
+    title: str
+    note: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Entry, ...], ...]
+    footer: tuple[tuple[Entry, ...], ...] = ()
+
+
+_TITLES = {
+    "par": ("{par} in seconds, mean ± deviation over seeds", 2),
+    "npar": ("n{par}: 0 is the virtual best solver, 1 the single best", 3),
+    "repar": ("re{par}: {par} relative to the virtual best solver", 3),
+    "unsolved": ("Unsolved instances", 1),
+    "decision": ("Decision time in microseconds per instance, to select and to learn", 1),
+}
+
+
+def grid_sheet(grid: Grid, par: str, ranked: Comparison | None) -> Sheet:
+    """Return a metric's table: a row per scenario, best and second marked, means (and ranks) below."""
+    title, decimals = _TITLES[grid.metric]
+    percent = grid.metric == "unsolved"
+    rows = []
+    for i, scenario in enumerate(grid.scenarios):
+        best, second = grid.placed(i)
+        entries = [Entry(scenario)]
+        for j in range(len(grid.selectors)):
+            mark: Mark = "best" if j in best else "second" if j in second else ""
+            entries.append(Entry(grid.mean[i, j], grid.deviation[i, j], decimals, mark, percent))
+        rows.append(tuple(entries))
+    footer = []
+    if grid.metric != "par":  # seconds of different scenarios have different scales
+        means = [_mean(grid.mean[:, j].tolist()) for j in range(len(grid.selectors))]
+        footer.append((Entry("mean"), *(Entry(value, None, decimals, "", percent) for value in means)))
+    if grid.metric == "par" and ranked is not None:
+        ranks = dict(zip(ranked.selectors, ranked.average_ranks, strict=True))
+        footer.append((Entry("average rank"), *(Entry(ranks.get(name)) for name in grid.selectors)))
+    note = "Best in bold, second best underlined; the hindsight lines do not compete."
+    return Sheet(_key(grid.metric, par), title.format(par=par), note, ("scenario", *grid.selectors),
+                 tuple(rows), tuple(footer))  # fmt: skip
+
+
+def _key(metric: str, par: str) -> str:
+    return metric.replace("par", par.lower()) if metric.endswith("par") else metric
+
+
+def _mean(values: Sequence[float]) -> float:
+    known = [value for value in values if not math.isnan(value)]
+    return sum(known) / len(known) if known else math.nan
+
+
+def standings_sheet(standings: Sequence[Standing], par: str) -> Sheet:
+    """Return the leaderboard: a row per selector, the lowest mean nPARk first."""
+    columns = ("selector", f"mean n{par}", f"median re{par}", "average rank", "wins", "beats SBS",
+               "scenarios", "unsolved", "decision, µs")  # fmt: skip
+    rows = tuple(
+        (
+            Entry(one.selector),
+            Entry(one.npar_mean, decimals=3),
+            Entry(one.repar_median, decimals=3),
+            Entry(one.average_rank),
+            Entry(one.wins),
+            Entry(one.beats_sbs),
+            Entry(one.scenarios),
+            Entry(one.unsolved, decimals=1, percent=True),
+            Entry(one.decision_us, decimals=0),
+        )
+        for one in standings
+    )
+    note = (
+        "Wins: scenarios on which no other selector is better. Beats SBS: scenarios with a lower "
+        f"{par} than the single best solver. Ranks are over scenarios with results of all selectors. "
+        "oracle and sbs are the hindsight lines: they know every runtime and do not compete."
+    )
+    return Sheet("summary", "Selectors over all scenarios", note, columns, rows)
+
+
+def scenarios_sheet(described: Sequence[dict[str, Any]], par: str) -> Sheet:
+    """Return the overview of scenarios; what is not known of one stays empty."""
+    columns = ("scenario", "instances", "features", "algorithms", "cutoff, s", "timeouts, mean", "median",
+               "min", "max", "SBS", f"SBS {par}", f"VBS {par}", "SBS / VBS")  # fmt: skip
+    rows = []
+    for one in described:
+        shares = (one.get(f"timeouts_{kind}") for kind in ("mean", "median", "min", "max"))
+        algorithms, sbs, vbs = one.get("algorithms"), one.get("sbs_par"), one.get("vbs_par")
+        rows.append(
+            (
+                Entry(one["name"]),
+                Entry(one.get("instances")),
+                Entry(one.get("features")),
+                Entry(None if algorithms is None else len(algorithms)),
+                Entry(_round(one.get("cutoff"))),
+                *(Entry(share, decimals=1, percent=True) for share in shares),
+                Entry(one.get("sbs")),
+                Entry(sbs),
+                Entry(vbs),
+                Entry(sbs / vbs if sbs is not None and vbs else None),
+            )
+        )
+    note = "Timeouts: share of runs that end unsolved, over the scenario's algorithms."
+    return Sheet("scenarios", "Scenarios", note, columns, tuple(rows))
+
+
+def _round(value: float | None) -> float | int | None:
+    return int(value) if value is not None and value == int(value) else value

@@ -1,0 +1,66 @@
+"""Quality against time: median rePARk over scenarios and mean microseconds per decision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tailcut.report.numbers import Standing
+from tailcut.report.style import look
+
+
+@dataclass(frozen=True)
+class Point:
+    """One selector."""
+
+    selector: str
+    decision_us: float
+    repar_median: float
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """One plot: which selectors it shows, under which title."""
+
+    key: str
+    title: str
+    points: tuple[Point, ...]
+
+
+def scatters(standings: Sequence[Standing]) -> list[Scatter]:
+    """Return the plots of LinUCB variants, of Thompson variants and of the competitors, as far as present."""
+    shown = [one for one in standings if not math.isnan(one.decision_us) and not math.isnan(one.repar_median)]
+    linucb = [one for one in shown if "LinUCB" in look(one.selector).family]
+    thompson = [one for one in shown if look(one.selector).family == "Thompson"]
+    others = [one for one in shown if one not in linucb and one not in thompson]
+    competitors = linucb[:2] + thompson[:2] + others
+    plots = [
+        Scatter("tradeoff-linucb", "LinUCB variants", _points(linucb)),
+        Scatter("tradeoff-thompson", "Thompson variants", _points(thompson)),
+        Scatter(
+            "tradeoff-competitors",
+            "Two best LinUCB and Thompson variants and the others",
+            _points(competitors),
+        ),
+    ]
+    return [plot for plot in plots if plot.points]
+
+
+def _points(standings: Sequence[Standing]) -> tuple[Point, ...]:
+    return tuple(Point(one.selector, one.decision_us, one.repar_median) for one in standings)
+
+
+def featured(standings: Sequence[Standing]) -> list[str]:
+    """Return the selectors to draw where all would be too many: ours, and the best of each family.
+
+    Families are those of `style`, the two kinds of LinUCB taken as one; hindsight lines come last.
+    """
+    chosen: dict[str, str] = {}
+    own = [one.selector for one in standings if look(one.selector).family in ("ours", "other")][:4]
+    for one in standings:
+        family = look(one.selector).family.replace("blind ", "").replace("bc ", "")
+        if family not in ("ours", "other", "hindsight"):
+            chosen.setdefault(family, one.selector)
+    lines = [one.selector for one in standings if look(one.selector).family == "hindsight"]
+    return [*own, *chosen.values(), *lines]

@@ -1,0 +1,96 @@
+"""Curves against plain loops over the traces and the scenario."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from tailcut.aslib import Scenario
+from tailcut.bench.replay import shuffled
+from tailcut.bench.store import opened
+from tailcut.report.curves import regret, shares, solved_by
+from tailcut.report.gather import gather
+from tailcut.report.survival import kaplan_meier, survival
+from tailcut.types import Array
+
+
+def test_regret_equals_a_loop_over_the_scenario(results: Path, aslib: Path) -> None:
+    scenario = Scenario.read(aslib / "ALPHA")
+    losses = scenario.losses()
+    with opened(results, read_only=True) as store:
+        part = gather(store).scenarios[0]
+        rows = [r for r in store.rows() if (r["scenario"], r["selector"]) == ("ALPHA", "thompson")]
+        totals = []
+        for row in rows:
+            choices, _, _ = store.trace(row["hash"])
+            order, total = shuffled(60, row["seed"]), 0.0
+            for step, choice in enumerate(choices):
+                instance = order[step]
+                paid = scenario.runtimes[instance, choice] + scenario.feature_cost[instance]
+                if not scenario.solved[instance, choice] or paid > scenario.cutoff:
+                    paid = 10 * scenario.cutoff
+                total += paid - losses[instance].min()
+            totals.append(total)
+    assert part.regret is not None
+    band = next(band for band in part.regret.bands if band.name == "thompson")
+    assert part.regret.at[-1] == 60
+    assert band.mean[-1] == pytest.approx(np.mean(totals))
+    assert band.deviation[-1] == pytest.approx(np.std(totals))
+    oracle = next(band for band in part.regret.bands if band.name == "oracle")
+    assert np.abs(oracle.mean).max() == 0.0
+
+
+def test_regret_without_an_oracle_is_none() -> None:
+    assert regret("x", {"a": {0: np.ones(3)}}, {}) is None
+    assert regret("x", {"a": {0: np.ones(3)}}, {1: np.ones(3)}) is None
+
+
+@given(
+    arrays.arrays(np.float64, st.integers(1, 40), elements=st.floats(0.01, 9.9)),
+    st.floats(0.0, 1.0),
+)
+def test_solved_by_counts_what_ended_in_time(times: Array, share: float) -> None:
+    losses = np.where(times <= 10.0 * share, times, 100.0)
+    found = solved_by("x", {"a": {0: losses}}, 10.0)
+    band = found.bands[0]
+    for at, value in zip(found.at, band.mean, strict=True):
+        assert value == sum(loss <= at for loss in losses) / len(losses)
+    assert band.mean[-1] == np.mean(losses <= 10.0)
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=200), st.integers(1, 30))
+def test_shares_sum_to_one_and_average_to_the_totals(choices: list[int], windows: int) -> None:
+    found = shares("x", [np.array(choices, dtype=np.int16)] * 2, 5, windows)
+    assert found.share.sum(axis=1) == pytest.approx(np.ones(len(found.at)))
+    sizes = np.diff(np.concatenate([[0.0], found.at]))
+    counts = (found.share * sizes[:, None]).sum(axis=0)
+    assert counts == pytest.approx(np.bincount(choices, minlength=5))
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.booleans()), min_size=1, max_size=60))
+def test_kaplan_meier_equals_the_product_over_event_times(runs: list[tuple[int, bool]]) -> None:
+    times = np.array([float(t) for t, _ in runs])
+    solved = np.array([s for _, s in runs])
+    events, share = kaplan_meier(times, solved)
+    alive, expected = 1.0, []
+    for event in sorted({float(t) for t, s in runs if s}):
+        at_risk = sum(t >= event for t in times)
+        died = sum(t == event and s for t, s in zip(times, solved, strict=True))
+        alive *= 1.0 - died / at_risk
+        expected.append(alive)
+    assert share == pytest.approx(np.array(expected))
+    assert events.tolist() == sorted({float(t) for t, s in runs if s})
+
+
+def test_without_early_failures_survival_ends_at_the_share_of_timeouts(aslib: Path) -> None:
+    scenario = Scenario.read(aslib / "GAMMA")
+    curves = {one.algorithm: one for one in survival(scenario)}
+    for name, timeouts in zip(scenario.algorithms, scenario.timeout_shares(), strict=True):
+        assert curves[name].share[-1] == pytest.approx(timeouts)
+        assert curves[name].time[-1] == scenario.cutoff
+        assert (np.diff(curves[name].share) <= 0).all()

@@ -1,0 +1,187 @@
+"""Result files as they come: partial, failed, computed twice, old, with sweeps, empty or foreign."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tailcut.aslib import Scenario
+from tailcut.bench.plan import Contender, plan
+from tailcut.bench.run import run
+from tailcut.bench.store import Result, opened
+from tailcut.errors import InputError
+from tailcut.report.gather import Report, gather
+from tailcut.report.headline import headline
+from tailcut.report.missing import left_out
+from tailcut.report.results import load
+from tests.report.conftest import fill
+
+
+def _gathered(path: Path, aslib: Path | None = None) -> Report:
+    with opened(path, read_only=True) as store:
+        return gather(store, aslib)
+
+
+def _changed(results: Path, tmp_path: Path, *statements: str) -> Path:
+    path = tmp_path / "changed.db"
+    shutil.copy(results, path)
+    db = sqlite3.connect(path)
+    with db:
+        for statement in statements:
+            db.execute(statement)
+    db.close()
+    return path
+
+
+def test_one_scenario_and_one_seed(aslib: Path, tmp_path: Path) -> None:
+    report = _gathered(fill(tmp_path / "r.db", aslib, ("BETA",), ("thompson", "sbs"), seeds=1))
+    assert report.ranked is None
+    assert report.results.missing() == []
+    text = "\n".join(left_out(report))
+    assert "No ranks" in text
+    assert "no regret curves: there is no result of `oracle`" in text
+    assert (
+        headline(report.results, report.standings, None)[0]
+        == "1 selector on 1 scenario, 1 seed each: 2 results."
+    )
+
+
+def test_the_oracle_is_computed_from_the_scenario_where_the_file_lacks_it(
+    aslib: Path, tmp_path: Path
+) -> None:
+    path = fill(tmp_path / "r.db", aslib, ("BETA",), ("thompson", "sbs"), seeds=2)
+    whole = fill(tmp_path / "whole.db", aslib, ("BETA",), ("thompson", "sbs", "oracle"), seeds=2)
+    curves, expected = _gathered(path, aslib).scenarios[0].regret, _gathered(whole).scenarios[0].regret
+    assert curves is not None
+    assert expected is not None
+    by_name = {band.name: band for band in expected.bands}
+    for band in curves.bands:
+        assert band.mean == pytest.approx(by_name[band.name].mean)
+
+
+def test_missing_cells_are_named(results: Path, tmp_path: Path) -> None:
+    path = _changed(
+        results,
+        tmp_path,
+        "DELETE FROM cells WHERE scenario = 'BETA' AND selector = 'thompson' AND seed = 1",
+        "DELETE FROM cells WHERE scenario = 'GAMMA' AND selector = 'rand_bclinucb'",
+    )
+    report = _gathered(path)
+    assert report.results.missing() == [("BETA", "thompson", [1]), ("GAMMA", "rand_bclinucb", [0, 1, 2])]
+    text = left_out(report)
+    assert "Missing: BETA, thompson: no result for seed 1." in text
+    assert "Missing: GAMMA, rand_bclinucb: no result for seeds 0, 1, 2." in text
+    assert any(line.startswith("Ranks leave out GAMMA") for line in text)
+    assert report.ranked is not None
+    assert report.ranked.scenarios == ("ALPHA", "BETA")
+
+
+def test_failed_cells_are_named_with_their_reason(results: Path, tmp_path: Path) -> None:
+    path = _changed(
+        results,
+        tmp_path,
+        "UPDATE cells SET error = 'Traceback\n  somewhere\nValueError: no luck', par = NULL, losses = NULL "
+        "WHERE scenario = 'ALPHA' AND selector = 'thompson' AND seed = 2",
+    )
+    report = _gathered(path)
+    assert "Failed: ALPHA, thompson, seed 2: ValueError: no luck" in left_out(report)
+    assert [cell.seed for cell in report.results.of("ALPHA", "thompson")] == [0, 1]
+
+
+def test_of_results_computed_twice_the_later_counts(aslib: Path, tmp_path: Path) -> None:
+    """As after a change of the code: the same cell under another hash, from a later run."""
+    path = fill(tmp_path / "r.db", aslib, ("ALPHA",), ("thompson", "sbs", "oracle"), seeds=1)
+    scenario = Scenario.read(aslib / "ALPHA")
+    cell = plan([("ALPHA", scenario)], [Contender.of("thompson")], 1)[0]
+    with opened(path) as store:
+        choices, losses, seconds = store.trace(cell.hash)
+        store.begin_run({"command": "later"})
+        again = Result("0" * 64, 1.0, None, 123.0, 0.5, 9.0, 1.0, 2.0, choices, losses, seconds)
+        store.add(replace(cell, hash="0" * 64), again)
+    report = _gathered(path)
+    assert [one.par for one in report.results.of("ALPHA", "thompson")] == [123.0]
+    assert (report.results.superseded, report.results.ambiguous) == (1, 0)
+    assert any("1 results that a later run computed again" in line for line in left_out(report))
+
+
+def test_files_without_the_newer_tables_still_give_a_report(results: Path, tmp_path: Path) -> None:
+    path = _changed(results, tmp_path, "DROP TABLE runs", "DROP TABLE origins", "DROP TABLE scenarios")
+    report = _gathered(path)
+    known = report.scenarios[0].description
+    with opened(results, read_only=True) as store:
+        expected = store.scenarios()["ALPHA"]
+    assert known["instances"] == expected["instances"] == 60
+    assert known["cutoff"] == pytest.approx(expected["cutoff"]), (
+        "read off the penalty of an unsolved instance"
+    )
+    assert known["algorithms"] == ["algorithm 1", "algorithm 2", "algorithm 3"]
+    assert report.standings == _gathered(results).standings
+
+
+def test_sweeps_are_apart_from_the_comparison_and_share_their_default(aslib: Path, tmp_path: Path) -> None:
+    labels = ("bj_thompson_rev:sigma=1.0", "bj_thompson_rev:sigma=2.0", "bj_thompson_rev:sigma=3.5")
+    path = fill(tmp_path / "r.db", aslib, ("ALPHA",), (*labels, "thompson:sigma=3", "sbs", "oracle"), seeds=2)
+    report = _gathered(path)
+    (points,) = report.sweeps
+    assert (points.selector, points.parameter, points.default) == ("bj_thompson_rev", "sigma", 1.0)
+    assert points.panels[0].values.tolist() == [1.0, 2.0, 3.5]
+    db = sqlite3.connect(path)
+    for value, mean in zip(points.panels[0].values, points.panels[0].mean, strict=True):
+        query = "SELECT avg(par) FROM cells WHERE selector = ?"
+        assert mean == pytest.approx(db.execute(query, (f"bj_thompson_rev:sigma={value}",)).fetchone()[0])
+    db.close()
+    assert report.results.selectors == ("bj_thompson_rev", "thompson:sigma=3.0", "oracle", "sbs")
+
+
+def test_results_with_another_penalty_are_left_out_and_named(aslib: Path, tmp_path: Path) -> None:
+    path = fill(tmp_path / "r.db", aslib, ("ALPHA",), ("thompson", "sbs", "oracle"), seeds=2)
+    scenario = Scenario.read(aslib / "ALPHA")
+    with opened(path) as store:
+        run(plan([(str(aslib / "ALPHA"), scenario)], [Contender.of("sbs")], 1, penalty=2.0), store)
+    report = _gathered(path)
+    assert report.results.par == "PAR10"
+    assert "Left out: 1 results with PAR2; this report is about PAR10." in left_out(report)
+
+
+def test_a_scenario_that_is_not_the_one_is_not_used(results: Path, aslib: Path, tmp_path: Path) -> None:
+    shutil.copytree(aslib / "BETA", tmp_path / "ALPHA")
+    part = _gathered(results, tmp_path).scenarios[0]
+    assert part.name == "ALPHA"
+    assert part.survival == ()
+    assert "is not the scenario these results were made with" in part.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty; expected a result file"),
+        (b"not a database at all, but longer than a header " * 4, "cannot be used as a result file"),
+    ],
+)
+def test_empty_and_foreign_files_are_refused_and_left_alone(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    path = tmp_path / "x.db"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message), opened(path, read_only=True):
+        pass
+    assert path.read_bytes() == content
+
+
+def test_a_foreign_database_and_one_without_results_are_refused(results: Path, tmp_path: Path) -> None:
+    foreign = tmp_path / "foreign.db"
+    db = sqlite3.connect(foreign)
+    db.execute("CREATE TABLE t (x)")
+    db.close()
+    with pytest.raises(InputError, match="not one of Tailcut's results"), opened(foreign, read_only=True):
+        pass
+    none = _changed(results, tmp_path, "DELETE FROM cells")
+    with opened(none, read_only=True) as store, pytest.raises(InputError, match="holds no cells"):
+        load(store)
+    failed = _changed(results, tmp_path, "UPDATE cells SET error = 'x'")
+    with opened(failed, read_only=True) as store, pytest.raises(InputError, match="only 54 failed cells"):
+        load(store)
