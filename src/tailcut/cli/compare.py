@@ -16,6 +16,7 @@ from rich.table import Table
 from tailcut.bench.ranks import Comparison, compare_summary
 from tailcut.bench.store import opened
 from tailcut.bench.summary import summarise
+from tailcut.hindsight import LINES
 
 
 def command(
@@ -29,6 +30,8 @@ def command(
 ) -> None:
     """Compare the selectors of a result file over its scenarios, by mean PAR10.
 
+    The hindsight lines know every runtime and do not compete, unless named.
+
     Average ranks (1 is best), wins, the Friedman test of whether they differ at all, and the difference of
     average ranks from which two of them differ (Nemenyi).
     """
@@ -36,6 +39,8 @@ def command(
         rows = summarise(store.rows())
     if selector:
         rows = [row for row in rows if row["selector"] in selector]
+    else:
+        rows = [row for row in rows if row["selector"] not in LINES]
     comparison, left_out = compare_summary(rows, alpha)
     means = {
         name: float(
