@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -88,6 +90,14 @@ def test_wrong_calls_are_one_line_and_code_2(
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert "Traceback" not in done.stderr
+
+
+def test_without_its_extra_the_command_says_what_to_install(results: Path, tmp_path: Path) -> None:
+    code = "import sys; sys.modules['matplotlib'] = None\nfrom tailcut.cli import main\nmain()\n"
+    given = [sys.executable, "-c", code, "report", str(results), "--out", str(tmp_path / "out")]
+    done = subprocess.run(given, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr == "tailcut: figures need the extra 'report': pip install 'tailcut[report]'\n"
 
 
 def test_paper_runs_what_is_missing_and_shows_the_five_sweeps(tmp_path: Path) -> None:
