@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import csv
+import html
+import re
 import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tailcut.aslib import Scenario
 from tailcut.bench.store import opened
 from tests.bench.conftest import write_scenario
-from tests.report.conftest import command
+from tests.report.conftest import command, fill
 
 
 def test_it_writes_tables_figures_and_the_page(written: Path) -> None:
@@ -90,6 +95,14 @@ def test_wrong_calls_are_one_line_and_code_2(
     assert "Traceback" not in done.stderr
 
 
+def test_without_its_extra_the_command_says_what_to_install(results: Path, tmp_path: Path) -> None:
+    code = "import sys; sys.modules['matplotlib'] = None\nfrom tailcut.cli import main\nmain()\n"
+    given = [sys.executable, "-c", code, "report", str(results), "--out", str(tmp_path / "out")]
+    done = subprocess.run(given, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr == "tailcut: figures need the extra 'report': pip install 'tailcut[report]'\n"
+
+
 def test_paper_runs_what_is_missing_and_shows_the_five_sweeps(tmp_path: Path) -> None:
     """On one tiny scenario that bears the name of one the paper's sensitivity analysis uses."""
     write_scenario(tmp_path / "aslib", "QBF-2011", n_instances=10)
@@ -113,3 +126,50 @@ def test_paper_runs_what_is_missing_and_shows_the_five_sweeps(tmp_path: Path) ->
         columns = next(csv.reader(file))
     assert not any(":" in name for name in columns), "points of sweeps are no contenders"
     assert "bj_thompson_rev" in columns
+
+
+def test_odd_names_reach_every_part_and_break_none(results: Path, tmp_path: Path) -> None:
+    odd, place = '<b>$x_1$ & "q" \\ü', "50%/of <it>"
+    path = tmp_path / "r.db"
+    shutil.copy(results, path)
+    db = sqlite3.connect(path)
+    with db:
+        db.execute("UPDATE cells SET selector = ? WHERE selector = 'thompson'", (odd,))
+        db.execute("UPDATE cells SET scenario = ? WHERE scenario = 'BETA'", (place,))
+    db.close()
+    done = command(path, "--out", tmp_path / "out", "--format", "svg", "--jobs", "1")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert odd not in page
+    assert html.escape(odd) in page
+    assert html.escape(place) in page
+    with (tmp_path / "out" / "tables" / "par10.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert odd in rows[0]
+    assert place in [row["scenario"] for row in rows]
+
+
+def test_a_scenario_that_leaves_nothing_to_choose(tmp_path: Path) -> None:
+    """One algorithm that solves everything: no gap, no cutoff to be seen, nothing to rank."""
+    runs: dict[str, list[Any]] = {
+        "instance": ["i1", "i2"],
+        "algorithm": ["only", "only"],
+        "runtime": [1.0, 2.0],
+    }
+    features: dict[str, list[Any]] = {"instance": ["i1", "i2"], "f": [1.0, 2.0]}
+    scenario = Scenario.from_frames(runs, features, cutoff=9.0, name="easy")
+    scenario.write(tmp_path / "aslib" / "easy")
+    path = fill(tmp_path / "r.db", tmp_path / "aslib", ("easy",), ("thompson", "oracle", "sbs"), seeds=1)
+    for number, extra in enumerate(((), ("--aslib", tmp_path / "aslib"))):
+        out = tmp_path / f"out{number}"
+        done = command(path, "--out", out, "--format", "svg", "--jobs", "1", *extra)
+        assert done.returncode == 0, done.stderr
+        page = (out / "index.html").read_text(encoding="utf-8")
+        assert "No selector has an nPAR10: the hindsight lines leave no gap to relate to." in page
+        shown = re.sub(r"<(script|style)>.*?</\1>", "", page, flags=re.DOTALL)
+        assert not re.search(r"\bnan\b", shown, re.IGNORECASE)
+    given = ("--scenario-dir", tmp_path / "aslib" / "easy", "--out", tmp_path / "practice", "--seeds", "1")
+    done = command(*given, "--selector", "thompson", "--format", "svg", "--jobs", "1")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "practice" / "index.html").read_text(encoding="utf-8")
+    assert "there is nothing to choose" in page

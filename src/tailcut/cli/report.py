@@ -21,7 +21,7 @@ from tailcut.bench.store import Result, Store, opened
 from tailcut.cli.aslib_folder import AslibOption, existing
 from tailcut.errors import InputError
 from tailcut.report.build import build, with_svg
-from tailcut.report.figures.canvas import FORMATS
+from tailcut.report.figures.canvas import FORMATS, require
 from tailcut.report.gather import gather
 from tailcut.report.paper import compute_missing, paper_cells
 from tailcut.report.practitioner import build_practice
@@ -70,6 +70,7 @@ def command(
     Writes DIR/index.html, DIR/tables (Markdown, LaTeX, CSV, HTML) and DIR/figures. With the scenarios at
     hand (--aslib), the page also shows the survival curves of their algorithms.
     """
+    require()
     wanted = with_svg(formats or FORMATS)
     if paper and scenario_dir is not None:
         raise InputError("--paper and --scenario-dir exclude each other")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -140,7 +141,8 @@ def _in_words(part: ScenarioPart, report: Report) -> str:
     if best:
         names = ", ".join(grid.selectors[j] for j in best)
         value, relation = grid.mean[row, best[0]], report.grids["npar"].mean[row, best[0]]
-        text += f"Best selector: {names} with {value:.2f} s (n{report.results.par} {relation:.2f})."
+        text += f"Best selector: {names} with {value:.2f} s"
+        text += "." if math.isnan(relation) else f" (n{report.results.par} {relation:.2f})."
     return text
 
 

@@ -46,7 +46,7 @@ def _needs_features(best: Standing) -> bool:
 
 
 def _and_features(best: Standing) -> str:
-    return " and for computing features" if _needs_features(best) else ""
+    return ", for computing features" if _needs_features(best) else ""
 
 
 def _blind(best: Standing) -> str:
@@ -71,7 +71,7 @@ def _against_single_best(best: Standing) -> str:
     return (
         f"{beaten} So on average it does not reach what always running the best solver would have cost, had "
         f"one known which it is: it pays {best.npar_mean - 1.0:.2f} times the gap between virtual and single "
-        f"best on top, for exploring, for wrong choices{_and_features(best)}. But only who has run all "
+        f"best on top, for exploring{_and_features(best)} and for wrong choices. But only who has run all "
         f"solvers beforehand knows the single best one; whoever starts without such data cannot choose it."
     )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from tailcut.report.sheet import Sheet
-from tailcut.report.style import FAINT, INDIGO, INK
+from tailcut.report.style import FAINT, INDIGO, INK, PAPER
 from tailcut.report.tables import as_html
 
 
@@ -78,7 +78,7 @@ def inline(svg: str, mark: str) -> str:
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'(\sid=")', rf"\g<1>{mark}-", svg)
     svg = re.sub(r"(url\(#|href=\"#)", rf"\g<1>{mark}-", svg)
-    for colour, name in ((INK, "--ink"), (FAINT, "--faint"), (INDIGO, "--indigo")):
+    for colour, name in ((PAPER, "--paper"), (INK, "--ink"), (FAINT, "--faint"), (INDIGO, "--indigo")):
         svg = svg.replace(colour, f"var({name})")
     return svg.strip()
 

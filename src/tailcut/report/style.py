@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+PAPER = "#ffffff"
+"""The background; turned dark on a dark page."""
 INK = "#1a1a1a"
 """Text, axes and hindsight lines; turned light on a dark page."""
 INDIGO = "#332288"

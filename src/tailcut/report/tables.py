@@ -125,7 +125,8 @@ def _csv_value(value: float | int | str | None) -> str:
 def as_html(sheet: Sheet) -> str:
     """Return a table whose headings are buttons that sort it; footer rows stay below."""
     heads = "".join(
-        f'<th scope="col"><button type="button">{html.escape(name)}</button></th>' for name in sheet.columns
+        f'<th scope="col"{_html_class(sheet, j)}><button type="button">{html.escape(name)}</button></th>'
+        for j, name in enumerate(sheet.columns)
     )
     body = "".join(_html_row(row) for row in sheet.rows)
     foot = "".join(_html_row(row) for row in sheet.footer)
@@ -134,6 +135,12 @@ def as_html(sheet: Sheet) -> str:
         f'<table class="sortable" id="table-{html.escape(sheet.key)}"><thead><tr>{heads}</tr></thead>'
         f"<tbody>{body}</tbody>" + (f"<tfoot>{foot}</tfoot>" if foot else "") + "</table></div>"
     )
+
+
+def _html_class(sheet: Sheet, column: int) -> str:
+    """Return the class that puts a heading above its column: texts stand left, numbers right."""
+    texts = sheet.rows and all(isinstance(row[column].value, str) for row in sheet.rows)
+    return ' class="text"' if texts else ""
 
 
 def _html_row(row: Sequence[Entry]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from tailcut.errors import MissingExtraError
-from tailcut.report.style import FAINT, INK, look
+from tailcut.report.style import FAINT, INK, PAPER, look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +37,7 @@ _RC: dict[str, Any] = {
     "ytick.color": INK,
     "legend.frameon": False,
     "legend.fontsize": 8.0,
-    "figure.facecolor": "none",
+    "figure.facecolor": PAPER,
     "axes.facecolor": "none",
     "svg.fonttype": "none",  # text stays text: small files, searchable pages
     "svg.hashsalt": "tailcut",  # the same figure gives the same file
@@ -68,6 +68,11 @@ def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
     return inside
 
 
+def require() -> None:
+    """Say what to install if figures cannot be drawn, before long work begins."""
+    _matplotlib()
+
+
 def _matplotlib() -> Any:
     try:
         import matplotlib
@@ -77,11 +82,11 @@ def _matplotlib() -> Any:
 
 
 def save(figure: Figure, folder: Path, name: str, formats: Iterable[str]) -> None:
-    """Write the figure in each format; PNG on white, the others transparent."""
+    """Write the figure in each format."""
     matplotlib = _matplotlib()
     with matplotlib.rc_context(_RC):
         for kind in formats:
-            options: dict[str, Any] = {"dpi": 150, "facecolor": "white"} if kind == "png" else {}
+            options: dict[str, Any] = {"dpi": 150} if kind == "png" else {}
             date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
             path = folder / f"{name}.{kind}"
             figure.savefig(path, metadata=date, **options)
