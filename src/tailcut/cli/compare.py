@@ -6,7 +6,7 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -16,7 +16,9 @@ from rich.table import Table
 from tailcut.bench.ranks import Comparison, compare_summary
 from tailcut.bench.store import opened
 from tailcut.bench.summary import summarise
+from tailcut.errors import InputError
 from tailcut.hindsight import LINES
+from tailcut.report.results import load
 
 
 def command(
@@ -35,12 +37,9 @@ def command(
     Average ranks (1 is best), wins, the Friedman test of whether they differ at all, and the difference of
     average ranks from which two of them differ (Nemenyi).
     """
-    with opened(results, must_exist=True) as store:
-        rows = summarise(store.rows())
-    if selector:
-        rows = [row for row in rows if row["selector"] in selector]
-    else:
-        rows = [row for row in rows if row["selector"] not in LINES]
+    with opened(results, read_only=True) as store:
+        rows = summarise(asdict(cell) for cell in load(store).cells)
+    rows = _wanted(rows, selector)
     comparison, left_out = compare_summary(rows, alpha)
     means = {
         name: float(
@@ -54,6 +53,15 @@ def command(
     _print(comparison, means)
     if left_out:
         sys.stderr.write(f"left out, not run with every selector: {', '.join(left_out)}\n")
+
+
+def _wanted(rows: list[dict[str, Any]], names: list[str] | None) -> list[dict[str, Any]]:
+    """Return the rows of the selectors named, or of all that compete."""
+    present = list(dict.fromkeys(row["selector"] for row in rows))
+    unknown = [name for name in names or () if name not in present]
+    if unknown:
+        raise InputError(f"--selector {', '.join(unknown)}: no results; there are: {', '.join(present)}")
+    return [row for row in rows if (row["selector"] in names if names else row["selector"] not in LINES)]
 
 
 def _print(comparison: Comparison, means: dict[str, float]) -> None:

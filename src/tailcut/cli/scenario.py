@@ -9,15 +9,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from tailcut.aslib import Problem, Scenario, validate
 from tailcut.aslib.fetch import BASE_URL, fetch
+from tailcut.bench.context import describe_scenario
 from tailcut.errors import InputError
-from tailcut.hindsight import oracle, single_best
 
 app = typer.Typer(
     help="Look at, check, make and fetch ASlib scenarios.", no_args_is_help=True, rich_markup_mode="markdown"
@@ -29,25 +28,16 @@ _SHOWN = 50
 
 def summary(scenario: Scenario) -> dict[str, Any]:
     """Return what `info` tells of a scenario, as plain values."""
-    losses = scenario.losses()
-    rows = np.arange(len(losses))
-    shares = scenario.timeout_shares()
-    best = single_best(losses)
+    found = describe_scenario(scenario)
     return {
-        "name": scenario.name,
-        "instances": len(scenario.instances),
-        "features": len(scenario.feature_names),
+        **{key: found[key] for key in ("name", "instances", "features")},
         "algorithms": len(scenario.algorithms),
-        "cutoff": scenario.cutoff,
-        "timeouts_mean": float(shares.mean()),
-        "timeouts_median": float(np.median(shares)),
-        "timeouts_min": float(shares.min()),
-        "timeouts_max": float(shares.max()),
-        "sbs": scenario.algorithms[int(best[0])],
-        "sbs_par10": float(losses[rows, best].mean()),
-        "vbs_par10": float(losses[rows, oracle(losses)].mean()),
+        **{key: found[key] for key in found if key == "cutoff" or key.startswith("timeouts_")},
+        "sbs": found["sbs"],
+        "sbs_par10": found["sbs_par"],
+        "vbs_par10": found["vbs_par"],
         "feature_costs": scenario.has_feature_costs,
-        "feature_cost_mean": float(scenario.feature_cost.mean()),
+        "feature_cost_mean": found["feature_cost_mean"],
     }
 
 
