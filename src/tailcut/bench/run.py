@@ -14,6 +14,7 @@ from tailcut.bench.metrics import Lines, paid
 from tailcut.bench.plan import Cell
 from tailcut.bench.replay import look_back, replay
 from tailcut.bench.store import Result, Store
+from tailcut.errors import MissingExtraError
 from tailcut.hindsight import LINES
 from tailcut.selector import Selector
 
@@ -69,6 +70,13 @@ def run(
     done = store.done()
     missing = {cell.hash: cell for cell in cells if cell.hash not in done}
     execute = _in_processes if jobs > 1 else _in_this_process
+    try:
+        import joblib  # noqa: F401
+        import threadpoolctl  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(
+            "the benchmark needs the extra 'bench': pip install 'tailcut[bench]'"
+        ) from error
     for result in execute(list(missing.values()), jobs):
         cell = missing[result.hash]
         store.add(cell, result)
