@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import combinations
 from pathlib import Path
 
@@ -83,3 +84,19 @@ def test_the_command_reports_on_one_scenario(aslib: Path, tmp_path: Path) -> Non
     assert again.returncode == 0
     with opened(out / "results.db", read_only=True) as store:
         assert len(store.runs()) == 1, "nothing was missing the second time"
+
+
+@pytest.mark.aslib
+def test_the_command_reports_on_a_real_scenario(tmp_path: Path) -> None:
+    root = os.environ.get("TAILCUT_ASLIB")
+    if not root:
+        pytest.skip("set TAILCUT_ASLIB to the folder of ASlib scenarios")
+    given = ("--scenario-dir", Path(root) / "CPMP-2015", "--out", tmp_path, "--seeds", "1", "--jobs", "1")
+    done = command(*given, "--selector", "thompson", "--format", "svg")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    # four algorithms and 527 instances: as in the published overview (tests/aslib/published_scenarios.csv)
+    assert "the single best of 4 solvers" in page
+    assert "of 527 instances unsolved" in page
+    unsolved = int((~Scenario.read(Path(root) / "CPMP-2015").solved.any(axis=1)).sum())
+    assert f"{unsolved} instances are solved by none" in page

@@ -86,9 +86,8 @@ def command(
             source = results or (Path("results.db") if paper else None)
             if source is None:
                 raise InputError("no result file: name one that `tailcut bench` wrote")
-            if paper:
-                _run_paper(existing(aslib), source, seeds, jobs)
-            page = _report(source, existing(aslib) if aslib else None, out, wanted, jobs)
+            notes = _run_paper(existing(aslib), source, seeds, jobs) if paper else []
+            page = _report(source, existing(aslib) if aslib else None, out, wanted, jobs, notes)
     except KeyboardInterrupt:
         sys.stderr.write("stopped; results computed so far are kept: run the same command again\n")
         raise typer.Exit(130) from None
@@ -102,10 +101,12 @@ def _writable(out: Path) -> None:
         raise InputError(f"--out {out}: cannot be a folder to write into: {error.strerror}") from None
 
 
-def _report(source: Path, aslib: Path | None, out: Path, formats: list[str], jobs: int) -> Path:
+def _report(
+    source: Path, aslib: Path | None, out: Path, formats: list[str], jobs: int, notes: list[str]
+) -> Path:
     with opened(source, read_only=True) as store, _progress() as progress:
         task = progress.add_task("reading scenarios", total=None)
-        report = gather(store, aslib, lambda _name: progress.advance(task))
+        report = gather(store, aslib, lambda _name: progress.advance(task), notes=notes)
         progress.update(task, total=len(report.scenarios))
         drawn = progress.add_task("drawing figures", total=None)
         return build(
@@ -119,14 +120,15 @@ def _report(source: Path, aslib: Path | None, out: Path, formats: list[str], job
         )
 
 
-def _tell_left_out(reason: str) -> None:
-    sys.stderr.write(f"left out: {reason}\n")
-
-
-def _run_paper(aslib: Path, source: Path, seeds: int, jobs: int) -> None:
+def _run_paper(aslib: Path, source: Path, seeds: int, jobs: int) -> list[str]:
+    """Run what is missing; return what could not be run, which is also told on stderr."""
+    left_out: list[str] = []
     with opened(source) as store:
-        cells = paper_cells(aslib, seeds, store, _tell_left_out)
+        cells = paper_cells(aslib, seeds, store, left_out.append)
+        for reason in left_out:
+            sys.stderr.write(f"left out: {reason}\n")
         _run(cells, store, jobs)
+    return [f"Left out: {reason}." for reason in left_out]
 
 
 def _practice(

@@ -149,15 +149,21 @@ def _in_words(part: ScenarioPart, report: Report) -> str:
 def reproduce(report: Report, source: str) -> str:
     """Return seeds, commands, versions and machine, as far as the result file knows them."""
     results = report.results
+    compared = {cell.hash for cell in results.cells}
+    swept = {cell.hash for cells in results.sweeps.values() for cell in cells} - compared
     seeds = f"Seeds: {', '.join(map(str, results.seeds))}; each shuffles the instances."
     note = (
         f"The numbers come from {source}: {len(results.cells)} results"
-        f" and {sum(map(len, results.sweeps.values()))} of sweeps. {seeds}"
+        f" of the comparison and {len(swept)} more of sweeps. {seeds}"
     )
-    if not results.runs:
-        return paragraphs([note, "The file does not say by which command, versions and machine it was made."])
+    notes = [note]
+    if results.unattributed:
+        notes.append(
+            f"Of {results.unattributed} results the file does not say by which command, versions and machine "
+            "they were made: they are from before result files noted it."
+        )
     runs = "".join(f"<pre>{html.escape(_run(run))}</pre>" for run in _distinct(results.runs))
-    return paragraphs([note]) + runs
+    return paragraphs(notes) + runs
 
 
 def _distinct(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -62,8 +62,11 @@ def _of_scenario(name: str, report: Report) -> Iterator[Drawing]:
         text = f"{name}: share of instances solved within a time, for selectors, sbs and oracle (VBS)."
         yield Drawing(f"solved-{end}", text, solved.draw, (part.solved, many), name)
     if part.shares:
-        text = f"{name}: how often each algorithm is chosen over time, all seeds together."
-        yield Drawing(f"choices-{end}", text, choices.draw, (name, part.shares, part.algorithms), name)
+        best = [one.algorithm for one in part.survival]
+        which = f"lowest {par}" if best else "most chosen"
+        text = f"{name}: how often each algorithm is chosen over time, all seeds together; coloured: {which}."
+        given = (name, part.shares, part.algorithms, best)
+        yield Drawing(f"choices-{end}", text, choices.draw, given, name)
     if part.survival:
         text = f"{name}: survival of runs (Kaplan-Meier) per algorithm; the lowest {par} in colour."
         yield Drawing(f"survival-{end}", text, survival.draw, (name, part.survival), name)

@@ -71,10 +71,12 @@ def gather(
     *,
     scenario: Scenario | None = None,
     hashes: Collection[str] | None = None,
+    notes: Sequence[str] = (),
 ) -> Report:
     """Return the report on a result file, or on those of its cells that have the given hashes.
 
-    `aslib` is the folder of the scenarios' folders, if at hand; `scenario` the one all results are of.
+    `aslib` is the folder of the scenarios' folders, if at hand; `scenario` the one all results are of;
+    `notes` say what was left out before.
     """
     results = load(store, hashes)
     grids = {metric: grid(results, metric) for metric in METRICS}
@@ -82,8 +84,8 @@ def gather(
     chosen = featured(ordered)
     parts = []
     for name in results.scenarios:
-        read, notes = (scenario, []) if scenario is not None else _read(aslib, name, results)
-        parts.append(_part(store, results, name, chosen, read, notes))
+        read, why_not = (scenario, []) if scenario is not None else _read(aslib, name, results)
+        parts.append(_part(store, results, name, chosen, read, why_not))
         on_scenario(name)
     return Report(
         results=results,
@@ -94,6 +96,7 @@ def gather(
         scatters=scatters(ordered),
         sweeps=sensitivity(results),
         scenarios=parts,
+        notes=list(notes),
     )
 
 

@@ -53,8 +53,8 @@ def _blind(best: Standing) -> str:
     if _needs_features(best):
         return ""
     return (
-        f" {best.selector} looks at no features at all: on average, none of the selectors that do look at "
-        "them gains as much by it as it pays."
+        f" {best.selector} looks at no features at all, and no selector here that does has a lower mean; "
+        "they differ in more than that, so this alone does not show that features are useless."
     )
 
 

@@ -60,6 +60,8 @@ class Results:
     """What the file knows of its scenarios (`Store.scenarios`)."""
     runs: tuple[dict[str, Any], ...] = ()
     """What the file knows of the runs that made it (`Store.runs`)."""
+    unattributed: int = 0
+    """Cells of which the file does not know the run."""
 
     @property
     def par(self) -> str:
@@ -136,7 +138,8 @@ def load(store: Store, hashes: Collection[str] | None = None) -> Results:
     penalties = Counter(row.penalty for row in finished)
     penalty = max(penalties, key=lambda value: (penalties[value], value == 10.0))
     finished = [row for row in finished if row.penalty == penalty]
-    latest, superseded, ambiguous = _latest(finished, store.origins())
+    origins = store.origins()
+    latest, superseded, ambiguous = _latest(finished, origins)
     sweeps = {sweep: _cells_of(sweep, latest) for sweep in SWEEPS}
     sweeps = {sweep: cells for sweep, cells in sweeps.items() if cells}
     swept = {cell.hash for cells in sweeps.values() for cell in cells if ":" in cell.selector}
@@ -152,6 +155,7 @@ def load(store: Store, hashes: Collection[str] | None = None) -> Results:
         other_penalties={value: count for value, count in penalties.items() if value != penalty},
         described=store.scenarios(),
         runs=tuple(store.runs().values()),
+        unattributed=sum(cell.hash not in origins for cell in latest),
     )
 
 

@@ -16,11 +16,17 @@ if TYPE_CHECKING:
 
 
 @styled
-def draw(scenario: str, shares: Sequence[Shares], algorithms: Sequence[str]) -> Figure:
-    """Return one panel per selector; the most chosen algorithms have colours, the rest are one grey."""
+def draw(
+    scenario: str, shares: Sequence[Shares], algorithms: Sequence[str], best: Sequence[str] = ()
+) -> Figure:
+    """Return one panel per selector; some algorithms have colours, the rest are one grey.
+
+    `best` are the algorithms by PARk, as far as it is known: they have the colours they have among the
+    survival curves. Without it, colours go to the most chosen ones.
+    """
     total = np.sum([one.share.mean(axis=0) for one in shares], axis=0)
-    most = np.argsort(-total, kind="stable")[: len(ALGORITHMS)]
-    most = most[total[most] > 0]
+    chosen = [algorithms.index(name) for name in best] or np.argsort(-total, kind="stable").tolist()
+    most = np.array(chosen[: len(ALGORITHMS)])
     rest = np.setdiff1d(np.arange(len(total)), most)
     rows, columns = panels(len(shares), 3)
     height = 1.75 * rows + 0.75

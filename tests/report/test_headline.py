@@ -1,0 +1,50 @@
+"""The summary in words claims what the numbers say, and no more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tailcut.bench.ranks import Comparison
+from tailcut.bench.store import opened
+from tailcut.report.headline import headline
+from tailcut.report.numbers import Standing
+from tailcut.report.results import Results, load
+
+GOOD = Standing("thompson", 3, 0.75, 1.2, 1.3, 2, 3, 0.1, 50.0)
+BAD = replace(GOOD, selector="epsilon_greedy", npar_mean=1.5, beats_sbs=0, wins=0)
+SBS = replace(GOOD, selector="sbs", npar_mean=1.0, beats_sbs=0)
+RANKED = Comparison(("thompson", "epsilon_greedy"), ("x", "y", "z"), (1.2, 1.8), (2, 1), 1.0, 0.3, 1.1, 0.05)
+
+
+@pytest.fixture
+def loaded(results: Path) -> Results:
+    with opened(results, read_only=True) as store:
+        return load(store)
+
+
+def test_a_selector_better_than_the_single_best_is_said_to_be(loaded: Results) -> None:
+    text = " ".join(headline(loaded, [GOOD, SBS, BAD], RANKED))
+    assert "The lowest mean nPAR10 has thompson: 0.75" in text
+    assert "beats the single best solver on 3 of 3 scenarios" in text
+    assert "closes 25% of the gap" in text
+    assert "looks at no features" not in text
+
+
+def test_one_that_is_worse_is_said_to_be_worse(loaded: Results) -> None:
+    text = " ".join(headline(loaded, [SBS, BAD], None))
+    assert "beats the single best solver on 0 of 3 scenarios" in text
+    assert "does not reach what always running the best solver would have cost" in text
+    assert "it pays 0.50 times the gap" in text
+    assert "epsilon_greedy looks at no features at all" in text
+
+
+def test_ranks_within_the_critical_difference_are_not_called_different(loaded: Results) -> None:
+    text = headline(loaded, [GOOD, SBS, BAD], RANKED)[-1]
+    assert "cannot be told apart (Friedman, p = 0.3)" in text
+    assert "thompson is not shown to be better than epsilon_greedy" in text
+    apart = headline(loaded, [GOOD, SBS, BAD], replace(RANKED, critical_difference=0.1, friedman_p=0.001))[-1]
+    assert "not shown to be better" not in apart
+    assert "the selectors differ" in apart
