@@ -33,7 +33,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def aslib(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("aslib")
     for number, name in enumerate(SCENARIOS):
         write_scenario(folder, name, n_instances=60, seed=number)
@@ -41,19 +41,19 @@ def aslib(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def results(aslib: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return fill(tmp_path_factory.mktemp("results") / "results.db", aslib)
+def results(generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fill(tmp_path_factory.mktemp("results") / "results.db", generated)
 
 
 def fill(
     path: Path,
-    aslib: Path,
+    generated: Path,
     scenarios: tuple[str, ...] = SCENARIOS,
     selectors: tuple[str, ...] = SELECTORS,
     seeds: int = 3,
 ) -> Path:
     """Run selectors on scenarios into a result file, as `tailcut bench` does."""
-    found = [(str(aslib / name), Scenario.read(aslib / name)) for name in scenarios]
+    found = [(str(generated / name), Scenario.read(generated / name)) for name in scenarios]
     with opened(path) as store:
         store.begin_run(describe_run("tailcut bench --of-this-test"))
         for _, scenario in found:
@@ -75,10 +75,10 @@ def command(*arguments: str | Path, timeout: int = 240) -> subprocess.CompletedP
 
 
 @pytest.fixture(scope="session")
-def written(results: Path, aslib: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def written(results: Path, generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a report that the command wrote, SVG only."""
     out = tmp_path_factory.mktemp("report")
-    done = command(results, "--out", out, "--aslib", aslib, "--format", "svg", "--jobs", "1")
+    done = command(results, "--out", out, "--aslib", generated, "--format", "svg", "--jobs", "1")
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == str(out / "index.html")
     assert done.stderr == "", "no progress bar where there is no terminal"

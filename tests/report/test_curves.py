@@ -19,8 +19,8 @@ from tailcut.report.survival import kaplan_meier, survival
 from tailcut.types import Array
 
 
-def test_regret_equals_a_loop_over_the_scenario(results: Path, aslib: Path) -> None:
-    scenario = Scenario.read(aslib / "ALPHA")
+def test_regret_equals_a_loop_over_the_scenario(results: Path, generated: Path) -> None:
+    scenario = Scenario.read(generated / "ALPHA")
     losses = scenario.losses()
     with opened(results, read_only=True) as store:
         part = gather(store).scenarios[0]
@@ -87,8 +87,8 @@ def test_kaplan_meier_equals_the_product_over_event_times(runs: list[tuple[int, 
     assert events.tolist() == sorted({float(t) for t, s in runs if s})
 
 
-def test_without_early_failures_survival_ends_at_the_share_of_timeouts(aslib: Path) -> None:
-    scenario = Scenario.read(aslib / "GAMMA")
+def test_without_early_failures_survival_ends_at_the_share_of_timeouts(generated: Path) -> None:
+    scenario = Scenario.read(generated / "GAMMA")
     curves = {one.algorithm: one for one in survival(scenario)}
     for name, timeouts in zip(scenario.algorithms, scenario.timeout_shares(), strict=True):
         assert curves[name].share[-1] == pytest.approx(timeouts)

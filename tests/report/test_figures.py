@@ -19,9 +19,9 @@ from tests.report.conftest import SELECTORS, fill
 
 
 @pytest.fixture(scope="module")
-def found(results: Path, aslib: Path) -> dict[str, Drawing]:
+def found(results: Path, generated: Path) -> dict[str, Drawing]:
     with opened(results, read_only=True) as store:
-        return {one.name: one for one in drawings(gather(store, aslib))}
+        return {one.name: one for one in drawings(gather(store, generated))}
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +90,8 @@ def test_odd_names_are_drawn_as_they_stand(tmp_path: Path) -> None:
     assert all(name in _texts(tmp_path / "odd.svg") for name in names)
 
 
-def test_a_scenario_with_an_odd_name_gives_files(aslib: Path, tmp_path: Path) -> None:
-    scenario = Scenario.read(aslib / "ALPHA")
+def test_a_scenario_with_an_odd_name_gives_files(generated: Path, tmp_path: Path) -> None:
+    scenario = Scenario.read(generated / "ALPHA")
     object.__setattr__(scenario, "name", "50%/of $it")
     scenario.write(tmp_path / "aslib" / "odd")
     path = fill(tmp_path / "r.db", tmp_path / "aslib", ("odd",), ("thompson", "oracle", "sbs"), seeds=1)
@@ -104,7 +104,7 @@ def test_a_scenario_with_an_odd_name_gives_files(aslib: Path, tmp_path: Path) ->
     assert len({slug(name) for name in ("a/b", "a_b", "a b", "a:b")}) == 4
 
 
-def test_the_practitioners_bars_name_the_newcomers(aslib: Path, tmp_path: Path) -> None:
-    parts = complement(Scenario.read(aslib / "ALPHA"))
+def test_the_practitioners_bars_name_the_newcomers(generated: Path, tmp_path: Path) -> None:
+    parts = complement(Scenario.read(generated / "ALPHA"))
     render(Drawing("growth", "", practice.draw_growth, (parts, "PAR10")), tmp_path, ["svg"])
     assert all(name in _texts(tmp_path / "growth.svg") for name in parts.growth[-1].algorithms)

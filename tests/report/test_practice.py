@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import combinations
 from pathlib import Path
 
@@ -16,9 +15,9 @@ from tailcut.report.learning import learning
 from tests.report.conftest import command
 
 
-def test_portfolios_equal_brute_force(aslib: Path) -> None:
+def test_portfolios_equal_brute_force(generated: Path) -> None:
     for name in ("ALPHA", "BETA", "GAMMA"):
-        scenario = Scenario.read(aslib / name)
+        scenario = Scenario.read(generated / name)
         losses = np.where(scenario.solved, scenario.runtimes, 10 * scenario.cutoff)
         found = complement(scenario)
         columns = dict(zip(scenario.algorithms, losses.T, strict=True))
@@ -56,11 +55,11 @@ def test_learning_is_between_the_lines_by_definition() -> None:
     assert learning("x", {0: sbs}, {1: sbs}, {0: vbs}) is None
 
 
-def test_the_command_reports_on_one_scenario(aslib: Path, tmp_path: Path) -> None:
+def test_the_command_reports_on_one_scenario(generated: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     given: list[str | Path] = [
         "--scenario-dir",
-        aslib / "BETA",
+        generated / "BETA",
         "--out",
         out,
         "--seeds",
@@ -73,7 +72,7 @@ def test_the_command_reports_on_one_scenario(aslib: Path, tmp_path: Path) -> Non
     done = command(*given, "--selector", "thompson", "--selector", "epsilon_greedy")
     assert done.returncode == 0, done.stderr
     page = (out / "index.html").read_text(encoding="utf-8")
-    best = complement(Scenario.read(aslib / "BETA")).solvers[0].name
+    best = complement(Scenario.read(generated / "BETA")).solvers[0].name
     assert f"Always running {best}, the single best of 3 solvers" in page
     for key in ("learning", "solvers", "pairs", "scenarios"):
         assert f'id="table-{key}"' in page
@@ -87,16 +86,13 @@ def test_the_command_reports_on_one_scenario(aslib: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.aslib
-def test_the_command_reports_on_a_real_scenario(tmp_path: Path) -> None:
-    root = os.environ.get("TAILCUT_ASLIB")
-    if not root:
-        pytest.skip("set TAILCUT_ASLIB to the folder of ASlib scenarios")
-    given = ("--scenario-dir", Path(root) / "CPMP-2015", "--out", tmp_path, "--seeds", "1", "--jobs", "1")
+def test_the_command_reports_on_a_real_scenario(aslib: Path, tmp_path: Path) -> None:
+    given = ("--scenario-dir", aslib / "CPMP-2015", "--out", tmp_path, "--seeds", "1", "--jobs", "1")
     done = command(*given, "--selector", "thompson", "--format", "svg")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     # four algorithms and 527 instances: as in the published overview (tests/aslib/published_scenarios.csv)
     assert "the single best of 4 solvers" in page
     assert "of 527 instances unsolved" in page
-    unsolved = int((~Scenario.read(Path(root) / "CPMP-2015").solved.any(axis=1)).sum())
+    unsolved = int((~Scenario.read(aslib / "CPMP-2015").solved.any(axis=1)).sum())
     assert f"{unsolved} instances are solved by none" in page
