@@ -41,7 +41,7 @@ def test_every_published_name_is_there() -> None:
 
 @pytest.mark.parametrize("row", CATALOGUE.values(), ids=lambda row: row.name)
 def test_every_hyperparameter_reaches_a_part(row: Recipe) -> None:
-    slots = [row.model, row.censoring, row.exploration, row.loss]
+    slots = [row.model, row.target, row.censoring, row.exploration, row.loss]
     used = {name for slot in slots for name in inspect.signature(slot).parameters} | {"epsilon"}
     assert set(row.hyperparameters) <= used
 

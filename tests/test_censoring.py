@@ -10,29 +10,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tailcut.censoring import AtCutoff, BuckleyJames, Drop, MomentMatching
+from tailcut.censoring import AtCutoff, BuckleyJames, Drop, Lost, MomentMatching, Unfinished
 from tailcut.models import RidgeBank
+from tailcut.targets import BoundedLoss, LogSeconds
 
 RNG = np.random.default_rng(0)
+
+
+def stopped(seconds: float, cutoff: float = 60.0) -> Unfinished:
+    return Unfinished(seconds, cutoff, LogSeconds())
 
 
 def test_drop_teaches_nothing_and_does_not_look() -> None:
     def never() -> tuple[float, float]:
         raise AssertionError("looked at the model for nothing")
 
-    assert Drop().lesson(5.0, math.log, never, RNG) is None  # type: ignore[func-returns-value]
+    assert Drop().lesson(stopped(5.0), never, RNG) is None  # type: ignore[func-returns-value]
 
 
 @pytest.mark.parametrize("factor", [1.0, 10.0])
 def test_at_cutoff_imputes_a_multiple_of_the_time_watched(factor: float) -> None:
-    lesson = AtCutoff(factor).lesson(5.0, math.log, lambda: (0.0, 1.0), RNG)
+    lesson = AtCutoff(factor).lesson(stopped(5.0), lambda: (0.0, 1.0), RNG)
     assert lesson == (math.log(5.0 * factor), 1.0)
 
 
 def test_buckley_james_draws_from_the_belief_beyond_the_censoring_point() -> None:
     rng, rule = np.random.default_rng(3), BuckleyJames(sigma=2.0)
     mean, variance, at = 1.0, 0.5, 6.0
-    targets = [rule.lesson(at, math.log, lambda: (mean, variance), rng).target for _ in range(20_000)]
+    targets = [rule.lesson(stopped(at), lambda: (mean, variance), rng).target for _ in range(20_000)]
     deviation = math.sqrt(2.0 * variance)
     truncated = stats.truncnorm((math.log(at) - mean) / deviation, np.inf, mean, deviation)
     assert stats.kstest(targets, truncated.cdf).pvalue > 1e-3
@@ -62,7 +67,7 @@ def test_moment_matching_takes_over_both_moments_of_the_exact_posterior(noise: f
     expected_mean, expected_variance = _posterior_moments_on_a_grid(
         mean, noise * math.sqrt(variance), noise, floor
     )
-    lesson = MomentMatching(noise).lesson(math.exp(floor), math.log, lambda: bank.look(0, x), RNG)
+    lesson = MomentMatching(noise).lesson(stopped(math.exp(floor)), lambda: bank.look(0, x), RNG)
     assert lesson is not None
     bank.update(0, x, lesson.target, lesson.weight)
     after_mean, after_variance = bank.look(0, x)
@@ -75,8 +80,32 @@ def test_moment_matching_takes_over_both_moments_of_the_exact_posterior(noise: f
 def test_moment_matching_is_a_sane_observation(
     mean: float, variance: float, noise: float, seconds: float
 ) -> None:
-    lesson = MomentMatching(noise).lesson(seconds, math.log, lambda: (mean, variance), RNG)
+    lesson = MomentMatching(noise).lesson(stopped(seconds), lambda: (mean, variance), RNG)
     if lesson is not None:
         assert math.isfinite(lesson.target)
         assert lesson.target >= mean
         assert 0.0 < lesson.weight <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected", "learned"),
+    [
+        (60.0, 0.2, 1.0),  # used up its cutoff
+        (75.0, 0.2, 1.0),
+        (6.0, 0.6, 0.6),  # stopped early: what is expected
+        (6.0, 0.0, 0.3 * math.log1p(9.9) / math.log(100)),  # at least what it has cost
+        (6.0, 2.0, 1.0),  # at most everything
+    ],
+)
+def test_a_bounded_loss_is_lost_at_the_cutoff_and_expected_before(
+    seconds: float, expected: float, learned: float
+) -> None:
+    run = Unfinished(seconds, 60.0, BoundedLoss(solved_share=0.3))
+    lesson = Lost().lesson(run, lambda: (expected, 1.0), RNG)
+    assert lesson.target == pytest.approx(learned)
+    assert lesson.weight == 1.0
+
+
+@given(st.floats(0, 1e9), st.floats(1e-3, 1e8))
+def test_a_bounded_loss_is_bounded_and_solved_is_better_than_lost(seconds: float, cutoff: float) -> None:
+    assert 0.0 <= BoundedLoss(0.3).value(seconds, cutoff) <= 0.3

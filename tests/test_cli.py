@@ -24,7 +24,7 @@ def test_selectors_lists_every_name_with_parts_and_hyperparameters() -> None:
     assert by_name["rand_bclinucb_rev"]["parts"] == {
         "representation": "paper",
         "model": "RidgeBank",
-        "target": "log-seconds",
+        "target": "LogSeconds",
         "censoring": "AtCutoff",
         "exploration": "Bounds(bias_corrected=True)",
         "loss": "ExpectedPar",

@@ -3,7 +3,7 @@
 The data flow, and where each step lives:
 
     features -> representation -> models -> exploration -> losses -> decision     (Selector.select)
-    outcome  -> censoring -> models                                              (Selector.observe)
+    outcome  -> targets, censoring -> models                                     (Selector.observe)
 
 `Selector` is the door; `tailcut.catalogue` lists the selectors by name, each a row of parts.
 """

@@ -14,14 +14,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from tailcut.censoring import AtCutoff, BuckleyJames, CensoringRule, Drop
+from tailcut.censoring import AtCutoff, BuckleyJames, CensoringRule, Drop, Lost
 from tailcut.errors import InputError
 from tailcut.exploration import Bounds, Exploration, Greedy, Thompson, Uniform
 from tailcut.hindsight import LINES
 from tailcut.losses import ExpectedPar, Loss, Predicted
 from tailcut.models import Forests, LeastSquares, Model, Nothing, RidgeBank, RunningMeans
-from tailcut.policy import Parts, Policy, log_seconds
+from tailcut.policy import Parts, Policy
 from tailcut.representation import PIPELINES, pipeline
+from tailcut.targets import BoundedLoss, LogSeconds, Seconds, Target
 
 Hyperparameter = float | int | str
 
@@ -37,8 +38,7 @@ class Recipe:
     exploration: Callable[..., Exploration]
     loss: Callable[..., Loss] = Predicted
     representation: str = "paper"
-    target: str = "log-seconds"
-    """What the model predicts: 'log-seconds' or 'seconds'."""
+    target: Callable[..., Target] = LogSeconds
     first_runs: bool = True
     hyperparameters: Mapping[str, Hyperparameter] = field(default_factory=dict)
 
@@ -81,7 +81,7 @@ class Recipe:
             censoring=_make(self.censoring, settings),
             exploration=_make(self.exploration, settings),
             loss=_make(self.loss, settings),
-            scale=log_seconds if self.target == "log-seconds" else float,
+            target=_make(self.target, settings),
             first_runs=self.first_runs,
             epsilon=float(settings.get("epsilon", 0.0)),
         )
@@ -96,7 +96,7 @@ class Recipe:
             "parts": {
                 "representation": self.representation,
                 "model": _label(self.model),
-                "target": self.target,
+                "target": _label(self.target),
                 "censoring": _label(self.censoring),
                 "exploration": _label(self.exploration),
                 "loss": _label(self.loss),
@@ -208,7 +208,7 @@ _DEGROOTE = Recipe(
     model=LeastSquares,
     censoring=AtCutoff,
     exploration=Greedy,
-    target="seconds",
+    target=Seconds,
     hyperparameters={"epsilon": 0.05},
 )
 
@@ -242,13 +242,23 @@ _ROWS = [
         hyperparameters={"alpha": 1.0, "trees": 100},
     ),
     Recipe(
+        name="bounded_thompson",
+        summary="Our own: Thompson sampling that hardly explores, on a bounded loss that is mostly timeouts",
+        representation="standardised",
+        model=RidgeBank,
+        censoring=Lost,
+        exploration=Thompson,
+        target=BoundedLoss,
+        hyperparameters={"ridge": 30.0, "sigma": 0.01, "solved_share": 0.3},
+    ),
+    Recipe(
         name="epsilon_greedy",
         summary="Epsilon-greedy on mean runtimes, features unseen; timeouts count timeout_factor x cutoff",
         representation="none",
         model=RunningMeans,
         censoring=AtCutoff,
         exploration=Greedy,
-        target="seconds",
+        target=Seconds,
         hyperparameters={"epsilon": 0.05, "timeout_factor": 10.0},
     ),
     Recipe(

@@ -14,11 +14,22 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from tailcut.normal import draw_above, upper_tail_moments
+from tailcut.targets import Target
 
-Scale = Callable[[float], float]
-"""From seconds to the target of the model: log-seconds or seconds."""
 Look = Callable[[], tuple[float, float]]
 """Mean and variance of the model for the run in question; called only by rules that need it."""
+
+
+class Unfinished(NamedTuple):
+    """A run that was watched for `seconds`, of at most `cutoff`, and had not finished."""
+
+    seconds: float
+    cutoff: float
+    target: Target
+
+    def value(self, factor: float = 1.0) -> float:
+        """Return the target of a run that had finished at `factor` times the seconds watched."""
+        return self.target.value(self.seconds * factor, self.cutoff)
 
 
 class Lesson(NamedTuple):
@@ -29,9 +40,9 @@ class Lesson(NamedTuple):
 
 
 class CensoringRule(Protocol):
-    """Decides what to learn from a run that was watched for `seconds` and had not finished."""
+    """Decides what to learn from a run that had not finished when it was stopped."""
 
-    def lesson(self, seconds: float, scale: Scale, look: Look, rng: np.random.Generator) -> Lesson | None:
+    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> Lesson | None:
         """Return what to learn, or None for nothing."""
         ...
 
@@ -40,7 +51,7 @@ class CensoringRule(Protocol):
 class Drop:
     """Learn nothing from unfinished runs (the paper's blind variants)."""
 
-    def lesson(self, seconds: float, scale: Scale, look: Look, rng: np.random.Generator) -> None:
+    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> None:
         """Return None."""
 
 
@@ -48,15 +59,17 @@ class Drop:
 class AtCutoff:
     """Take the run as if it had finished at `timeout_factor` times the moment it was stopped.
 
-    >>> AtCutoff(timeout_factor=10.0).lesson(5.0, float, lambda: (0.0, 1.0), np.random.default_rng(0))
+    >>> from tailcut.targets import Seconds
+    >>> run = Unfinished(seconds=5.0, cutoff=5.0, target=Seconds())
+    >>> AtCutoff(timeout_factor=10.0).lesson(run, lambda: (0.0, 1.0), np.random.default_rng(0))
     Lesson(target=50.0, weight=1.0)
     """
 
     timeout_factor: float = 1.0
 
-    def lesson(self, seconds: float, scale: Scale, look: Look, rng: np.random.Generator) -> Lesson:  # noqa: ARG002
+    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> Lesson:  # noqa: ARG002
         """Return the imputed runtime."""
-        return Lesson(scale(seconds * self.timeout_factor), 1.0)
+        return Lesson(run.value(self.timeout_factor), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +82,10 @@ class BuckleyJames:
 
     sigma: float = 1.0
 
-    def lesson(self, seconds: float, scale: Scale, look: Look, rng: np.random.Generator) -> Lesson:
+    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> Lesson:
         """Return the drawn runtime."""
         mean, variance = look()
-        return Lesson(draw_above(rng, mean, math.sqrt(self.sigma * variance), scale(seconds)), 1.0)
+        return Lesson(draw_above(rng, mean, math.sqrt(self.sigma * variance), run.value()), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +100,32 @@ class MomentMatching:
 
     noise: float = 1.0
 
-    def lesson(self, seconds: float, scale: Scale, look: Look, rng: np.random.Generator) -> Lesson | None:  # noqa: ARG002
+    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> Lesson | None:  # noqa: ARG002
         """Return the observation whose update has the same two moments."""
         mean, variance = look()
         deviation = self.noise * math.sqrt(1.0 + variance)
-        r, gap = upper_tail_moments(mean, deviation, scale(seconds))
+        r, gap = upper_tail_moments(mean, deviation, run.value())
         shrink = r * gap
         if shrink <= 0.0:
             return None  # it was certain to take longer: nothing new
         return Lesson(mean + deviation / gap, shrink / (1.0 + variance * (1.0 - shrink)))
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """For a bounded loss: a run that used up its cutoff cost all there is to lose, 1.
+
+    A run stopped before its cutoff might still have been solved, so it is learned as costing what the model
+    expects of it, and at least what its time has cost already.
+
+    >>> from tailcut.targets import BoundedLoss
+    >>> timeout = Unfinished(seconds=60.0, cutoff=60.0, target=BoundedLoss())
+    >>> Lost().lesson(timeout, lambda: (0.4, 1.0), np.random.default_rng(0))
+    Lesson(target=1.0, weight=1.0)
+    """
+
+    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> Lesson:  # noqa: ARG002
+        """Return the whole loss, or what is expected of a run that was stopped early."""
+        if run.seconds >= run.cutoff:
+            return Lesson(1.0, 1.0)
+        return Lesson(min(max(look()[0], run.value()), 1.0), 1.0)

@@ -1,4 +1,4 @@
-"""A policy: the five parts put together, for algorithms that are only numbers.
+"""A policy: the six parts put together, for algorithms that are only numbers.
 
     features -> representation -> model -> exploration -> loss -> lowest score
                                     ^                                  |
@@ -9,7 +9,6 @@ Names, pending decisions and files are the business of `tailcut.selector`.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,20 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut import randomness
-from tailcut.censoring import CensoringRule, Lesson, Scale
+from tailcut.censoring import CensoringRule, Lesson, Unfinished
 from tailcut.exploration import Exploration
 from tailcut.losses import Loss
 from tailcut.models import Model
 from tailcut.representation import Pipeline
+from tailcut.targets import Target
 from tailcut.types import Array, Belief, Outcome, Status
-
-SHORTEST_RUNTIME = 1e-4
-"""Seconds that a runtime of 0 counts as on the log scale, as in the published experiments."""
-
-
-def log_seconds(seconds: float) -> float:
-    """Return log(seconds), with 0 counted as `SHORTEST_RUNTIME`."""
-    return math.log(max(seconds, SHORTEST_RUNTIME))
 
 
 @dataclass(frozen=True)
@@ -42,8 +34,8 @@ class Parts:
     censoring: CensoringRule
     exploration: Exploration
     loss: Loss
-    scale: Scale
-    """From seconds to the model's target: `log_seconds` or float."""
+    target: Target
+    """What the model predicts of a run."""
     first_runs: bool
     """Whether each algorithm is run once before scores decide."""
     epsilon: float
@@ -106,20 +98,18 @@ class Policy:
         model = self.parts.model
         if outcome.status is Status.SOLVED:
             assert outcome.time is not None
-            model.update(algorithm, x, self.parts.scale(outcome.time), 1.0)
+            model.update(algorithm, x, self.parts.target.value(outcome.time, cutoff), 1.0)
             return
         self.censored[algorithm] += 1.0
         # A failed run would never have answered: it is known to need more than the cutoff.
         watched = cutoff if outcome.time is None else outcome.time
-        lesson = self._lesson(algorithm, x, watched)
+        lesson = self._lesson(algorithm, x, Unfinished(watched, cutoff, self.parts.target))
         if lesson is not None:
             model.update(algorithm, x, lesson.target, lesson.weight)
 
-    def _lesson(self, algorithm: int, x: Array, seconds: float) -> Lesson | None:
+    def _lesson(self, algorithm: int, x: Array, run: Unfinished) -> Lesson | None:
         parts = self.parts
-        return parts.censoring.lesson(
-            seconds, parts.scale, lambda: parts.model.look(algorithm, x), self.censor_stream
-        )
+        return parts.censoring.lesson(run, lambda: parts.model.look(algorithm, x), self.censor_stream)
 
     def add(self) -> None:
         """Make room for one more algorithm, the last in number."""

@@ -43,6 +43,7 @@ _GOLD, _GREY = "#e69f00", "#9a9a9a"
 LOOKS = {
     "tailcut": Look(_VIOLET, SOLID, "*", "ours", 2.0),
     "tailcut_schedule": Look(_LIGHT_VIOLET, DASHED, "P", "ours", 2.0),
+    "bounded_thompson": Look(_VIOLET, DASHDOT, "p", "ours", 1.8),
     "thompson": Look(_BLUE, SOLID, "o", "Thompson"),
     "thompson_rev": Look(_BLUE, DASHED, "s", "Thompson"),
     "bj_thompson": Look(_LIGHT_BLUE, SOLID, "^", "Thompson"),

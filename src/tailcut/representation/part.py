@@ -35,7 +35,7 @@ class Pipeline(Part):
 
     >>> from tailcut.representation import Intercept, SignedLog
     >>> import numpy as np
-    >>> chain = Pipeline([SignedLog(), Intercept()], n_features=1)
+    >>> chain = Pipeline([SignedLog(), Intercept(value=1.0)], n_features=1)
     >>> chain.width, chain(np.array([np.e - 1])).tolist()
     (2, [1.0, 1.0])
     """
