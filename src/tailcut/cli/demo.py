@@ -17,7 +17,15 @@ from tailcut.hindsight import LINES
 from tailcut.selector import Selector
 from tailcut.synthetic import SyntheticScenario, generate
 
-SHOWN = ("thompson", "thompson_rev", "bj_thompson_rev", "blinducb", "epsilon_greedy", "random")
+SHOWN = (
+    "thompson",
+    "thompson_rev",
+    "bj_thompson_rev",
+    "bounded_thompson",
+    "blinducb",
+    "epsilon_greedy",
+    "random",
+)
 
 
 def measure(scenario: SyntheticScenario, name: str, progress: Progress, seed: int) -> dict[str, Any]:
