@@ -7,10 +7,12 @@ import os
 import shlex
 import sys
 import time
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -130,27 +132,35 @@ def _run(cells: list[Cell], store: Store, jobs: int) -> int:
 
 
 def _print(rows: list[dict[str, Any]], penalty: float) -> None:
-    par = f"PAR{penalty:g}"
-    table = Table()
-    for heading in ("scenario", "selector"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("seeds", f"{par}, s", "±", f"re{par}", f"n{par}", "unsolved", "decision, us"):
+    """Print one table per scenario, narrow enough for 80 columns."""
+    console = Console(width=None if sys.stdout.isatty() else 100)
+    for scenario, group in groupby(rows, key=lambda row: str(row["scenario"])):
+        console.print(_table(scenario, list(group), penalty))
+
+
+def _table(scenario: str, rows: list[dict[str, Any]], penalty: float) -> Table:
+    par, seeds = f"PAR{penalty:g}", {row["seeds"] for row in rows}
+    counted = " to ".join(str(count) for count in sorted({min(seeds), max(seeds)}))
+    title = f"{scenario} ({counted} seeds; {par} in seconds)"
+    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
+    table.add_column("selector", no_wrap=True)
+    for heading in (par, "±", f"re{par}", f"n{par}", "unsolved", "µs"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for i, row in enumerate(rows):
+    for row in rows:
         table.add_row(
-            row["scenario"] if i == 0 or rows[i - 1]["scenario"] != row["scenario"] else "",
             row["selector"],
-            str(row["seeds"]),
-            f"{row['par10_mean']:.2f}",
-            f"{row['par10_std']:.2f}",
+            _seconds(row["par10_mean"]),
+            _seconds(row["par10_std"]),
             _text(row["repar10"]),
             _text(row["npar10"]),
             f"{row['unsolved']:.1%}",
             f"{row['decision_us']:.0f}" if row["decision_us"] else "-",
-            end_section=i + 1 < len(rows) and rows[i + 1]["scenario"] != row["scenario"],
         )
-    width = None if sys.stdout.isatty() else 140
-    Console(width=width).print(table)
+    return table
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2f}" if value < 1e6 else f"{value:.2e}"
 
 
 def _text(value: float | None) -> str:
