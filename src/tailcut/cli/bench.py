@@ -160,7 +160,7 @@ def _table(scenario: str, rows: list[dict[str, Any]], penalty: float) -> Table:
 
 
 def _seconds(value: float) -> str:
-    return f"{value:.2f}" if value < 1e6 else f"{value:.2e}"
+    return f"{value:.2f}" if value < 1e5 else f"{value:.2e}"
 
 
 def _text(value: float | None) -> str:
