@@ -142,7 +142,7 @@ def _table(scenario: str, rows: list[dict[str, Any]], penalty: float) -> Table:
     par, seeds = f"PAR{penalty:g}", {row["seeds"] for row in rows}
     counted = " to ".join(str(count) for count in sorted({min(seeds), max(seeds)}))
     title = f"{scenario} ({counted} seeds; {par} in seconds)"
-    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title_justify="left")
+    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left")
     table.add_column("selector", no_wrap=True)
     for heading in (par, "±", f"re{par}", f"n{par}", "unsolved", "µs"):
         table.add_column(heading, justify="right", no_wrap=True)
