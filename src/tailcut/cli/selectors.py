@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.padding import Padding
 
 from tailcut.catalogue import CATALOGUE
 from tailcut.hindsight import LINES
@@ -37,7 +38,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
 
 
 def command(
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of a table."),
+    as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of text."),
     as_markdown: bool = typer.Option(False, "--markdown", help="Print a Markdown table with the parts."),
 ) -> None:
     """List every selector with its parts and hyperparameters."""
@@ -48,10 +49,9 @@ def command(
     if as_markdown:
         typer.echo(markdown(rows))
         return
-    table = Table(title=f"{len(rows)} selectors")
-    for heading in ("name", "kind", "what it does", "hyperparameters"):
-        table.add_column(heading, overflow="fold", no_wrap=heading == "name")
+    console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
     for row in rows:
         settings = " ".join(f"{key}={value}" for key, value in row["hyperparameters"].items())
-        table.add_row(row["name"], row["kind"], row["summary"], settings)
-    Console().print(table)
+        console.print(f"[bold]{row['name']}[/bold] ({row['kind']})")
+        for line in filter(None, (row["summary"], settings)):
+            console.print(Padding(line, (0, 0, 0, 4)))
