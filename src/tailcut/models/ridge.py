@@ -43,14 +43,15 @@ class RidgeBank:
     def __init__(self, *, n_algorithms: int, n_features: int, ridge: float = 1.0) -> None:
         self.ridge = ridge
         self.n_features = n_features
-        self.table = np.concatenate([self._prior() for _ in range(n_algorithms)])
+        self.table = self._prior(n_algorithms)
         """Per algorithm d rows of the base, `COLLECT` rows of H and theta; (K, d + COLLECT + 1, d)."""
         self.collected = [0] * n_algorithms
         """How many rows of H are in use, per algorithm; the others are 0."""
 
-    def _prior(self) -> Array:
-        table = np.zeros((1, self.n_features + COLLECT + 1, self.n_features))
-        table[0, : self.n_features] = np.eye(self.n_features) / self.ridge
+    def _prior(self, n_algorithms: int) -> Array:
+        table = np.zeros((n_algorithms, self.n_features + COLLECT + 1, self.n_features))
+        diagonal = np.arange(self.n_features)
+        table[:, diagonal, diagonal] = 1.0 / self.ridge
         return table
 
     @property
@@ -110,7 +111,7 @@ class RidgeBank:
 
     def add(self) -> None:
         """Append a posterior that equals the prior."""
-        self.table = np.concatenate([self.table, self._prior()])
+        self.table = np.concatenate([self.table, self._prior(1)])
         self.collected.append(0)
 
     def remove(self, algorithm: int) -> None:
