@@ -37,5 +37,9 @@ class DownloadError(TailcutError, OSError):
     """A file could not be fetched, or what arrived is not what was announced."""
 
 
+class WorkerDiedError(TailcutError, RuntimeError):
+    """A process that computed for us ended without a word."""
+
+
 class MissingExtraError(TailcutError, ImportError):
     """An optional dependency is needed and not installed."""

@@ -16,6 +16,7 @@ from tailcut.bench.replay import look_back, replay
 from tailcut.bench.store import Result, Store
 from tailcut.errors import MissingExtraError
 from tailcut.hindsight import LINES
+from tailcut.processes import unordered
 from tailcut.selector import Selector
 
 
@@ -69,33 +70,22 @@ def run(
     """Compute those cells that the store lacks and write each to it when it is done."""
     done = store.done()
     missing = {cell.hash: cell for cell in cells if cell.hash not in done}
-    execute = _in_processes if jobs > 1 else _in_this_process
-    try:
-        import joblib  # noqa: F401
-        import threadpoolctl  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError(
-            "the benchmark needs the extra 'bench': pip install 'tailcut[bench]'"
-        ) from error
-    for result in execute(list(missing.values()), jobs):
+    waiting = list(missing.values())
+    for result in unordered(compute, waiting, jobs=jobs) if jobs > 1 else _one_by_one(waiting):
         cell = missing[result.hash]
         store.add(cell, result)
         on_cell(cell, result)
 
 
-def _in_this_process(cells: Sequence[Cell], _jobs: int) -> Iterator[Result]:
-    """Yield results one after the other; one BLAS thread, more only get in each other's way here."""
+def _one_by_one(cells: Sequence[Cell]) -> Iterator[Result]:
+    """Yield results computed in this process; one BLAS thread, more only get in each other's way here."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError as error:
+        raise MissingExtraError(
+            "the benchmark needs the extra 'bench': pip install 'tailcut[bench]'"
+        ) from error
     import scipy.linalg  # noqa: F401 - brings its own BLAS, which must be loaded to be limited
-    from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1):
         yield from map(compute, cells)
-
-
-def _in_processes(cells: Sequence[Cell], jobs: int) -> Iterator[Result]:
-    """Yield results in the order in which processes finish them; one BLAS thread each."""
-    from joblib import Parallel, delayed, parallel_config
-
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        pool = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="3*n_jobs")
-        yield from pool(delayed(compute)(cell) for cell in cells)

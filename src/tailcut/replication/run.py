@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 
+from tailcut.processes import unordered
 from tailcut.replication.approaches import approach
 from tailcut.replication.compare import Comparison, compare
 from tailcut.replication.protocol import SEEDS, evaluate
 from tailcut.replication.published import cell
 from tailcut.replication.table import Table
-
-BLAS_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""Environment variables that BLAS libraries read once, when they are loaded."""
 
 
 def replicate_cell(scenario: str, table: Table, name: str, seeds: Sequence[int] = SEEDS) -> Comparison:
@@ -33,40 +27,19 @@ def replicate(
 ) -> list[Comparison]:
     """Return the comparison of every approach on every scenario, in that order; `on_done` hears of each.
 
-    The processes are spawned, also a single one, so that each loads its BLAS anew with one thread: cells
-    are the unit of parallel work, and the order of a sum must not depend on the number of threads.
+    Also a single job is a process of its own, with one BLAS thread: the printed digits depend on the order
+    of sums.
     """
     units = [(scenario, name) for scenario in tables for name in approaches]
     for scenario, name in units:
         cell(scenario, name)  # an unknown name should fail before hours of work, not after
     done: dict[tuple[str, str], Comparison] = {}
-    with _one_blas_thread(), _pool(jobs) as pool:
-        waiting = [pool.submit(replicate_cell, s, tables[s], name, tuple(seeds)) for s, name in units]
-        try:
-            for future in as_completed(waiting):
-                comparison = future.result()
-                done[comparison.scenario, comparison.approach] = comparison
-                on_done(comparison)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    items = ((scenario, tables[scenario], name, tuple(seeds)) for scenario, name in units)
+    for comparison in unordered(_replicate_item, items, jobs=jobs):
+        done[comparison.scenario, comparison.approach] = comparison
+        on_done(comparison)
     return [done[unit] for unit in units]
 
 
-def _pool(jobs: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
-
-
-@contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """Set the variables for processes started meanwhile, then put them back."""
-    before = {name: os.environ.get(name) for name in BLAS_THREADS}
-    os.environ.update(dict.fromkeys(BLAS_THREADS, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+def _replicate_item(item: tuple[str, Table, str, Sequence[int]]) -> Comparison:
+    return replicate_cell(*item)

@@ -6,9 +6,11 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tailcut.processes import unordered
 from tailcut.report.figures import canvas, choices, critical, regret, sensitivity, solved, survival, tradeoff
 from tailcut.report.gather import Report
 
@@ -101,9 +103,5 @@ def render_all(
         for drawing in found:
             on_figure(render(drawing, folder, formats))
         return
-    from joblib import Parallel, delayed, parallel_config
-
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        pool = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-        for name in pool(delayed(render)(drawing, folder, formats) for drawing in found):
-            on_figure(name)
+    for name in unordered(partial(render, folder=folder, formats=formats), found, jobs=jobs):
+        on_figure(name)
