@@ -18,7 +18,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from tailcut import CATALOGUE, Outcome, Scenario, Selector
+from tailcut import CATALOGUE, Outcome, Recipe, Scenario, Selector
 from tailcut.bench.folder import scenarios_in
 from tailcut.bench.replay import shuffled
 from tailcut.models import RidgeBank
@@ -47,7 +47,7 @@ def main() -> None:
     if not root:
         sys.exit("set TAILCUT_ASLIB to the folder of ASlib scenarios")
     gc.disable()
-    names = [name for name, row in CATALOGUE.items() if row.model is RidgeBank]
+    names = [name for name, row in CATALOGUE.items() if isinstance(row, Recipe) and row.model is RidgeBank]
     for _, scenario in scenarios_in(Path(root), None, None, lambda _: None):
         slowest = {name: float(milliseconds(scenario, name).max()) for name in names}
         worst = max(slowest, key=lambda name: slowest[name])

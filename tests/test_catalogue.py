@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tailcut import CATALOGUE, Recipe, Selector, register
-from tailcut.catalogue import recipe
+from tailcut import CATALOGUE, Recipe, ScheduleRecipe, Selector, register
+from tailcut.catalogue import Row, recipe
 from tailcut.errors import InputError
 from tailcut.hindsight import LINES
 
@@ -40,14 +41,18 @@ def test_every_published_name_is_there() -> None:
 
 
 @pytest.mark.parametrize("row", CATALOGUE.values(), ids=lambda row: row.name)
-def test_every_hyperparameter_reaches_a_part(row: Recipe) -> None:
-    slots = [row.model, row.target, row.censoring, row.exploration, row.loss]
+def test_every_hyperparameter_reaches_a_part(row: Recipe | ScheduleRecipe) -> None:
+    slots: list[Callable[..., Any]]
+    if isinstance(row, Recipe):
+        slots = [row.model, row.target, row.censoring, row.exploration, row.loss]
+    else:
+        slots = [row.policy]
     used = {name for slot in slots for name in inspect.signature(slot).parameters} | {"epsilon"}
     assert set(row.hyperparameters) <= used
 
 
 @pytest.mark.parametrize("row", CATALOGUE.values(), ids=lambda row: row.name)
-def test_every_hyperparameter_is_taken_over(row: Recipe) -> None:
+def test_every_hyperparameter_is_taken_over(row: Row) -> None:
     changed: dict[str, Any] = {
         name: 2 if isinstance(value, int) else 0.25 for name, value in row.hyperparameters.items()
     }

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tailcut.catalogue import CATALOGUE
+from tailcut.catalogue import CATALOGUE, Recipe
 from tailcut.censoring import MomentMatching
 from tailcut.testing import CHECKS, Factory, factory
 
@@ -17,6 +17,12 @@ FEW_TREES = {"trees": 5}
 
 def _options(name: str) -> dict[str, Any]:
     return FEW_TREES if "trees" in CATALOGUE[name].hyperparameters else {}
+
+
+def _recipe(name: str) -> Recipe:
+    row = CATALOGUE[name]
+    assert isinstance(row, Recipe)
+    return row
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -35,7 +41,7 @@ def test_selector_conforms_standardised(name: str, check: Callable[[Factory], No
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_moment_matching_conforms(check: Callable[[Factory], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    row = replace(CATALOGUE["thompson_rev"], name="mine", censoring=MomentMatching)
+    row = replace(_recipe("thompson_rev"), name="mine", censoring=MomentMatching)
     monkeypatch.setitem(CATALOGUE, "mine", row)  # saved by name, so it must be known by name
     check(factory("mine"))
 
@@ -48,7 +54,7 @@ def test_an_unbounded_selector_that_claims_to_be_bounded_is_caught() -> None:
         bounded = True
 
     with pytest.raises(AssertionError, match="grows with the stream"):
-        bounded_memory(factory(replace(CATALOGUE["degroote_epsilon_greedy_rf"], model=Pretender), trees=1))
+        bounded_memory(factory(replace(_recipe("degroote_epsilon_greedy_rf"), model=Pretender), trees=1))
 
 
 def test_a_selector_that_ignores_its_seed_is_caught() -> None:
@@ -63,4 +69,4 @@ def test_a_selector_that_ignores_its_seed_is_caught() -> None:
             return Uniform.estimate(self, belief, cutoff, np.random.default_rng())
 
     with pytest.raises(AssertionError, match="same seed"):
-        same_seed_same_choices(factory(replace(CATALOGUE["random"], exploration=Unseeded)))
+        same_seed_same_choices(factory(replace(_recipe("random"), exploration=Unseeded)))

@@ -9,7 +9,7 @@ from tailcut import Outcome, Selector
 from tailcut.bench import replay
 from tailcut.catalogue import CATALOGUE
 from tailcut.synthetic import SyntheticScenario, generate
-from tailcut.types import Array
+from tailcut.types import Array, Progress
 
 
 def _outcome(scenario: SyntheticScenario, row: int, algorithm: int) -> Outcome:
@@ -23,11 +23,11 @@ def _learn_everything(name: str, scenario: SyntheticScenario, rows: range) -> Ar
     recipe = CATALOGUE[name]
     n_algorithms, n_features = scenario.theta.shape
     policy = recipe.build(recipe.settings({}), n_algorithms=n_algorithms, n_features=n_features, seed=0)
+    start = Progress(scenario.cutoff, 0.0, None)
     for row in rows:
         for algorithm in range(n_algorithms):
-            policy.learn(
-                algorithm, scenario.features[row], _outcome(scenario, row, algorithm), scenario.cutoff
-            )
+            outcome = _outcome(scenario, row, algorithm)
+            policy.learn(algorithm, scenario.features[row], outcome, start, scenario.cutoff)
     return np.asarray(policy.parts.model.theta)  # type: ignore[attr-defined]
 
 

@@ -4,12 +4,13 @@ The data flow, and where each step lives:
 
     features -> representation -> models -> exploration -> losses -> decision     (Selector.select)
     outcome  -> targets, censoring -> models                                     (Selector.observe)
+    unsolved -> schedules -> decision, while time is left                        (Selector.proceed)
 
 `Selector` is the door; `tailcut.catalogue` lists the selectors by name, each a row of parts.
 """
 
 from tailcut.aslib import Scenario
-from tailcut.catalogue import CATALOGUE, Recipe, register
+from tailcut.catalogue import CATALOGUE, Recipe, ScheduleRecipe, register
 from tailcut.errors import TailcutError
 from tailcut.selector import Selector
 from tailcut.types import Decision, Outcome
@@ -22,6 +23,7 @@ __all__ = [
     "Outcome",
     "Recipe",
     "Scenario",
+    "ScheduleRecipe",
     "Selector",
     "TailcutError",
     "__version__",

@@ -46,6 +46,27 @@ def cutoff_seconds(given: float) -> float:
     return seconds
 
 
+def spent_seconds(given: float, cutoff: float = math.inf) -> float:
+    """Return time already used as a float >= 0 and less than the cutoff, or say what is wrong with it.
+
+    >>> spent_seconds(61, cutoff=60.0)
+    Traceback (most recent call last):
+        ...
+    tailcut.errors.InputError: spent must be less than the cutoff of 60 s, got 61: no time is left to run
+    """
+    try:
+        seconds = float(given)
+    except (TypeError, ValueError):
+        seconds = math.nan
+    if not 0.0 <= seconds < math.inf:
+        raise InputError(f"spent must be a finite number of seconds >= 0, got {given!r}")
+    if seconds >= cutoff:
+        raise InputError(
+            f"spent must be less than the cutoff of {cutoff:g} s, got {given!r}: no time is left to run"
+        )
+    return seconds
+
+
 def whole_number(field: str, given: int, at_least: int) -> int:
     """Return a whole number, or say what is wrong with it."""
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < at_least:

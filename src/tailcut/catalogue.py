@@ -2,7 +2,8 @@
 
 A row says which class fills each slot of a policy. Hyperparameters reach the parts by name: every part
 gets those that its constructor has a parameter for, so `sigma` of a Buckley-James row sets both the
-posterior that is sampled and the one that imputes. A new selector is one more row (CONTRIBUTING.md).
+posterior that is sampled and the one that imputes. A new selector is one more row (CONTRIBUTING.md): a
+`Recipe` if it picks one algorithm per instance, a `ScheduleRecipe` if it may go on to another.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from tailcut.censoring import AtCutoff, BuckleyJames, CensoringRule, Drop, Lost
 from tailcut.errors import InputError
@@ -20,32 +21,29 @@ from tailcut.exploration import Bounds, Exploration, Greedy, Thompson, Uniform
 from tailcut.hindsight import LINES
 from tailcut.losses import ExpectedPar, Loss, Predicted
 from tailcut.models import Forests, LeastSquares, Model, Nothing, RidgeBank, RunningMeans
-from tailcut.policy import Parts, Policy
+from tailcut.policy import Chooser, Parts, Policy
 from tailcut.representation import PIPELINES, pipeline
+from tailcut.schedules import RoundRobin
 from tailcut.targets import BoundedLoss, LogSeconds, Seconds, Target
 
 Hyperparameter = float | int | str
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """A selector as data: which part fills which slot, and the default hyperparameters."""
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A selector as data; what all kinds have in common."""
 
     name: str
     summary: str
-    model: Callable[..., Model]
-    censoring: Callable[..., CensoringRule]
-    exploration: Callable[..., Exploration]
-    loss: Callable[..., Loss] = Predicted
     representation: str = "paper"
-    target: Callable[..., Target] = LogSeconds
-    first_runs: bool = True
     hyperparameters: Mapping[str, Hyperparameter] = field(default_factory=dict)
+    schedules: ClassVar[bool] = False
+    """Whether it may stop an algorithm early and start another on the same instance."""
 
     @property
     def bounded(self) -> bool:
         """Whether memory and time per step are independent of the horizon."""
-        return bool(_callee(self.model).bounded)
+        raise NotImplementedError
 
     @property
     def needs_features(self) -> bool:
@@ -71,6 +69,43 @@ class Recipe:
 
     def build(
         self, settings: Mapping[str, Hyperparameter], *, n_algorithms: int, n_features: int, seed: int
+    ) -> Chooser:
+        """Return a fresh policy with these settings, as returned by `settings`."""
+        raise NotImplementedError
+
+    def describe(self) -> dict[str, Any]:
+        """Return the row as plain values, for printing."""
+        return {
+            "name": self.name,
+            "summary": self.summary,
+            "kind": "schedule" if self.schedules else "online" if self.bounded else "batch",
+            "parts": self._parts(),
+            "hyperparameters": self._defaults(),
+        }
+
+    def _parts(self) -> dict[str, Any]:
+        """Return what fills which slot, by name."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe(Row):
+    """A selector that picks once per instance: which part fills which slot of a `Policy`."""
+
+    model: Callable[..., Model]
+    censoring: Callable[..., CensoringRule]
+    exploration: Callable[..., Exploration]
+    loss: Callable[..., Loss] = Predicted
+    target: Callable[..., Target] = LogSeconds
+    first_runs: bool = True
+
+    @property
+    def bounded(self) -> bool:
+        """Whether memory and time per step are independent of the horizon."""
+        return bool(_callee(self.model).bounded)
+
+    def build(
+        self, settings: Mapping[str, Hyperparameter], *, n_algorithms: int, n_features: int, seed: int
     ) -> Policy:
         """Return a fresh policy with these settings, as returned by `settings`."""
         representation = pipeline(str(settings.get("representation", "none")), n_features)
@@ -87,23 +122,47 @@ class Recipe:
         )
         return Policy(parts, n_algorithms=n_algorithms, seed=seed)
 
-    def describe(self) -> dict[str, Any]:
-        """Return the row as plain values, for printing."""
+    def _parts(self) -> dict[str, Any]:
         return {
-            "name": self.name,
-            "summary": self.summary,
-            "kind": "online" if self.bounded else "batch",
-            "parts": {
-                "representation": self.representation,
-                "model": _label(self.model),
-                "target": _label(self.target),
-                "censoring": _label(self.censoring),
-                "exploration": _label(self.exploration),
-                "loss": _label(self.loss),
-                "first_runs": self.first_runs,
-            },
-            "hyperparameters": self._defaults(),
+            "representation": self.representation,
+            "model": _label(self.model),
+            "target": _label(self.target),
+            "censoring": _label(self.censoring),
+            "exploration": _label(self.exploration),
+            "loss": _label(self.loss),
+            "first_runs": self.first_runs,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScheduleRecipe(Row):
+    """A selector that may run several algorithms on an instance, one after the other.
+
+    `policy` makes a `tailcut.policy.Chooser` and has a class attribute `bounded`. It gets, by name, those
+    of these that its constructor has a parameter for: `n_algorithms`, `n_features` (after the
+    representation), `seed`, `representation` (a `Pipeline`) and the hyperparameters.
+    """
+
+    policy: Callable[..., Chooser]
+    representation: str = "none"
+    schedules: ClassVar[bool] = True
+
+    @property
+    def bounded(self) -> bool:
+        """Whether memory and time per step are independent of the horizon."""
+        return bool(_callee(self.policy).bounded)
+
+    def build(
+        self, settings: Mapping[str, Hyperparameter], *, n_algorithms: int, n_features: int, seed: int
+    ) -> Chooser:
+        """Return a fresh policy with these settings, as returned by `settings`."""
+        representation = pipeline(str(settings.get("representation", "none")), n_features)
+        sizes = {"n_algorithms": n_algorithms, "n_features": representation.width, "seed": seed}
+        made: Chooser = _make(self.policy, {**settings, **sizes, "representation": representation})
+        return made
+
+    def _parts(self) -> dict[str, Any]:
+        return {"representation": self.representation, "policy": _label(self.policy)}
 
 
 def _callee(part: Callable[..., Any]) -> Any:
@@ -212,7 +271,7 @@ _DEGROOTE = Recipe(
     hyperparameters={"epsilon": 0.05},
 )
 
-_ROWS = [
+_ROWS: list[Row] = [
     _THOMPSON,
     _revisited(_THOMPSON),
     _buckley_james(_THOMPSON),
@@ -270,13 +329,18 @@ _ROWS = [
         exploration=Uniform,
         first_runs=False,
     ),
+    ScheduleRecipe(
+        name="round_robin",
+        summary="Every algorithm in turn, each for an equal share of the time",
+        policy=RoundRobin,
+    ),
 ]
 
-CATALOGUE: dict[str, Recipe] = {row.name: row for row in _ROWS}
+CATALOGUE: dict[str, Row] = {row.name: row for row in _ROWS}
 """Every selector by its name."""
 
 
-def recipe(name: str) -> Recipe:
+def recipe(name: str) -> Row:
     """Return the row called `name`, or say which names there are.
 
     >>> recipe("bj_thompson_rev").describe()["parts"]["censoring"]
@@ -291,7 +355,7 @@ def recipe(name: str) -> Recipe:
     raise InputError(f"unknown selector {name!r}; known: {', '.join(CATALOGUE)}")
 
 
-def register(row: Recipe) -> None:
+def register(row: Row) -> None:
     """Add a selector of your own under its name, so that it can be made, saved and loaded by name."""
     if row.name in CATALOGUE or row.name in LINES:
         raise InputError(f"there is a selector {row.name!r} already")

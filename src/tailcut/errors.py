@@ -21,6 +21,10 @@ class ConflictingOutcomeError(TailcutError, ValueError):
     """A second, different outcome for a decision that was already observed."""
 
 
+class OutOfTurnError(InputError):
+    """A schedule was to go on before the last outcome was known, or twice from the same point."""
+
+
 class StateFileError(TailcutError, ValueError):
     """A saved state is damaged, foreign, or written by a newer version."""
 

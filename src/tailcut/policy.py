@@ -4,13 +4,14 @@
                                     ^                                  |
                                     +---- censoring rule <- outcome <--+
 
-Names, pending decisions and files are the business of `tailcut.selector`.
+Names, pending decisions and files are the business of `tailcut.selector`, which takes any `Chooser`: the
+`Policy` here picks one algorithm per instance, a schedule (`tailcut.schedules`) may go on to another.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from tailcut.losses import Loss
 from tailcut.models import Model
 from tailcut.representation import Pipeline
 from tailcut.targets import Target
-from tailcut.types import Array, Belief, Outcome, Status
+from tailcut.types import Array, Belief, Outcome, Progress, Status
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,56 @@ class Choice(NamedTuple):
     algorithm: int
     reason: str
     scores: Array
+    """One per algorithm, the lower the better, shape (K,)."""
     x: Array
+    """The represented instance, shape (d,); handed back when its outcome is known."""
+    budget: float
+    """Seconds to run; more than 0, at most what is left of the cutoff."""
+
+
+class Chooser(Protocol):
+    """What a selector needs of a policy for K algorithms, numbered 0 to K-1."""
+
+    def choose(self, features: Array, offered: NDArray[np.intp] | None, progress: Progress) -> Choice:
+        """Return the first run on an instance with these raw `features`, nan where missing, shape (d,).
+
+        `offered` holds the numbers to choose from, in increasing order (None: all).
+        """
+        ...
+
+    def proceed(self, x: Array, offered: NDArray[np.intp] | None, progress: Progress) -> Choice | None:
+        """Return the next run on the unsolved instance represented by `x`, or None to give it up.
+
+        There is time left, and `offered` lacks the algorithms that failed on this instance.
+        """
+        ...
+
+    def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
+        """Learn how a run of `algorithm` went that was given `budget` seconds.
+
+        `progress` is that before the run. A run censored at t is known to need longer than t, no more.
+        """
+        ...
+
+    def add(self) -> None:
+        """Make room for one more algorithm, the last in number."""
+        ...
+
+    def remove(self, algorithm: int) -> None:
+        """Forget an algorithm; those behind it move up by one."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """Return all that was learned, and where the random streams stand."""
+        ...
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue exactly where `state` was taken."""
+        ...
 
 
 class Policy:
-    """Chooses among K algorithms and learns from their outcomes."""
+    """Picks one of K algorithms per instance, for all the time there is, and learns from the outcomes."""
 
     def __init__(self, parts: Parts, *, n_algorithms: int, seed: int) -> None:
         self.parts = parts
@@ -69,9 +115,10 @@ class Policy:
         """Return how many algorithms still await their first run."""
         return int((self.runs == 0.0).sum()) if self.parts.first_runs else 0
 
-    def choose(self, features: Array, offered: NDArray[np.intp] | None, cutoff: float) -> Choice:
+    def choose(self, features: Array, offered: NDArray[np.intp] | None, progress: Progress) -> Choice:
         """Return the algorithm to run, among the numbers `offered` (None: all)."""
         parts = self.parts
+        cutoff, used, _ = progress
         x = parts.representation(features)
         mean, variance = parts.model.predict(x)
         belief = Belief(mean, variance, self.censored)
@@ -79,7 +126,10 @@ class Policy:
         scores = parts.loss.scores(estimate, cutoff)
         algorithm, reason = self._pick(scores, offered)
         self.runs[algorithm] += 1.0
-        return Choice(algorithm, reason, scores, x)
+        return Choice(algorithm, reason, scores, x, cutoff - used)
+
+    def proceed(self, _x: Array, _offered: NDArray[np.intp] | None, _progress: Progress) -> None:
+        """Return None: one pick is all there is."""
 
     def _pick(self, scores: Array, offered: NDArray[np.intp] | None) -> tuple[int, str]:
         """Return who runs and why: untried ones first, in order; ties go to the first."""
@@ -93,9 +143,10 @@ class Policy:
             return int(pool[int(self.explore_stream.integers(len(pool)))]), "exploration"
         return _argmin(scores, offered), "lowest score"
 
-    def learn(self, algorithm: int, x: Array, outcome: Outcome, cutoff: float) -> None:
+    def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, _budget: float) -> None:
         """Learn the outcome of a run of `algorithm` on the instance represented by `x`."""
         model = self.parts.model
+        cutoff = progress.cutoff
         if outcome.status is Status.SOLVED:
             assert outcome.time is not None
             model.update(algorithm, x, self.parts.target.value(outcome.time, cutoff), 1.0)

@@ -1,16 +1,16 @@
 """The selector: `select()` an algorithm for an instance, `observe()` how it went. Start reading here.
 
 This module knows names, decisions and files. What to choose and what to learn is a policy
-(`tailcut.policy`), put together from parts by the catalogue.
+(`tailcut.policy`), put together from parts by the catalogue. A schedule may `proceed()` to another
+algorithm on the same instance.
 """
 
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,35 +23,24 @@ from tailcut.border import (
     instance_name,
     names,
     one_outcome,
+    spent_seconds,
     whole_number,
 )
-from tailcut.catalogue import Recipe, recipe
-from tailcut.errors import (
-    ConflictingOutcomeError,
-    InputError,
-    StateFileError,
-    UnknownDecisionError,
-)
-from tailcut.policy import Policy
-from tailcut.types import Array, Decision, Outcome, Status
-
-
-class _Pending(NamedTuple):
-    """What is kept of a decision until its outcome is known."""
-
-    algorithm: str
-    instance: str | None
-    cutoff: float
-    x: Array
+from tailcut.catalogue import Row, recipe
+from tailcut.errors import InputError, StateFileError
+from tailcut.ledger import Ledger
+from tailcut.policy import Choice, Chooser
+from tailcut.runs import Run
+from tailcut.types import Decision, Outcome, Progress
 
 
 class Selector:
     """Picks one of several algorithms for each instance of a stream and learns from the outcomes.
 
-    `selector` is a name of the catalogue (`tailcut selectors` lists them) or a `Recipe`; further
-    keywords are its hyperparameters. `cutoff` is the time in seconds after which an instance counts as
-    unsolved. At most `max_pending` decisions wait for their outcome; when there are more, the oldest is
-    given up, so feedback that never arrives costs no memory.
+    `selector` is a name of the catalogue (`tailcut selectors` lists them) or a row of it (`Recipe`,
+    `ScheduleRecipe`); further keywords are its hyperparameters. `cutoff` is the time in seconds after which
+    an instance counts as unsolved. At most `max_pending` decisions wait for their outcome; when there are
+    more, the oldest is given up, so feedback that never arrives costs no memory.
 
     A selector is used from one thread at a time.
 
@@ -68,7 +57,7 @@ class Selector:
 
     def __init__(
         self,
-        selector: str | Recipe,
+        selector: str | Row,
         algorithms: Iterable[str],
         cutoff: float,
         *,
@@ -77,24 +66,22 @@ class Selector:
         max_pending: int = 10_000,
         **hyperparameters: Any,
     ) -> None:
-        self._recipe = selector if isinstance(selector, Recipe) else recipe(selector)
+        self._recipe = selector if isinstance(selector, Row) else recipe(selector)
         self._settings = self._recipe.settings(hyperparameters)
         self._algorithms = names("algorithms", algorithms)
         if not self._algorithms:
             raise InputError("algorithms must name at least one algorithm")
         self._cutoff = cutoff_seconds(cutoff)
         self._seed = whole_number("seed", seed, at_least=0)
-        self._max_pending = whole_number("max_pending", max_pending, at_least=1)
+        self._ledger = Ledger(whole_number("max_pending", max_pending, at_least=1))
         self._features = FeatureReader(
             None if feature_names is None else names("feature_names", feature_names)
         )
-        self._policy: Policy | None = None  # made by the first select(): only then d is known
+        self._schedules = self._recipe.schedules
+        self._policy: Chooser | None = None  # made by the first select(): only then d is known
         special.load()
-        self._next_id = 0
-        self._pending: OrderedDict[int, _Pending] = OrderedDict()
-        self._observed: OrderedDict[int, Outcome] = OrderedDict()
 
-    def _build(self, n_features: int) -> Policy:
+    def _build(self, n_features: int) -> Chooser:
         return self._recipe.build(
             self._settings, n_algorithms=len(self._algorithms), n_features=n_features, seed=self._seed
         )
@@ -133,9 +120,14 @@ class Selector:
         return self._recipe.needs_features
 
     @property
+    def schedules(self) -> bool:
+        """Whether `proceed` may run another algorithm on the same instance."""
+        return self._schedules
+
+    @property
     def pending(self) -> tuple[int, ...]:
         """The ids of the decisions that wait for an outcome, oldest first."""
-        return tuple(self._pending)
+        return tuple(self._ledger.pending)
 
     def select(
         self,
@@ -144,40 +136,54 @@ class Selector:
         instance: str | None = None,
         cutoff: float | None = None,
         among: Iterable[str] | None = None,
+        spent: float = 0.0,
     ) -> Decision:
-        """Return which algorithm to run on the instance with these `features`.
+        """Return which algorithm to run on the instance with these `features`, and for how long.
 
         `features` is a vector, or a mapping from feature names to values; nan (or an absent name) is a
         missing value. The first call fixes their number, and their names and order if it is a mapping.
         Selectors that look at no features need none. `cutoff` and `among` (a subset of the algorithms)
-        hold for this call only.
+        hold for this instance only. `spent` is how many seconds of the cutoff have been used on it before,
+        to compute its features for example; the run gets at most the rest.
         """
         if features is None and self._recipe.needs_features:
             raise InputError(f"{self.name} chooses by features: pass them to select()")
         instance = instance_name(instance)
         limit = self._cutoff if cutoff is None else cutoff_seconds(cutoff)
+        if spent != 0.0:
+            spent = spent_seconds(spent, limit)
         offered = None if among is None else self._offered(among)
         vector = self._features.read(features)
         if self._policy is None:
             self._policy = self._build(len(vector))
-        algorithm, reason, scores, x = self._policy.choose(vector, offered, limit)
+        if not self._schedules:
+            choice = self._policy.choose(vector, offered, Progress(limit, spent, None))
+            return self._decide(choice, offered, instance, limit, spent)
+        progress = Progress(limit, spent, np.zeros(len(self._algorithms)))
+        choice = self._policy.choose(vector, offered, progress)
+        subset = None if offered is None else tuple(self._algorithms[a] for a in offered)
+        return self._decide(choice, offered, instance, limit, spent, 0, subset, {})
+
+    def _decide(
+        self,
+        choice: Choice,
+        offered: NDArray[np.intp] | None,
+        instance: str | None,
+        cutoff: float,
+        spent: float,
+        stage: int = 0,
+        among: tuple[str, ...] | None = None,
+        failed: Mapping[str, float] | None = None,
+    ) -> Decision:
+        """Return the policy's choice under a number, which waits for its outcome from now on."""
+        algorithm, reason, scores, x, budget = choice
         values = scores.tolist()
         shown = range(len(values)) if offered is None else offered
         name = self._algorithms[algorithm]
-        decision = Decision(
-            self._next_id,
-            instance,
-            name,
-            limit,
-            limit,
-            {self._algorithms[a]: values[a] for a in shown},
-            reason,
-        )
-        self._pending[self._next_id] = _Pending(name, instance, limit, x)
-        self._next_id += 1
-        if len(self._pending) > self._max_pending:
-            self._pending.popitem(last=False)
-        return decision
+        by_name = {self._algorithms[a]: values[a] for a in shown}
+        run = Run(name, instance, cutoff, x, budget, spent, stage, among, failed)
+        number = self._ledger.enter(run)
+        return Decision(number, instance, name, budget, cutoff, by_name, reason, stage, spent)
 
     def _offered(self, among: Iterable[str]) -> NDArray[np.intp]:
         """Return the numbers of the algorithms named by `among`, in our own order."""
@@ -204,39 +210,56 @@ class Selector:
         for an algorithm that has been removed is taken and teaches nothing.
         """
         outcome = one_outcome(outcome, runtime, censored_at, failed)
-        number = decision.id if isinstance(decision, Decision) else decision
-        if not isinstance(number, int):
-            raise UnknownDecisionError(f"there is no decision {number!r}: decisions are numbered")
-        waiting = self._pending.get(number)
-        if waiting is None:
-            self._check_repeated(number, outcome)
+        run = self._ledger.settle(decision, outcome)
+        if run is None:
             return False
-        if isinstance(decision, Decision):
-            _check_same(decision, waiting)
-        del self._pending[number]
-        self._observed[number] = outcome
-        if len(self._observed) > self._max_pending:
-            self._observed.popitem(last=False)
-        if waiting.algorithm in self._algorithms:
+        if run.algorithm in self._algorithms:
             assert self._policy is not None
-            algorithm = self._algorithms.index(waiting.algorithm)
-            self._policy.learn(algorithm, waiting.x, outcome, waiting.cutoff)
+            algorithm = self._algorithms.index(run.algorithm)
+            self._policy.learn(algorithm, run.x, outcome, run.progress(self._algorithms), run.budget)
         return True
 
-    def _check_repeated(self, number: int, outcome: Outcome) -> None:
-        """Raise unless this very outcome is already known for the decision."""
-        if number in self._observed:
-            known = self._observed[number]
-            if known != outcome:
-                raise ConflictingOutcomeError(
-                    f"decision {number} was already observed as {_words(known)}; got {_words(outcome)}"
-                )
-        elif 0 <= number < self._next_id:
-            raise UnknownDecisionError(
-                f"decision {number} is no longer known: only the latest {self._max_pending} are kept"
-            )
-        else:
-            raise UnknownDecisionError(f"there is no decision {number}")
+    def proceed(self, decision: Decision | int, *, spent: float | None = None) -> Decision | None:
+        """Return what to run next on the instance of a decision that was observed; None: it is over.
+
+        It is over when it was solved, when nothing of its cutoff is left, when the selector gives it up,
+        and always for selectors that pick once. So one loop serves them all:
+
+        >>> selector = Selector("round_robin", algorithms=["a", "b"], cutoff=60)
+        >>> decision = selector.select()
+        >>> while decision is not None:
+        ...     print(decision.stage, decision.algorithm, decision.budget, decision.spent)
+        ...     _ = selector.observe(decision, censored_at=decision.budget)
+        ...     decision = selector.proceed(decision)
+        0 a 30.0 0.0
+        1 b 30.0 30.0
+
+        `spent` is how many seconds of the cutoff have been used on the instance, where the caller knows
+        better: of a failed run the whole budget counts as used. What failed is not tried again on the
+        same instance.
+        """
+        number, run = self._ledger.find_open(decision)
+        if run is None:
+            return None
+        if spent is not None:
+            run = run._replace(spent=spent_seconds(spent))
+        choice, offered = self._go_on(run) if run.time_is_left else (None, None)
+        del self._ledger.open[number]
+        if choice is None:
+            return None
+        _, instance, cutoff, _, _, used, stage, among, failed = run
+        following = self._decide(choice, offered, instance, cutoff, used, stage + 1, among, failed)
+        self._ledger.continued[number] = following.id
+        return following
+
+    def _go_on(self, run: Run) -> tuple[Choice | None, NDArray[np.intp] | None]:
+        """Ask the policy how to go on with an open instance; tell what it was offered."""
+        assert self._policy is not None
+        numbers = run.still_offered(self._algorithms)
+        if numbers == []:
+            return None, None
+        offered = None if numbers is None else np.array(numbers)
+        return self._policy.proceed(run.x, offered, run.progress(self._algorithms)), offered
 
     def add_algorithm(self, name: str) -> None:
         """Offer one more algorithm from now on."""
@@ -281,10 +304,8 @@ class Selector:
                 "seed": self._seed,
                 "feature_names": None if self._features.names is None else list(self._features.names),
                 "n_features": self._features.width,
-                "max_pending": self._max_pending,
-                "next_id": self._next_id,
-                "pending": _pack_pending(self._pending),
-                "observed": [[n, o.status.value, o.time] for n, o in self._observed.items()],
+                "max_pending": self._ledger.limit,
+                **self._ledger.state(),
                 "policy": None if self._policy is None else self._policy.state(),
             }
         )
@@ -317,33 +338,5 @@ class Selector:
         if state["policy"] is not None:
             self._policy = self._build(state["n_features"])
             self._policy.restore(state["policy"])
-        self._next_id = state["next_id"]
-        self._pending = _unpack_pending(state["pending"])
-        self._observed = OrderedDict((n, Outcome(Status(s), t)) for n, s, t in state["observed"])
+        self._ledger.restore(state)
         return self
-
-
-def _check_same(decision: Decision, waiting: _Pending) -> None:
-    if (decision.algorithm, decision.instance, decision.cutoff) != waiting[:3]:
-        raise UnknownDecisionError(
-            f"decision {decision.id} ({decision.algorithm} on {decision.instance}) is not this selector's: "
-            f"its own number {decision.id} is {waiting.algorithm} on {waiting.instance}"
-        )
-
-
-def _words(outcome: Outcome) -> str:
-    return outcome.status.value if outcome.time is None else f"{outcome.status.value} at {outcome.time:g} s"
-
-
-def _pack_pending(pending: Mapping[int, _Pending]) -> dict[str, Any]:
-    return {
-        "rows": [[number, p.algorithm, p.instance, p.cutoff] for number, p in pending.items()],
-        "x": np.array([p.x for p in pending.values()], dtype=np.float64),
-    }
-
-
-def _unpack_pending(state: Mapping[str, Any]) -> OrderedDict[int, _Pending]:
-    return OrderedDict(
-        (number, _Pending(algorithm, instance, cutoff, x))
-        for (number, algorithm, instance, cutoff), x in zip(state["rows"], state["x"], strict=True)
-    )

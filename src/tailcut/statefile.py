@@ -19,7 +19,9 @@ import numpy as np
 
 from tailcut.errors import StateFileError
 
-VERSION = 1
+VERSION = 2
+"""What is written: since 2 a selector's state may hold instances that are still open."""
+_READABLE = ("1", "2")
 _MAGIC = b"TAILCUT STATE "
 _DTYPES = {"<f8", "<i8", "|u1", "|b1"}
 
@@ -43,9 +45,9 @@ def unpack(data: bytes) -> dict[str, Any]:
     if not first.startswith(_MAGIC):
         raise StateFileError("not a Tailcut state: the first line does not say so")
     version = first.removeprefix(_MAGIC).decode("ascii", "replace")
-    if version != str(VERSION):
+    if version not in _READABLE:
         raise StateFileError(
-            f"state format {version!r} is not known to this Tailcut, which reads format {VERSION}"
+            f"state format {version!r} is not known to this Tailcut, which reads {' and '.join(_READABLE)}"
         )
     digest, _, body = rest.partition(b"\n")
     if hashlib.sha256(body).hexdigest().encode() != digest:

@@ -1,4 +1,4 @@
-"""The values that cross every boundary: Outcome, Decision, Belief, Estimate.
+"""The values that cross every boundary: Outcome, Decision, Progress, Belief, Estimate.
 
 Each is frozen. What comes from outside (an `Outcome`) is validated once, when it is made; all code
 behind the border trusts it. Whether a run was censored is a field, set by whoever stopped the run:
@@ -95,13 +95,38 @@ class Decision:
     instance: str | None
     algorithm: str
     budget: float
-    """Seconds to give to this run; at most `cutoff`."""
+    """Seconds to give to this run; at most `cutoff` - `spent`."""
     cutoff: float
-    """Seconds after which the instance counts as unsolved."""
+    """Seconds after which the instance counts as unsolved, all its runs and features together."""
     scores: Mapping[str, float]
     """Score per offered algorithm, the lower the better, in the unit of the selector's loss."""
     reason: str
-    """Why this one: 'first run', 'exploration' or 'lowest score'."""
+    """Why this one: 'first run', 'exploration' or 'lowest score'; schedules may have words of their own."""
+    stage: int = 0
+    """How many runs on this instance came before; only a schedule goes beyond 0."""
+    spent: float = 0.0
+    """Seconds used on the instance before this run, features included."""
+
+
+class Progress(NamedTuple):
+    """How far the work on one instance has come when a run on it is chosen."""
+
+    cutoff: float
+    """Seconds after which the instance counts as unsolved."""
+    used: float
+    """Seconds used on it so far, features included."""
+    failed: Array | None
+    """The longest each algorithm has run on it in vain, shape (K,): 0 where it has not run, the cutoff
+    where it failed. None for policies that pick once, which have nothing to look back on."""
+
+    @property
+    def left(self) -> float:
+        """Seconds left until the cutoff.
+
+        >>> Progress(cutoff=60.0, used=12.5, failed=None).left
+        47.5
+        """
+        return self.cutoff - self.used
 
 
 class Belief(NamedTuple):

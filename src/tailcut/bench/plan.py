@@ -159,7 +159,14 @@ def versions() -> dict[str, str]:
     return {"numpy": np.__version__, "scipy": scipy.__version__}
 
 
-_DECISIVE = ("*.py", "representation/*.py", "models/*.py", "bench/replay.py", "bench/metrics.py")
+_DECISIVE = (
+    "*.py",
+    "representation/*.py",
+    "models/*.py",
+    "schedules/*.py",
+    "bench/replay.py",
+    "bench/metrics.py",
+)
 
 
 @cache

@@ -5,6 +5,7 @@
 ...     check(factory("thompson"))
 """
 
-from tailcut.testing.conformance import CHECKS, Factory, factory
+from tailcut.testing.conformance import CHECKS
+from tailcut.testing.stream import Factory, factory
 
 __all__ = ["CHECKS", "Factory", "factory"]

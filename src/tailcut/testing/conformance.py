@@ -8,101 +8,57 @@ of the catalogue; a selector of your own is checked the same way.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
-from tailcut.catalogue import Recipe, recipe
 from tailcut.errors import ConflictingOutcomeError
 from tailcut.selector import Selector
-from tailcut.synthetic import SyntheticScenario, generate
+from tailcut.synthetic import SyntheticScenario
+from tailcut.testing.proceeding import PROCEEDING
+from tailcut.testing.stream import Factory, outcome_of, serve, small_scenario
 from tailcut.types import Array, Decision, Outcome
-
-
-@dataclass(frozen=True)
-class Factory:
-    """Makes fresh selectors of one kind."""
-
-    recipe: Recipe
-    hyperparameters: dict[str, Any] = field(default_factory=dict)
-
-    def __call__(self, scenario: SyntheticScenario, **options: Any) -> Selector:
-        """Return a new selector for the algorithms and the cutoff of `scenario`."""
-        settings: dict[str, Any] = {
-            "algorithms": scenario.algorithms,
-            "cutoff": scenario.cutoff,
-            **self.hyperparameters,
-            **options,
-        }
-        return Selector(self.recipe, **settings)
-
-
-def factory(selector: str | Recipe, **hyperparameters: Any) -> Factory:
-    """Return the factory of a selector, by name or by recipe."""
-    return Factory(recipe(selector) if isinstance(selector, str) else selector, hyperparameters)
-
-
-def _scenario(n_instances: int = 60, n_algorithms: int = 4) -> SyntheticScenario:
-    return generate(n_instances=n_instances, n_algorithms=n_algorithms, n_features=5, timeouts=0.4, seed=7)
-
-
-def _outcome(scenario: SyntheticScenario, row: int, decision: Decision) -> Outcome:
-    """Return how the run went; every eleventh fails."""
-    algorithm = scenario.algorithms.index(decision.algorithm)
-    if row % 11 == 10:
-        return Outcome.failed()
-    if scenario.solved[row, algorithm]:
-        return Outcome.solved(float(scenario.runtimes[row, algorithm]))
-    return Outcome.censored(scenario.cutoff)
-
-
-def _serve(selector: Selector, scenario: SyntheticScenario, rows: range) -> Iterator[Decision]:
-    """Serve instances one after the other, each observed at once."""
-    for row in rows:
-        decision = selector.select(scenario.features[row], instance=f"i{row}")
-        yield decision
-        selector.observe(decision, _outcome(scenario, row, decision))
 
 
 def same_seed_same_choices(make: Factory) -> None:
     """Two selectors of the same seed decide alike on the same stream, scores included."""
-    scenario = _scenario()
-    runs = [list(_serve(make(scenario, seed=3), scenario, range(60))) for _ in range(2)]
+    scenario = small_scenario()
+    runs = [list(serve(make(scenario, seed=3), scenario, range(60))) for _ in range(2)]
     assert runs[0] == runs[1], "the same seed gave different decisions"
 
 
 def save_and_load_continue(make: Factory) -> None:
     """Restored from its bytes, a selector goes on exactly as before, pending decisions included."""
-    scenario = _scenario()
+    scenario = small_scenario()
     original = make(scenario)
-    for _ in _serve(original, scenario, range(30)):
+    for _ in serve(original, scenario, range(30)):
         pass
     waiting = original.select(scenario.features[30], instance="waiting")
     restored = Selector.from_bytes(original.to_bytes())
     for selector in (original, restored):
         selector.observe(waiting, censored_at=scenario.cutoff)
-    continued = [list(_serve(selector, scenario, range(31, 60))) for selector in (original, restored)]
+    continued = [list(serve(selector, scenario, range(31, 60))) for selector in (original, restored)]
     assert continued[0] == continued[1], "a restored selector decided differently"
     assert original.to_bytes() == restored.to_bytes(), "a restored selector learned differently"
 
 
 def feedback_in_any_order(make: Factory) -> None:
     """Outcomes may come late, in another order, or never."""
-    scenario = _scenario()
+    scenario = small_scenario()
     selector = make(scenario)
     decisions = [selector.select(scenario.features[row], instance=str(row)) for row in range(30)]
     for row in (*range(29, 14, -1), *range(0, 14, 2)):
-        assert selector.observe(decisions[row].id, _outcome(scenario, row, decisions[row]))
+        assert selector.observe(decisions[row].id, outcome_of(scenario, row, decisions[row]))
     assert len(selector.pending) == 8
-    for decision in _serve(selector, scenario, range(30, 60)):
+    for row in (2, 28, 0):
+        selector.proceed(decisions[row])
+    for decision in serve(selector, scenario, range(30, 60)):
         _assert_finite(decision)
 
 
 def observed_once(make: Factory) -> None:
     """Seen again, an outcome changes nothing; a different one is an error and changes nothing."""
-    scenario = _scenario()
+    scenario = small_scenario()
     selector = make(scenario)
     decision = selector.select(scenario.features[0])
     assert selector.observe(decision, runtime=1.0)
@@ -121,41 +77,53 @@ def bounded_memory(make: Factory) -> None:
     """However long the stream, the state does not grow, unless the recipe says that it does."""
     if not make.recipe.bounded:
         return
-    scenario = _scenario(n_instances=900)
+    scenario = small_scenario(n_instances=300)
     selector = make(scenario, max_pending=20)
     sizes = []
-    for row, _ in enumerate(_serve(selector, scenario, range(900))):
-        if row % 3 == 0:
-            selector.select(scenario.features[row])  # its outcome never arrives
-        if row % 300 == 299:
-            sizes.append(len(selector.to_bytes()))
+    for _ in range(3):
+        for row, _ in enumerate(serve(selector, scenario, range(300))):
+            if row % 3 == 0:
+                selector.select(scenario.features[row % 300])  # its outcome never arrives
+        for row in range(20):
+            abandoned = selector.select(scenario.features[row])  # unsolved, and never gone on with
+            selector.observe(abandoned, censored_at=abandoned.budget)
+        sizes.append(len(selector.to_bytes()))
     # Numbers written in decimal may gain a few digits; learned data may not gain an entry.
     assert max(sizes) - min(sizes) < 1000, f"the state grows with the stream: {sizes} bytes"
 
 
 def only_offered_are_chosen(make: Factory) -> None:
     """Every single choice respects the subset offered, and only its scores are shown."""
-    scenario = _scenario()
+    scenario = small_scenario()
     selector = make(scenario)
     for row in range(60):
         offered = {scenario.algorithms[row % 4], scenario.algorithms[(row // 4 + 1) % 4]}
-        decision = selector.select(scenario.features[row], among=offered)
-        assert decision.algorithm in offered, f"{decision.algorithm} was chosen among {offered}"
-        assert set(decision.scores) == offered
-        selector.observe(decision, _outcome(scenario, row, decision))
+        decision: Decision | None = selector.select(scenario.features[row], among=offered)
+        while decision is not None:
+            assert decision.algorithm in offered, f"{decision.algorithm} was chosen among {offered}"
+            assert set(decision.scores) == offered
+            outcome = outcome_of(scenario, row, decision)
+            selector.observe(decision, outcome)
+            if outcome.time is None:  # it failed, and is not offered again
+                offered.discard(decision.algorithm)
+            decision = selector.proceed(decision)
 
 
 def scores_are_finite(make: Factory) -> None:
     """Awkward features, cutoffs and outcomes give finite scores and a valid choice."""
-    scenario = _scenario()
+    scenario = small_scenario()
     for cutoff in (1e-3, 1.0, 1e8):
         selector = make(scenario, cutoff=cutoff)
         for step, features in enumerate(_awkward_features(scenario)):
-            decision = selector.select(features)
-            _assert_finite(decision)
-            assert decision.algorithm in scenario.algorithms
-            assert 0.0 < decision.budget <= cutoff
-            selector.observe(decision, _awkward_outcome(step, cutoff))
+            decision: Decision | None = selector.select(features)
+            for stage in range(5):
+                if decision is None:
+                    break
+                _assert_finite(decision)
+                assert decision.algorithm in scenario.algorithms
+                assert 0.0 < decision.budget <= cutoff
+                selector.observe(decision, _awkward_outcome(step + stage, cutoff))
+                decision = selector.proceed(decision)
 
 
 def _awkward_features(scenario: SyntheticScenario) -> list[Array]:
@@ -189,9 +157,9 @@ def _assert_finite(decision: Decision) -> None:
 
 def algorithms_come_and_go(make: Factory) -> None:
     """Algorithms can be added and removed while the selector runs; late outcomes of both are taken."""
-    scenario = _scenario()
+    scenario = small_scenario()
     selector = make(scenario)
-    for _ in _serve(selector, scenario, range(20)):
+    for _ in serve(selector, scenario, range(20)):
         pass
     gone = scenario.algorithms[1]
     late = selector.select(scenario.features[20], among=[gone])
@@ -200,18 +168,22 @@ def algorithms_come_and_go(make: Factory) -> None:
     selector.add_algorithm("newcomer")
     seen = set()
     for row in range(21, 60):
-        decision = selector.select(scenario.features[row])
-        _assert_finite(decision)
-        seen.add(decision.algorithm)
-        selector.observe(decision, runtime=1.0)
+        decision: Decision | None = selector.select(scenario.features[row])
+        while decision is not None:
+            _assert_finite(decision)
+            seen.add(decision.algorithm)
+            # A schedule that solves everything at once would have no need to try others.
+            unsolved = Outcome.censored(decision.budget)
+            selector.observe(decision, unsolved if selector.schedules else Outcome.solved(1.0))
+            decision = selector.proceed(decision)
     assert gone not in seen, "a removed algorithm was chosen"
     assert "newcomer" in seen, "an added algorithm was never tried"
 
 
 def one_algorithm(make: Factory) -> None:
     """With a single algorithm there is no choice, and no trouble."""
-    scenario = _scenario(n_algorithms=1)
-    for decision in _serve(make(scenario), scenario, range(20)):
+    scenario = small_scenario(n_algorithms=1)
+    for decision in serve(make(scenario), scenario, range(20)):
         assert decision.algorithm == scenario.algorithms[0]
         _assert_finite(decision)
 
@@ -226,5 +198,6 @@ CHECKS: list[Callable[[Factory], None]] = [
     scores_are_finite,
     algorithms_come_and_go,
     one_algorithm,
+    *PROCEEDING,
 ]
 """Every check, in the order of reading."""

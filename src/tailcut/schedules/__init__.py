@@ -1,0 +1,9 @@
+"""Policies that may stop an algorithm early and start another on the same instance, one per file.
+
+Each does what `tailcut.policy.Chooser` asks, has a class attribute `bounded`, and is a `ScheduleRecipe` in
+the catalogue.
+"""
+
+from tailcut.schedules.round_robin import RoundRobin
+
+__all__ = ["RoundRobin"]
