@@ -1,6 +1,6 @@
-"""Lines to compare with that know all runtimes: the oracle and the single best algorithm.
+"""Lines to compare with that know all runtimes: the oracle, the single best algorithm or fixed schedule.
 
-They see the whole table of losses, so they are functions of it and not selectors.
+They see the whole table of runtimes, so they are functions of it and not selectors.
 """
 
 from __future__ import annotations
@@ -33,8 +33,16 @@ def single_best(losses: Array) -> Choices:
     return np.full(len(losses), losses.mean(axis=0).argmin(), dtype=np.intp)
 
 
-LINES: dict[str, tuple[Callable[[Array], Choices], str]] = {
-    "oracle": (oracle, "The best algorithm of each instance, in hindsight (VBS)"),
-    "sbs": (single_best, "The single algorithm with the lowest mean PARk, in hindsight (SBS)"),
+PICKS: dict[str, Callable[[Array], Choices]] = {"oracle": oracle, "sbs": single_best}
+"""Lines that pick one algorithm per instance: name -> choices from losses."""
+
+FIXED: dict[str, int] = {"sbs_pair": 2, "sbs_schedule": 3}
+"""Lines that follow the best fixed schedule (`tailcut.fixed_schedules`): name -> how many stages at most."""
+
+LINES: dict[str, str] = {
+    "oracle": "The best algorithm of each instance, in hindsight (VBS)",
+    "sbs": "The single algorithm with the lowest mean PARk, in hindsight (SBS)",
+    "sbs_pair": "The fixed schedule of two stages with the lowest mean PARk, in hindsight",
+    "sbs_schedule": "The best fixed schedule found of at most three stages, in hindsight",
 }
-"""Hindsight lines: name -> (choices from losses, summary)."""
+"""Every hindsight line: name -> summary."""

@@ -1,19 +1,24 @@
-"""The replay: instances in a shuffled order, one decision and one outcome each."""
+"""The replay: instances in a shuffled order, each decided and observed before the next.
+
+A run of a schedule starts from scratch and is stopped at its budget: it solves the instance if the
+scenario's runtime is not longer.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.hindsight import LINES
+from tailcut.fixed_schedules import Stages, best_schedule
+from tailcut.hindsight import FIXED, PICKS
 from tailcut.randomness import stream
 from tailcut.selector import Selector
-from tailcut.types import Array, Outcome
+from tailcut.types import Array, Decision, Outcome
 
 
 class Runs(Protocol):
@@ -51,17 +56,50 @@ class Runs(Protocol):
 
 
 @dataclass(frozen=True)
+class Slices:
+    """The m runs of a schedule over n steps, in the order they were made."""
+
+    step: NDArray[np.intp]
+    """At which step each run was made, shape (m,)."""
+    algorithm: NDArray[np.intp]
+    """Number of its algorithm, shape (m,)."""
+    seconds: Array
+    """How long it ran: until it solved the instance or was stopped, shape (m,)."""
+    solved: NDArray[np.bool_]
+    """Whether the last run of each step solved the instance, shape (n,)."""
+
+    @property
+    def count(self) -> NDArray[np.intp]:
+        """How many runs each step had, shape (n,)."""
+        return np.bincount(self.step, minlength=len(self.solved))
+
+    @property
+    def total(self) -> Array:
+        """Seconds of all runs of each step, shape (n,)."""
+        return np.asarray(np.bincount(self.step, self.seconds, len(self.solved)), dtype=np.float64)
+
+    @property
+    def last(self) -> NDArray[np.intp]:
+        """Number of the last algorithm run at each step, -1 where none was, shape (n,)."""
+        found = np.full(len(self.solved), -1, dtype=np.intp)
+        found[self.step] = self.algorithm
+        return found
+
+
+@dataclass(frozen=True)
 class Trace:
     """What happened at each of n steps."""
 
     order: NDArray[np.intp]
     """Row of the instance served at each step, shape (n,)."""
     choices: NDArray[np.intp]
-    """Number of the algorithm chosen at each step, shape (n,)."""
+    """Number of the algorithm chosen at each step, shape (n,); of a schedule the last one, -1 if none ran."""
     seconds: Array
     """Time each step took to decide and to learn, shape (n,); 0 for a hindsight line."""
     paid_features: bool
     """Whether the choices needed the features, so that their cost counts."""
+    slices: Slices | None = None
+    """The runs of a schedule; None where one algorithm is picked for the whole cutoff."""
 
 
 def shuffled(n: int, seed: int) -> NDArray[np.intp]:
@@ -71,6 +109,8 @@ def shuffled(n: int, seed: int) -> NDArray[np.intp]:
 
 def replay(runs: Runs, selector: Selector, *, seed: int, on_step: Callable[[], None] | None = None) -> Trace:
     """Serve every instance once, in the order of `seed`, each observed before the next."""
+    if selector.schedules:
+        return _replay_schedule(runs, selector, seed, on_step)
     features, runtimes, solved = runs.features, runs.runtimes, runs.solved
     order = shuffled(len(features), seed)
     number = {name: i for i, name in enumerate(runs.algorithms)}
@@ -92,9 +132,80 @@ def replay(runs: Runs, selector: Selector, *, seed: int, on_step: Callable[[], N
     return Trace(order, choices, seconds, selector.needs_features)
 
 
+def _replay_schedule(runs: Runs, selector: Selector, seed: int, on_step: Callable[[], None] | None) -> Trace:
+    """Serve every instance once, each until it is solved or given up."""
+    order = shuffled(len(runs.features), seed)
+    times = np.where(runs.solved, runs.runtimes, np.inf)
+    cost = runs.feature_cost if selector.needs_features else np.zeros(len(order))
+    solved, seconds = np.zeros(len(order), dtype=np.bool_), np.zeros(len(order))
+    taken: list[tuple[int, int, float]] = []
+    for step, row in enumerate(order.tolist()):
+        spent = float(cost[row])
+        if spent < runs.cutoff:  # else the features take all the time there is: nothing is left to decide
+            own, solved[step], seconds[step] = _serve(
+                selector,
+                runs.features[row],
+                spent,
+                dict(zip(runs.algorithms, times[row].tolist(), strict=True)),
+            )
+            taken += [(step, runs.algorithms.index(name), ran) for name, ran in own]
+        if on_step is not None:
+            on_step()
+    steps, algorithms, ran = zip(*taken, strict=True) if taken else ((), (), ())
+    slices = Slices(
+        np.array(steps, np.intp), np.array(algorithms, np.intp), np.array(ran, np.float64), solved
+    )
+    return Trace(order, slices.last, seconds, selector.needs_features, slices)
+
+
+def _serve(
+    selector: Selector, features: Array, spent: float, times: Mapping[str, float]
+) -> tuple[list[tuple[str, float]], bool, float]:
+    """Return the runs made on one instance, whether it was solved, and the time to decide and to learn."""
+    taken, solved = [], False
+    started = time.perf_counter()
+    decision: Decision | None = selector.select(features, spent=spent)
+    elapsed = time.perf_counter() - started
+    while decision is not None:
+        runtime, budget = times[decision.algorithm], decision.budget
+        solved = runtime <= budget
+        taken.append((decision.algorithm, min(runtime, budget)))
+        outcome = Outcome.solved(runtime) if solved else Outcome.censored(budget)
+        started = time.perf_counter()
+        selector.observe(decision, outcome)
+        decision = selector.proceed(decision)
+        elapsed += time.perf_counter() - started
+    return taken, solved, elapsed
+
+
 def look_back(runs: Runs, line: str, *, seed: int, penalty: float = 10.0) -> Trace:
     """Return the trace of a hindsight line (`tailcut.hindsight.LINES`); it needs no features."""
     order = shuffled(len(runs.features), seed)
+    nothing = np.zeros(len(order))
+    if line in FIXED:
+        times = np.where(runs.solved, runs.runtimes, np.inf)
+        stages = best_schedule(times, runs.cutoff, penalty, most=FIXED[line])
+        slices = follow(stages, times[order])
+        return Trace(order, slices.last, nothing, paid_features=False, slices=slices)
     losses = np.where(runs.solved, runs.runtimes, penalty * runs.cutoff)
-    choices = LINES[line][0](losses)[order]
-    return Trace(order, choices, np.zeros(len(order)), paid_features=False)
+    return Trace(order, PICKS[line](losses)[order], nothing, paid_features=False)
+
+
+def follow(stages: Stages, times: Array) -> Slices:
+    """Return the runs of a fixed schedule; times (n, K), inf where unsolved.
+
+    >>> from tailcut.fixed_schedules import Stage
+    >>> slices = follow((Stage(0, 2.0), Stage(1, 8.0)), np.array([[1.0, 9.0], [np.inf, 4.0]]))
+    >>> slices.step.tolist(), slices.algorithm.tolist(), slices.seconds.tolist(), slices.solved.tolist()
+    ([0, 1, 1], [0, 0, 1], [1.0, 2.0, 4.0], [True, True])
+    """
+    solved = np.zeros(len(times), dtype=np.bool_)
+    parts = []
+    for algorithm, budget in stages:
+        (steps,) = np.nonzero(~solved)
+        own = times[steps, algorithm]
+        parts.append((steps, np.full(len(steps), algorithm), np.minimum(own, budget)))
+        solved[steps] = own <= budget
+    step, algorithms, seconds = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    in_turn = np.argsort(step, kind="stable")
+    return Slices(step[in_turn], algorithms[in_turn], seconds[in_turn], solved)

@@ -18,7 +18,7 @@ def listing() -> list[dict[str, Any]]:
     """Return every selector and hindsight line as plain values."""
     lines = [
         {"name": name, "summary": summary, "kind": "hindsight", "parts": {}, "hyperparameters": {}}
-        for name, (_, summary) in LINES.items()
+        for name, summary in LINES.items()
     ]
     return [recipe.describe() for recipe in CATALOGUE.values()] + lines
 
@@ -29,7 +29,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         parts = ", ".join(
             f"`{row['parts'][slot]}`"
-            for slot in ("representation", "model", "censoring", "exploration", "loss")
+            for slot in ("representation", "policy", "model", "censoring", "exploration", "loss")
             if slot in row["parts"]
         )
         settings = ", ".join(f"{key} {value}" for key, value in row["hyperparameters"].items())

@@ -1,0 +1,185 @@
+"""The best fixed schedule in hindsight: one algorithm for a while, then another, perhaps a third.
+
+A schedule is told by its switch points. Between two runtimes of an algorithm a later switch only delays
+what follows, so an algorithm's own runtimes are all the points that can matter, and the best pair is found
+exactly. Of the first switch points of triples only some are tried, see `best_schedule`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from tailcut.types import Array
+
+_MOST_SWITCHES = 24
+"""So many first switch points per algorithm are tried at most where a third stage is sought."""
+_WORK = 7e7
+"""Fewer, where instances x algorithms^2 x first stages would exceed this: some seconds."""
+_REFINED = 8
+"""So many of the triples found are improved further."""
+
+
+class Stage(NamedTuple):
+    """One algorithm by number, and how long it runs."""
+
+    algorithm: int
+    seconds: float
+
+
+Stages = tuple[Stage, ...]
+
+
+def spend(stages: Stages, times: Array) -> Array:
+    """Return the seconds until each instance is solved, inf where none of the stages does; times (n, K).
+
+    >>> times = np.array([[1.0, 9.0], [np.inf, 4.0], [7.0, np.inf]])
+    >>> spend((Stage(0, 2.0), Stage(1, 8.0)), times).tolist()
+    [1.0, 6.0, inf]
+    """
+    total = np.full(len(times), np.inf)
+    before = 0.0
+    for algorithm, seconds in stages:
+        time = times[:, algorithm]
+        total = np.where(np.isinf(total) & (time <= seconds), before + time, total)
+        before += seconds
+    return total
+
+
+def best_schedule(times: Array, cutoff: float, penalty: float, most: int) -> Stages:
+    """Return the stages, at most `most` of 1 to 3, with the lowest mean PARk; times (n, K), inf: unsolved.
+
+    Pairs are searched through completely. Triples are searched through completely where no algorithm has
+    more than 24 distinct runtimes and the table is small; else their first switch is one of some quantiles
+    of the runtimes, or the best pair's, and the best of them are improved stage by stage until nothing
+    changes. The triple returned is never worse than the best pair.
+
+    >>> times = np.array([[1.0, 9.0], [np.inf, 8.0], [2.0, np.inf]])
+    >>> best_schedule(times, cutoff=10.0, penalty=10.0, most=2)
+    (Stage(algorithm=0, seconds=2.0), Stage(algorithm=1, seconds=8.0))
+    """
+    table = np.ascontiguousarray(np.where(times <= cutoff, times, np.inf), dtype=np.float64)
+    return _best(table.tobytes(), table.shape[1], cutoff, penalty * cutoff, most)
+
+
+@lru_cache(maxsize=8)
+def _best(table: bytes, n_algorithms: int, cutoff: float, late: float, most: int) -> Stages:
+    """Find the best stages; kept, because every seed of a benchmark asks for the same."""
+    times = np.frombuffer(table).reshape(-1, n_algorithms)
+    found = [_stages([], int(_cost_alone(times, late).argmin()), cutoff)]
+    if most > 1:
+        found.append(_best_pair(times, cutoff, late))
+    if most > 2:
+        found += _triples(times, cutoff, late, found[-1])
+    return min(found, key=lambda stages: (_cost(stages, times, late), len(stages)))
+
+
+def _cost_alone(times: Array, late: float) -> Array:
+    return np.asarray(np.where(np.isinf(times), late, times).sum(axis=0))
+
+
+def _cost(stages: Stages, times: Array, late: float) -> float:
+    total = spend(stages, times)
+    return float(np.where(np.isinf(total), late, total).sum())
+
+
+def _stages(switches: list[tuple[int, float]], last: int, cutoff: float) -> Stages:
+    """Return stages from those that end at a switch and the last one, which gets the rest."""
+    kept = [Stage(algorithm, seconds) for algorithm, seconds in switches if seconds > 0.0]
+    return (*kept, Stage(last, cutoff - sum(stage.seconds for stage in kept)))
+
+
+def _totals(first: Array, followers: Array, cutoff: float, late: float) -> tuple[Array, Array]:
+    """Return switch points, shape (m,), and the summed loss of switching there, shape (m, J).
+
+    `first` are runtimes of the algorithm that begins, shape (n,), `followers` those of what may follow,
+    shape (n, J). An instance counts for the follower at switch points before its own `first` and at most
+    cutoff - follower, a range from the smallest on; so one histogram of the ranges' ends counts them all.
+    """
+    n, width = followers.shape
+    points = np.union1d([0.0], first[np.isfinite(first) & (first <= cutoff)])
+    m = len(points)
+    ordered = np.sort(first[np.isfinite(first)])
+    solved = np.searchsorted(ordered, points, side="right")
+    seconds = np.concatenate([[0.0], np.cumsum(ordered)])[solved]
+    ends = np.minimum(
+        np.searchsorted(points, first, side="left")[:, None],
+        np.searchsorted(points, cutoff - followers, side="right"),
+    )
+    slots = (ends + np.arange(width) * (m + 1)).ravel()
+    weights = np.where(ends > 0, followers, 0.0).ravel()
+    count, followed = (
+        np.bincount(slots, given, width * (m + 1)).reshape(width, m + 1)[:, :0:-1].cumsum(axis=1)[:, ::-1].T
+        for given in (None, weights)
+    )
+    rest = n - solved[:, None] - count
+    return points, seconds[:, None] + count * points[:, None] + followed + late * rest
+
+
+def _best_pair(times: Array, cutoff: float, late: float) -> Stages:
+    """Return the best of all ordered pairs at all switch points."""
+    best, found = np.inf, _stages([], 0, cutoff)
+    for algorithm in range(times.shape[1]):
+        points, totals = _totals(times[:, algorithm], times, cutoff, late)
+        at, follower = np.unravel_index(int(totals.argmin()), totals.shape)
+        if totals[at, follower] < best:
+            best = totals[at, follower]
+            found = _stages([(algorithm, float(points[at]))], int(follower), cutoff)
+    return found
+
+
+def _triples(times: Array, cutoff: float, late: float, pair: Stages) -> Iterator[Stages]:
+    """Yield good triples: the best continuation of some first stages, the best of them improved."""
+    firsts = [(stage.algorithm, stage.seconds) for stage in pair[:1]]
+    firsts += _first_stages(times)
+    found = {_continued(first, times, cutoff, late) for first in dict.fromkeys(firsts)}
+    ranked = sorted(found, key=lambda stages: (_cost(stages, times, late), stages))
+    yield from ranked[:1]
+    for stages in ranked[:_REFINED]:
+        yield _improved(stages, times, cutoff, late)
+
+
+def _first_stages(times: Array) -> list[tuple[int, float]]:
+    """Return first stages worth trying: of each algorithm, all its runtimes or some quantiles of them."""
+    n, k = times.shape
+    each = int(np.clip(_WORK / (n * k**3), 1, _MOST_SWITCHES))
+    firsts = []
+    for algorithm in range(k):
+        points = np.unique(times[np.isfinite(times[:, algorithm]), algorithm])
+        wanted = np.linspace(0, len(points) - 1, each + 2)[1:-1] if len(points) > each else range(len(points))
+        firsts += [(algorithm, float(points[int(at)])) for at in wanted]
+    return firsts
+
+
+def _continued(first: tuple[int, float], times: Array, cutoff: float, late: float) -> Stages:
+    """Return the best stages that begin with `first`: a pair for the instances and the time it leaves."""
+    algorithm, seconds = first
+    if seconds >= cutoff:
+        return _stages([], algorithm, cutoff)
+    left = times[times[:, algorithm] > seconds]
+    rest, lost = cutoff - seconds, late - seconds  # what follows begins late: that much less is lost by it
+    pair = _best_pair(np.where(left <= rest, left, np.inf), rest, lost)
+    return _stages([first, *pair[:-1]], pair[-1].algorithm, cutoff)
+
+
+def _improved(stages: Stages, times: Array, cutoff: float, late: float) -> Stages:
+    """Return stages improved by turns: the best beginning for their end, then the best end for that."""
+    cost = _cost(stages, times, late)
+    while len(stages) == 3:
+        end = (stages[1], stages[2]._replace(seconds=cutoff))  # how long it gets is up to the beginning
+        following = spend(end, times)[:, None]
+        starts = []
+        for algorithm in range(times.shape[1]):
+            points, totals = _totals(times[:, algorithm], following, cutoff, late)
+            at = int(totals.argmin())
+            starts.append((float(totals[at, 0]), algorithm, float(points[at])))
+        _, algorithm, seconds = min(starts)
+        candidate = _continued((algorithm, seconds), times, cutoff, late)
+        better = _cost(candidate, times, late)
+        if better >= cost:
+            break
+        stages, cost = candidate, better
+    return stages
