@@ -12,7 +12,7 @@ import pytest
 from tailcut import CATALOGUE, Recipe, ScheduleRecipe, Selector, register
 from tailcut.catalogue import Row, recipe
 from tailcut.errors import InputError
-from tailcut.hindsight import LINES
+from tailcut.hindsight import FIXED, LINES, PICKS
 
 PUBLISHED = [
     "thompson",
@@ -37,7 +37,7 @@ PUBLISHED = [
 
 def test_every_published_name_is_there() -> None:
     assert set(PUBLISHED) <= set(CATALOGUE)
-    assert set(LINES) == {"oracle", "sbs"}
+    assert set(LINES) == {"oracle", "sbs", "sbs_pair", "sbs_schedule"} == {*PICKS, *FIXED}
 
 
 @pytest.mark.parametrize("row", CATALOGUE.values(), ids=lambda row: row.name)

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tailcut import CATALOGUE, __version__
+from tailcut.hindsight import LINES
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -19,7 +20,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_selectors_lists_every_name_with_parts_and_hyperparameters() -> None:
     rows = json.loads(run("selectors", "--json").stdout)
-    assert {row["name"] for row in rows} == {*CATALOGUE, "oracle", "sbs"}
+    assert {row["name"] for row in rows} == {*CATALOGUE, *LINES}
     by_name = {row["name"]: row for row in rows}
     assert by_name["rand_bclinucb_rev"]["parts"] == {
         "representation": "paper",
@@ -31,12 +32,16 @@ def test_selectors_lists_every_name_with_parts_and_hyperparameters() -> None:
         "first_runs": True,
     }
     assert by_name["rand_bclinucb_rev"]["hyperparameters"]["rand_sigma"] == 0.5
-    assert by_name["oracle"]["kind"] == "hindsight"
+    assert by_name["oracle"]["kind"] == by_name["sbs_pair"]["kind"] == "hindsight"
+    assert by_name["round_robin"]["kind"] == "schedule"
+    assert by_name["round_robin"]["parts"] == {"representation": "none", "policy": "RoundRobin"}
+    assert "| `round_robin` | schedule | " in run("selectors", "--markdown").stdout
 
 
 def test_selectors_as_a_table_names_them_all() -> None:
     shown = run("selectors").stdout
     assert all(name in shown for name in CATALOGUE)
+    assert "round_robin (schedule)" in shown
 
 
 def test_demo_learns_and_says_so() -> None:

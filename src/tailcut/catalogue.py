@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from tailcut.censoring import AtCutoff, BuckleyJames, CensoringRule, Drop, Lost
 from tailcut.errors import InputError
 from tailcut.exploration import Bounds, Exploration, Greedy, Thompson, Uniform
-from tailcut.hindsight import LINES
+from tailcut.hindsight import FIXED, LINES
 from tailcut.losses import ExpectedPar, Loss, Predicted
 from tailcut.models import Forests, LeastSquares, Model, Nothing, RidgeBank, RunningMeans
 from tailcut.policy import Chooser, Parts, Policy
@@ -360,3 +360,32 @@ def register(row: Row) -> None:
     if row.name in CATALOGUE or row.name in LINES:
         raise InputError(f"there is a selector {row.name!r} already")
     CATALOGUE[row.name] = row
+
+
+def is_schedule(label: str) -> bool:
+    """Return whether a selector or hindsight line may run several algorithms on an instance.
+
+    `label` is a name, or one with hyperparameters behind a colon.
+    """
+    name = label.partition(":")[0]
+    return name in FIXED or (name in CATALOGUE and CATALOGUE[name].schedules)
+
+
+def kind_of(label: str) -> str:
+    """Return 'one pick', 'schedule' or 'hindsight': who may be compared with whom.
+
+    >>> kind_of("thompson:sigma=2.0"), kind_of("round_robin"), kind_of("sbs_pair")
+    ('one pick', 'schedule', 'hindsight')
+    """
+    if label.partition(":")[0] in LINES:
+        return "hindsight"
+    return "schedule" if is_schedule(label) else "one pick"
+
+
+def labelled(label: str) -> str:
+    """Return a label for people, that tells a schedule from what picks once.
+
+    >>> labelled("round_robin"), labelled("sbs")
+    ('round_robin (schedule)', 'sbs')
+    """
+    return f"{label} (schedule)" if is_schedule(label) else label

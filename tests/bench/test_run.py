@@ -200,6 +200,7 @@ def test_the_command_prints_one_object_per_scenario_and_selector(generated: Path
     assert set(rows[0]) == {
         "scenario",
         "selector",
+        "kind",
         "seeds",
         "par10_mean",
         "par10_std",

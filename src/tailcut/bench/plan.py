@@ -40,7 +40,7 @@ PUBLISHED = (
 )
 """The thirteen approaches of the published table, in its order."""
 
-DEFAULT = ("bounded_thompson", *PUBLISHED, "epsilon_greedy", "random", *LINES)
+DEFAULT = ("bounded_thompson", *PUBLISHED, "epsilon_greedy", "random", "round_robin", *LINES)
 """What a benchmark compares unless told otherwise: all but the forests, which take hours."""
 
 

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from tailcut.bench.metrics import Lines, normalised, relative
+from tailcut.catalogue import kind_of
 
 
 def summarise(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the mean over seeds of finished cells (rows of `Store.rows`), per scenario and selector.
 
+    kind is 'one pick', 'schedule' or 'hindsight'.
     par10_std is the population deviation over the seeds, as in the published table. repar10 and npar10
     relate the mean to the hindsight lines; they are None where these leave nothing to relate to. unsolved
     is a share of the instances, decision_us the mean microseconds to select and learn.
@@ -33,6 +35,7 @@ def _summary(scenario: str, selector: str, cells: list[dict[str, Any]]) -> dict[
     return {
         "scenario": scenario,
         "selector": selector,
+        "kind": kind_of(selector),
         "seeds": len(cells),
         "par10_mean": mean,
         "par10_std": float(pars.std()),

@@ -61,7 +61,7 @@ class NamedPlan:
 
 PLANS = {
     "default": NamedPlan(
-        "our own, the published table's approaches, epsilon-greedy, random and the hindsight lines",
+        "our own, the published table's approaches, two without features, a schedule, the hindsight lines",
         tuple(Contender.of(name) for name in DEFAULT),
     ),
     "published": NamedPlan(

@@ -24,6 +24,7 @@ from tailcut.bench.run import run
 from tailcut.bench.store import Result, Store, opened
 from tailcut.bench.summary import summarise
 from tailcut.bench.sweeps import PLANS, NamedPlan
+from tailcut.catalogue import labelled
 from tailcut.cli.aslib_folder import AslibOption, existing
 from tailcut.errors import InputError
 
@@ -57,6 +58,9 @@ def command(
 
     Every cell (scenario, selector, seed) is kept in the result file as soon as it is done. Stop it at any
     time, even with kill -9, and run the same command again: only what is missing is computed.
+
+    A schedule may run several algorithms on an instance, one after the other within the same cutoff; it is
+    marked as one, because selectors that pick once cannot do that.
     """
     started = time.perf_counter()
     named = _named_plan(plan_name)
@@ -148,7 +152,7 @@ def _table(scenario: str, rows: list[dict[str, Any]], penalty: float) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
-            row["selector"],
+            labelled(row["selector"]),
             _seconds(row["par10_mean"]),
             _seconds(row["par10_std"]),
             _text(row["repar10"]),

@@ -15,7 +15,7 @@ from tailcut.report.gather import Report, ScenarioPart
 from tailcut.report.headline import headline
 from tailcut.report.missing import left_out
 from tailcut.report.page import Section, bullets, details, figure, page, paragraphs, table
-from tailcut.report.sheet import Sheet, grid_sheet, scenarios_sheet, standings_sheet
+from tailcut.report.sheet import Sheet, grid_sheet, scenarios_sheet, schedules_sheet, standings_sheet
 from tailcut.report.tables import as_csv, as_html, latex, markdown
 
 WRITERS: dict[str, Callable[[Sheet], str]] = {
@@ -31,8 +31,10 @@ Figures = dict[str, tuple[str, str]]
 def sheets(report: Report) -> list[Sheet]:
     """Return all tables of a report."""
     par = report.results.par
+    schedules = schedules_sheet(report.standings, par)
     return [
         standings_sheet(report.standings, par),
+        *([] if schedules is None else [schedules]),
         *(grid_sheet(grid, par, report.ranked) for grid in report.grids.values()),
         scenarios_sheet([part.description for part in report.scenarios], par),
     ]
@@ -85,6 +87,7 @@ def read_svgs(found: Sequence[Drawing], folder: Path) -> Figures:
 def _page(report: Report, tables: Sequence[Sheet], figures: Figures, source: str) -> str:
     by_key = {sheet.key: sheet for sheet in tables}
     summary, overview = by_key.pop("summary"), by_key.pop("scenarios")
+    schedules = by_key.pop("schedules", None)
     absent = left_out(report)
     words = paragraphs(headline(report.results, report.standings, report.ranked))
     tradeoff = "".join(shown(figures, name) for name in figures if name.startswith("tradeoff"))
@@ -98,6 +101,8 @@ def _page(report: Report, tables: Sequence[Sheet], figures: Figures, source: str
         Section("reproduce", "How to reproduce it", reproduce(report, source)),
         Section("left-out", "Left out, missing or failed", bullets(absent) or "<p>Nothing.</p>"),
     ]
+    if schedules is not None:
+        sections.insert(2, Section("schedules", "Schedules", table(schedules)))
     if sweeps:
         sections.insert(2, Section("sensitivity", "Sensitivity to hyperparameters", sweeps))
     warning = ""

@@ -48,7 +48,7 @@ class Shares:
     at: Array
     """Instances served at the end of each window, shape (windows,)."""
     share: Array
-    """Shape (windows, K); rows sum to 1."""
+    """Shape (windows, K); rows sum to 1, or to 0 where nothing was chosen."""
 
 
 def sampled(n: int, points: int = POINTS) -> NDArray[np.intp]:
@@ -110,7 +110,8 @@ def shares(
     rows = []
     for start, stop in pairwise(edges.tolist()):
         inside = np.concatenate([trace[start:stop] for trace in choices])
-        rows.append(np.bincount(inside, minlength=n_algorithms) / len(inside))
+        inside = inside[inside >= 0]  # a schedule without time to run anything chooses nothing
+        rows.append(np.bincount(inside, minlength=n_algorithms) / max(len(inside), 1))
     return Shares(selector, edges[1:].astype(float), np.array(rows))
 
 

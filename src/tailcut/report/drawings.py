@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tailcut.catalogue import is_schedule
 from tailcut.processes import unordered
 from tailcut.report.figures import canvas, choices, critical, regret, sensitivity, solved, survival, tradeoff
 from tailcut.report.gather import Report
@@ -67,6 +68,8 @@ def _of_scenario(name: str, report: Report) -> Iterator[Drawing]:
         best = [one.algorithm for one in part.survival]
         which = f"lowest {par}" if best else "most chosen"
         text = f"{name}: how often each algorithm is chosen over time, all seeds together; coloured: {which}."
+        if any(is_schedule(one.selector) for one in part.shares):
+            text += " Of a schedule the last to run is counted."
         given = (name, part.shares, part.algorithms, best)
         yield Drawing(f"choices-{end}", text, choices.draw, given, name)
     if part.survival:

@@ -16,6 +16,7 @@ from tailcut.bench.ranks import Comparison
 from tailcut.bench.replay import look_back
 from tailcut.bench.store import Store
 from tailcut.errors import TailcutError
+from tailcut.hindsight import FIXED
 from tailcut.report.curves import Curves, Shares, cutoff_of, regret, shares, solved_by
 from tailcut.report.numbers import METRICS, Grid, Standing, comparison, grid, standings
 from tailcut.report.results import CellRow, Results, load
@@ -142,7 +143,7 @@ def _part(
     windows = [
         shares(selector, list(choices[selector].values()), len(description["algorithms"]))
         for selector in chosen
-        if selector in choices and selector != "sbs"  # always the same one
+        if selector in choices and selector not in ("sbs", *FIXED)  # always the same ones
     ]
     return ScenarioPart(
         name=name,

@@ -6,29 +6,32 @@ import math
 from collections.abc import Sequence
 
 from tailcut.bench.ranks import Comparison
-from tailcut.catalogue import CATALOGUE
-from tailcut.hindsight import LINES
+from tailcut.catalogue import CATALOGUE, kind_of, labelled
 from tailcut.report.numbers import Standing
 from tailcut.report.results import Results
 
 
 def headline(results: Results, standings: Sequence[Standing], ranked: Comparison | None) -> list[str]:
     """Return a few sentences, one paragraph each, that claim no more than the numbers do."""
-    contenders = [one for one in standings if one.selector not in LINES and not math.isnan(one.npar_mean)]
+    related = [one for one in standings if not math.isnan(one.npar_mean)]
+    contenders = [one for one in related if kind_of(one.selector) == "one pick"]
+    schedules = [one for one in related if kind_of(one.selector) == "schedule"]
     par, n = results.par, len(results.scenarios)
     scope = (
-        f"{_count(len(results.contenders), 'selector')} on {_count(n, 'scenario')}, "
+        f"{_count(len(results.contenders) + len(results.schedules), 'selector')} on {_count(n, 'scenario')}, "
         f"{_count(len(results.seeds), 'seed')} each: {len(results.cells)} results."
     )
-    if not contenders:
+    if not related:
         return [scope, f"No selector has an n{par}: the hindsight lines leave no gap to relate to."]
+    if not contenders:
+        return [scope, *_schedules(schedules, par)]
     best = contenders[0]
     paragraphs = [scope, _best(best, par), _against_single_best(best)]
     if len(contenders) > 1:
         paragraphs.append(_field(contenders, par, n))
     if ranked is not None:
         paragraphs.append(_significance(ranked))
-    return paragraphs
+    return paragraphs + _schedules(schedules, par)
 
 
 def _best(best: Standing, par: str) -> str:
@@ -38,6 +41,20 @@ def _best(best: Standing, par: str) -> str:
         f"solver, both known only in hindsight). Its median re{par} is {best.repar_median:.2f}, and it "
         f"leaves {best.unsolved:.1%} of the instances unsolved on average.{_blind(best)}"
     )
+
+
+def _schedules(schedules: Sequence[Standing], par: str) -> list[str]:
+    """Return a paragraph on the schedules, which compete among themselves; none if there are none."""
+    if not schedules:
+        return []
+    best, *others = schedules
+    text = (
+        f"Schedules may stop a solver early and start another within the same cutoff, so they are told "
+        f"apart: {labelled(best.selector)} has a mean n{par} of {best.npar_mean:.2f} and beats the single "
+        f"best solver on {best.beats_sbs} of {_count(best.scenarios, 'scenario')}."
+    )
+    names = ", ".join(f"{one.selector} {one.npar_mean:.2f}" for one in others[:3])
+    return [f"{text} Other schedules: {names}." if others else text]
 
 
 def _needs_features(best: Standing) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tailcut.bench.metrics import Lines, normalised, relative
 from tailcut.bench.ranks import Comparison, compare
+from tailcut.catalogue import kind_of
 from tailcut.hindsight import LINES
 from tailcut.report.results import CellRow, Results
 from tailcut.types import Array
@@ -33,8 +34,8 @@ class Grid:
 
     @property
     def contends(self) -> tuple[bool, ...]:
-        """Which columns may be best or second: all but the hindsight lines, shape (k,)."""
-        return tuple(name not in LINES for name in self.selectors)
+        """Which columns may be best or second: no schedules and no hindsight lines, shape (k,)."""
+        return tuple(kind_of(name) == "one pick" for name in self.selectors)
 
     def placed(self, row: int) -> tuple[set[int], set[int]]:
         """Return the columns of a row that are best and second best; equal values share a place."""

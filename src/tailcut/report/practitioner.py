@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tailcut.aslib import Scenario
 from tailcut.bench.store import Store
+from tailcut.catalogue import kind_of, labelled
 from tailcut.hindsight import LINES
 from tailcut.report.build import Figures, read_svgs, reproduce, shown, with_svg, write_tables
 from tailcut.report.complement import Complement, complement
@@ -125,7 +126,9 @@ def in_words(report: Report, scenario: Scenario, found: Complement, learned: Seq
         return [*lines, "The single best solver is best on every instance: there is nothing to choose."]
     lines.append(_complementing(found))
     contenders = [
-        one for one in report.standings if one.selector not in LINES and not math.isnan(one.npar_mean)
+        one
+        for one in report.standings
+        if kind_of(one.selector) == "one pick" and not math.isnan(one.npar_mean)
     ]
     if contenders:
         leader = contenders[0]
@@ -134,6 +137,12 @@ def in_words(report: Report, scenario: Scenario, found: Complement, learned: Seq
             f"{leader.npar_mean:.2f} over the whole stream, where 1 is the single best solver and 0 a "
             f"perfect choice. " + _overtaking(learned)
         )
+    lines += [
+        f"{labelled(one.selector)} may stop a solver early and start another; it reaches n{par} "
+        f"{one.npar_mean:.2f}."
+        for one in report.standings
+        if kind_of(one.selector) == "schedule" and not math.isnan(one.npar_mean)
+    ][:1]
     return lines
 
 
@@ -161,7 +170,7 @@ def _overtaking(learned: Sequence[Learning]) -> str:
             "No selector's total falls below the single best solver's on this many instances: if you know "
             "the best solver, run it; if not, a selector finds out at the cost shown here."
         )
-    first = ", ".join(f"{name} from instance {step} on" for step, name in over[:4])
+    first = ", ".join(f"{labelled(name)} from instance {step} on" for step, name in over[:4])
     return f"In total cheaper than the single best solver are: {first}."
 
 
@@ -173,7 +182,7 @@ def _learning_sheet(learned: Sequence[Learning], report: Report) -> Sheet:
     overall = {one.selector: one.npar_mean for one in report.standings}
     rows = tuple(
         (
-            Entry(one.selector),
+            Entry(labelled(one.selector)),
             Entry(overall[one.selector]),
             *(Entry(float(value)) for value in one.npar),
             Entry("never" if one.break_even is None else one.break_even),

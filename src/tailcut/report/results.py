@@ -11,7 +11,7 @@ from typing import Any
 from tailcut.bench.plan import DEFAULT
 from tailcut.bench.store import Store
 from tailcut.bench.sweeps import SWEEPS, Sweep
-from tailcut.catalogue import CATALOGUE
+from tailcut.catalogue import CATALOGUE, is_schedule, kind_of
 from tailcut.errors import InputError
 from tailcut.hindsight import LINES
 
@@ -79,13 +79,21 @@ class Results:
 
     @property
     def selectors(self) -> tuple[str, ...]:
-        """All selectors, those of the published table first, the hindsight lines last."""
+        """All selectors, those of the published table first, then schedules, the hindsight lines last."""
         return tuple(sorted({cell.selector for cell in self.cells}, key=_rank))
 
     @property
     def contenders(self) -> tuple[str, ...]:
-        """The selectors without the hindsight lines: those that can be best or second."""
-        return tuple(name for name in self.selectors if name not in LINES)
+        """Those that pick once and know no future: these can be best or second."""
+        return self._of_kind("one pick")
+
+    @property
+    def schedules(self) -> tuple[str, ...]:
+        """Those that may run several algorithms on an instance; they compete apart from the others."""
+        return self._of_kind("schedule")
+
+    def _of_kind(self, kind: str) -> tuple[str, ...]:
+        return tuple(name for name in self.selectors if kind_of(name) == kind)
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -119,10 +127,12 @@ class Results:
 
 
 def _rank(name: str) -> tuple[int, str]:
-    """Return where a selector stands in tables: our own first, then as published, then by name."""
+    """Return where a selector stands in tables: our own first, as published, by name, schedules, lines."""
     base = name.partition(":")[0]
     if base in LINES:
         return 1000 + list(LINES).index(base), name
+    if is_schedule(base):
+        return (800 if base.startswith("tailcut") else 801), name
     if base in DEFAULT:
         return 100 + DEFAULT.index(base), name
     return (50 if base.startswith("tailcut") else 500), name

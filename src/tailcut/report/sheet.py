@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tailcut.bench.ranks import Comparison
+from tailcut.catalogue import is_schedule, labelled
 from tailcut.report.numbers import Grid, Standing
 
 Mark = Literal["", "best", "second"]
@@ -88,9 +89,9 @@ def grid_sheet(grid: Grid, par: str, ranked: Comparison | None) -> Sheet:
     if grid.metric == "par" and ranked is not None:
         ranks = dict(zip(ranked.selectors, ranked.average_ranks, strict=True))
         footer.append((Entry("average rank"), *(Entry(ranks.get(name)) for name in grid.selectors)))
-    note = "Best in bold, second best underlined; the hindsight lines do not compete."
-    return Sheet(_key(grid.metric, par), title.format(par=par), note, ("scenario", *grid.selectors),
-                 tuple(rows), tuple(footer))  # fmt: skip
+    note = "Best in bold, second best underlined; schedules and the hindsight lines do not compete."
+    columns = ("scenario", *map(labelled, grid.selectors))
+    return Sheet(_key(grid.metric, par), title.format(par=par), note, columns, tuple(rows), tuple(footer))
 
 
 def _key(metric: str, par: str) -> str:
@@ -103,7 +104,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def standings_sheet(standings: Sequence[Standing], par: str) -> Sheet:
-    """Return the leaderboard: a row per selector, the lowest mean nPARk first."""
+    """Return the leaderboard of those that pick once: a row per selector, the lowest mean nPARk first."""
     columns = ("selector", f"mean n{par}", f"median re{par}", "average rank", "wins", "beats SBS",
                "scenarios", "unsolved", "decision, µs")  # fmt: skip
     rows = tuple(
@@ -119,6 +120,7 @@ def standings_sheet(standings: Sequence[Standing], par: str) -> Sheet:
             Entry(one.decision_us, decimals=0),
         )
         for one in standings
+        if not is_schedule(one.selector)
     )
     note = (
         "Wins: scenarios on which no other selector is better. Beats SBS: scenarios with a lower "
@@ -126,6 +128,32 @@ def standings_sheet(standings: Sequence[Standing], par: str) -> Sheet:
         "oracle and sbs are the hindsight lines: they know every runtime and do not compete."
     )
     return Sheet("summary", "Selectors over all scenarios", note, columns, rows)
+
+
+def schedules_sheet(standings: Sequence[Standing], par: str) -> Sheet | None:
+    """Return the leaderboard of the schedules, or None if there are none."""
+    rows = tuple(
+        (
+            Entry(labelled(one.selector)),
+            Entry(one.npar_mean, decimals=3),
+            Entry(one.repar_median, decimals=3),
+            Entry(one.beats_sbs),
+            Entry(one.scenarios),
+            Entry(one.unsolved, decimals=1, percent=True),
+            Entry(one.decision_us, decimals=0),
+        )
+        for one in standings
+        if is_schedule(one.selector)
+    )
+    note = (
+        "A schedule may stop an algorithm early and start another within the same cutoff, which selectors "
+        f"that pick once cannot; so they are not ranked together. {par} counts all its runs. sbs_pair and "
+        "sbs_schedule are fixed in hindsight: the best two, and the best found of three stages. "
+        "Decision time is that of all decisions on an instance together."
+    )
+    columns = ("schedule", f"mean n{par}", f"median re{par}", "beats SBS", "scenarios", "unsolved",
+               "decision, µs")  # fmt: skip
+    return Sheet("schedules", "Schedules over all scenarios", note, columns, rows) if rows else None
 
 
 def scenarios_sheet(described: Sequence[dict[str, Any]], par: str) -> Sheet:

@@ -38,11 +38,11 @@ _RED, _LIGHT_RED = "#d55e00", "#f2a067"
 _GREEN, _LIGHT_GREEN = "#009e73", "#63c9a9"
 _PINK, _DARK_PINK, _LIGHT_PINK = "#cc79a7", "#9c4676", "#e5b3ce"
 _VIOLET, _LIGHT_VIOLET = "#9d24f3", "#c27dfa"
-_GOLD, _GREY = "#e69f00", "#9a9a9a"
+_GOLD, _GREY, _BROWN = "#e69f00", "#9a9a9a", "#7a4b1e"
 
 LOOKS = {
     "tailcut": Look(_VIOLET, SOLID, "*", "ours", 2.0),
-    "tailcut_schedule": Look(_LIGHT_VIOLET, DASHED, "P", "ours", 2.0),
+    "tailcut_schedule": Look(_LIGHT_VIOLET, DASHED, "P", "schedules", 2.0),
     "bounded_thompson": Look(_VIOLET, DASHDOT, "p", "ours", 1.8),
     "thompson": Look(_BLUE, SOLID, "o", "Thompson"),
     "thompson_rev": Look(_BLUE, DASHED, "s", "Thompson"),
@@ -61,10 +61,23 @@ LOOKS = {
     "degroote_ucb_rf": Look(_LIGHT_PINK, DASHDOT, ">", "Degroote"),
     "epsilon_greedy": Look(_GOLD, SOLID, "h", "no features"),
     "random": Look(_GREY, DOTTED, "x", "no features"),
+    "round_robin": Look(_BROWN, DASHDOT, "<", "schedules"),
     "oracle": Look(INK, DOTTED, "1", "hindsight", 1.6),
     "sbs": Look(INK, DASHDOT, "+", "hindsight", 1.6),
+    "sbs_pair": Look(INK, DASHED, "2", "hindsight", 1.2),
+    "sbs_schedule": Look(INK, SOLID, "3", "hindsight", 1.2),
 }
-FAMILIES = ("ours", "Thompson", "blind LinUCB", "bc LinUCB", "Degroote", "no features", "hindsight", "other")
+FAMILIES = (
+    "ours",
+    "Thompson",
+    "blind LinUCB",
+    "bc LinUCB",
+    "Degroote",
+    "no features",
+    "schedules",
+    "hindsight",
+    "other",
+)
 
 _SPARE_COLOURS = ("#882255", "#117733", "#332288", "#999933", "#aa4499", "#44aa99")
 _SPARE_MARKERS = ("p", "<", "d", "8", "H")

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tailcut.catalogue import is_schedule, kind_of
+from tailcut.hindsight import LINES
 from tailcut.report.numbers import Standing
 from tailcut.report.style import look
 
@@ -54,13 +56,16 @@ def _points(standings: Sequence[Standing]) -> tuple[Point, ...]:
 def featured(standings: Sequence[Standing]) -> list[str]:
     """Return the selectors to draw where all would be too many: ours, and the best of each family.
 
-    Families are those of `style`, the two kinds of LinUCB taken as one; hindsight lines come last.
+    Families are those of `style`, the two kinds of LinUCB taken as one; schedules come after those that
+    pick once, hindsight lines last, of the fixed schedules only the best.
     """
     chosen: dict[str, str] = {}
-    own = [one.selector for one in standings if look(one.selector).family in ("ours", "other")][:4]
-    for one in standings:
+    picks = [one for one in standings if not is_schedule(one.selector)]
+    own = [one.selector for one in picks if look(one.selector).family in ("ours", "other")][:4]
+    for one in picks:
         family = look(one.selector).family.replace("blind ", "").replace("bc ", "")
         if family not in ("ours", "other", "hindsight"):
             chosen.setdefault(family, one.selector)
-    lines = [one.selector for one in standings if look(one.selector).family == "hindsight"]
-    return [*own, *chosen.values(), *lines]
+    schedules = [one.selector for one in standings if kind_of(one.selector) == "schedule"][:2]
+    lines = [one.selector for one in standings if one.selector in LINES and one.selector != "sbs_pair"]
+    return [*own, *chosen.values(), *schedules, *lines]

@@ -8,6 +8,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
+from tailcut.catalogue import labelled
 from tailcut.errors import MissingExtraError
 from tailcut.report.style import FAINT, INK, PAPER, look
 
@@ -117,7 +118,7 @@ def drawn(selector: str, *, marker: bool = False) -> dict[str, Any]:
         "color": chosen.colour,
         "linestyle": chosen.dashes,
         "linewidth": chosen.width,
-        "label": selector,
+        "label": labelled(selector),
     }
     return {**options, "marker": chosen.marker, "markersize": 5} if marker else options
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tailcut.catalogue import labelled
 from tailcut.report.curves import Shares
 from tailcut.report.figures.canvas import blank, distinct, panels, sheet, shortened, styled
 from tailcut.report.style import ALGORITHMS, OTHER_ALGORITHMS
@@ -44,7 +45,7 @@ def draw(
             linewidth=0,
             labels=[*distinct([algorithms[k] for k in most], 25), *(["others"] if len(rest) else [])],
         )
-        axes.set_title(shortened(one.selector), loc="left", fontsize=8)
+        axes.set_title(shortened(labelled(one.selector)), loc="left", fontsize=8)
         axes.set_xlim(0, at[-1])
         axes.set_ylim(0, 1)
         axes.tick_params(labelsize=7)

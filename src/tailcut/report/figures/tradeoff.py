@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tailcut.catalogue import labelled
 from tailcut.report.figures.canvas import legend_right, plain_log, sheet, styled
 from tailcut.report.style import look
 from tailcut.report.tradeoff import Scatter
@@ -29,7 +30,7 @@ def draw(scatter: Scatter, par: str) -> Figure:
             color=chosen.colour,
             markeredgecolor=chosen.colour if lines_only else "white",
             markeredgewidth=2.0 if lines_only else 0.6,
-            label=point.selector,
+            label=labelled(point.selector),
         )
     axes.set_xscale("log")
     axes.margins(0.12)
