@@ -8,6 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from numpy.typing import NDArray
 
 from tailcut import CATALOGUE, Decision, Outcome, ScheduleRecipe, Selector, register, statefile
@@ -16,7 +19,7 @@ from tailcut.policy import Choice
 from tailcut.representation import Pipeline
 from tailcut.testing import CHECKS, factory
 from tailcut.testing.proceeding import budgets_fit_the_cutoff, failed_is_not_offered_again
-from tailcut.types import Array, Progress
+from tailcut.types import Array, Progress, Status
 
 
 def make(selector: str = "round_robin", **options: Any) -> Selector:
@@ -278,3 +281,88 @@ def test_a_schedule_that_insists_on_what_failed_is_caught() -> None:
 
     with pytest.raises(AssertionError, match="failed and was run again"):
         failed_is_not_offered_again(factory(replace(ROW, policy=Stubborn)))
+
+
+class AnySchedule(RuleBasedStateMachine):
+    """Any order of selecting, observing, going on, adding, removing and reloading keeps the promises."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.selector = make(max_pending=4)
+        self.waiting: dict[int, Decision] = {}
+        self.ended: dict[int, tuple[Decision, Outcome]] = {}
+        self.continued: set[int] = set()
+        self.crashed: dict[int, set[str]] = {}
+        self.added = 0
+
+    def _wait(self, decision: Decision, crashed: set[str]) -> None:
+        assert decision.budget > 0.0
+        assert decision.spent + decision.budget <= decision.cutoff * (1 + 1e-9)
+        assert decision.algorithm in set(self.selector.algorithms) - crashed
+        self.waiting[decision.id], self.crashed[decision.id] = decision, crashed
+        for number in sorted(self.waiting)[:-4]:
+            del self.waiting[number]
+
+    @rule(spent=st.floats(0.0, 59.0))
+    def select(self, spent: float) -> None:
+        self._wait(self.selector.select(spent=spent), set())
+
+    @precondition(lambda self: self.waiting)
+    @rule(
+        data=st.data(), share=st.floats(0.01, 1.0), status=st.sampled_from(["solved", "censored", "failed"])
+    )
+    def observe(self, data: st.DataObject, share: float, status: str) -> None:
+        decision = self.waiting.pop(data.draw(st.sampled_from(sorted(self.waiting))))
+        seconds = share * decision.budget
+        outcome = Outcome.failed() if status == "failed" else getattr(Outcome, status)(seconds)
+        assert self.selector.observe(decision, outcome)
+        self.ended[decision.id] = decision, outcome
+        if len(self.ended) > 4:
+            oldest = next(iter(self.ended))
+            del self.ended[oldest]
+            with pytest.raises(UnknownDecisionError):
+                self.selector.proceed(oldest)
+
+    @precondition(lambda self: self.ended)
+    @rule(data=st.data())
+    def proceed(self, data: st.DataObject) -> None:
+        number = data.draw(st.sampled_from(sorted(self.ended)))
+        decision, outcome = self.ended[number]
+        if number in self.continued:
+            with pytest.raises(OutOfTurnError):
+                self.selector.proceed(number)
+            return
+        following = self.selector.proceed(decision)
+        if following is None:
+            return
+        assert outcome.status is not Status.SOLVED
+        assert following.stage == decision.stage + 1
+        took = decision.budget if outcome.time is None else outcome.time
+        assert following.spent == decision.spent + took
+        self.continued.add(number)
+        crashed = {decision.algorithm} if outcome.time is None else set()
+        self._wait(following, self.crashed[number] | crashed)
+
+    @rule()
+    def add(self) -> None:
+        self.added += 1
+        self.selector.add_algorithm(f"new{self.added}")
+
+    @precondition(lambda self: len(self.selector.algorithms) > 1)
+    @rule(data=st.data())
+    def remove(self, data: st.DataObject) -> None:
+        self.selector.remove_algorithm(data.draw(st.sampled_from(self.selector.algorithms)))
+
+    @rule()
+    def reload(self) -> None:
+        data = self.selector.to_bytes()
+        self.selector = Selector.from_bytes(data)
+        assert self.selector.to_bytes() == data
+
+    @invariant()
+    def what_waits_is_pending(self) -> None:
+        assert list(self.selector.pending) == sorted(self.waiting)
+
+
+TestAnySchedule = AnySchedule.TestCase
+TestAnySchedule.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

@@ -1,4 +1,4 @@
-"""Schedules in a report: a table of their own, marked wherever they stand beside others, never ranked with them."""
+"""Schedules in a report: a table of their own, a mark wherever they stand beside others, no common ranks."""
 
 from __future__ import annotations
 
