@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from tailcut import CATALOGUE, Recipe, ScheduleRecipe, Selector, register
-from tailcut.catalogue import Row, recipe
+from tailcut.catalogue import recipe
 from tailcut.errors import InputError
 from tailcut.hindsight import FIXED, LINES, PICKS
+from tailcut.recipes import Row
 
 PUBLISHED = [
     "thompson",

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from tailcut.catalogue import CATALOGUE, Recipe
+from tailcut.catalogue import CATALOGUE
 from tailcut.censoring import MomentMatching
+from tailcut.recipes import Recipe
 from tailcut.testing import CHECKS, Factory, factory
 
 FEW_TREES = {"trees": 5}

@@ -10,8 +10,9 @@ The data flow, and where each step lives:
 """
 
 from tailcut.aslib import Scenario
-from tailcut.catalogue import CATALOGUE, Recipe, ScheduleRecipe, register
+from tailcut.catalogue import CATALOGUE, register
 from tailcut.errors import TailcutError
+from tailcut.recipes import Recipe, ScheduleRecipe
 from tailcut.selector import Selector
 from tailcut.types import Decision, Outcome
 

@@ -26,10 +26,11 @@ from tailcut.border import (
     spent_seconds,
     whole_number,
 )
-from tailcut.catalogue import Row, recipe
+from tailcut.catalogue import recipe
 from tailcut.errors import InputError, StateFileError
 from tailcut.ledger import Ledger
 from tailcut.policy import Choice, Chooser
+from tailcut.recipes import Row
 from tailcut.runs import Run
 from tailcut.types import Decision, Outcome, Progress
 

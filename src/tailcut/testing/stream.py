@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tailcut.catalogue import Row, recipe
+from tailcut.catalogue import recipe
+from tailcut.recipes import Row
 from tailcut.selector import Selector
 from tailcut.synthetic import SyntheticScenario, generate
 from tailcut.types import Decision, Outcome

@@ -1,0 +1,203 @@
+"""A row of the catalogue: a selector as data, and how a policy is built from it.
+
+Hyperparameters reach the parts by name: every part gets those that its constructor has a parameter for, so
+`sigma` of a Buckley-James row sets both the posterior that is sampled and the one that imputes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar
+
+from tailcut.censoring import CensoringRule
+from tailcut.errors import InputError
+from tailcut.exploration import Exploration
+from tailcut.losses import Loss, Predicted
+from tailcut.models import Model
+from tailcut.policy import Chooser, Parts, Policy
+from tailcut.representation import PIPELINES, pipeline
+from tailcut.targets import LogSeconds, Target
+
+Hyperparameter = float | int | str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row(ABC):
+    """A selector as data; what all kinds have in common."""
+
+    name: str
+    summary: str
+    representation: str = "paper"
+    hyperparameters: Mapping[str, Hyperparameter] = field(default_factory=dict)
+    schedules: ClassVar[bool] = False
+    """Whether it may stop an algorithm early and start another on the same instance."""
+
+    @property
+    @abstractmethod
+    def bounded(self) -> bool:
+        """Whether memory and time per step are independent of the horizon."""
+
+    @property
+    def needs_features(self) -> bool:
+        """Whether the selector looks at features at all."""
+        return self.representation != "none"
+
+    def _defaults(self) -> dict[str, Hyperparameter]:
+        chosen = {"representation": self.representation} if self.needs_features else {}
+        return {**self.hyperparameters, **chosen}
+
+    def settings(self, given: Mapping[str, Any]) -> dict[str, Hyperparameter]:
+        """Return the defaults overlaid by `given`, or say which of those is wrong.
+
+        >>> from tailcut.catalogue import recipe
+        >>> recipe("thompson").settings({"sigma": 2})
+        {'ridge': 0.5, 'sigma': 2.0, 'representation': 'paper'}
+        """
+        known = self._defaults()
+        for name, value in given.items():
+            if name not in known:
+                raise InputError(f"{self.name} has no hyperparameter {name!r}; it has: {', '.join(known)}")
+            known[name] = _checked(self.name, name, value, known[name])
+        return known
+
+    @abstractmethod
+    def build(
+        self, settings: Mapping[str, Hyperparameter], *, n_algorithms: int, n_features: int, seed: int
+    ) -> Chooser:
+        """Return a fresh policy with these settings, as returned by `settings`."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return the row as plain values, for printing."""
+        return {
+            "name": self.name,
+            "summary": self.summary,
+            "kind": "schedule" if self.schedules else "online" if self.bounded else "batch",
+            "parts": self._parts(),
+            "hyperparameters": self._defaults(),
+        }
+
+    @abstractmethod
+    def _parts(self) -> dict[str, Any]:
+        """Return what fills which slot, by name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe(Row):
+    """A selector that picks once per instance: which part fills which slot of a `Policy`."""
+
+    model: Callable[..., Model]
+    censoring: Callable[..., CensoringRule]
+    exploration: Callable[..., Exploration]
+    loss: Callable[..., Loss] = Predicted
+    target: Callable[..., Target] = LogSeconds
+    first_runs: bool = True
+
+    @property
+    def bounded(self) -> bool:
+        """Whether memory and time per step are independent of the horizon."""
+        return bool(_callee(self.model).bounded)
+
+    def build(
+        self, settings: Mapping[str, Hyperparameter], *, n_algorithms: int, n_features: int, seed: int
+    ) -> Policy:
+        """Return a fresh policy with these settings, as returned by `settings`."""
+        representation = pipeline(str(settings.get("representation", "none")), n_features)
+        sizes = {"n_algorithms": n_algorithms, "n_features": representation.width, "seed": seed}
+        parts = Parts(
+            representation=representation,
+            model=_make(self.model, {**settings, **sizes}),
+            censoring=_make(self.censoring, settings),
+            exploration=_make(self.exploration, settings),
+            loss=_make(self.loss, settings),
+            target=_make(self.target, settings),
+            first_runs=self.first_runs,
+            epsilon=float(settings.get("epsilon", 0.0)),
+        )
+        return Policy(parts, n_algorithms=n_algorithms, seed=seed)
+
+    def _parts(self) -> dict[str, Any]:
+        return {
+            "representation": self.representation,
+            "model": _label(self.model),
+            "target": _label(self.target),
+            "censoring": _label(self.censoring),
+            "exploration": _label(self.exploration),
+            "loss": _label(self.loss),
+            "first_runs": self.first_runs,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScheduleRecipe(Row):
+    """A selector that may run several algorithms on an instance, one after the other.
+
+    `policy` makes a `tailcut.policy.Chooser` and has a class attribute `bounded`. It gets, by name, those
+    of these that its constructor has a parameter for: `n_algorithms`, `n_features` (after the
+    representation), `seed`, `representation` (a `Pipeline`) and the hyperparameters.
+    """
+
+    policy: Callable[..., Chooser]
+    representation: str = "none"
+    schedules: ClassVar[bool] = True
+
+    @property
+    def bounded(self) -> bool:
+        """Whether memory and time per step are independent of the horizon."""
+        return bool(_callee(self.policy).bounded)
+
+    def build(
+        self, settings: Mapping[str, Hyperparameter], *, n_algorithms: int, n_features: int, seed: int
+    ) -> Chooser:
+        """Return a fresh policy with these settings, as returned by `settings`."""
+        representation = pipeline(str(settings.get("representation", "none")), n_features)
+        sizes = {"n_algorithms": n_algorithms, "n_features": representation.width, "seed": seed}
+        made: Chooser = _make(self.policy, {**settings, **sizes, "representation": representation})
+        return made
+
+    def _parts(self) -> dict[str, Any]:
+        return {"representation": self.representation, "policy": _label(self.policy)}
+
+
+def _callee(part: Callable[..., Any]) -> Any:
+    return part.func if isinstance(part, partial) else part
+
+
+def _label(part: Callable[..., Any]) -> str:
+    name = str(_callee(part).__name__)
+    if not isinstance(part, partial):
+        return name
+    return f"{name}({', '.join(f'{key}={value}' for key, value in part.keywords.items())})"
+
+
+def _make(part: Callable[..., Any], settings: Mapping[str, Any]) -> Any:
+    """Call `part` with those settings that it has parameters for."""
+    wanted = inspect.signature(part).parameters
+    return part(**{name: value for name, value in settings.items() if name in wanted})
+
+
+_AT_LEAST_ZERO = {"epsilon", "alpha", "rand_sigma", "penalty"}
+
+
+def _checked(selector: str, name: str, value: Any, default: Hyperparameter) -> Hyperparameter:
+    """Return a hyperparameter in the type of its default, or say what was expected."""
+    if isinstance(default, str):
+        if value in PIPELINES:
+            return str(value)
+        raise InputError(f"{selector}: {name} must be one of {', '.join(PIPELINES)}, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{selector}: {name} must be a number, got {value!r}")
+    if isinstance(default, int):
+        if value != int(value) or value < 1:
+            raise InputError(f"{selector}: {name} must be a whole number >= 1, got {value!r}")
+        return int(value)
+    bound = ">= 0" if name in _AT_LEAST_ZERO else "> 0"
+    if not (0.0 <= value < math.inf) or (value == 0.0 and bound == "> 0"):
+        raise InputError(f"{selector}: {name} must be a finite number {bound}, got {value!r}")
+    if name == "epsilon" and value > 1.0:
+        raise InputError(f"{selector}: epsilon is a probability, got {value!r}")
+    return float(value)
