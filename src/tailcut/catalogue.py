@@ -17,7 +17,7 @@ from tailcut.hindsight import FIXED, LINES
 from tailcut.losses import ExpectedPar
 from tailcut.models import Forests, LeastSquares, Nothing, RidgeBank, RunningMeans
 from tailcut.recipes import Hyperparameter, Recipe, Row, ScheduleRecipe
-from tailcut.schedules import RoundRobin
+from tailcut.schedules import HazardSchedule, RoundRobin
 from tailcut.targets import BoundedLoss, Seconds
 
 _THOMPSON = Recipe(
@@ -143,6 +143,13 @@ _ROWS: list[Row] = [
         censoring=Drop,
         exploration=Uniform,
         first_runs=False,
+    ),
+    ScheduleRecipe(
+        name="tailcut_schedule",
+        summary="Our own: learns when algorithms solve instances, runs them in slices, plans anew after each",
+        representation="centred",
+        policy=HazardSchedule,
+        hyperparameters={"shared_variance": 0.3, "own_variance": 0.1, "penalty": 10.0},
     ),
     ScheduleRecipe(
         name="round_robin",

@@ -24,6 +24,7 @@ PIPELINES: dict[str, tuple[type[Part], ...]] = {
     "none": (Ignore,),
     "paper": (ImputeMean, UnitNorm),
     "standardised": (SignedLog, Standardise, Intercept),
+    "centred": (SignedLog, Standardise),
 }
 """Named combinations. A new one is one more line here."""
 

@@ -4,6 +4,7 @@ Each does what `tailcut.policy.Chooser` asks, has a class attribute `bounded`, a
 the catalogue.
 """
 
+from tailcut.schedules.hazard_schedule import HazardSchedule
 from tailcut.schedules.round_robin import RoundRobin
 
-__all__ = ["RoundRobin"]
+__all__ = ["HazardSchedule", "RoundRobin"]

@@ -1,0 +1,67 @@
+"""Survival curves: the chance that an algorithm has not yet solved an instance, at any time.
+
+Time is cut at fixed fractions of a cutoff. Within an interval between two cuts the time of a solution is
+uniform, so a curve is a polygon through its values at the cuts, and its integral, the expected time a run
+takes, is exact by the trapezoidal rule. There is one curve per algorithm and per class of hardness
+(`tailcut.schedules.hardness`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailcut.types import Array
+
+CUTS = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0])
+"""Ends of the J intervals, as fractions of the cutoff: even steps in log-time, finer towards the cutoff,
+where the length of a run decides how many other runs there is time for."""
+
+
+class Curves:
+    """Survival S(t) = P(longer than t) of K algorithms in M classes, and its integral from 0 to t.
+
+    `log_odds` has shape (K, J): of a solution within an interval, given none before, in a class of
+    hardness 0; `hardness` shape (M,) is added to it. After the last cut the curves stay level: nothing
+    was ever seen there.
+
+    >>> curves = Curves(np.zeros((1, 2)), np.zeros(1), cuts=np.array([10.0, 30.0]))
+    >>> survival, integral = curves.at(np.array([10.0]))
+    >>> survival.tolist(), integral.tolist()
+    ([[0.5]], [[7.5]])
+    """
+
+    def __init__(self, log_odds: Array, hardness: Array, *, cuts: Array) -> None:
+        # log of (1 - h) for a hazard h with log-odds v is -log(1 + exp(v)).
+        logs = -np.logaddexp(0.0, log_odds[:, :, None] + hardness)  # (K, J, M)
+        n_algorithms, n_intervals, n_classes = logs.shape
+        self.cuts = np.concatenate(([0.0], cuts))
+        self.survival = np.empty((n_algorithms, n_intervals + 1, n_classes))
+        self.survival[:, 0] = 1.0
+        np.exp(np.cumsum(logs, axis=1), out=self.survival[:, 1:])
+        np.maximum(self.survival, 1e-300, out=self.survival)  # a ratio of survivals must exist
+        widths = np.diff(self.cuts)[:, None]
+        areas = 0.5 * (self.survival[:, 1:] + self.survival[:, :-1]) * widths
+        self.integral = np.zeros_like(self.survival)
+        np.cumsum(areas, axis=1, out=self.integral[:, 1:])
+
+    def at(self, times: Array) -> tuple[Array, Array]:
+        """Return survival and integral of each algorithm at its own time; (K,) -> (K, M) each."""
+        return self._between(np.arange(len(self.survival)), times)
+
+    def at_all(self, times: Array) -> tuple[Array, Array]:
+        """Return survival and integral of all algorithms at each of L times; (L,) -> (L, K, M) each."""
+        return self._between(np.arange(len(self.survival)), times[:, None])
+
+    def _between(self, algorithms: NDArray[np.intp], times: Array) -> tuple[Array, Array]:
+        cuts = self.cuts
+        left = np.minimum(np.searchsorted(cuts, times, side="right"), len(cuts) - 1) - 1
+        run = np.maximum(times - cuts[left], 0.0)
+        width = cuts[left + 1] - cuts[left]
+        share = np.minimum(run / width, 1.0)[..., None]
+        low, high = self.survival[algorithms, left], self.survival[algorithms, left + 1]
+        survival = low + (high - low) * share
+        within = np.minimum(run, width)[..., None]
+        beyond = (run - np.minimum(run, width))[..., None]
+        area = 0.5 * (low + survival) * within + survival * beyond
+        return survival, self.integral[algorithms, left] + area

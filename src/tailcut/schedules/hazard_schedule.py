@@ -1,0 +1,169 @@
+"""The learning schedule: hazards per algorithm, planned anew after every run."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailcut.policy import Choice
+from tailcut.representation import Pipeline
+from tailcut.schedules.curves import CUTS, Curves
+from tailcut.schedules.hardness import Hardness
+from tailcut.schedules.hazards import Hazards
+from tailcut.schedules.planner import Planner
+from tailcut.types import Array, Outcome, Progress, Status
+
+TRACE = 0.05
+"""An interval of which less was passed teaches nothing."""
+
+
+class HazardSchedule:
+    """Learns when algorithms solve instances, and runs them in slices that lower the expected PARk.
+
+    Times are cut at fractions of the cutoff of the first instance; later ones may have another cutoff.
+
+    What happens late in a run is only seen in long runs, so a schedule that thinks little of it would never
+    learn better. Instances number 1, 4, 9, 16, ... therefore start with one run of all the time.
+    """
+
+    bounded: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        n_algorithms: int,
+        n_features: int,
+        representation: Pipeline,
+        shared_variance: float = 0.3,
+        own_variance: float = 0.1,
+        penalty: float = 10.0,
+    ) -> None:
+        self.representation = representation
+        self.penalty = penalty
+        self.hardness = Hardness()
+        self.hazards = Hazards(
+            n_algorithms=n_algorithms,
+            n_features=n_features,
+            shared_variance=shared_variance,
+            own_variance=own_variance,
+        )
+        self.scale = 0.0
+        """The cutoff that the cuts are fractions of; 0 until the first instance."""
+        self.instances = 0
+        """How many instances were begun."""
+
+    def choose(self, features: Array, offered: NDArray[np.intp] | None, progress: Progress) -> Choice:
+        """Return the first run on an instance."""
+        self.instances += 1
+        whole = math.isqrt(self.instances) ** 2 == self.instances
+        first = self._next(self.representation(features), offered, progress, whole=whole)
+        assert first is not None, "on a new instance everyone may run"
+        return first
+
+    def proceed(self, x: Array, offered: NDArray[np.intp] | None, progress: Progress) -> Choice | None:
+        """Return the next run, or None when nobody could run longer than it has in vain."""
+        return self._next(x, offered, progress, whole=False)
+
+    def _next(
+        self, x: Array, offered: NDArray[np.intp] | None, progress: Progress, *, whole: bool
+    ) -> Choice | None:
+        assert progress.failed is not None
+        self.scale = self.scale or progress.cutoff
+        curves = self.curves(x)
+        barred = np.zeros(len(progress.failed), dtype=bool)
+        if offered is not None:
+            barred[:] = True
+            barred[offered] = False
+        planner = Planner(curves, (self.penalty - 1.0) * progress.cutoff, barred)
+        classes = self.hardness.given(_likelihood(curves, progress.failed))
+        plan = planner.plan(classes, progress.failed, progress.left, whole=whole)
+        if plan is None:
+            return None
+        reason = "exploration" if whole else "lowest score"
+        return Choice(plan.algorithm, reason, plan.losses, x, plan.budget)
+
+    def curves(self, x: Array) -> Curves:
+        """Return the survival curves of all algorithms on an instance."""
+        return Curves(self.hazards.log_odds(x), self.hardness.shift, cuts=CUTS * self.scale)
+
+    def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, _budget: float) -> None:
+        """Learn the intervals that a run passed beyond what was known before it."""
+        assert progress.failed is not None
+        self.scale = self.scale or progress.cutoff
+        solved = outcome.status is Status.SOLVED
+        end = progress.cutoff if outcome.time is None else outcome.time
+        start, answers, weights = passed(float(progress.failed[algorithm]), end, solved, CUTS * self.scale)
+        if not len(answers):
+            return
+        curves = self.curves(x)
+        before = _likelihood(curves, progress.failed)
+        likelihood = before * self._answered(algorithm, x, start, answers, weights)
+        classes = self.hardness.given(likelihood)
+        seen = bool(progress.failed.any())
+        self.hardness.learn(self.hardness.given(before) if seen else None, classes)
+        self.hazards.learn(algorithm, x, answers, weights, start, self.hardness.shift, classes)
+
+    def _answered(self, algorithm: int, x: Array, start: int, answers: Array, weights: Array) -> Array:
+        """Return the likelihood of the answers of a run in each class, shape (M,)."""
+        odds = self.hazards.log_odds(x)[algorithm, start : start + len(answers), None] + self.hardness.shift
+        logs = -np.logaddexp(0.0, np.where(answers[:, None] > 0.0, -odds, odds))
+        return np.asarray(np.exp(weights @ logs))
+
+    def add(self) -> None:
+        """Make room for one more algorithm."""
+        self.hazards.add()
+
+    def remove(self, algorithm: int) -> None:
+        """Forget an algorithm."""
+        self.hazards.remove(algorithm)
+
+    def state(self) -> dict[str, Any]:
+        """Return all that was learned."""
+        return {
+            "representation": self.representation.state(),
+            "hardness": self.hardness.state(),
+            "hazards": self.hazards.state(),
+            "scale": self.scale,
+            "instances": self.instances,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue where `state` was taken."""
+        self.representation.restore(state["representation"])
+        self.hardness.restore(state["hardness"])
+        self.hazards.restore(state["hazards"])
+        self.scale, self.instances = state["scale"], state["instances"]
+
+
+def _likelihood(curves: Curves, failed: Array) -> Array:
+    """Return the likelihood of the failures so far in each class, shape (M,)."""
+    logs = np.log(curves.at(failed)[0]).sum(axis=0)
+    return np.asarray(np.exp(logs - logs.max()))
+
+
+def passed(known: float, end: float, solved: bool, cuts: Array) -> tuple[int, Array, Array]:
+    """Return what a run from scratch to `end` says of the intervals between `cuts`.
+
+    Up to `known` seconds it was known to fail. Returned are the number of the first interval that
+    teaches something, then per interval whether it was solved there, and how much of it was passed.
+
+    >>> cuts = np.array([1.0, 3.0, 10.0])
+    >>> passed(0.0, 5.0, True, cuts)  # through the first two, solved in the third
+    (0, array([0., 0., 1.]), array([1., 1., 1.]))
+    >>> passed(1.0, 2.0, False, cuts)  # half of the second
+    (1, array([0.]), array([0.5]))
+    """
+    lows = np.concatenate(([0.0], cuts[:-1]))
+    last = min(int(np.searchsorted(cuts, end)), len(cuts) - 1)
+    weights = np.clip((np.minimum(cuts, end) - np.maximum(lows, known)) / (cuts - lows), 0.0, 1.0)
+    answers = np.zeros(len(cuts))
+    if solved:
+        weights[last] = answers[last] = 1.0
+    told = np.flatnonzero(weights[: last + 1] >= TRACE)
+    if not len(told):
+        return 0, np.zeros(0), np.zeros(0)
+    inside = slice(int(told[0]), int(told[-1]) + 1)
+    return inside.start, answers[inside], weights[inside]

@@ -1,0 +1,171 @@
+"""What to run next, and for how long, so that the expected PARk of the whole instance is lowest.
+
+A plan is a sequence of runs; the next one starts only if all before it failed, so its expected loss is a
+sum along one path. Two things change on that path: time runs out, and every failure makes the hard classes
+of instances more likely, for all algorithms at once. Compared are all plans of the forms
+
+    a for all that is left
+    a for s, then the best other one for all that is left
+    a for s, then the run with the highest chance per second, then the best one for all that is left
+
+the last only for the most promising first runs. After a failure the plan is made anew, so what is carried
+out is deeper than what was looked ahead.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailcut.schedules.curves import Curves
+from tailcut.types import Array
+
+NEARLY_ALL = 0.95
+"""A run of this share of what is left is given all of it."""
+LONGER = 1.05
+"""A run on an instance must be longer than the last one of the same algorithm by this factor."""
+PROMISING = 32
+"""How many first runs are looked at two runs ahead."""
+
+
+class Plan(NamedTuple):
+    """The next run, and what to expect."""
+
+    algorithm: int
+    budget: float
+    losses: Array
+    """Expected loss in seconds of the best plan that starts with each algorithm, shape (K,); inf for none."""
+
+
+class _Moment(NamedTuple):
+    """Where things stand: the fields of `_Paths` for the present, without the first axis."""
+
+    weights: Array
+    failed: Array
+    survival: Array
+    integral: Array
+    left: float
+
+
+class _Table(NamedTuple):
+    """The L lengths that a run may have, and every algorithm's curve there."""
+
+    times: Array
+    """Seconds, the last being all that is left, shape (L,)."""
+    survival: Array
+    """Shape (L, K, M)."""
+    integral: Array
+    """Shape (L, K, M)."""
+    allowed: NDArray[np.bool_]
+    """Which run may come next, shape (L, K)."""
+
+
+class _Paths(NamedTuple):
+    """F moments that may come, each with its own past."""
+
+    weights: Array
+    """Probability of arriving there unsolved, by class of hardness, shape (F, M)."""
+    failed: Array
+    """How long each algorithm has run in vain, shape (F, K)."""
+    survival: Array
+    """Survival of each algorithm at that time, shape (F, K, M)."""
+    integral: Array
+    """Integral of its curve up to that time, shape (F, K, M)."""
+    left: Array
+    """Seconds left, shape (F,)."""
+
+    def run(self, algorithms: NDArray[np.intp], table: _Table, which: NDArray[np.intp]) -> Array:
+        """Let each path run its algorithm for its time (by number), in vain; return the expected time."""
+        rows = np.arange(len(which))
+        survival, integral = table.survival[which, algorithms], table.integral[which, algorithms]
+        before, area = self.survival[rows, algorithms], self.integral[rows, algorithms]
+        # The first seconds are those already known to be in vain: a run starts from scratch.
+        expected = self.failed[rows, algorithms, None] + (integral - area) / before
+        spent = (self.weights * expected).sum(axis=1)
+        self.weights[:] *= survival / before
+        self.failed[rows, algorithms] = table.times[which]
+        self.survival[rows, algorithms] = survival
+        self.integral[rows, algorithms] = integral
+        self.left[:] -= table.times[which]
+        return np.asarray(spent)
+
+
+class Planner:
+    """Weighs plans for one instance: curves, what an unsolved instance costs, and who may run."""
+
+    def __init__(self, curves: Curves, unsolved: float, barred: NDArray[np.bool_]) -> None:
+        self.curves = curves
+        self.unsolved = unsolved
+        """Seconds that an unsolved instance costs on top of the whole cutoff."""
+        self.barred = barred
+        """Which algorithms may not run, shape (K,)."""
+
+    def plan(self, weights: Array, failed: Array, left: float, *, whole: bool = False) -> Plan | None:
+        """Return the best next run, or None when nobody could run longer than it has in vain.
+
+        `weights` are the probabilities of the classes of hardness, shape (M,); `failed` is the longest
+        time each algorithm has run in vain, shape (K,). With `whole`, the run gets all that is left.
+        """
+        cuts = self.curves.cuts[1:]
+        times = np.append(cuts[cuts < NEARLY_ALL * left], left)
+        allowed = (times[:, None] > failed * LONGER) & ~self.barred  # (L, K)
+        if not allowed.any():
+            return None
+        now = _Moment(weights, failed, *self.curves.at(failed), left)
+        table = _Table(times, *self.curves.at_all(times), allowed)
+        losses = self._one_ahead(now, table)
+        promising = np.argsort(losses, axis=None, kind="stable")[:PROMISING]
+        promising = promising[np.isfinite(losses.flat[promising])]
+        which, who = np.divmod(promising, len(failed))
+        losses[which, who] = np.minimum(losses[which, who], self._two_ahead(now, table, which, who))
+        compared = losses[-1:] if whole else losses
+        best, algorithm = np.divmod(int(compared.argmin()), len(failed))
+        best += len(losses) - len(compared)
+        return Plan(int(algorithm), float(times[best]), losses.min(axis=0))
+
+    def _one_ahead(self, now: _Moment, table: _Table) -> Array:
+        """Return the expected loss of each first run, then the best other for the rest; shape (L, K)."""
+        alive = table.survival / now.survival * now.weights  # (L, K, M)
+        spent = now.failed + ((table.integral - now.integral) / now.survival) @ now.weights
+        rest = np.maximum(now.left - table.times, 0.0)
+        survival, integral = self.curves.at_all(rest)
+        follow = (integral - now.integral + self.unsolved * survival) / now.survival
+        unsolved = alive.sum(axis=2)  # (L, K)
+        after = alive @ follow.transpose(0, 2, 1) + unsolved[:, :, None] * now.failed  # (L, first, next)
+        useless = (now.failed * LONGER >= rest[:, None]) | self.barred
+        idle = unsolved[:, :, None] * (rest + self.unsolved)[:, None, None]
+        after = np.where(useless[:, None] | np.eye(len(now.failed), dtype=bool), idle, after)
+        return np.where(table.allowed, spent + after.min(axis=2), np.inf)
+
+    def _two_ahead(
+        self, now: _Moment, table: _Table, which: NDArray[np.intp], who: NDArray[np.intp]
+    ) -> Array:
+        """Return the losses with a second run, the one of the highest chance per second, before the rest.
+
+        First runs are `who` for the times number `which`, shape (F,); inf where no second one fits.
+        """
+        paths = _Paths(*(np.repeat(np.asarray(field)[None], len(who), axis=0) for field in now))
+        spent = paths.run(who, table, which)
+        scaled = (paths.weights[:, None] / paths.survival).transpose(1, 0, 2)  # (K, F, M)
+        unsolved = (scaled @ table.survival.transpose(1, 2, 0)).transpose(1, 2, 0)  # (F, L, K)
+        rates = (paths.weights.sum(axis=1)[:, None, None] - unsolved) / table.times[:, None]
+        fits = table.times < NEARLY_ALL * paths.left[:, None]  # (F, L)
+        longer = table.times[:, None] > paths.failed[:, None] * LONGER  # (F, L, K)
+        rates = np.where(fits[:, :, None] & longer & ~self.barred, rates, -np.inf)
+        flat = rates.reshape(len(who), -1)
+        second = flat.argmax(axis=1)
+        possible = flat[np.arange(len(flat)), second] > -np.inf
+        spent += paths.run(second % rates.shape[2], table, second // rates.shape[2])
+        return np.where(possible, spent + self.rest(paths).min(axis=1), np.inf)
+
+    def rest(self, paths: _Paths) -> Array:
+        """Return the expected further loss of giving all that is left to each algorithm, shape (F, K)."""
+        survival, integral = self.curves.at_all(paths.left)
+        expected = (integral - paths.integral + self.unsolved * survival) / paths.survival
+        alive = paths.weights.sum(axis=1)[:, None]
+        losses = (expected @ paths.weights[:, :, None])[:, :, 0] + alive * paths.failed
+        # Whoever has failed for longer than there is time would only repeat that.
+        useless = (paths.failed * LONGER >= paths.left[:, None]) | self.barred
+        return np.asarray(np.where(useless, alive * (paths.left[:, None] + self.unsolved), losses))
