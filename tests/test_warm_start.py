@@ -169,6 +169,12 @@ def test_wrong_data_is_named_and_changes_nothing(change: dict[str, Any], message
     assert selector.to_bytes() == before
 
 
+def test_what_is_no_scenario_is_named() -> None:
+    selector = Selector("thompson", ["a", "b"], 60.0)
+    with pytest.raises(InputError, match="algorithms: a str has none"):
+        selector.fit("CPMP-2015")  # type: ignore[arg-type]
+
+
 def test_a_wrong_mask_is_named() -> None:
     selector = Selector("thompson", ["a", "b"], 60.0)
     with pytest.raises(InputError, match="known must have"):

@@ -69,6 +69,11 @@ def matched(
     cutoff: float,
 ) -> Past:
     """Return the known runs of those `algorithms` that the scenario has, stopped at `cutoff`."""
+    for field in ("algorithms", "cutoff", "features", "runtimes", "solved"):
+        if not hasattr(scenario, field):
+            raise InputError(
+                f"{field}: a {type(scenario).__name__} has none, so it is no scenario to learn from"
+            )
     theirs = names("algorithms", scenario.algorithms)
     shape = (len(_table("features", scenario.features)), len(theirs))
     runtimes = _table("runtimes", scenario.runtimes, shape)
