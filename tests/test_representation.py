@@ -93,3 +93,27 @@ def test_signed_log_is_odd_and_monotone() -> None:
     out = SignedLog()(x)
     np.testing.assert_allclose(out, -out[::-1])
     assert (np.diff(out) > 0).all()
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+@given(stream=features)
+@settings(max_examples=100, deadline=None)
+def test_applying_gives_what_learning_gave_and_learns_nothing(name: str, stream: Array) -> None:
+    represent = pipeline(name, n_features=4)
+    for x in stream:
+        learned = represent(x)
+        before = pack(represent.state())
+        np.testing.assert_allclose(represent.apply(x), learned, rtol=1e-12, atol=1e-300)
+        assert pack(represent.state()) == before
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_many_at_once_stand_on_one_scale(name: str) -> None:
+    stream = np.random.default_rng(0).standard_normal((30, 4)) * 5.0 + 2.0
+    represent, one_by_one = pipeline(name, n_features=4), pipeline(name, n_features=4)
+    together = represent.take_in(stream)
+    for x in stream:
+        one_by_one(x)
+    assert pack(represent.state()) == pack(one_by_one.state())
+    np.testing.assert_array_equal(together, [one_by_one.apply(x) for x in stream])
+    assert represent.take_in(stream[:0]).shape == (0, represent.width)

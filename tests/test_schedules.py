@@ -208,6 +208,12 @@ class Recorder:
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
         self.told.append((algorithm, x.tolist(), outcome, progress, budget))
 
+    def represent(self, features: Array) -> Array:
+        return self.representation.take_in(features)
+
+    def started(self, algorithm: int) -> None:
+        pass
+
     def add(self) -> None:
         self.n_algorithms += 1
 

@@ -80,6 +80,14 @@ class Chooser(Protocol):
         """
         ...
 
+    def represent(self, features: Array) -> Array:
+        """Take in instances that need no decision, shape (n, d); return them represented, shape (n, w)."""
+        ...
+
+    def started(self, algorithm: int) -> None:
+        """Take note of a run that was not chosen here: its algorithm is not untried any more."""
+        ...
+
     def add(self) -> None:
         """Make room for one more algorithm, the last in number."""
         ...
@@ -161,6 +169,15 @@ class Policy:
     def _lesson(self, algorithm: int, x: Array, run: Unfinished) -> Lesson | None:
         parts = self.parts
         return parts.censoring.lesson(run, lambda: parts.model.look(algorithm, x), self.censor_stream)
+
+    def represent(self, features: Array) -> Array:
+        """Take in instances that need no decision, shape (n, d); return them represented, shape (n, w)."""
+        return self.parts.representation.take_in(features)
+
+    def started(self, algorithm: int) -> None:
+        """Count a run that was not chosen here."""
+        self.runs[algorithm] += 1.0
+        self.untried = self._count_untried()
 
     def add(self) -> None:
         """Make room for one more algorithm, the last in number."""

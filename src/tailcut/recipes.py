@@ -22,6 +22,7 @@ from tailcut.models import Model
 from tailcut.policy import Chooser, Parts, Policy
 from tailcut.representation import PIPELINES, pipeline
 from tailcut.targets import LogSeconds, Target
+from tailcut.windowed import WindowedPolicy
 
 Hyperparameter = float | int | str
 
@@ -51,6 +52,11 @@ class Row(ABC):
         chosen = {"representation": self.representation} if self.needs_features else {}
         return {**self.hyperparameters, **chosen}
 
+    @property
+    def options(self) -> dict[str, Hyperparameter]:
+        """Further hyperparameters that are in the settings only where given, with what leaving out means."""
+        return {}
+
     def settings(self, given: Mapping[str, Any]) -> dict[str, Hyperparameter]:
         """Return the defaults overlaid by `given`, or say which of those is wrong.
 
@@ -59,10 +65,11 @@ class Row(ABC):
         {'ridge': 0.5, 'sigma': 2.0, 'representation': 'paper'}
         """
         known = self._defaults()
+        offered = {**known, **self.options}
         for name, value in given.items():
-            if name not in known:
-                raise InputError(f"{self.name} has no hyperparameter {name!r}; it has: {', '.join(known)}")
-            known[name] = _checked(self.name, name, value, known[name])
+            if name not in offered:
+                raise InputError(f"{self.name} has no hyperparameter {name!r}; it has: {', '.join(offered)}")
+            known[name] = _checked(self.name, name, value, offered[name])
         return known
 
     @abstractmethod
@@ -98,6 +105,11 @@ class Recipe(Row):
     first_runs: bool = True
 
     @property
+    def options(self) -> dict[str, Hyperparameter]:
+        """The number of latest runs to go by, 0 for all, if the model's constructor has a `window`."""
+        return {"window": 0} if "window" in inspect.signature(self.model).parameters else {}
+
+    @property
     def bounded(self) -> bool:
         """Whether memory and time per step are independent of the horizon."""
         return bool(_callee(self.model).bounded)
@@ -118,6 +130,9 @@ class Recipe(Row):
             first_runs=self.first_runs,
             epsilon=float(settings.get("epsilon", 0.0)),
         )
+        window = int(settings.get("window", 0))
+        if window:
+            return WindowedPolicy(parts, n_algorithms=n_algorithms, seed=seed, window=window)
         return Policy(parts, n_algorithms=n_algorithms, seed=seed)
 
     def _parts(self) -> dict[str, Any]:
@@ -180,7 +195,7 @@ def _make(part: Callable[..., Any], settings: Mapping[str, Any]) -> Any:
     return part(**{name: value for name, value in settings.items() if name in wanted})
 
 
-_AT_LEAST_ZERO = {"epsilon", "alpha", "rand_sigma", "penalty"}
+_AT_LEAST_ZERO = {"epsilon", "alpha", "rand_sigma", "penalty", "window"}
 
 
 def _checked(selector: str, name: str, value: Any, default: Hyperparameter) -> Hyperparameter:
@@ -192,8 +207,9 @@ def _checked(selector: str, name: str, value: Any, default: Hyperparameter) -> H
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{selector}: {name} must be a number, got {value!r}")
     if isinstance(default, int):
-        if value != int(value) or value < 1:
-            raise InputError(f"{selector}: {name} must be a whole number >= 1, got {value!r}")
+        least = 0 if name in _AT_LEAST_ZERO else 1
+        if not math.isfinite(value) or value != int(value) or value < least:
+            raise InputError(f"{selector}: {name} must be a whole number >= {least}, got {value!r}")
         return int(value)
     bound = ">= 0" if name in _AT_LEAST_ZERO else "> 0"
     if not (0.0 <= value < math.inf) or (value == 0.0 and bound == "> 0"):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut import special, statefile
+from tailcut import special, statefile, warm_start
 from tailcut.border import (
     FeatureReader,
     Features,
@@ -33,6 +33,7 @@ from tailcut.policy import Choice, Chooser
 from tailcut.recipes import Row
 from tailcut.runs import Run
 from tailcut.types import Decision, Outcome, Progress
+from tailcut.warm_start import Recorded
 
 
 class Selector:
@@ -261,6 +262,29 @@ class Selector:
             return None, None
         offered = None if numbers is None else np.array(numbers)
         return self._policy.proceed(run.x, offered, run.progress(self._algorithms)), offered
+
+    def fit(self, scenario: Recorded, *, known: NDArray[np.bool_] | None = None) -> int:
+        """Learn from recorded runs, before the first decision or in between; return how many there were.
+
+        `scenario` is one of `tailcut.aslib`, or anything like it. Algorithms are matched by name: those
+        unknown here are ignored, those without runs stay untried. Features are matched by name where both
+        sides have names, further ones are ignored; else their number must agree. Runs are learned as if
+        stopped at the shorter of the two cutoffs. Left out are runs that are unknown: unsolved without
+        a runtime (nan), or told so by `known`, shape (n, K). See docs/warm-start.md.
+
+        >>> from tailcut.synthetic import generate
+        >>> past = generate(n_instances=100, n_algorithms=2)
+        >>> selector = Selector("thompson", algorithms=["solver-1", "solver-2"], cutoff=past.cutoff)
+        >>> selector.fit(past), selector.select(past.features[0]).reason
+        (200, 'lowest score')
+        """
+        past = warm_start.matched(scenario, known, self._algorithms, self._cutoff)
+        features = warm_start.features_of(scenario, past.rows, self._features, needed=self.needs_features)
+        if self._policy is None:
+            self._policy = self._build(features.shape[1])
+        return warm_start.teach(
+            self._policy, past, features, cutoff=self._cutoff, seed=self._seed, schedules=self._schedules
+        )
 
     def add_algorithm(self, name: str) -> None:
         """Offer one more algorithm from now on."""

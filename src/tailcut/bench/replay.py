@@ -19,35 +19,11 @@ from tailcut.hindsight import FIXED, PICKS
 from tailcut.randomness import stream
 from tailcut.selector import Selector
 from tailcut.types import Array, Decision, Outcome
+from tailcut.warm_start import Recorded
 
 
-class Runs(Protocol):
-    """What a replay needs of a scenario: n instances, K algorithms, d features."""
-
-    @property
-    def algorithms(self) -> tuple[str, ...]:
-        """Names of the algorithms."""
-        ...
-
-    @property
-    def cutoff(self) -> float:
-        """Seconds after which a run is stopped."""
-        ...
-
-    @property
-    def features(self) -> Array:
-        """Features, nan where missing, shape (n, d)."""
-        ...
-
-    @property
-    def runtimes(self) -> Array:
-        """Seconds of every run, meaningful where solved, shape (n, K)."""
-        ...
-
-    @property
-    def solved(self) -> NDArray[np.bool_]:
-        """Whether the run finished within the cutoff, shape (n, K)."""
-        ...
+class Runs(Recorded, Protocol):
+    """What a replay needs of a scenario: recorded runs, and what their features cost."""
 
     @property
     def feature_cost(self) -> Array:

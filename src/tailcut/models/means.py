@@ -6,7 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tailcut.latest import Latest
 from tailcut.types import Array
+
+_SAFE = 1e-6
+"""A run is not subtracted where it leaves less than this share of its own weight: that would be rounding."""
 
 
 class RunningMeans:
@@ -17,13 +21,19 @@ class RunningMeans:
     ...     means.update(1, np.array([]), target=seconds, weight=1.0)
     >>> means.predict(np.array([]))[0].tolist()
     [0.0, 15.0]
+
+    With a `window`, only the latest so many runs count, all algorithms together.
     """
 
     bounded: ClassVar[bool] = True
 
-    def __init__(self, *, n_algorithms: int, n_features: int) -> None:  # noqa: ARG002 - every model is made alike
+    def __init__(self, *, n_algorithms: int, n_features: int, window: int = 0) -> None:  # noqa: ARG002 - every model is made alike
         self.weight = np.zeros(n_algorithms)
         self.mean = np.zeros(n_algorithms)
+        self.recent: Latest[tuple[int, float, float]] | None = Latest(window) if window else None
+        """Algorithm, target and weight of the latest runs, if only those are to count."""
+        self.gone = 0
+        """How many runs were let go since all means were last computed anew."""
 
     def predict(self, x: Array) -> tuple[Array, Array]:  # noqa: ARG002
         """Return the means, and 1 / (1 + weight) as their variance for unit noise; shapes (K,)."""
@@ -34,9 +44,32 @@ class RunningMeans:
         return float(self.mean[algorithm]), float(1.0 / (1.0 + self.weight[algorithm]))
 
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:  # noqa: ARG002
-        """Move the mean towards `target`."""
-        self.weight[algorithm] += weight
-        self.mean[algorithm] += weight / self.weight[algorithm] * (target - self.mean[algorithm])
+        """Move the mean towards `target`; `weight` 0 teaches nothing."""
+        if weight > 0.0:
+            self.weight[algorithm] += weight
+            self.mean[algorithm] += weight / self.weight[algorithm] * (target - self.mean[algorithm])
+        if self.recent is not None:
+            oldest = self.recent.push((algorithm, target, weight))
+            if oldest is not None:
+                self._let_go(self.recent, *oldest)
+
+    def _let_go(self, recent: Latest[tuple[int, float, float]], a: int, target: float, weight: float) -> None:
+        """Move the mean of `a` back; now and then compute all anew, so that rounding does not pile up."""
+        left = self.weight[a] - weight
+        self.gone += 1
+        if left < _SAFE * weight or self.gone >= recent.size:
+            self._renew(recent)
+        elif weight > 0.0:
+            self.weight[a] = left
+            self.mean[a] -= weight / left * (target - self.mean[a])
+
+    def _renew(self, recent: Latest[tuple[int, float, float]]) -> None:
+        """Compute all weights and means anew from the runs in the window."""
+        sums = np.zeros((2, len(self.mean)))
+        for algorithm, target, weight in recent:
+            sums[:, algorithm] += weight, weight * target
+        self.weight, self.gone = sums[0], 0
+        self.mean = np.divide(sums[1], sums[0], out=np.zeros(len(self.mean)), where=sums[0] > 0.0)
 
     def add(self) -> None:
         """Append an algorithm without outcomes."""
@@ -45,11 +78,17 @@ class RunningMeans:
     def remove(self, algorithm: int) -> None:
         """Drop one algorithm."""
         self.weight, self.mean = np.delete(self.weight, algorithm), np.delete(self.mean, algorithm)
+        if self.recent is not None:
+            self.recent.remove(algorithm)
 
     def state(self) -> dict[str, Any]:
-        """Return weights and means."""
-        return {"weight": self.weight, "mean": self.mean}
+        """Return weights and means, and the latest runs if only those count."""
+        recent = {} if self.recent is None else {"recent": [*map(list, self.recent)], "gone": self.gone}
+        return {"weight": self.weight, "mean": self.mean, **recent}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from weights and means."""
         self.weight, self.mean = state["weight"], state["mean"]
+        if self.recent is not None:
+            self.recent.replace(tuple(run) for run in state["recent"])
+            self.gone = state["gone"]

@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tailcut.models.window import SAFE, Kept, Window
 from tailcut.types import Array
 
 COLLECT = 8
@@ -36,17 +37,21 @@ class RidgeBank:
     >>> mean, variance = bank.predict(np.array([1.0]))
     >>> mean.round(12).tolist(), variance.round(12).tolist()
     ([2.0, 0.0], [0.5, 1.0])
+
+    With a `window`, only the latest so many runs count, all algorithms together (`tailcut.models.window`).
     """
 
     bounded: ClassVar[bool] = True
 
-    def __init__(self, *, n_algorithms: int, n_features: int, ridge: float = 1.0) -> None:
+    def __init__(self, *, n_algorithms: int, n_features: int, ridge: float = 1.0, window: int = 0) -> None:
         self.ridge = ridge
         self.n_features = n_features
         self.table = self._prior(n_algorithms)
         """Per algorithm d rows of the base, `COLLECT` rows of H and theta; (K, d + COLLECT + 1, d)."""
         self.collected = [0] * n_algorithms
         """How many rows of H are in use, per algorithm; the others are 0."""
+        self.window = Window(window, n_algorithms) if window else None
+        """The latest runs, all algorithms together, if only those are to count."""
 
     def _prior(self, n_algorithms: int) -> Array:
         table = np.zeros((n_algorithms, self.n_features + COLLECT + 1, self.n_features))
@@ -101,6 +106,36 @@ class RidgeBank:
         self.collected[algorithm] = collected + 1
         if collected + 1 == COLLECT:
             self._fold(algorithm)
+        if self.window is not None:
+            oldest = self.window.push((algorithm, x, target, weight))
+            if oldest is not None:
+                self._let_go(self.window, oldest)
+
+    def _let_go(self, window: Window, run: Kept) -> None:
+        """Forget a run that has left the window: the update, with its weight negative."""
+        algorithm, x, target, weight = run
+        u, mean = self._solve(algorithm, x)
+        left = 1.0 - weight * float(u.dot(x))
+        if window.count[algorithm] == 0 or left < SAFE:
+            self._renew(window, algorithm)
+        else:
+            table, gain = self.table[algorithm], weight / left
+            table[-1] -= u * (gain * (target - mean))
+            along = u * math.sqrt(gain)
+            table[: self.n_features] += np.outer(along, along)
+        due = window.due(self.n_features)
+        if due is not None:
+            self._renew(window, due)
+
+    def _renew(self, window: Window, algorithm: int) -> None:
+        """Compute a posterior anew from the runs in the window, free of all rounding before."""
+        table = self.table[algorithm]
+        if window.count[algorithm] == 0:
+            table[:] = self._prior(1)[0]
+        else:
+            table[self.n_features : -1] = 0.0
+            table[: self.n_features], table[-1] = window.posterior(algorithm, self.ridge, self.n_features)
+        self.collected[algorithm] = 0
 
     def _fold(self, algorithm: int) -> None:
         """Subtract H'H from the base. The product of a matrix with its own transpose is symmetric."""
@@ -113,16 +148,23 @@ class RidgeBank:
         """Append a posterior that equals the prior."""
         self.table = np.concatenate([self.table, self._prior(1)])
         self.collected.append(0)
+        if self.window is not None:
+            self.window.add()
 
     def remove(self, algorithm: int) -> None:
         """Drop one posterior."""
         self.table = np.delete(self.table, algorithm, axis=0)
         del self.collected[algorithm]
+        if self.window is not None:
+            self.window.remove(algorithm)
 
     def state(self) -> dict[str, Any]:
-        """Return the whole table."""
-        return {"table": self.table, "collected": self.collected}
+        """Return the whole table, and the window if there is one."""
+        recent = {} if self.window is None else {"window": self.window.state()}
+        return {"table": self.table, "collected": self.collected, **recent}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from the whole table."""
         self.table, self.collected = state["table"], list(state["collected"])
+        if self.window is not None:
+            self.window.restore(state["window"], len(self.collected))

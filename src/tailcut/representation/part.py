@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tailcut.types import Array
 
 
@@ -21,6 +23,10 @@ class Part:
         Never changes `x` itself.
         """
         raise TypeError(f"{type(self).__name__} must define __call__")
+
+    def apply(self, x: Array) -> Array:
+        """Return `x` transformed by what was learned so far, learning nothing; what learns has its own."""
+        return self(x)
 
     def state(self) -> dict[str, Any]:
         """Return what the part has learned, as arrays and plain values."""
@@ -55,6 +61,23 @@ class Pipeline(Part):
         for part in self.parts:
             x = part(x)
         return x
+
+    def apply(self, x: Array) -> Array:
+        """Return `x` after all parts, none of which learns."""
+        for part in self.parts:
+            x = part.apply(x)
+        return x
+
+    def take_in(self, features: Array) -> Array:
+        """Learn from many vectors, shape (n, d), then return all of them transformed, shape (n, width).
+
+        All are learned from before the first is transformed, so every row is on the same scale, the
+        scale on which the next single vector will be: models cannot learn well what keeps changing its unit.
+        """
+        for x in features:
+            self(x)
+        rows = [self.apply(x) for x in features]
+        return np.array(rows, dtype=np.float64).reshape(len(rows), self.width)
 
     def state(self) -> dict[str, Any]:
         """Return the states of the parts, by position."""

@@ -53,6 +53,13 @@ class RoundRobin:
     ) -> None:
         """Learn nothing."""
 
+    def represent(self, features: Array) -> Array:
+        """Return nothing of each instance, shape (n, 0)."""
+        return np.zeros((len(features), 0))
+
+    def started(self, _algorithm: int) -> None:
+        """Count nothing."""
+
     def add(self) -> None:
         """Let one more algorithm have its turn, after the others."""
         self.n_algorithms += 1

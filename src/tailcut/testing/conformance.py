@@ -188,6 +188,28 @@ def one_algorithm(make: Factory) -> None:
         _assert_finite(decision)
 
 
+def warm_start_saves_first_runs(make: Factory) -> None:
+    """Algorithms with recorded runs get no first run, others do; all else goes on as ever."""
+    scenario = small_scenario()
+    known = np.ones((60, 4), dtype=np.bool_)
+    known[:, 2] = known[30:] = False  # nothing of the third algorithm, nothing of the later instances
+    selectors = [make(scenario) for _ in range(2)]
+    for selector in selectors:
+        waiting = selector.select(scenario.features[30], instance="waiting")
+        before = selector.pending
+        assert selector.fit(scenario, known=known) == 90
+        assert selector.pending == before, "a warm start touched decisions that wait"
+        assert selector.observe(waiting, censored_at=waiting.budget)
+    restored = Selector.from_bytes(selectors[0].to_bytes())
+    taken = [list(serve(selector, scenario, range(31, 60))) for selector in (*selectors, restored)]
+    assert taken[0] == taken[1], "the same recorded runs gave different decisions"
+    assert taken[0] == taken[2], "restored after a warm start, a selector decided differently"
+    first = {decision.algorithm for decision in taken[0] if decision.reason == "first run"}
+    assert first <= {scenario.algorithms[2]}, f"first runs of {first}, of which runs were known"
+    for decision in taken[0]:
+        _assert_finite(decision)
+
+
 CHECKS: list[Callable[[Factory], None]] = [
     same_seed_same_choices,
     save_and_load_continue,
@@ -198,6 +220,7 @@ CHECKS: list[Callable[[Factory], None]] = [
     scores_are_finite,
     algorithms_come_and_go,
     one_algorithm,
+    warm_start_saves_first_runs,
     *PROCEEDING,
 ]
 """Every check, in the order of reading."""
