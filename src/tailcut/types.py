@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.errors import InputError
+from tailcut.errors import InputError, NotExplainedError
+from tailcut.explanation import Explanation
 
 Array = NDArray[np.float64]
 """A float64 array; docstrings give its shape, with K algorithms and d features."""
@@ -86,6 +87,29 @@ def _seconds(name: str, value: float) -> float:
     return seconds
 
 
+class Origin(NamedTuple):
+    """Where a decision comes from, kept with it so that it can be explained later."""
+
+    selector: Callable[[], Any]
+    """Returns the selector that made it, None if that is gone."""
+    features: Array | None
+    """The instance's raw features, shape (d,); None if they were not known any more."""
+    x: Array
+    """The represented instance, shape (d',)."""
+    learned: int
+    """How many outcomes the selector had learned."""
+    failed: Mapping[str, float] | None = None
+    """Of a schedule: the longest each algorithm had run in vain on the instance."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let a copy in another process or file know everything but the selector."""
+        return Origin, (_nobody, *self[1:])
+
+
+def _nobody() -> None:
+    """Return no selector."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """Which algorithm to run on an instance, for how long, and what it was weighed against."""
@@ -106,6 +130,30 @@ class Decision:
     """How many runs on this instance came before; only a schedule goes beyond 0."""
     spent: float = 0.0
     """Seconds used on the instance before this run, features included."""
+    origin: Origin | None = field(default=None, repr=False, compare=False)
+    """What `explain` needs."""
+
+    def explain(self, *, top: int = 5) -> Explanation:
+        """Return why it fell like this, with the `top` features that weighed most; best asked at once.
+
+        `Explanation.outcomes_since` tells whether the selector has learned since.
+
+        >>> from tailcut import Selector
+        >>> selector = Selector("thompson", algorithms=["a", "b"], cutoff=60)
+        >>> print(selector.select([1.0, 2.0]).explain())  # nothing is known yet
+        a for at most 60 s, because it has not run before
+               runs   score   runtime (90% interval)  timeout  expected PAR10
+          > a     1    0.18  1 s (0.058 - 17 s)         <1 %           9.6 s
+            b     0   -0.19  1 s (0.058 - 17 s)         <1 %           9.6 s
+        """
+        selector = None if self.origin is None else self.origin.selector()
+        if selector is None:
+            raise NotExplainedError(
+                f"decision {self.id} does not know its selector any more; ask the selector: "
+                "selector.explain(decision)"
+            )
+        explanation: Explanation = selector.explain(self, top=top)
+        return explanation
 
 
 class Progress(NamedTuple):

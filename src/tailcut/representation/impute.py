@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailcut.representation.part import Part
 from tailcut.types import Array
@@ -36,6 +37,13 @@ class ImputeMean(Part):
         missing = np.isnan(x)
         self.seen += ~missing
         self.total += np.where(missing, 0.0, x)
+        return self._filled(x, missing)
+
+    def peek(self, x: Array) -> Array:
+        """Return `x` with its gaps filled by the means as they are."""
+        return x if ordinary(x) else self._filled(np.clip(x, -LARGEST, LARGEST), np.isnan(x))
+
+    def _filled(self, x: Array, missing: NDArray[np.bool_]) -> Array:
         return np.where(missing, self.total / np.maximum(self.seen, 1.0), x)
 
     def state(self) -> dict[str, Any]:

@@ -22,6 +22,10 @@ class Part:
         """
         raise TypeError(f"{type(self).__name__} must define __call__")
 
+    def peek(self, x: Array) -> Array:
+        """Return `x` transformed, learning nothing; a part that learns has to say how."""
+        return self(x)
+
     def state(self) -> dict[str, Any]:
         """Return what the part has learned, as arrays and plain values."""
         return {}
@@ -43,6 +47,8 @@ class Pipeline(Part):
     def __init__(self, parts: Sequence[Part], n_features: int) -> None:
         self.parts = tuple(parts)
         self.width = self.start(n_features)
+        self.forecast_width = self.width
+        """How many entries, from the first on, a model on the side looks at (`tailcut.forecast`)."""
 
     def start(self, width: int) -> int:
         """Prepare all parts, each for the width that the one before it gives."""
@@ -54,6 +60,12 @@ class Pipeline(Part):
         """Return `x` after all parts."""
         for part in self.parts:
             x = part(x)
+        return x
+
+    def peek(self, x: Array) -> Array:
+        """Return `x` after all parts, none of which learns from it."""
+        for part in self.parts:
+            x = part.peek(x)
         return x
 
     def state(self) -> dict[str, Any]:
