@@ -66,13 +66,13 @@ def explain_decision(view: View, decision: Decision, ledger: Ledger) -> Explanat
     if not isinstance(decision, Decision):
         raise InputError(f"expected the Decision itself, got {decision!r}: a number alone tells too little")
     ledger.check_own(decision)
-    origin = decision.origin
-    if origin is None:
+    if decision.origin is None:
         raise NotExplainedError(f"decision {decision.id} does not know what it was made with")
+    _, features, x, learned, failed = decision.origin
     name, cutoff, budget = decision.algorithm, decision.cutoff, decision.budget
-    run = Run(name, None, cutoff, origin.x, budget, decision.spent, failed=origin.failed)
-    instance = Instance(origin.x, origin.features, run.progress(view.algorithms))
-    return explain(view, decision, instance, ledger.learned - origin.learned)
+    run = Run(name, None, cutoff, x, budget, decision.spent, failed=failed)
+    instance = Instance(x, features, run.progress(view.algorithms))
+    return explain(view, decision, instance, ledger.learned - learned)
 
 
 def consider(view: View, features: Array, cutoff: float, offered: Sequence[int]) -> Explanation:

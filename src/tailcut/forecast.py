@@ -22,6 +22,7 @@ _FIVE_PERCENT = 1.6448536269514722
 """A standard normal draw is beyond this in one of twenty cases."""
 _LARGEST_LOG = 700.0
 """exp() of more would overflow."""
+_LOG = LogSeconds()
 _PRIOR_WEIGHT = 10.0
 """The noise is first taken as 1 on the log scale, and this many runs count as having shown it."""
 
@@ -50,7 +51,7 @@ def lognormal(mean: Array, deviation: Array, progress: Progress, penalty: float)
     >>> found.median.round(3).tolist(), found.low.round(3).tolist(), found.high.round(3).tolist()
     ([10.0], [1.93], [51.803])
     >>> found.timeout.round(4).tolist(), found.expected_par.round(2).tolist()
-    ([0.0366], [34.54])
+    ([0.0366], [34.91])
     """
     deviation = np.maximum(deviation, SMALLEST_SPREAD)
     reach = _FIVE_PERCENT * deviation
@@ -94,15 +95,16 @@ class Forecast:
     def learn(self, algorithm: int, x: Array, outcome: Outcome, cutoff: float) -> None:
         """Take in how a run of `algorithm` went on the instance represented by `x`."""
         x = x[: self.bank.n_features]
-        mean, variance = self.bank.look(algorithm, x)
-        noise = math.sqrt(self.squares[algorithm] / self.weight[algorithm])
+        u, mean = self.bank.solve(algorithm, x)
+        variance = max(float(u.dot(x)), 0.0)
         if outcome.status is Status.SOLVED:
             assert outcome.time is not None
-            target, weight = LogSeconds().value(outcome.time, cutoff), 1.0
+            target, weight = _LOG.value(outcome.time, cutoff), 1.0
             square = (target - mean) ** 2 / (1.0 + variance)
         else:
+            noise = math.sqrt(self.squares[algorithm] / self.weight[algorithm])
             # A failed run would never have answered: it is known to need more than the cutoff.
-            run = Unfinished(cutoff if outcome.time is None else outcome.time, cutoff, LogSeconds())
+            run = Unfinished(cutoff if outcome.time is None else outcome.time, cutoff, _LOG)
             r, gap = upper_tail_moments(mean, noise * math.sqrt(1.0 + variance), run.value())
             square = noise * noise * (1.0 - (gap - r) * r)
             lesson = MomentMatching(noise).pseudo_observation(run, mean, variance)
@@ -110,7 +112,7 @@ class Forecast:
         self.squares[algorithm] += square
         self.weight[algorithm] += 1.0
         if weight > 0.0:
-            self.bank.update(algorithm, x, target, weight)
+            self.bank.absorb(algorithm, u, variance, target - mean, weight)
 
     def predict(self, x: Array, progress: Progress, penalty: float) -> Forecasts:
         """Return what runs on the instance represented by `x` will take."""

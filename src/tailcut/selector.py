@@ -8,10 +8,10 @@ algorithm on the same instance.
 from __future__ import annotations
 
 import os
-import weakref
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from tailcut.ledger import Ledger
 from tailcut.policy import Choice, Chooser
 from tailcut.recipes import Row
 from tailcut.runs import Run
-from tailcut.types import Array, Decision, Origin, Outcome, Progress
+from tailcut.types import Array, Decision, Outcome, Progress
 
 
 class Selector:
@@ -188,7 +188,7 @@ class Selector:
         by_name = {self._algorithms[a]: values[a] for a in shown}
         run = Run(name, instance, cutoff, x, budget, spent, stage, among, failed)
         number = self._ledger.enter(run)
-        origin = Origin(weakref.ref(self), features, x, self._ledger.learned, failed)
+        origin = (ref(self), features, x, self._ledger.learned, failed)
         return Decision(number, instance, name, budget, cutoff, by_name, reason, stage, spent, origin)
 
     def _offered(self, among: Iterable[str]) -> NDArray[np.intp]:
@@ -256,7 +256,7 @@ class Selector:
             return None
         _, instance, cutoff, _, _, used, stage, among, failed = run
         origin = decision.origin if isinstance(decision, Decision) else None
-        features = None if origin is None else origin.features
+        features = None if origin is None else origin[1]
         following = self._decide(choice, features, offered, instance, cutoff, used, stage + 1, among, failed)
         self._ledger.continued[number] = following.id
         return following

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,23 +87,13 @@ def _seconds(name: str, value: float) -> float:
     return seconds
 
 
-class Origin(NamedTuple):
-    """Where a decision comes from, kept with it so that it can be explained later."""
+Origin = tuple[Callable[[], Any], Array | None, Array, int, Mapping[str, float] | None]
+"""Where a decision comes from: a plain tuple, because every decision makes one.
 
-    selector: Callable[[], Any]
-    """Returns the selector that made it, None if that is gone."""
-    features: Array | None
-    """The instance's raw features, shape (d,); None if they were not known any more."""
-    x: Array
-    """The represented instance, shape (d',)."""
-    learned: int
-    """How many outcomes the selector had learned."""
-    failed: Mapping[str, float] | None = None
-    """Of a schedule: the longest each algorithm had run in vain on the instance."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Let a copy in another process or file know everything but the selector."""
-        return Origin, (_nobody, *self[1:])
+It holds a function that returns the selector or None, if that is gone; the instance's raw features, shape
+(d,), None if they were not known any more; the represented instance, shape (d',); how many outcomes the
+selector had learned; and, of a schedule, the longest each algorithm had run in vain on the instance.
+"""
 
 
 def _nobody() -> None:
@@ -142,11 +132,11 @@ class Decision:
         >>> selector = Selector("thompson", algorithms=["a", "b"], cutoff=60)
         >>> print(selector.select([1.0, 2.0]).explain())  # nothing is known yet
         a for at most 60 s, because it has not run before
-               runs   score   runtime (90% interval)  timeout  expected PAR10
-          > a     1    0.18  1 s (0.058 - 17 s)         <1 %           9.6 s
-            b     0   -0.19  1 s (0.058 - 17 s)         <1 %           9.6 s
+               runs  score  runtime (90% interval)  timeout  expected PAR10
+          > a     1   -1.1      1 s (0.058 - 17 s)      1 %           8.7 s
+            b     0   -0.8      1 s (0.058 - 17 s)      1 %           8.7 s
         """
-        selector = None if self.origin is None else self.origin.selector()
+        selector = None if self.origin is None else self.origin[0]()
         if selector is None:
             raise NotExplainedError(
                 f"decision {self.id} does not know its selector any more; ask the selector: "
@@ -154,6 +144,13 @@ class Decision:
             )
         explanation: Explanation = selector.explain(self, top=top)
         return explanation
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let a copy, in another process for example, know everything but the selector."""
+        values = [getattr(self, one.name) for one in fields(self)]
+        if self.origin is not None:
+            values[-1] = (_nobody, *self.origin[1:])
+        return Decision, tuple(values)
 
 
 class Progress(NamedTuple):
