@@ -82,14 +82,24 @@ class Explanation:
     def __str__(self) -> str:
         return self.text()
 
-    def text(self) -> str:
-        """Return the explanation as lines of text with an aligned table."""
-        lines = [f"{self.algorithm} for at most {seconds(self.budget)} s, {self._because()}", *self._table()]
+    def text(self, most: int | None = 12) -> str:
+        """Return the explanation as lines of text with an aligned table of the `most` best by score.
+
+        Of runtimes beyond ten cutoffs it only says so; None for `most` shows all algorithms.
+        """
+        ordered = sorted(self.algorithms, key=lambda one: (one.score is None, one.score))
+        shown = [
+            one for i, one in enumerate(ordered) if most is None or i < most or one.name == self.algorithm
+        ]
+        lines = [f"{self.algorithm} for at most {seconds(self.budget)} s, {self._because()}"]
+        lines += self._table(shown)
+        if len(shown) < len(ordered):
+            lines.append(f"    and {len(ordered) - len(shown)} more")
         if not self.predicts_runtimes:
             lines.append(f"{self.selector} does not predict runtimes")
         if self.features:
-            weights = ", ".join(self._weight(one) for one in self.features)
-            lines.append(f"features that weigh most for {self.algorithm} against {self.rival}: {weights}")
+            head = f"features that weigh most for {self.algorithm} against {self.rival}:"
+            lines += _flowing(head, [self._weight(one) for one in self.features])
         if self.outcomes_since:
             count = f"{self.outcomes_since} outcome{'s were' if self.outcomes_since > 1 else ' was'}"
             lines.append(f"as of now: {count} learned since this decision")
@@ -104,14 +114,14 @@ class Explanation:
         }
         return known.get(self.reason, f"because: {self.reason}")
 
-    def _table(self) -> list[str]:
+    def _table(self, shown: Sequence[AlgorithmBelief]) -> list[str]:
         head = ["runs", "score"]
-        cells = [[_whole(one.runs), _plain(one.score)] for one in self.algorithms]
+        cells = [[_whole(one.runs), _plain(one.score)] for one in shown]
         if self.predicts_runtimes:
             head += ["runtime (90% interval)", "timeout", f"expected PAR{self.penalty:g}"]
-            for row, one in zip(cells, self.algorithms, strict=True):
-                row += _forecast(one)
-        names = [("> " if one.name == self.algorithm else "  ") + one.name for one in self.algorithms]
+            for row, one in zip(cells, shown, strict=True):
+                row += _forecast(one, 10.0 * self.cutoff)
+        names = [("> " if one.name == self.algorithm else "  ") + one.name for one in shown]
         return _aligned([["", *head], *([name, *row] for name, row in zip(names, cells, strict=True))])
 
     def _weight(self, one: FeatureEffect) -> str:
@@ -131,10 +141,12 @@ class Explanation:
 def seconds(value: float) -> str:
     """Return a time as people write it: two digits below 100, no decimals above.
 
-    >>> [seconds(value) for value in (0.0, 0.8123, 12.34, 104.4, 86400.0, 3.2e9)]
-    ['0', '0.81', '12', '104', '86,400', '3e+09']
+    >>> [seconds(value) for value in (0.0, 1e-9, 0.8123, 12.34, 104.4, 86400.0, 3.2e9)]
+    ['0', '<0.001', '0.81', '12', '104', '86,400', '3e+09']
     """
-    if value >= 1e6 or 0.0 < value < 1e-4:
+    if 0.0 < value < 1e-3:
+        return "<0.001"
+    if value >= 1e7:
         return f"{value:.0e}"
     return f"{value:.2g}" if value < 99.5 else f"{value:,.0f}"
 
@@ -162,13 +174,21 @@ def effect(value: float, unit: str) -> str:
     return f"{sign}{seconds(abs(value))} s" if unit == "s" else f"{value:+.2g}"
 
 
-def _forecast(one: AlgorithmBelief) -> list[str]:
+def _forecast(one: AlgorithmBelief, most: float) -> list[str]:
+    """Return the cells of a forecast; times beyond `most` are not told apart."""
     if one.predicted_runtime is None or one.low is None or one.high is None:
         return ["", "", ""]
     assert one.timeout_probability is not None
     assert one.expected_par is not None
-    interval = f"{seconds(one.predicted_runtime)} s ({seconds(one.low)} - {seconds(one.high)} s)"
-    return [interval, percent(one.timeout_probability), f"{seconds(one.expected_par)} s"]
+    median, low, high = (
+        seconds(value) if value <= most else f">{seconds(most)}"
+        for value in (one.predicted_runtime, one.low, one.high)
+    )
+    return [
+        f"{median} s ({low} - {high} s)",
+        percent(one.timeout_probability),
+        f"{seconds(one.expected_par)} s",
+    ]
 
 
 def _whole(value: int | None) -> str:
@@ -187,6 +207,22 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         + "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
         for row in rows
     ]
+
+
+def _flowing(head: str, items: Sequence[str], width: int = 110) -> list[str]:
+    """Return a list in words, broken between its items where a line gets too long.
+
+    >>> _flowing("three:", ["one", "two", "three"], width=16)
+    ['three: one, two,', '  three']
+    """
+    lines = [head]
+    for number, item in enumerate(items, start=1):
+        word = item if number == len(items) else f"{item},"
+        if len(lines[-1]) + 1 + len(word) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"  {word}")
+    return lines
 
 
 def _strict(value: Any) -> Any:
