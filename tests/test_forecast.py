@@ -82,6 +82,24 @@ def test_the_noise_of_each_algorithm_is_learned(taught: tuple[Forecast, Array]) 
     assert np.sqrt(forecast.squares / forecast.weight) == pytest.approx(NOISE, rel=0.15)
 
 
+def test_runs_that_never_end_are_counted_as_such() -> None:
+    """Of one algorithm a quarter of the runs hangs, of the other none; the others take 1 s or so."""
+    rng = np.random.default_rng(3)
+    forecast = Forecast(n_algorithms=2, n_features=7)
+    instances = _instances(600, rng)
+    for number, x in enumerate(instances):
+        for k, hangs in enumerate((number % 4 == 0, False)):
+            runtime = math.exp(rng.standard_normal())
+            outcome = Outcome.censored(CUTOFF) if hangs else Outcome.solved(runtime)
+            forecast.learn(k, x, outcome, CUTOFF)
+            if number % 3 == 0:  # stopped early, it may have been about to end
+                forecast.learn(k, x, Outcome.censored(1e-3), CUTOFF)
+    found = [forecast.predict(x, AFRESH, 10.0) for x in instances]
+    assert np.mean([one.timeout for one in found], axis=0) == pytest.approx([0.25, 0.0], abs=0.04)
+    paid = np.mean([one.expected_par for one in found], axis=0)
+    assert paid == pytest.approx([0.75 * math.exp(0.5) + 250.0, math.exp(0.5)], rel=0.15)
+
+
 def test_a_failed_run_teaches_what_a_timeout_does() -> None:
     first, second = (Forecast(n_algorithms=1, n_features=7) for _ in range(2))
     for x in _instances(20, np.random.default_rng(0)):
