@@ -33,6 +33,15 @@ def test_python_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.Mon
         exec(code, namespace)
 
 
+def test_the_explanation_shown_is_the_one_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """But for its digits: another processor may round differently."""
+    page = ROOT / "docs" / "explain.md"
+    exec(_blocks(page, "python")[0][1], {})
+    printed = capsys.readouterr().out
+    shown = _blocks(page, "text")[0][1]
+    assert re.sub(r"[-+]?[\d.,]+", "#", printed) == re.sub(r"[-+]?[\d.,]+", "#", shown)
+
+
 def test_the_catalogue_page_lists_the_catalogue() -> None:
     page = (ROOT / "docs" / "catalogue.md").read_text(encoding="utf-8")
     expected = f"<!-- tailcut selectors --markdown -->\n{markdown(listing())}\n<!-- end -->"

@@ -103,7 +103,7 @@ def test_applying_gives_what_learning_gave_and_learns_nothing(name: str, stream:
     for x in stream:
         learned = represent(x)
         before = pack(represent.state())
-        np.testing.assert_allclose(represent.apply(x), learned, rtol=1e-12, atol=1e-300)
+        np.testing.assert_allclose(represent.peek(x), learned, rtol=1e-12, atol=1e-300)
         assert pack(represent.state()) == before
 
 
@@ -115,5 +115,5 @@ def test_many_at_once_stand_on_one_scale(name: str) -> None:
     for x in stream:
         one_by_one(x)
     assert pack(represent.state()) == pack(one_by_one.state())
-    np.testing.assert_array_equal(together, [one_by_one.apply(x) for x in stream])
+    np.testing.assert_array_equal(together, [one_by_one.peek(x) for x in stream])
     assert represent.take_in(stream[:0]).shape == (0, represent.width)

@@ -12,6 +12,7 @@ The data flow, and where each step lives:
 from tailcut.aslib import Scenario
 from tailcut.catalogue import CATALOGUE, register
 from tailcut.errors import TailcutError
+from tailcut.explanation import Explanation
 from tailcut.recipes import Recipe, ScheduleRecipe
 from tailcut.selector import Selector
 from tailcut.types import Decision, Outcome
@@ -21,6 +22,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CATALOGUE",
     "Decision",
+    "Explanation",
     "Outcome",
     "Recipe",
     "Scenario",

@@ -123,6 +123,7 @@ _ROWS: list[Row] = [
         censoring=Lost,
         exploration=Thompson,
         target=BoundedLoss,
+        forecast=True,
         hyperparameters={"ridge": 30.0, "sigma": 0.01, "solved_share": 0.3},
     ),
     Recipe(

@@ -102,7 +102,10 @@ class MomentMatching:
 
     def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> Lesson | None:  # noqa: ARG002
         """Return the observation whose update has the same two moments."""
-        mean, variance = look()
+        return self.pseudo_observation(run, *look())
+
+    def pseudo_observation(self, run: Unfinished, mean: float, variance: float) -> Lesson | None:
+        """Return the same for a belief at hand, with the variance for unit noise."""
         deviation = self.noise * math.sqrt(1.0 + variance)
         r, gap = upper_tail_moments(mean, deviation, run.value())
         shrink = r * gap

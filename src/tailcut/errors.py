@@ -25,6 +25,10 @@ class OutOfTurnError(InputError):
     """A schedule was to go on before the last outcome was known, or twice from the same point."""
 
 
+class NotExplainedError(TailcutError, LookupError):
+    """A decision cannot be explained: what it was made with is gone."""
+
+
 class StateFileError(TailcutError, ValueError):
     """A saved state is damaged, foreign, or written by a newer version."""
 

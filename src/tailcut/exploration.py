@@ -28,6 +28,11 @@ class Greedy:
 
     sigma: float = 1.0
 
+    @property
+    def noise(self) -> float:
+        """The deviation of a run's target around its mean."""
+        return self.sigma
+
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:  # noqa: ARG002
         """Return the mean as both values."""
         return Estimate(belief.mean, belief.mean, np.full(len(belief.mean), self.sigma))
@@ -42,6 +47,11 @@ class Thompson:
     """
 
     sigma: float = 1.0
+
+    @property
+    def noise(self) -> float:
+        """The deviation of a run's target around its mean: sigma A^-1 is the posterior for this variance."""
+        return math.sqrt(self.sigma)
 
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:  # noqa: ARG002
         """Return the draw as both values and the posterior deviation as spread."""
@@ -60,10 +70,15 @@ class Bounds:
     """
 
     alpha: float = 1.0
-    sigma: float = 10.0
+    sigma: float = 1.0
     """Deviation of the noise, for losses that ask for it."""
     bias_corrected: bool = False
     rand_sigma: float | None = None
+
+    @property
+    def noise(self) -> float:
+        """The deviation of a run's target around its mean."""
+        return self.sigma
 
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:
         """Return both bounds; the spread is sigma."""

@@ -17,6 +17,8 @@ class Ledger:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.next_id = 0
+        self.learned = 0
+        """How many outcomes taught the selector something, since ever."""
         self.pending: OrderedDict[int, Run] = OrderedDict()
         """Decisions that wait for their outcome, oldest first."""
         self.observed: OrderedDict[int, Outcome] = OrderedDict()
@@ -65,6 +67,14 @@ class Ledger:
             _check_same(decision, run)
         return number, run
 
+    def check_own(self, decision: Decision) -> None:
+        """Raise unless the decision can be one of ours."""
+        run = self.pending.get(decision.id)
+        if run is not None:
+            _check_same(decision, run)
+        elif not 0 <= decision.id < self.next_id:
+            raise UnknownDecisionError(f"there is no decision {decision.id}")
+
     def _check_repeated(self, number: int, outcome: Outcome) -> None:
         """Raise unless this very outcome is already known for the decision."""
         if number not in self.observed:
@@ -96,6 +106,7 @@ class Ledger:
         """Return everything as values for a state file."""
         return {
             "next_id": self.next_id,
+            "learned": self.learned,
             "pending": runs.pack(self.pending),
             "observed": [[n, o.status.value, o.time] for n, o in self.observed.items()],
             "open": runs.pack(self.open),
@@ -105,6 +116,7 @@ class Ledger:
     def restore(self, state: dict[str, Any]) -> None:
         """Continue exactly where `state` was taken."""
         self.next_id = state["next_id"]
+        self.learned = state.get("learned", len(state["observed"]))
         self.pending = OrderedDict(runs.unpack(state["pending"]))
         self.observed = OrderedDict((n, Outcome(Status(s), t)) for n, s, t in state["observed"])
         if "open" in state:  # not in format 1, which knew no schedules

@@ -10,7 +10,7 @@ import numpy as np
 
 from tailcut import special
 from tailcut.normal import SMALLEST_SPREAD, solved_part, timeout_probability
-from tailcut.types import Array, Estimate
+from tailcut.types import Array, Estimate, Progress
 
 _LARGEST_LOG = 700.0
 """exp() of more would overflow; estimates beyond it count as equally extreme."""
@@ -60,6 +60,20 @@ def expected_par(mu: Array, s: Array, cutoff: float, penalty: float = 10.0) -> A
     s = np.maximum(s, SMALLEST_SPREAD)
     unsolved = penalty * cutoff
     loss = solved_part(mu, s, cutoff) + timeout_probability(mu, s, cutoff) * unsolved
+    return np.minimum(loss, unsolved)
+
+
+def expected_par_left(mu: Array, s: Array, progress: Progress, penalty: float = 10.0) -> Array:
+    """Return E[loss] of a run that gets all the time left, in [0, P(C)]: the time used before counts too.
+
+    >>> short = np.log([5.0]), np.array([1e-6])  # 5 s for sure, after 20 s of 60 s
+    >>> expected_par_left(*short, Progress(60.0, 20.0, None)).round(6).tolist()
+    [25.0]
+    """
+    s = np.maximum(s, SMALLEST_SPREAD)
+    timeout = timeout_probability(mu, s, progress.left)
+    unsolved = penalty * progress.cutoff
+    loss = solved_part(mu, s, progress.left) + (1.0 - timeout) * progress.used + timeout * unsolved
     return np.minimum(loss, unsolved)
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tailcut import randomness
 from tailcut.censoring import CensoringRule, Lesson, Unfinished
 from tailcut.exploration import Exploration
+from tailcut.forecast import Forecast
 from tailcut.losses import Loss
 from tailcut.models import Model
 from tailcut.representation import Pipeline
@@ -41,6 +42,8 @@ class Parts:
     """Whether each algorithm is run once before scores decide."""
     epsilon: float
     """Probability of a uniformly random choice instead."""
+    forecast: Forecast | None = None
+    """A model on the side that predicts runtimes, for explanations only."""
 
 
 class Choice(NamedTuple):
@@ -155,6 +158,8 @@ class Policy:
         """Learn the outcome of a run of `algorithm` on the instance represented by `x`."""
         model = self.parts.model
         cutoff = progress.cutoff
+        if self.parts.forecast is not None:
+            self.parts.forecast.learn(algorithm, x, outcome, cutoff)
         if outcome.status is Status.SOLVED:
             assert outcome.time is not None
             model.update(algorithm, x, self.parts.target.value(outcome.time, cutoff), 1.0)
@@ -182,12 +187,16 @@ class Policy:
     def add(self) -> None:
         """Make room for one more algorithm, the last in number."""
         self.parts.model.add()
+        if self.parts.forecast is not None:
+            self.parts.forecast.add()
         self.runs, self.censored = np.append(self.runs, 0.0), np.append(self.censored, 0.0)
         self.untried = self._count_untried()
 
     def remove(self, algorithm: int) -> None:
         """Forget an algorithm; those behind it move up by one."""
         self.parts.model.remove(algorithm)
+        if self.parts.forecast is not None:
+            self.parts.forecast.remove(algorithm)
         self.runs, self.censored = np.delete(self.runs, algorithm), np.delete(self.censored, algorithm)
         self.untried = self._count_untried()
 
@@ -196,6 +205,7 @@ class Policy:
         return {
             "representation": self.parts.representation.state(),
             "model": self.parts.model.state(),
+            "forecast": None if self.parts.forecast is None else self.parts.forecast.state(),
             "runs": self.runs,
             "censored": self.censored,
             "explore_stream": randomness.dump(self.explore_stream),
@@ -206,6 +216,8 @@ class Policy:
         """Continue exactly where `state` was taken."""
         self.parts.representation.restore(state["representation"])
         self.parts.model.restore(state["model"])
+        if self.parts.forecast is not None and state.get("forecast") is not None:
+            self.parts.forecast.restore(state["forecast"])
         self.runs, self.censored = state["runs"], state["censored"]
         self.untried = self._count_untried()
         self.explore_stream = randomness.restore(state["explore_stream"])

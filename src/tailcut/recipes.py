@@ -17,8 +17,9 @@ from typing import Any, ClassVar
 from tailcut.censoring import CensoringRule
 from tailcut.errors import InputError
 from tailcut.exploration import Exploration
+from tailcut.forecast import Forecast
 from tailcut.losses import Loss, Predicted
-from tailcut.models import Model
+from tailcut.models import Model, Nothing
 from tailcut.policy import Chooser, Parts, Policy
 from tailcut.representation import PIPELINES, pipeline
 from tailcut.targets import LogSeconds, Target
@@ -42,6 +43,11 @@ class Row(ABC):
     @abstractmethod
     def bounded(self) -> bool:
         """Whether memory and time per step are independent of the horizon."""
+
+    @property
+    @abstractmethod
+    def predicts_runtimes(self) -> bool:
+        """Whether explanations of its decisions hold predicted runtimes."""
 
     @property
     def needs_features(self) -> bool:
@@ -103,6 +109,13 @@ class Recipe(Row):
     loss: Callable[..., Loss] = Predicted
     target: Callable[..., Target] = LogSeconds
     first_runs: bool = True
+    forecast: bool = False
+    """Whether a model on the side learns runtimes, so that decisions can be explained by them."""
+
+    @property
+    def predicts_runtimes(self) -> bool:
+        """Whether explanations of its decisions hold predicted runtimes."""
+        return self.forecast or (_callee(self.target) is LogSeconds and _callee(self.model) is not Nothing)
 
     @property
     def options(self) -> dict[str, Hyperparameter]:
@@ -129,6 +142,11 @@ class Recipe(Row):
             target=_make(self.target, settings),
             first_runs=self.first_runs,
             epsilon=float(settings.get("epsilon", 0.0)),
+            forecast=(
+                Forecast(n_algorithms=n_algorithms, n_features=representation.forecast_width)
+                if self.forecast
+                else None
+            ),
         )
         window = int(settings.get("window", 0))
         if window:
@@ -159,6 +177,11 @@ class ScheduleRecipe(Row):
     policy: Callable[..., Chooser]
     representation: str = "none"
     schedules: ClassVar[bool] = True
+
+    @property
+    def predicts_runtimes(self) -> bool:
+        """Whether its policy has the verb `forecasts` (`tailcut.explaining.Forecasting`)."""
+        return hasattr(_callee(self.policy), "forecasts")
 
     @property
     def bounded(self) -> bool:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +28,14 @@ from tailcut.border import (
     whole_number,
 )
 from tailcut.catalogue import recipe
-from tailcut.errors import InputError, StateFileError
+from tailcut.errors import InputError, NotExplainedError, StateFileError
+from tailcut.explaining import View, consider, explain_decision
+from tailcut.explanation import Explanation
 from tailcut.ledger import Ledger
 from tailcut.policy import Choice, Chooser
 from tailcut.recipes import Row
 from tailcut.runs import Run
-from tailcut.types import Decision, Outcome, Progress
+from tailcut.types import Array, Decision, Outcome, Progress
 from tailcut.warm_start import Recorded
 
 
@@ -160,15 +163,16 @@ class Selector:
             self._policy = self._build(len(vector))
         if not self._schedules:
             choice = self._policy.choose(vector, offered, Progress(limit, spent, None))
-            return self._decide(choice, offered, instance, limit, spent)
+            return self._decide(choice, vector, offered, instance, limit, spent)
         progress = Progress(limit, spent, np.zeros(len(self._algorithms)))
         choice = self._policy.choose(vector, offered, progress)
         subset = None if offered is None else tuple(self._algorithms[a] for a in offered)
-        return self._decide(choice, offered, instance, limit, spent, 0, subset, {})
+        return self._decide(choice, vector, offered, instance, limit, spent, 0, subset, {})
 
     def _decide(
         self,
         choice: Choice,
+        features: Array | None,
         offered: NDArray[np.intp] | None,
         instance: str | None,
         cutoff: float,
@@ -185,7 +189,8 @@ class Selector:
         by_name = {self._algorithms[a]: values[a] for a in shown}
         run = Run(name, instance, cutoff, x, budget, spent, stage, among, failed)
         number = self._ledger.enter(run)
-        return Decision(number, instance, name, budget, cutoff, by_name, reason, stage, spent)
+        origin = (ref(self), features, x, self._ledger.learned, failed)
+        return Decision(number, instance, name, budget, cutoff, by_name, reason, stage, spent, origin)
 
     def _offered(self, among: Iterable[str]) -> NDArray[np.intp]:
         """Return the numbers of the algorithms named by `among`, in our own order."""
@@ -219,6 +224,7 @@ class Selector:
             assert self._policy is not None
             algorithm = self._algorithms.index(run.algorithm)
             self._policy.learn(algorithm, run.x, outcome, run.progress(self._algorithms), run.budget)
+            self._ledger.learned += 1
         return True
 
     def proceed(self, decision: Decision | int, *, spent: float | None = None) -> Decision | None:
@@ -250,7 +256,9 @@ class Selector:
         if choice is None:
             return None
         _, instance, cutoff, _, _, used, stage, among, failed = run
-        following = self._decide(choice, offered, instance, cutoff, used, stage + 1, among, failed)
+        origin = decision.origin if isinstance(decision, Decision) else None
+        features = None if origin is None else origin[1]
+        following = self._decide(choice, features, offered, instance, cutoff, used, stage + 1, among, failed)
         self._ledger.continued[number] = following.id
         return following
 
@@ -285,6 +293,40 @@ class Selector:
         return warm_start.teach(
             self._policy, past, features, cutoff=self._cutoff, seed=self._seed, schedules=self._schedules
         )
+
+    def explain(self, decision: Decision, *, top: int = 5) -> Explanation:
+        """Return why a decision of this selector fell as it did, by what the selector believes now.
+
+        The same as `decision.explain()`, also for a decision that was pickled, and for one that was made
+        before this selector was saved and loaded. `top` features are told. Changes nothing.
+        """
+        return explain_decision(self._view(top), decision, self._ledger)
+
+    def consider(
+        self,
+        features: Features = None,
+        *,
+        cutoff: float | None = None,
+        among: Iterable[str] | None = None,
+        top: int = 5,
+    ) -> Explanation:
+        """Return what would be chosen for an instance, and why, without deciding, drawing or learning.
+
+        The scores are those without any luck in them, so `select` may still choose another.
+        """
+        view = self._view(top)
+        limit = self._cutoff if cutoff is None else cutoff_seconds(cutoff)
+        offered = range(len(self._algorithms)) if among is None else self._offered(among).tolist()
+        reader = FeatureReader(
+            self._features.names, self._features.width
+        )  # a copy: the first call settles names
+        return consider(view, reader.read(features), limit, offered)
+
+    def _view(self, top: int) -> View:
+        if self._policy is None:
+            raise NotExplainedError(f"{self.name} has not decided anything yet: there is nothing to explain")
+        top = whole_number("top", top, at_least=0)
+        return View(self._policy, self.name, self._algorithms, self._features.names, top)
 
     def add_algorithm(self, name: str) -> None:
         """Offer one more algorithm from now on."""

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.errors import InputError
+from tailcut.errors import InputError, NotExplainedError
+from tailcut.explanation import Explanation
 
 Array = NDArray[np.float64]
 """A float64 array; docstrings give its shape, with K algorithms and d features."""
@@ -86,6 +87,19 @@ def _seconds(name: str, value: float) -> float:
     return seconds
 
 
+Origin = tuple[Callable[[], Any], Array | None, Array, int, Mapping[str, float] | None]
+"""Where a decision comes from: a plain tuple, because every decision makes one.
+
+It holds a function that returns the selector or None, if that is gone; the instance's raw features, shape
+(d,), None if they were not known any more; the represented instance, shape (d',); how many outcomes the
+selector had learned; and, of a schedule, the longest each algorithm had run in vain on the instance.
+"""
+
+
+def _nobody() -> None:
+    """Return no selector."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """Which algorithm to run on an instance, for how long, and what it was weighed against."""
@@ -106,6 +120,37 @@ class Decision:
     """How many runs on this instance came before; only a schedule goes beyond 0."""
     spent: float = 0.0
     """Seconds used on the instance before this run, features included."""
+    origin: Origin | None = field(default=None, repr=False, compare=False)
+    """What `explain` needs."""
+
+    def explain(self, *, top: int = 5) -> Explanation:
+        """Return why it fell like this, with the `top` features that weighed most; best asked at once.
+
+        `Explanation.outcomes_since` tells whether the selector has learned since.
+
+        >>> from tailcut import Selector
+        >>> selector = Selector("thompson", algorithms=["a", "b"], cutoff=60)
+        >>> print(selector.select([1.0, 2.0]).explain())  # nothing is known yet
+        a for at most 60 s, because it has not run before
+               runs  score  runtime (90% interval)  timeout  expected PAR10
+          > a     1   -1.1      1 s (0.058 - 17 s)      1 %           8.7 s
+            b     0   -0.8      1 s (0.058 - 17 s)      1 %           8.7 s
+        """
+        selector = None if self.origin is None else self.origin[0]()
+        if selector is None:
+            raise NotExplainedError(
+                f"decision {self.id} does not know its selector any more; ask the selector: "
+                "selector.explain(decision)"
+            )
+        explanation: Explanation = selector.explain(self, top=top)
+        return explanation
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let a copy, in another process for example, know everything but the selector."""
+        values = [getattr(self, one.name) for one in fields(self)]
+        if self.origin is not None:
+            values[-1] = (_nobody, *self.origin[1:])
+        return Decision, tuple(values)
 
 
 class Progress(NamedTuple):

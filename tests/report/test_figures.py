@@ -43,6 +43,7 @@ def test_all_kinds_are_there(found: dict[str, Drawing]) -> None:
     expected |= {"tradeoff-competitors"}
     for scenario in ("ALPHA", "BETA", "GAMMA"):
         expected |= {f"{kind}-{scenario}" for kind in ("regret", "solved", "choices", "survival")}
+    expected |= {f"explained-ALPHA-{step}" for step in (6, 30, 60)}
     assert set(found) == expected
 
 

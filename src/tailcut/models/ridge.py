@@ -81,10 +81,10 @@ class RidgeBank:
 
     def look(self, algorithm: int, x: Array) -> tuple[float, float]:
         """Return x'theta and x'A^-1 x for one algorithm."""
-        u, mean = self._solve(algorithm, x)
+        u, mean = self.solve(algorithm, x)
         return mean, max(float(u.dot(x)), 0.0)
 
-    def _solve(self, algorithm: int, x: Array) -> tuple[Array, float]:
+    def solve(self, algorithm: int, x: Array) -> tuple[Array, float]:
         """Return A^-1 x, shape (d,), and x'theta of one algorithm."""
         n_features, table = self.n_features, self.table[algorithm]
         products = table.dot(x)
@@ -98,23 +98,30 @@ class RidgeBank:
         A^-1 falls by g u u', theta rises by g u (target - x'theta), with u = A^-1 x and
         g = weight / (1 + weight x'u).
         """
-        u, mean = self._solve(algorithm, x)
-        gain = weight / (1.0 + weight * max(float(u.dot(x)), 0.0))
-        table, collected = self.table[algorithm], self.collected[algorithm]
-        table[-1] += u * (gain * (target - mean))
-        np.multiply(u, math.sqrt(gain), out=table[self.n_features + collected])
-        self.collected[algorithm] = collected + 1
-        if collected + 1 == COLLECT:
-            self._fold(algorithm)
+        u, mean = self.solve(algorithm, x)
+        self.absorb(algorithm, u, max(float(u.dot(x)), 0.0), target - mean, weight)
         if self.window is not None:
             oldest = self.window.push((algorithm, x, target, weight))
             if oldest is not None:
                 self._let_go(self.window, oldest)
 
+    def absorb(self, algorithm: int, u: Array, variance: float, residual: float, weight: float) -> None:
+        """Update for who has solved already: u = A^-1 x, variance = x'u, residual = target - x'theta.
+
+        A window knows nothing of it: a bank with one learns by `update`.
+        """
+        gain = weight / (1.0 + weight * variance)
+        table, collected = self.table[algorithm], self.collected[algorithm]
+        table[-1] += u * (gain * residual)
+        np.multiply(u, math.sqrt(gain), out=table[self.n_features + collected])
+        self.collected[algorithm] = collected + 1
+        if collected + 1 == COLLECT:
+            self._fold(algorithm)
+
     def _let_go(self, window: Window, run: Kept) -> None:
         """Forget a run that has left the window: the update, with its weight negative."""
         algorithm, x, target, weight = run
-        u, mean = self._solve(algorithm, x)
+        u, mean = self.solve(algorithm, x)
         left = 1.0 - weight * float(u.dot(x))
         if window.count[algorithm] == 0 or left < SAFE:
             self._renew(window, algorithm)

@@ -98,6 +98,7 @@ def _page(report: Report, tables: Sequence[Sheet], figures: Figures, source: str
         Section("comparison", "Comparison", f'{compared}<div class="two">{tradeoff}</div>'),
         Section("tables", "Tables", "".join(table(sheet) for sheet in by_key.values())),
         Section("scenarios", "Scenarios", table(overview) + _scenarios(report, figures)),
+        *explained_section(report, figures),
         Section("reproduce", "How to reproduce it", reproduce(report, source)),
         Section("left-out", "Left out, missing or failed", bullets(absent) or "<p>Nothing.</p>"),
     ]
@@ -109,6 +110,23 @@ def _page(report: Report, tables: Sequence[Sheet], figures: Figures, source: str
     if report.results.failed or report.results.missing():
         warning = '<p class="warn">Some results are missing: <a href="#left-out">see below</a>.</p>'
     return page(f"Tailcut report: {report.results.par} of online algorithm selection", warning, sections)
+
+
+def explained_section(report: Report, figures: Figures) -> list[Section]:
+    """Return a few decisions in words and figures, if the report has any."""
+    found = report.explained
+    if found is None:
+        return []
+    words = (
+        f"Some decisions of {found.selector} on {found.scenario}, instances in the order of seed {found.seed}"
+        ": what it believed when it chose. In your own code, decision.explain() says the same."
+    )
+    drawn = [name for name in figures if name.startswith("explained-")]
+    body = "".join(
+        shown(figures, name) + f"<pre>{html.escape(one.explanation.text())}</pre>"
+        for name, one in zip(drawn, found.decisions, strict=True)
+    )
+    return [Section("explained", "Decisions explained", paragraphs([words]) + body)]
 
 
 def shown(figures: Figures, name: str) -> str:

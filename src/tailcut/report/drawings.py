@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from tailcut.catalogue import is_schedule
 from tailcut.processes import unordered
-from tailcut.report.figures import canvas, choices, critical, regret, sensitivity, solved, survival, tradeoff
+from tailcut.report.explained import Explained, ExplainedDecision
+from tailcut.report.figures import (
+    canvas,
+    choices,
+    critical,
+    explanation,
+    regret,
+    sensitivity,
+    solved,
+    survival,
+    tradeoff,
+)
 from tailcut.report.gather import Report
 
 if TYPE_CHECKING:
@@ -52,6 +63,8 @@ def drawings(report: Report) -> list[Drawing]:
         found.append(Drawing(scatter.key, text, tradeoff.draw, (scatter, par)))
     for part in report.scenarios:
         found += _of_scenario(part.name, report)
+    if report.explained is not None:
+        found += [_of_decision(one, report.explained) for one in report.explained.decisions]
     return found
 
 
@@ -75,6 +88,17 @@ def _of_scenario(name: str, report: Report) -> Iterator[Drawing]:
     if part.survival:
         text = f"{name}: survival of runs (Kaplan-Meier) per algorithm; the lowest {par} in colour."
         yield Drawing(f"survival-{end}", text, survival.draw, (name, part.survival), name)
+
+
+def _of_decision(one: ExplainedDecision, of: Explained) -> Drawing:
+    place, chosen = f"{of.scenario}, decision {one.step} of {of.instances}", one.explanation.algorithm
+    text = (
+        f"{place} by {of.selector}: {chosen}. "
+        "Lines: 90% intervals of the runtimes it predicts; crosses: how long runs really take, if they end; "
+        "right: the features that weigh most."
+    )
+    name = f"explained-{slug(of.scenario)}-{one.step}"
+    return Drawing(name, text, explanation.draw, (one, of.selector, f"{place}: {chosen}"), of.scenario)
 
 
 def slug(name: str) -> str:

@@ -18,6 +18,7 @@ from tailcut.bench.store import Store
 from tailcut.errors import TailcutError
 from tailcut.hindsight import FIXED
 from tailcut.report.curves import Curves, Shares, cutoff_of, regret, shares, solved_by
+from tailcut.report.explained import Explained, explainable, explained
 from tailcut.report.numbers import METRICS, Grid, Standing, comparison, grid, standings
 from tailcut.report.results import CellRow, Results, load
 from tailcut.report.sensitivity import SweepPoints, sensitivity
@@ -62,6 +63,8 @@ class Report:
     scatters: list[Scatter]
     sweeps: list[SweepPoints]
     scenarios: list[ScenarioPart]
+    explained: Explained | None = None
+    """Decisions on the first scenario at hand; None if there is none, or no selector to explain them."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -83,10 +86,12 @@ def gather(
     grids = {metric: grid(results, metric) for metric in METRICS}
     ordered = standings(results)
     chosen = featured(ordered)
-    parts = []
+    parts, decisions, who = [], None, explainable(ordered)
     for name in results.scenarios:
         read, why_not = (scenario, []) if scenario is not None else _read(aslib, name, results)
         parts.append(_part(store, results, name, chosen, read, why_not))
+        if decisions is None and read is not None and who is not None:
+            decisions = explained(read, who, results.seeds[0])
         on_scenario(name)
     return Report(
         results=results,
@@ -97,6 +102,7 @@ def gather(
         scatters=scatters(ordered),
         sweeps=sensitivity(results),
         scenarios=parts,
+        explained=decisions,
         notes=list(notes),
     )
 

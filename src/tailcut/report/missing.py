@@ -34,6 +34,10 @@ def left_out(report: Report) -> list[str]:
         )
     elif dropped := [name for name in results.scenarios if name not in report.ranked.scenarios]:
         lines.append(f"Ranks leave out {', '.join(dropped)}: not every selector has a result there.")
+    if report.explained is None:
+        lines.append(
+            "No decisions explained: that needs a scenario (--aslib) and a selector that predicts runtimes."
+        )
     if not report.sweeps:
         lines.append("No sensitivity analysis: the file holds no sweep (`tailcut bench --plan sensitivity`).")
     return _shortened([*lines, *report.notes])

@@ -10,7 +10,15 @@ from tailcut.aslib import Scenario
 from tailcut.bench.store import Store
 from tailcut.catalogue import kind_of, labelled
 from tailcut.hindsight import LINES
-from tailcut.report.build import Figures, read_svgs, reproduce, shown, with_svg, write_tables
+from tailcut.report.build import (
+    Figures,
+    explained_section,
+    read_svgs,
+    reproduce,
+    shown,
+    with_svg,
+    write_tables,
+)
 from tailcut.report.complement import Complement, complement
 from tailcut.report.drawings import Drawing, drawings, render_all, slug
 from tailcut.report.figures import practice
@@ -100,6 +108,7 @@ def _page(
             + table(who_learns)
             + "".join(shown(figures, f"{kind}-{end}") for kind in ("regret", "solved", "choices")),
         ),
+        *explained_section(report, figures),
         Section("reproduce", "How to reproduce it", reproduce(report, source)),
         Section("left-out", "Left out, missing or failed", bullets(_missing(report)) or "<p>Nothing.</p>"),
     ]

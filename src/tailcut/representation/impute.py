@@ -39,8 +39,8 @@ class ImputeMean(Part):
         self.total += np.where(missing, 0.0, x)
         return self._filled(x, missing)
 
-    def apply(self, x: Array) -> Array:
-        """Return `x` with its gaps filled by the means so far."""
+    def peek(self, x: Array) -> Array:
+        """Return `x` with its gaps filled by the means as they are."""
         return x if ordinary(x) else self._filled(np.clip(x, -LARGEST, LARGEST), np.isnan(x))
 
     def _filled(self, x: Array, missing: NDArray[np.bool_]) -> Array:

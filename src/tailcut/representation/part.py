@@ -24,8 +24,8 @@ class Part:
         """
         raise TypeError(f"{type(self).__name__} must define __call__")
 
-    def apply(self, x: Array) -> Array:
-        """Return `x` transformed by what was learned so far, learning nothing; what learns has its own."""
+    def peek(self, x: Array) -> Array:
+        """Return `x` transformed, learning nothing; a part that learns has to say how."""
         return self(x)
 
     def state(self) -> dict[str, Any]:
@@ -49,6 +49,8 @@ class Pipeline(Part):
     def __init__(self, parts: Sequence[Part], n_features: int) -> None:
         self.parts = tuple(parts)
         self.width = self.start(n_features)
+        self.forecast_width = self.width
+        """How many entries, from the first on, a model on the side looks at (`tailcut.forecast`)."""
 
     def start(self, width: int) -> int:
         """Prepare all parts, each for the width that the one before it gives."""
@@ -62,10 +64,10 @@ class Pipeline(Part):
             x = part(x)
         return x
 
-    def apply(self, x: Array) -> Array:
-        """Return `x` after all parts, none of which learns."""
+    def peek(self, x: Array) -> Array:
+        """Return `x` after all parts, none of which learns from it."""
         for part in self.parts:
-            x = part.apply(x)
+            x = part.peek(x)
         return x
 
     def take_in(self, features: Array) -> Array:
@@ -76,7 +78,7 @@ class Pipeline(Part):
         """
         for x in features:
             self(x)
-        rows = [self.apply(x) for x in features]
+        rows = [self.peek(x) for x in features]
         return np.array(rows, dtype=np.float64).reshape(len(rows), self.width)
 
     def state(self) -> dict[str, Any]:

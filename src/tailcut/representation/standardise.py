@@ -52,12 +52,14 @@ class Standardise(Part):
         self.squares += before * after
         return self._scaled(after, count)
 
-    def apply(self, x: Array) -> Array:
+    def peek(self, x: Array) -> Array:
         """Return `x` standardised by the values seen so far."""
-        known = np.where(np.isnan(x), self.mean, np.clip(x, -LARGEST, LARGEST))
-        return self._scaled(known - self.mean, np.maximum(self.seen, 1.0))
+        if not ordinary(x):
+            x = np.where(np.isnan(x), self.mean, np.clip(x, -LARGEST, LARGEST))
+        return self._scaled(x - self.mean, np.maximum(self.seen, 1.0))
 
     def _scaled(self, after: Array, count: Array) -> Array:
+        """Return deviations from the mean in units of the standard deviation, clipped and scaled."""
         deviation = np.sqrt(self.squares / count)
         varied = deviation > 1e-9 * np.abs(self.mean)  # else the deviation is rounding of a constant
         z = np.divide(after, deviation, out=np.zeros_like(after), where=varied)

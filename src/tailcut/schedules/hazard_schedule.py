@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.forecast import Forecasts
 from tailcut.policy import Choice
 from tailcut.representation import Pipeline
 from tailcut.schedules.curves import CUTS, Curves
+from tailcut.schedules.forecasts import forecasts, likelihood
 from tailcut.schedules.hardness import Hardness
 from tailcut.schedules.hazards import Hazards
-from tailcut.schedules.planner import Planner
+from tailcut.schedules.planner import Plan, Planner
 from tailcut.types import Array, Outcome, Progress, Status
 
 TRACE = 0.05
@@ -70,20 +72,42 @@ class HazardSchedule:
     def _next(
         self, x: Array, offered: NDArray[np.intp] | None, progress: Progress, *, whole: bool
     ) -> Choice | None:
-        assert progress.failed is not None
         self.scale = self.scale or progress.cutoff
+        plan = self._plan(x, offered, progress, whole=whole)
+        if plan is None:
+            return None
+        reason = "exploration" if whole else "lowest score"
+        return Choice(plan.algorithm, reason, plan.losses, x, plan.budget)
+
+    def _plan(
+        self, x: Array, offered: NDArray[np.intp] | None, progress: Progress, *, whole: bool
+    ) -> Plan | None:
+        assert progress.failed is not None
         curves = self.curves(x)
         barred = np.zeros(len(progress.failed), dtype=bool)
         if offered is not None:
             barred[:] = True
             barred[offered] = False
         planner = Planner(curves, (self.penalty - 1.0) * progress.cutoff, barred)
-        classes = self.hardness.given(_likelihood(curves, progress.failed))
-        plan = planner.plan(classes, progress.failed, progress.left, whole=whole)
-        if plan is None:
-            return None
-        reason = "exploration" if whole else "lowest score"
-        return Choice(plan.algorithm, reason, plan.losses, x, plan.budget)
+        classes = self.hardness.given(likelihood(curves, progress.failed))
+        return planner.plan(classes, progress.failed, progress.left, whole=whole)
+
+    def peek(self, features: Array) -> Array:
+        """Return raw features represented, learning nothing."""
+        return self.representation.peek(features)
+
+    def judge(self, x: Array, progress: Progress) -> Array:
+        """Return the expected loss of the best plan that starts with each algorithm, shape (K,)."""
+        assert progress.failed is not None
+        plan = self._plan(x, None, progress, whole=False)
+        return np.full(len(progress.failed), np.inf) if plan is None else plan.losses
+
+    def forecasts(self, x: Array, progress: Progress) -> Forecasts:
+        """Return what a run of all that is left would take, for each algorithm."""
+        assert progress.failed is not None
+        curves = self.curves(x)
+        classes = self.hardness.given(likelihood(curves, progress.failed))
+        return forecasts(curves, classes, progress, self.penalty)
 
     def curves(self, x: Array) -> Curves:
         """Return the survival curves of all algorithms on an instance."""
@@ -99,9 +123,9 @@ class HazardSchedule:
         if not len(answers):
             return
         curves = self.curves(x)
-        before = _likelihood(curves, progress.failed)
-        likelihood = before * self._answered(algorithm, x, start, answers, weights)
-        classes = self.hardness.given(likelihood)
+        before = likelihood(curves, progress.failed)
+        told = before * self._answered(algorithm, x, start, answers, weights)
+        classes = self.hardness.given(told)
         seen = bool(progress.failed.any())
         self.hardness.learn(self.hardness.given(before) if seen else None, classes)
         self.hazards.learn(algorithm, x, answers, weights, start, self.hardness.shift, classes)
@@ -111,6 +135,13 @@ class HazardSchedule:
         odds = self.hazards.log_odds(x)[algorithm, start : start + len(answers), None] + self.hardness.shift
         logs = -np.logaddexp(0.0, np.where(answers[:, None] > 0.0, -odds, odds))
         return np.asarray(np.exp(weights @ logs))
+
+    def represent(self, features: Array) -> Array:
+        """Take in instances that need no decision, shape (n, d); return them represented, shape (n, w)."""
+        return self.representation.take_in(features)
+
+    def started(self, _algorithm: int) -> None:
+        """Count nothing: nobody has to have a first run."""
 
     def add(self) -> None:
         """Make room for one more algorithm."""
@@ -136,12 +167,6 @@ class HazardSchedule:
         self.hardness.restore(state["hardness"])
         self.hazards.restore(state["hazards"])
         self.scale, self.instances = state["scale"], state["instances"]
-
-
-def _likelihood(curves: Curves, failed: Array) -> Array:
-    """Return the likelihood of the failures so far in each class, shape (M,)."""
-    logs = np.log(curves.at(failed)[0]).sum(axis=0)
-    return np.asarray(np.exp(logs - logs.max()))
 
 
 def passed(known: float, end: float, solved: bool, cuts: Array) -> tuple[int, Array, Array]:

@@ -15,6 +15,7 @@ import numpy as np
 from tailcut.errors import ConflictingOutcomeError
 from tailcut.selector import Selector
 from tailcut.synthetic import SyntheticScenario
+from tailcut.testing.explaining import EXPLAINING
 from tailcut.testing.proceeding import PROCEEDING
 from tailcut.testing.stream import Factory, outcome_of, serve, small_scenario
 from tailcut.types import Array, Decision, Outcome
@@ -222,5 +223,6 @@ CHECKS: list[Callable[[Factory], None]] = [
     one_algorithm,
     warm_start_saves_first_runs,
     *PROCEEDING,
+    *EXPLAINING,
 ]
 """Every check, in the order of reading."""
