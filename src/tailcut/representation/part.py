@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tailcut.types import Array
+
+
+class Views(NamedTuple):
+    """Which entries of a vector are meant for which kind of model."""
+
+    linear: slice
+    trees: slice
 
 
 class Part:
@@ -21,6 +28,10 @@ class Part:
         Never changes `x` itself.
         """
         raise TypeError(f"{type(self).__name__} must define __call__")
+
+    def views(self) -> Views:
+        """Return which entries of what comes out are for whom: all for all, unless a part says otherwise."""
+        return Views(slice(None), slice(None))
 
     def state(self) -> dict[str, Any]:
         """Return what the part has learned, as arrays and plain values."""
@@ -49,6 +60,10 @@ class Pipeline(Part):
         for part in self.parts:
             width = part.start(width)
         return width
+
+    def views(self) -> Views:
+        """Return the views that the last part gives."""
+        return self.parts[-1].views()
 
     def __call__(self, x: Array) -> Array:
         """Return `x` after all parts."""
