@@ -16,7 +16,7 @@ from tailcut.exploration import Bounds, Greedy, Thompson, Uniform
 from tailcut.first_runs import FirstRuns
 from tailcut.hindsight import FIXED, LINES
 from tailcut.losses import ExpectedPar
-from tailcut.models import Blend, Forests, LeastSquares, Nothing, RidgeBank, RunningMeans
+from tailcut.models import Forests, Layers, LeastSquares, Nothing, RidgeBank, RunningMeans
 from tailcut.recipes import Hyperparameter, Recipe, Row, ScheduleRecipe
 from tailcut.schedules import RoundRobin
 from tailcut.targets import BoundedLoss, Seconds
@@ -123,7 +123,7 @@ _ROWS: list[Row] = [
         name=DEFAULT_SELECTOR,
         summary="Our own, the default: trees, empirical Bayes and a ridge on a bounded loss; explores little",
         representation="twofold",
-        model=Blend,
+        model=Layers,
         censoring=Lost,
         exploration=Thompson,
         target=BoundedLoss,
@@ -134,7 +134,6 @@ _ROWS: list[Row] = [
             "pace": 1.0,
             "again": 1.0,
             "trees": 20,
-            "tree_share": 0.6,
             "hardness_weight": 2.0,
             "min_leaf": 2,
             "ridge": 100.0,

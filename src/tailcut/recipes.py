@@ -182,7 +182,7 @@ def _make(part: Callable[..., Any], settings: Mapping[str, Any]) -> Any:
     return part(**{name: value for name, value in settings.items() if name in wanted})
 
 
-_AT_LEAST_ZERO = {"epsilon", "alpha", "rand_sigma", "penalty", "again", "tree_share"}
+_AT_LEAST_ZERO = {"epsilon", "alpha", "rand_sigma", "penalty", "again"}
 
 
 def _checked(selector: str, name: str, value: Any, default: Hyperparameter) -> Hyperparameter:

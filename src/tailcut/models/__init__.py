@@ -4,12 +4,12 @@ All share four verbs, listed in `tailcut.models.model.Model`: predict all algori
 one, update one, add or remove one.
 """
 
-from tailcut.models.blend import Blend
 from tailcut.models.forests import Forests
+from tailcut.models.layers import Layers
 from tailcut.models.least_squares import LeastSquares
 from tailcut.models.means import RunningMeans
 from tailcut.models.model import Model
 from tailcut.models.nothing import Nothing
 from tailcut.models.ridge import RidgeBank
 
-__all__ = ["Blend", "Forests", "LeastSquares", "Model", "Nothing", "RidgeBank", "RunningMeans"]
+__all__ = ["Forests", "Layers", "LeastSquares", "Model", "Nothing", "RidgeBank", "RunningMeans"]

@@ -70,7 +70,7 @@ def grow(runs: Runs, root: Array, growth: Growth, stream: np.random.Generator) -
 class _Level:
     """The nodes of one level and the runs that reach them."""
 
-    def __init__(self, runs: Runs, slots: Indices, sizes: Indices, loss: Array, hardness: Array) -> None:
+    def __init__(self, runs: Runs, slots: Indices, sizes: Indices, loss: Array) -> None:
         self.runs = runs
         self.slots = slots
         """Which run is in which slot, shape (S,)."""
@@ -78,8 +78,6 @@ class _Level:
         """Runs of each node, (N,)."""
         self.loss = loss
         """Of each node and algorithm, (N, K)."""
-        self.hardness = hardness
-        """Of each node, (N,)."""
         self.starts = np.cumsum(sizes) - sizes
         self.node = np.repeat(np.arange(len(sizes)), sizes)
         self.algorithm = runs.algorithm[slots]
@@ -102,7 +100,6 @@ class _Level:
         observed = np.add.reduceat(self.y, self.starts)
         after = (observed + shrinkage.hardness * before) / (self.sizes + shrinkage.hardness)
         shift = log_odds(after) - log_odds(before)
-        self.hardness = self.hardness + shift
         self.loss = moved(self.loss, shift[:, None])
         surprise = np.add.reduceat(self.y - self.predicted(), self.groups)
         step = surprise / (self.group_sizes + shrinkage.algorithm)
@@ -111,13 +108,13 @@ class _Level:
     def only(self, keep: NDArray[np.bool_]) -> _Level:
         """Return the level without the nodes not to `keep`, shape (N,)."""
         slots = self.slots[keep[self.node]]
-        return _Level(self.runs, slots, self.sizes[keep], self.loss[keep], self.hardness[keep])
+        return _Level(self.runs, slots, self.sizes[keep], self.loss[keep])
 
 
 def _first_level(runs: Runs, root: Array, n_trees: int) -> _Level:
     by_algorithm = np.argsort(runs.algorithm, kind="stable")
     sizes = np.full(n_trees, len(by_algorithm))
-    return _Level(runs, np.tile(by_algorithm, n_trees), sizes, np.tile(root, (n_trees, 1)), np.zeros(n_trees))
+    return _Level(runs, np.tile(by_algorithm, n_trees), sizes, np.tile(root, (n_trees, 1)))
 
 
 def _next_level(level: _Level, feature: Indices, threshold: Array) -> _Level | None:
@@ -130,7 +127,7 @@ def _next_level(level: _Level, feature: Indices, threshold: Array) -> _Level | N
     child = 2 * parents.node + (value > threshold[split][parents.node])
     slots = parents.slots[np.argsort(child, kind="stable")]  # stable: still ordered by algorithm
     sizes = np.bincount(child, minlength=2 * len(parents.sizes))
-    return _Level(level.runs, slots, sizes, parents.loss.repeat(2, axis=0), parents.hardness.repeat(2))
+    return _Level(level.runs, slots, sizes, parents.loss.repeat(2, axis=0))
 
 
 def _splits(level: _Level, growth: Growth, stream: np.random.Generator) -> tuple[Indices, Array]:
@@ -143,12 +140,13 @@ def _splits(level: _Level, growth: Growth, stream: np.random.Generator) -> tuple
     nodes = level.only(large)
     shape = (growth.candidates, len(nodes.sizes))
     features, fractions = stream.integers(n_features, size=shape), stream.random(shape)
-    best = np.full(len(nodes.sizes), -1.0)
+    error = nodes.y - nodes.predicted()
+    best = np.full(len(nodes.sizes), -1.0, dtype=np.float32)
     best_feature, best_threshold = np.full(len(best), -1), np.full(len(best), np.inf)
     at_once = max(_CACHED // len(nodes.slots), 1)
     for first in range(0, growth.candidates, at_once):
         some = slice(first, first + at_once)
-        gain, thresholds = _gains(nodes, features[some], fractions[some], growth)
+        gain, thresholds = _gains(nodes, error, features[some], fractions[some], growth)
         winner = gain.argmax(axis=0)
         of_each = (winner, np.arange(len(winner)))
         better = gain[of_each] > best
@@ -159,10 +157,12 @@ def _splits(level: _Level, growth: Growth, stream: np.random.Generator) -> tuple
     return feature, threshold
 
 
-def _gains(level: _Level, features: Indices, fractions: Array, growth: Growth) -> tuple[Array, Array]:
+def _gains(
+    level: _Level, error: Array, features: Indices, fractions: Array, growth: Growth
+) -> tuple[NDArray[np.float32], Array]:
     """Return what each candidate split gains, -1 where a side has too few runs, and its threshold; (C, N).
 
-    With e = y - p, the gain is what the two steps would move, over both sides:
+    With e = y - p, for each slot the `error`, the gain is what the two steps would move, over both sides:
     (sum e)^2 / (n + w), and for each algorithm (sum_a e)^2 / (n_a + w').
     """
     width = level.runs.x.shape[1]
@@ -170,10 +170,9 @@ def _gains(level: _Level, features: Indices, fractions: Array, growth: Growth) -
     low = np.minimum.reduceat(values, level.starts, axis=1)
     high = np.maximum.reduceat(values, level.starts, axis=1)
     thresholds = low + (high - low) * fractions
-    left = values <= thresholds[:, level.node]
-    error = level.y - level.predicted()
-    n = np.add.reduceat(left, level.groups, axis=1, dtype=np.float64)
-    e = np.add.reduceat(left * error, level.groups, axis=1)
+    left = (values <= thresholds[:, level.node]).astype(np.float64)
+    n = np.add.reduceat(left, level.groups, axis=1)
+    e = np.add.reduceat(np.multiply(left, error, out=left), level.groups, axis=1)
     all_n, all_e = level.group_sizes, np.add.reduceat(error, level.groups)
     own = growth.shrinkage.algorithm
     gain = np.square(e) / (n + own) + np.square(all_e - e) / (all_n - n + own)
@@ -183,7 +182,9 @@ def _gains(level: _Level, features: Indices, fractions: Array, growth: Growth) -
     shared = growth.shrinkage.hardness
     gain += np.square(e) / (n + shared) + np.square(all_e - e) / (level.sizes - n + shared)
     enough = (n >= growth.min_leaf) & (level.sizes - n >= growth.min_leaf)
-    return np.where(enough, gain, -1.0), thresholds
+    # Small nodes are often split alike by several candidates. Rounded, such gains are equal and the first
+    # candidate wins, whatever order the machine adds in.
+    return np.where(enough, gain.astype(np.float32), np.float32(-1.0)), thresholds
 
 
 class _Bark:
@@ -202,7 +203,6 @@ class _Bark:
             child=np.arange(nodes),
             leaf=np.zeros(nodes, dtype=np.int64),
             loss=np.zeros((leaves, n_algorithms)),
-            hardness=np.zeros(leaves),
         )
 
     def add(self, level: _Level, feature: Indices, threshold: Array) -> None:
@@ -219,4 +219,3 @@ class _Bark:
         self.leaves += len(outer)
         trees.leaf[outer] = rows
         trees.loss[rows] = level.loss[~split]
-        trees.hardness[rows] = level.hardness[~split]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.models.odds import moved
 from tailcut.types import Array
 
 Indices = NDArray[np.int64]
@@ -31,8 +30,6 @@ class Trees:
     """Which row of the arrays below belongs to a node, if it is a leaf."""
     loss: Array
     """What each algorithm is expected to cost on the instances of a leaf, shape (leaves, K)."""
-    hardness: Array
-    """How much harder its instances are than all, in log-odds shared by all algorithms, (leaves,)."""
 
     @staticmethod
     def roots(n_trees: int, loss: Array) -> Trees:
@@ -46,7 +43,6 @@ class Trees:
             child=nodes,
             leaf=nodes.copy(),
             loss=np.tile(loss, (n_trees, 1)),
-            hardness=np.zeros(n_trees),
         )
 
     def reached(self, x: Array) -> Indices:
@@ -56,11 +52,6 @@ class Trees:
             right = x.take(self.feature.take(node)) > self.threshold.take(node)
             node = self.child.take(node) + right
         return self.leaf.take(node)
-
-    def add(self, loss: float) -> None:
-        """Append an algorithm that costs `loss` where instances are as hard as on the whole."""
-        newcomer = moved(np.full(len(self.hardness), loss), self.hardness)
-        self.loss = np.column_stack([self.loss, newcomer])
 
     def state(self) -> dict[str, Any]:
         """Return all arrays."""

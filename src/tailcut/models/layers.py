@@ -1,12 +1,9 @@
-"""The model of the default selector: trees, and what holds for an algorithm on the whole, then a ridge.
+"""The model of the default selector: three layers, each of which predicts what the one before gets wrong.
 
-Three views of the same bounded loss, each of which is right where the others are not:
-
-    arms    what an algorithm costs on the whole; the best there is after a handful of runs
-    trees   what it costs on instances like this one; they find thresholds and interactions, and learn from
-            runs of all algorithms how hard such instances are
-    ridge   what is left of the loss when a blend of the two is taken off, as a linear function of the
-            features: it finds trends that trees see as stairs
+    arms    what an algorithm costs on the whole; all there is to know after a handful of runs
+    trees   start from that, and say what it costs on instances like this one; they find thresholds and
+            interactions, and learn from the runs of all algorithms how hard such instances are
+    ridge   what the trees get wrong, as a linear function of the features: trends that trees see as stairs
 
 Every run is predicted before it is learned from, and the ridge learns the errors of those predictions: so it
 corrects what the trees get wrong on new instances, not on those that they were grown on.
@@ -22,7 +19,6 @@ import numpy as np
 from tailcut import randomness
 from tailcut.models.arms import Arms
 from tailcut.models.growing import Growth, Shrinkage, grow
-from tailcut.models.odds import moved
 from tailcut.models.reservoir import Reservoir
 from tailcut.models.ridge import RidgeBank
 from tailcut.models.trees import Indices, Trees
@@ -35,10 +31,10 @@ REGROW = 1.15
 """Trees are grown anew when there are so many times the runs: amortised, a constant cost per run."""
 
 
-class Blend:
+class Layers:
     """Predicts the bounded loss of K algorithms; the variance is that of their losses on the whole.
 
-    >>> model = Blend(n_algorithms=2, n_features=1, views=Views(slice(None), slice(None)), seed=0)
+    >>> model = Layers(n_algorithms=2, n_features=1, views=Views(slice(None), slice(None)), seed=0)
     >>> for size in (1.0, 2.0, 3.0, 4.0) * 5:
     ...     model.update(0, np.array([size]), target=1.0 if size > 2.5 else 0.0, weight=1.0)
     >>> easy, hard = (model.predict(np.array([size]))[0] for size in (1.5, 3.5))
@@ -56,7 +52,6 @@ class Blend:
         views: Views,
         seed: int,
         trees: int = 20,
-        tree_share: float = 0.6,
         hardness_weight: float = 2.0,
         min_leaf: int = 2,
         ridge: float = 100.0,
@@ -64,7 +59,6 @@ class Blend:
         reservoir: int = 2000,
     ) -> None:
         self.views = views
-        self.tree_share = tree_share
         entries = range(n_features)
         width = len(entries[views.trees])
         self.growth = Growth(
@@ -88,15 +82,13 @@ class Blend:
             self._latest = x, self.trees.reached(x[self.views.trees])
         return self._latest[1]
 
-    def _base(self, rows: Indices) -> Array:
-        """Return the blend of trees and arms, before the ridge, shape (K,)."""
-        by_trees = self.trees.loss[rows].mean(axis=0)
-        return np.asarray(self.tree_share * by_trees + (1.0 - self.tree_share) * self.arms.mean)
+    def _by_trees(self, x: Array) -> Array:
+        """Return what the trees say, before the ridge, shape (K,)."""
+        return np.asarray(self.trees.loss[self._reached(x)].mean(axis=0))
 
     def predict(self, x: Array) -> tuple[Array, Array]:
         """Return the expected losses at `x` and the variances of those on the whole, each of shape (K,)."""
-        correction = self.ridge.theta @ x[self.views.linear]
-        return self._base(self._reached(x)) + correction, self.arms.variance
+        return self._by_trees(x) + self.ridge.theta @ x[self.views.linear], self.arms.variance
 
     def look(self, algorithm: int, x: Array) -> tuple[float, float]:
         """Return both for one algorithm."""
@@ -105,14 +97,9 @@ class Blend:
 
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:  # noqa: ARG002
         """Learn a run; it counts as one, since for a bounded loss every lesson has the weight 1."""
-        rows = self._reached(x)
-        error = target - float(self._base(rows)[algorithm])
+        error = target - float(self._by_trees(x)[algorithm])
         self.ridge.update(algorithm, x[self.views.linear], error, 1.0)
-        # What the trees say of the instance is taken off, else who runs on hard ones would look bad.
-        hardness = float(self.trees.hardness[rows].mean())
-        level = self.arms.mean[algorithm : algorithm + 1]
-        harder = float((moved(level, hardness) - moved(level, 0.0))[0])
-        self.arms.update(algorithm, target - harder)
+        self.arms.update(algorithm, target)
         self.reservoir.put(x[self.views.trees], algorithm, target)
         if self.reservoir.seen >= REGROW * self.grown_at:
             self._grow()
@@ -130,7 +117,7 @@ class Blend:
         """Append an algorithm that is as good as the others, as far as is known."""
         self.arms.add()
         self.ridge.add()
-        self.trees.add(float(self.arms.mean[-1]))
+        self._grow()
 
     def remove(self, algorithm: int) -> None:
         """Forget an algorithm and all its runs."""
