@@ -139,7 +139,7 @@ def test_the_reservoir_is_a_uniform_sample() -> None:
     np.testing.assert_allclose(thirds / 200, 10.0, atol=0.7)  # four standard errors
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(
     rows=st.lists(
         st.lists(

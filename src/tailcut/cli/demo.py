@@ -18,6 +18,7 @@ from tailcut.selector import Selector
 from tailcut.synthetic import SyntheticScenario, generate
 
 SHOWN = (
+    "tailcut",
     "thompson",
     "thompson_rev",
     "bj_thompson_rev",
