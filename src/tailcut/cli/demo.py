@@ -18,7 +18,6 @@ from tailcut.selector import Selector
 from tailcut.synthetic import SyntheticScenario, generate
 
 SHOWN = (
-    "tailcut",
     "thompson",
     "thompson_rev",
     "bj_thompson_rev",

@@ -106,7 +106,9 @@ class _Level:
         self.loss[self.group_node, self.group_algorithm] += step
 
     def only(self, keep: NDArray[np.bool_]) -> _Level:
-        """Return the level without the nodes not to `keep`, shape (N,)."""
+        """Return the level with only those nodes that are to `keep`, shape (N,)."""
+        if keep.all():
+            return self
         slots = self.slots[keep[self.node]]
         return _Level(self.runs, slots, self.sizes[keep], self.loss[keep])
 
@@ -122,12 +124,13 @@ def _next_level(level: _Level, feature: Indices, threshold: Array) -> _Level | N
     split = feature >= 0
     if not split.any():
         return None
-    parents = level.only(split)
-    value = level.runs.x[parents.slots, feature[split][parents.node]]
-    child = 2 * parents.node + (value > threshold[split][parents.node])
-    slots = parents.slots[np.argsort(child, kind="stable")]  # stable: still ordered by algorithm
-    sizes = np.bincount(child, minlength=2 * len(parents.sizes))
-    return _Level(level.runs, slots, sizes, parents.loss.repeat(2, axis=0))
+    reached = split[level.node]
+    node, slots = level.node[reached], level.slots[reached]
+    right = level.runs.x[slots, feature[node]] > threshold[node]
+    child = 2 * (np.cumsum(split) - 1)[node] + right
+    by_child = np.argsort(child, kind="stable")  # stable: still ordered by algorithm
+    sizes = np.bincount(child)
+    return _Level(level.runs, slots[by_child], sizes, level.loss[split].repeat(2, axis=0))
 
 
 def _splits(level: _Level, growth: Growth, stream: np.random.Generator) -> tuple[Indices, Array]:
