@@ -49,6 +49,7 @@ def test_nobody_is_given_up_for_good() -> None:
         if decision.algorithm == "fine":
             selector.observe(decision, runtime=0.01)
         else:
+            assert decision.reason == ("exploration" if steps else "first run")
             steps.append(step)
             selector.observe(decision, failed=True)
     assert 4 <= len(steps) <= 8

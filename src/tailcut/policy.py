@@ -141,7 +141,7 @@ class Policy:
             runs = self.runs[pool]
             place = self.parts.first_runs.next(runs, self.explore_stream)
             if self.parts.first_runs.due(runs):
-                return int(pool[place]), "first run"
+                return int(pool[place]), "exploration" if runs[place] else "first run"
             # The untried are all alike to the model. If each had a draw of its own, the best of many draws
             # would win; so one stands for all.
             judged = runs > 0.0
