@@ -12,7 +12,7 @@ from tailcut.types import Array
 
 @dataclass(frozen=True, slots=True)
 class FirstRuns:
-    """By step t, `pace` sqrt(t) of the K algorithms are tried, each of them `again` log2(t) / K times.
+    """By step t, `pace` sqrt(t) of K algorithms are tried; when all are, each `again` log2(t) / K times.
 
     An infinite pace tries all of them at once, a pace of 0 leaves it to the scores. With a large portfolio
     and a short stream, sqrt(t) leaves some untried, which pays: first runs of thirty algorithms may cost more
