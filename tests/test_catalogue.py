@@ -45,7 +45,7 @@ def test_every_published_name_is_there() -> None:
 def test_every_hyperparameter_reaches_a_part(row: Recipe | ScheduleRecipe) -> None:
     slots: list[Callable[..., Any]]
     if isinstance(row, Recipe):
-        slots = [row.model, row.target, row.censoring, row.exploration, row.loss]
+        slots = [row.model, row.target, row.censoring, row.exploration, row.loss, row.first_runs]
     else:
         slots = [row.policy]
     used = {name for slot in slots for name in inspect.signature(slot).parameters} | {"epsilon"}

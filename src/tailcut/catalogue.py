@@ -13,12 +13,16 @@ from functools import partial
 from tailcut.censoring import AtCutoff, BuckleyJames, Drop, Lost
 from tailcut.errors import InputError
 from tailcut.exploration import Bounds, Greedy, Thompson, Uniform
+from tailcut.first_runs import FirstRuns
 from tailcut.hindsight import FIXED, LINES
 from tailcut.losses import ExpectedPar
-from tailcut.models import Forests, LeastSquares, Nothing, RidgeBank, RunningMeans
+from tailcut.models import Forests, Layers, LeastSquares, Nothing, RidgeBank, RunningMeans
 from tailcut.recipes import Hyperparameter, Recipe, Row, ScheduleRecipe
 from tailcut.schedules import HazardSchedule, RoundRobin
 from tailcut.targets import BoundedLoss, Seconds
+
+DEFAULT_SELECTOR = "tailcut"
+"""What to take unless there is a reason to take another."""
 
 _THOMPSON = Recipe(
     name="thompson",
@@ -116,6 +120,29 @@ _ROWS: list[Row] = [
         hyperparameters={"alpha": 1.0, "trees": 100},
     ),
     Recipe(
+        name=DEFAULT_SELECTOR,
+        summary="Our own, the default: trees, empirical Bayes and a ridge on a bounded loss; explores little",
+        representation="twofold",
+        model=Layers,
+        censoring=Lost,
+        exploration=Thompson,
+        target=BoundedLoss,
+        first_runs=partial(FirstRuns, in_order=False),
+        forecast=True,
+        hyperparameters={
+            "solved_share": 0.3,
+            "sigma": 0.09,
+            "pace": 1.0,
+            "again": 1.0,
+            "trees": 20,
+            "hardness_weight": 2.0,
+            "min_leaf": 2,
+            "ridge": 100.0,
+            "prior_weight": 1.0,
+            "reservoir": 2000,
+        },
+    ),
+    Recipe(
         name="bounded_thompson",
         summary="Our own: Thompson sampling that hardly explores, on a bounded loss that is mostly timeouts",
         representation="standardised",
@@ -143,7 +170,7 @@ _ROWS: list[Row] = [
         model=Nothing,
         censoring=Drop,
         exploration=Uniform,
-        first_runs=False,
+        first_runs=partial(FirstRuns, pace=0.0),
     ),
     ScheduleRecipe(
         name="tailcut_schedule",

@@ -1,4 +1,4 @@
-"""A policy: the six parts put together, for algorithms that are only numbers.
+"""A policy: the parts put together, for algorithms that are only numbers.
 
     features -> representation -> model -> exploration -> loss -> lowest score
                                     ^                                  |
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tailcut import randomness
 from tailcut.censoring import CensoringRule, Lesson, Unfinished
 from tailcut.exploration import Exploration
+from tailcut.first_runs import FirstRuns
 from tailcut.forecast import Forecast
 from tailcut.losses import Loss
 from tailcut.models import Model
@@ -38,8 +39,8 @@ class Parts:
     loss: Loss
     target: Target
     """What the model predicts of a run."""
-    first_runs: bool
-    """Whether each algorithm is run once before scores decide."""
+    first_runs: FirstRuns
+    """Which runs are due before scores decide."""
     epsilon: float
     """Probability of a uniformly random choice instead."""
     forecast: Forecast | None = None
@@ -124,7 +125,7 @@ class Policy:
 
     def _count_untried(self) -> int:
         """Return how many algorithms still await their first run."""
-        return int((self.runs == 0.0).sum()) if self.parts.first_runs else 0
+        return int((self.runs == 0.0).sum()) if self.parts.first_runs.pace > 0.0 else 0
 
     def choose(self, features: Array, offered: NDArray[np.intp] | None, progress: Progress) -> Choice:
         """Return the algorithm to run, among the numbers `offered` (None: all)."""
@@ -136,6 +137,8 @@ class Policy:
         estimate = parts.exploration.estimate(belief, cutoff, self.explore_stream)
         scores = parts.loss.scores(estimate, cutoff)
         algorithm, reason = self._pick(scores, offered)
+        if self.untried and self.runs[algorithm] == 0.0:
+            self.untried -= 1
         self.runs[algorithm] += 1.0
         return Choice(algorithm, reason, scores, x, cutoff - used)
 
@@ -143,14 +146,20 @@ class Policy:
         """Return None: one pick is all there is."""
 
     def _pick(self, scores: Array, offered: NDArray[np.intp] | None) -> tuple[int, str]:
-        """Return who runs and why: untried ones first, in order; ties go to the first."""
-        if self.untried:
-            least = _argmin(self.runs, offered)
-            if self.runs[least] == 0.0:
-                self.untried -= 1
-                return least, "first run"
+        """Return who runs and why: first runs where they are due; ties go to the first."""
+        if self.untried or self.parts.first_runs.again:
+            pool = np.arange(len(scores)) if offered is None else offered
+            runs = self.runs[pool]
+            place = self.parts.first_runs.next(runs, self.explore_stream)
+            if self.parts.first_runs.due(runs):
+                return int(pool[place]), "exploration" if runs[place] else "first run"
+            # The untried are all alike to the model. If each had a draw of its own, the best of many draws
+            # would win; so one stands for all.
+            judged = runs > 0.0
+            judged[place] = True
+            offered = pool[judged]
         if self.parts.epsilon > 0.0 and self.explore_stream.random() < self.parts.epsilon:
-            pool = range(len(scores)) if offered is None else offered
+            pool = np.arange(len(scores)) if offered is None else offered
             return int(pool[int(self.explore_stream.integers(len(pool)))]), "exploration"
         return _argmin(scores, offered), "lowest score"
 

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from tailcut.censoring import CensoringRule
 from tailcut.errors import InputError
 from tailcut.exploration import Exploration
+from tailcut.first_runs import FirstRuns
 from tailcut.forecast import Forecast
 from tailcut.losses import Loss, Predicted
 from tailcut.models import Model, Nothing
@@ -108,7 +109,7 @@ class Recipe(Row):
     exploration: Callable[..., Exploration]
     loss: Callable[..., Loss] = Predicted
     target: Callable[..., Target] = LogSeconds
-    first_runs: bool = True
+    first_runs: Callable[..., FirstRuns] = FirstRuns
     forecast: bool = False
     """Whether a model on the side learns runtimes, so that decisions can be explained by them."""
 
@@ -133,14 +134,15 @@ class Recipe(Row):
         """Return a fresh policy with these settings, as returned by `settings`."""
         representation = pipeline(str(settings.get("representation", "none")), n_features)
         sizes = {"n_algorithms": n_algorithms, "n_features": representation.width, "seed": seed}
+        views = {"views": representation.views()}
         parts = Parts(
             representation=representation,
-            model=_make(self.model, {**settings, **sizes}),
+            model=_make(self.model, {**settings, **sizes, **views}),
             censoring=_make(self.censoring, settings),
             exploration=_make(self.exploration, settings),
             loss=_make(self.loss, settings),
             target=_make(self.target, settings),
-            first_runs=self.first_runs,
+            first_runs=_make(self.first_runs, settings),
             epsilon=float(settings.get("epsilon", 0.0)),
             forecast=(
                 Forecast(n_algorithms=n_algorithms, n_features=representation.forecast_width)
@@ -161,7 +163,7 @@ class Recipe(Row):
             "censoring": _label(self.censoring),
             "exploration": _label(self.exploration),
             "loss": _label(self.loss),
-            "first_runs": self.first_runs,
+            "first_runs": _label(self.first_runs),
         }
 
 
@@ -218,7 +220,7 @@ def _make(part: Callable[..., Any], settings: Mapping[str, Any]) -> Any:
     return part(**{name: value for name, value in settings.items() if name in wanted})
 
 
-_AT_LEAST_ZERO = {"epsilon", "alpha", "rand_sigma", "penalty", "window"}
+_AT_LEAST_ZERO = {"epsilon", "alpha", "rand_sigma", "penalty", "window", "again"}
 
 
 def _checked(selector: str, name: str, value: Any, default: Hyperparameter) -> Hyperparameter:

@@ -79,17 +79,15 @@ class Selector:
         self._cutoff = cutoff_seconds(cutoff)
         self._seed = whole_number("seed", seed, at_least=0)
         self._ledger = Ledger(whole_number("max_pending", max_pending, at_least=1))
-        self._features = FeatureReader(
-            None if feature_names is None else names("feature_names", feature_names)
-        )
+        named = None if feature_names is None else names("feature_names", feature_names)
+        self._features = FeatureReader(named)
         self._schedules = self._recipe.schedules
         self._policy: Chooser | None = None  # made by the first select(): only then d is known
         special.load()
 
     def _build(self, n_features: int) -> Chooser:
-        return self._recipe.build(
-            self._settings, n_algorithms=len(self._algorithms), n_features=n_features, seed=self._seed
-        )
+        sizes = {"n_algorithms": len(self._algorithms), "n_features": n_features}
+        return self._recipe.build(self._settings, **sizes, seed=self._seed)
 
     def __repr__(self) -> str:
         return f"Selector({self.name!r}, algorithms={list(self._algorithms)}, cutoff={self._cutoff:g})"
@@ -279,12 +277,6 @@ class Selector:
         sides have names, further ones are ignored; else their number must agree. Runs are learned as if
         stopped at the shorter of the two cutoffs. Left out are runs that are unknown: unsolved without
         a runtime (nan), or told so by `known`, shape (n, K). See docs/warm-start.md.
-
-        >>> from tailcut.synthetic import generate
-        >>> past = generate(n_instances=100, n_algorithms=2)
-        >>> selector = Selector("thompson", algorithms=["solver-1", "solver-2"], cutoff=past.cutoff)
-        >>> selector.fit(past), selector.select(past.features[0]).reason
-        (200, 'lowest score')
         """
         past = warm_start.matched(scenario, known, self._algorithms, self._cutoff)
         features = warm_start.features_of(scenario, past.rows, self._features, needed=self.needs_features)
@@ -314,13 +306,11 @@ class Selector:
 
         The scores are those without any luck in them, so `select` may still choose another.
         """
-        view = self._view(top)
         limit = self._cutoff if cutoff is None else cutoff_seconds(cutoff)
         offered = range(len(self._algorithms)) if among is None else self._offered(among).tolist()
-        reader = FeatureReader(
-            self._features.names, self._features.width
-        )  # a copy: the first call settles names
-        return consider(view, reader.read(features), limit, offered)
+        # A copy of the reader, since the first call settles names.
+        reader = FeatureReader(self._features.names, self._features.width)
+        return consider(self._view(top), reader.read(features), limit, offered)
 
     def _view(self, top: int) -> View:
         if self._policy is None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tailcut.bench.plan import DEFAULT, PUBLISHED, Contender, plan, scenario_digest
-from tailcut.bench.sweeps import PLANS, SWEEPS
+from tailcut.bench.sweeps import ABLATIONS, PLANS, SWEEPS
 from tailcut.errors import InputError
 from tests.bench.conftest import write_scenario
 
@@ -71,3 +71,14 @@ def test_the_named_plans_are_the_papers() -> None:
     np.testing.assert_allclose(values["rand_bclinucb_rev", "alpha"], np.arange(0.1, 2.01, 0.1))
     np.testing.assert_allclose(values["rand_bclinucb_rev", "rand_sigma"], np.arange(0.025, 0.526, 0.025))
     assert len(PLANS["sensitivity"].contenders) == 19 + 20 + 19 + 20 + 21
+
+
+def test_the_ablation_changes_one_thing_at_a_time() -> None:
+    contenders = PLANS["ablation"].contenders
+    assert {contender.selector for contender in contenders} == {"tailcut"}
+    assert contenders[0].label == "tailcut"
+    default = contenders[0].settings()
+    for contender in contenders[1:]:
+        settings = contender.settings()
+        assert sum(settings[key] != value for key, value in default.items()) == 1
+    assert len(set(contenders)) == len(contenders) == len(ABLATIONS)

@@ -19,7 +19,7 @@ import numpy as np
 import scipy
 
 from tailcut.aslib import Scenario
-from tailcut.catalogue import CATALOGUE, recipe
+from tailcut.catalogue import CATALOGUE, DEFAULT_SELECTOR, recipe
 from tailcut.errors import InputError
 from tailcut.hindsight import LINES
 
@@ -40,7 +40,15 @@ PUBLISHED = (
 )
 """The thirteen approaches of the published table, in its order."""
 
-DEFAULT = ("bounded_thompson", *PUBLISHED, "epsilon_greedy", "random", "round_robin", *LINES)
+DEFAULT = (
+    DEFAULT_SELECTOR,
+    "bounded_thompson",
+    *PUBLISHED,
+    "epsilon_greedy",
+    "random",
+    "round_robin",
+    *LINES,
+)
 """What a benchmark compares unless told otherwise: all but the forests, which take hours."""
 
 

@@ -1,4 +1,4 @@
-"""Named plans: the comparison by default, and the hyperparameter sweeps of the paper's appendix."""
+"""Named plans: the comparison by default, the sweeps of the paper's appendix, the ablation of the default."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailcut.bench.plan import DEFAULT, PUBLISHED, Contender
+from tailcut.catalogue import DEFAULT_SELECTOR
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,24 @@ SENSITIVITY_SCENARIOS = (
 """The scenarios of the paper's sensitivity analysis."""
 
 
+ABLATIONS: dict[str, dict[str, float]] = {
+    "as it is": {},
+    "no trees: none ever splits": {"min_leaf": 1_000_000},
+    "no ridge": {"ridge": 1e9},
+    "hardness not shared between algorithms": {"hardness_weight": 1e9},
+    "no empirical Bayes: a fixed prior for the algorithms": {"prior_weight": 1e9},
+    "all first runs at once": {"pace": 1e9},
+    "nobody run again but by score": {"again": 0.0},
+    "no exploration": {"sigma": 1e-12},
+    "exploration by 0.6 of the posterior deviation": {"sigma": 0.36},
+    "exploration by the posterior deviation": {"sigma": 1.0},
+    "10 trees": {"trees": 10},
+    "40 trees": {"trees": 40},
+    "a reservoir of 500 runs": {"reservoir": 500},
+}
+"""What `tailcut` is worth without one of its parts: what was changed -> the hyperparameters that do it."""
+
+
 @dataclass(frozen=True)
 class NamedPlan:
     """Contenders, and the scenarios they are meant for (None: all)."""
@@ -72,5 +91,9 @@ PLANS = {
         "the five hyperparameter sweeps of the paper's appendix on its six scenarios",
         tuple(contender for sweep in SWEEPS for contender in sweep.contenders()),
         SENSITIVITY_SCENARIOS,
+    ),
+    "ablation": NamedPlan(
+        "the default selector with one part off or changed at a time",
+        tuple(Contender.of(DEFAULT_SELECTOR, **changed) for changed in ABLATIONS.values()),
     ),
 }

@@ -5,10 +5,11 @@ one, update one, add or remove one.
 """
 
 from tailcut.models.forests import Forests
+from tailcut.models.layers import Layers
 from tailcut.models.least_squares import LeastSquares
 from tailcut.models.means import RunningMeans
 from tailcut.models.model import Model
 from tailcut.models.nothing import Nothing
 from tailcut.models.ridge import RidgeBank
 
-__all__ = ["Forests", "LeastSquares", "Model", "Nothing", "RidgeBank", "RunningMeans"]
+__all__ = ["Forests", "Layers", "LeastSquares", "Model", "Nothing", "RidgeBank", "RunningMeans"]

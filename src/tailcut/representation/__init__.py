@@ -15,9 +15,10 @@ missing feedback never touches them.
 from tailcut.representation.ignore import Ignore
 from tailcut.representation.impute import ImputeMean
 from tailcut.representation.intercept import Intercept
-from tailcut.representation.part import Part, Pipeline
+from tailcut.representation.part import Part, Pipeline, Views
 from tailcut.representation.signed_log import SignedLog
 from tailcut.representation.standardise import Standardise
+from tailcut.representation.twofold import Twofold
 from tailcut.representation.unit_norm import UnitNorm
 
 PIPELINES: dict[str, tuple[type[Part], ...]] = {
@@ -25,6 +26,7 @@ PIPELINES: dict[str, tuple[type[Part], ...]] = {
     "paper": (ImputeMean, UnitNorm),
     "standardised": (SignedLog, Standardise, Intercept),
     "centred": (SignedLog, Standardise),
+    "twofold": (SignedLog, Twofold),
 }
 """Named combinations. A new one is one more line here."""
 
@@ -43,6 +45,8 @@ __all__ = [
     "Pipeline",
     "SignedLog",
     "Standardise",
+    "Twofold",
     "UnitNorm",
+    "Views",
     "pipeline",
 ]

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tailcut.types import Array
+
+
+class Views(NamedTuple):
+    """Which entries of a vector are meant for which kind of model."""
+
+    linear: slice
+    trees: slice
 
 
 class Part:
@@ -27,6 +34,10 @@ class Part:
     def peek(self, x: Array) -> Array:
         """Return `x` transformed, learning nothing; a part that learns has to say how."""
         return self(x)
+
+    def views(self) -> Views:
+        """Return which entries of what comes out are for whom: all for all, unless a part says otherwise."""
+        return Views(slice(None), slice(None))
 
     def state(self) -> dict[str, Any]:
         """Return what the part has learned, as arrays and plain values."""
@@ -49,7 +60,7 @@ class Pipeline(Part):
     def __init__(self, parts: Sequence[Part], n_features: int) -> None:
         self.parts = tuple(parts)
         self.width = self.start(n_features)
-        self.forecast_width = self.width
+        self.forecast_width = len(range(self.width)[self.views().linear])
         """How many entries, from the first on, a model on the side looks at (`tailcut.forecast`)."""
 
     def start(self, width: int) -> int:
@@ -57,6 +68,10 @@ class Pipeline(Part):
         for part in self.parts:
             width = part.start(width)
         return width
+
+    def views(self) -> Views:
+        """Return the views that the last part gives."""
+        return self.parts[-1].views()
 
     def __call__(self, x: Array) -> Array:
         """Return `x` after all parts."""

@@ -79,7 +79,9 @@ def bounded_memory(make: Factory) -> None:
     if not make.recipe.bounded:
         return
     scenario = small_scenario(n_instances=300)
-    selector = make(scenario, max_pending=20)
+    # A memory of bounded size takes its time to fill: a small one is full before the first look.
+    sample = {"reservoir": 100} if "reservoir" in make.recipe.hyperparameters else {}
+    selector = make(scenario, max_pending=20, **sample)
     sizes = []
     for _ in range(3):
         for row, _ in enumerate(serve(selector, scenario, range(300))):

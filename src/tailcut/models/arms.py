@@ -1,0 +1,112 @@
+"""How good each algorithm is on the whole, by empirical Bayes: few runs of one borrow from all.
+
+The mean loss of algorithm a is theta_a ~ N(m, tau^2), a run of it costs y ~ N(theta_a, s^2). All three
+constants are learned from the stream, each from a start that counts as a few algorithms or runs:
+
+    s^2    the mean squared error of the predictions made before each outcome
+    m      the precision-weighted mean of the algorithms' means
+    tau^2  the mean of (theta_a - m)^2 over the algorithms that were run, by expectation maximisation
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tailcut.types import Array
+
+MEAN, MEAN_WEIGHT = 0.5, 1.0
+"""Where m starts, and how many algorithms that counts for."""
+SPREAD, SPREAD_WEIGHT = 0.03, 3.0
+"""Where tau^2 starts, and how many algorithms that counts for."""
+NOISE, NOISE_WEIGHT = 0.12, 10.0
+"""Where s^2 starts, and how many runs that counts for."""
+_STEPS = 3
+"""Of expectation maximisation; enough for two digits, and every outcome starts it anew."""
+
+
+class Arms:
+    """Posterior mean and variance of each algorithm's mean loss, shapes (K,).
+
+    >>> arms = Arms(2)
+    >>> for loss in (0.1, 0.1, 0.1):
+    ...     arms.update(0, loss)
+    >>> bool(arms.mean[0] < arms.mean[1] < MEAN)  # the other one is expected to be better, too
+    True
+    """
+
+    mean: Array
+    variance: Array
+
+    def __init__(self, n_algorithms: int, *, prior_weight: float = 1.0) -> None:
+        self.prior_weight = prior_weight
+        """How firmly m and tau^2 stand where they start; without bound, nothing is borrowed."""
+        self.runs = np.zeros(n_algorithms)
+        self.total = np.zeros(n_algorithms)
+        """Sum of the losses of each algorithm's runs, shape (K,)."""
+        self.predictions = NOISE_WEIGHT
+        self.squared_errors = NOISE * NOISE_WEIGHT
+        """Of as many predictions; those of algorithms that were removed since are among them."""
+        self._infer()
+
+    def update(self, algorithm: int, loss: float) -> None:
+        """Learn that a run of `algorithm` cost `loss`."""
+        self.squared_errors += (loss - float(self.mean[algorithm])) ** 2
+        self.predictions += 1.0
+        self.runs[algorithm] += 1.0
+        self.total[algorithm] += loss
+        self._infer()
+
+    def _infer(self) -> None:
+        noise = self.squared_errors / self.predictions
+        middle, spread = population(self.runs, self.total, noise, self.prior_weight)
+        self.mean, self.variance = posterior(self.runs, self.total, middle, spread, noise)
+
+    def add(self) -> None:
+        """Append an algorithm without runs."""
+        self.runs, self.total = np.append(self.runs, 0.0), np.append(self.total, 0.0)
+        self._infer()
+
+    def remove(self, algorithm: int) -> None:
+        """Drop one algorithm."""
+        self.runs, self.total = np.delete(self.runs, algorithm), np.delete(self.total, algorithm)
+        self._infer()
+
+    def state(self) -> dict[str, Any]:
+        """Return counts and sums; all else follows from them."""
+        return {
+            "runs": self.runs,
+            "total": self.total,
+            "predictions": self.predictions,
+            "squared_errors": self.squared_errors,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from counts and sums."""
+        self.runs, self.total = state["runs"], state["total"]
+        self.predictions, self.squared_errors = state["predictions"], state["squared_errors"]
+        self._infer()
+
+
+def posterior(runs: Array, total: Array, middle: float, spread: float, noise: float) -> tuple[Array, Array]:
+    """Return mean and variance of theta_a, given m = `middle`, tau^2 = `spread` and s^2 = `noise`; (K,)."""
+    variance = 1.0 / (1.0 / spread + runs / noise)
+    return variance * (middle / spread + total / noise), variance
+
+
+def population(runs: Array, total: Array, noise: float, prior_weight: float = 1.0) -> tuple[float, float]:
+    """Return m and tau^2, learned from `runs` (K,) that cost `total` (K,)."""
+    tried = runs > 0.0
+    n_tried = float(tried.sum())
+    runs, total = runs[tried], total[tried]
+    middle, spread = MEAN, SPREAD
+    weight_of_spread = prior_weight * SPREAD_WEIGHT
+    for _ in range(_STEPS):
+        precision = 1.0 / (spread + noise / runs)  # of an algorithm's mean loss as a measurement of m
+        weight = prior_weight * MEAN_WEIGHT / spread
+        middle = (weight * MEAN + float(precision.dot(total / runs))) / (weight + float(precision.sum()))
+        mean, variance = posterior(runs, total, middle, spread, noise)
+        scatter = float((np.square(mean - middle) + variance).sum())
+        spread = (weight_of_spread * SPREAD + scatter) / (weight_of_spread + n_tried)
+    return middle, spread

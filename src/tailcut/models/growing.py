@@ -1,0 +1,224 @@
+"""Growing many trees at once, level by level, on runs of several algorithms.
+
+A tree splits instances by their features alone; every node holds a loss for each algorithm: those of its
+parent, corrected by the runs that reach it. The correction has two steps, both shrunk towards none:
+
+    hardness   All algorithms move together. Their odds p / (1 - p) are multiplied by one factor, that
+               which takes the mean prediction of the node's N runs to their mean loss, shrunk:
+               (sum y + w mean p) / (N + w).
+    algorithm  Each algorithm a moves by sum (y - p_a) / (n_a + w') over its own n_a runs.
+
+So a leaf knows something of an algorithm that never ran there: what holds further up, and how hard its
+instances were for others. A node draws some features and for each a uniform threshold (extremely randomised
+trees, Geurts et al. 2006), and takes the one by which both steps gain most.
+
+All nodes of a level, of all trees, are worked on together. The runs lie in slots, ordered by node and within
+it by algorithm, so that every sum is one `reduceat`. In shapes: S slots, N nodes, G groups (pairs of node
+and algorithm that have runs), C candidates for a split, K algorithms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailcut.models.odds import log_odds, moved
+from tailcut.models.reservoir import Runs
+from tailcut.models.trees import Indices, Trees
+from tailcut.types import Array
+
+_CACHED = 1 << 16
+"""Candidates are tried together while their tables have at most this many entries, which fit the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shrinkage:
+    """How many runs it counts for that a node is like the node above it."""
+
+    hardness: float = 2.0
+    """In how hard its instances are, whatever algorithm runs: w."""
+    algorithm: float = 3.0
+    """In how well one algorithm does: w', in runs of that algorithm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How trees grow."""
+
+    trees: int = 20
+    candidates: int = 1
+    """Splits that a node considers, C."""
+    min_leaf: int = 2
+    """Runs that each side of a split needs."""
+    shrinkage: Shrinkage = Shrinkage()
+
+
+def grow(runs: Runs, root: Array, growth: Growth, stream: np.random.Generator) -> Trees:
+    """Return trees grown on n >= 1 `runs`, for algorithms that cost `root` on the whole, shape (K,)."""
+    bark = _Bark(growth, len(runs.loss), len(root))
+    level: _Level | None = _first_level(runs, root, growth.trees)
+    while level is not None:
+        level.correct(growth.shrinkage)
+        feature, threshold = _splits(level, growth, stream)
+        bark.add(level, feature, threshold)
+        level = _next_level(level, feature, threshold)
+    return bark.trees
+
+
+class _Level:
+    """The nodes of one level and the runs that reach them."""
+
+    def __init__(self, runs: Runs, slots: Indices, sizes: Indices, loss: Array) -> None:
+        self.runs = runs
+        self.slots = slots
+        """Which run is in which slot, shape (S,)."""
+        self.sizes = sizes
+        """Runs of each node, (N,)."""
+        self.loss = loss
+        """Of each node and algorithm, (N, K)."""
+        self.starts = np.cumsum(sizes) - sizes
+        self.node = np.repeat(np.arange(len(sizes)), sizes)
+        self.algorithm = runs.algorithm[slots]
+        self.y = runs.loss[slots]
+        pair = self.node * loss.shape[1] + self.algorithm
+        self.groups = np.flatnonzero(np.diff(pair, prepend=-1))
+        """First slot of each group, (G,)."""
+        self.group_node, self.group_algorithm = np.divmod(pair[self.groups], loss.shape[1])
+        self.group_sizes = np.diff(self.groups, append=len(slots))
+        self.node_groups = np.searchsorted(self.groups, self.starts)
+        """First group of each node, (N,)."""
+
+    def predicted(self) -> Array:
+        """Return what each run was expected to cost, (S,)."""
+        return self.loss[self.node, self.algorithm]
+
+    def correct(self, shrinkage: Shrinkage) -> None:
+        """Take the losses from those of the parents to those of the nodes."""
+        before = np.add.reduceat(self.predicted(), self.starts) / self.sizes
+        observed = np.add.reduceat(self.y, self.starts)
+        after = (observed + shrinkage.hardness * before) / (self.sizes + shrinkage.hardness)
+        shift = log_odds(after) - log_odds(before)
+        self.loss = moved(self.loss, shift[:, None])
+        surprise = np.add.reduceat(self.y - self.predicted(), self.groups)
+        step = surprise / (self.group_sizes + shrinkage.algorithm)
+        self.loss[self.group_node, self.group_algorithm] += step
+
+    def only(self, keep: NDArray[np.bool_]) -> _Level:
+        """Return the level with only those nodes that are to `keep`, shape (N,)."""
+        if keep.all():
+            return self
+        slots = self.slots[keep[self.node]]
+        return _Level(self.runs, slots, self.sizes[keep], self.loss[keep])
+
+
+def _first_level(runs: Runs, root: Array, n_trees: int) -> _Level:
+    by_algorithm = np.argsort(runs.algorithm, kind="stable")
+    sizes = np.full(n_trees, len(by_algorithm))
+    return _Level(runs, np.tile(by_algorithm, n_trees), sizes, np.tile(root, (n_trees, 1)))
+
+
+def _next_level(level: _Level, feature: Indices, threshold: Array) -> _Level | None:
+    """Return the children of the nodes that are split (feature >= 0), two for each, left before right."""
+    split = feature >= 0
+    if not split.any():
+        return None
+    reached = split[level.node]
+    node, slots = level.node[reached], level.slots[reached]
+    right = level.runs.x[slots, feature[node]] > threshold[node]
+    child = 2 * (np.cumsum(split) - 1)[node] + right
+    by_child = np.argsort(child, kind="stable")  # stable: still ordered by algorithm
+    sizes = np.bincount(child)
+    return _Level(level.runs, slots[by_child], sizes, level.loss[split].repeat(2, axis=0))
+
+
+def _splits(level: _Level, growth: Growth, stream: np.random.Generator) -> tuple[Indices, Array]:
+    """Return the best split of each node: its feature, -1 where there is none, and its threshold; (N,)."""
+    feature, threshold = np.full(len(level.sizes), -1), np.full(len(level.sizes), np.inf)
+    large = level.sizes >= 2 * growth.min_leaf
+    n_features = level.runs.x.shape[1]
+    if n_features == 0 or not large.any():
+        return feature, threshold
+    nodes = level.only(large)
+    shape = (growth.candidates, len(nodes.sizes))
+    features, fractions = stream.integers(n_features, size=shape), stream.random(shape)
+    error = nodes.y - nodes.predicted()
+    best = np.full(len(nodes.sizes), -1.0, dtype=np.float32)
+    best_feature, best_threshold = np.full(len(best), -1), np.full(len(best), np.inf)
+    at_once = max(_CACHED // len(nodes.slots), 1)
+    for first in range(0, growth.candidates, at_once):
+        some = slice(first, first + at_once)
+        gain, thresholds = _gains(nodes, error, features[some], fractions[some], growth)
+        winner = gain.argmax(axis=0)
+        of_each = (winner, np.arange(len(winner)))
+        better = gain[of_each] > best
+        best[better] = gain[of_each][better]
+        best_feature[better] = features[some][of_each][better]
+        best_threshold[better] = thresholds[of_each][better]
+    feature[large], threshold[large] = best_feature, best_threshold
+    return feature, threshold
+
+
+def _gains(
+    level: _Level, error: Array, features: Indices, fractions: Array, growth: Growth
+) -> tuple[NDArray[np.float32], Array]:
+    """Return what each candidate split gains, -1 where a side has too few runs, and its threshold; (C, N).
+
+    With e = y - p, for each slot the `error`, the gain is what the two steps would move, over both sides:
+    (sum e)^2 / (n + w), and for each algorithm (sum_a e)^2 / (n_a + w').
+    """
+    width = level.runs.x.shape[1]
+    values = level.runs.x.ravel().take(level.slots * width + features[:, level.node])
+    low = np.minimum.reduceat(values, level.starts, axis=1)
+    high = np.maximum.reduceat(values, level.starts, axis=1)
+    thresholds = low + (high - low) * fractions
+    left = (values <= thresholds[:, level.node]).astype(np.float64)
+    n = np.add.reduceat(left, level.groups, axis=1)
+    e = np.add.reduceat(np.multiply(left, error, out=left), level.groups, axis=1)
+    all_n, all_e = level.group_sizes, np.add.reduceat(error, level.groups)
+    own = growth.shrinkage.algorithm
+    gain = np.square(e) / (n + own) + np.square(all_e - e) / (all_n - n + own)
+    gain = np.add.reduceat(gain, level.node_groups, axis=1)
+    n, e = np.add.reduceat(n, level.node_groups, axis=1), np.add.reduceat(e, level.node_groups, axis=1)
+    all_e = np.add.reduceat(all_e, level.node_groups)
+    shared = growth.shrinkage.hardness
+    gain += np.square(e) / (n + shared) + np.square(all_e - e) / (level.sizes - n + shared)
+    enough = (n >= growth.min_leaf) & (level.sizes - n >= growth.min_leaf)
+    # Small nodes are often split alike by several candidates. Rounded, such gains are equal and the first
+    # candidate wins, whatever order the machine adds in.
+    return np.where(enough, gain.astype(np.float32), np.float32(-1.0)), thresholds
+
+
+class _Bark:
+    """Collects finished levels into `Trees` that have room for as many leaves as there can be."""
+
+    def __init__(self, growth: Growth, n_runs: int, n_algorithms: int) -> None:
+        leaves = growth.trees * max(n_runs // growth.min_leaf, 1)
+        nodes = 2 * leaves - growth.trees
+        self.nodes = 0
+        self.leaves = 0
+        self.trees = Trees(
+            n_trees=growth.trees,
+            depth=-1,
+            feature=np.zeros(nodes, dtype=np.int64),
+            threshold=np.full(nodes, np.inf),
+            child=np.arange(nodes),
+            leaf=np.zeros(nodes, dtype=np.int64),
+            loss=np.zeros((leaves, n_algorithms)),
+        )
+
+    def add(self, level: _Level, feature: Indices, threshold: Array) -> None:
+        """Append a level whose nodes split so; those with feature -1 are leaves."""
+        trees, split = self.trees, feature >= 0
+        here = np.arange(self.nodes, self.nodes + len(feature))
+        self.nodes += len(feature)
+        trees.depth += 1
+        inner, outer = here[split], here[~split]
+        trees.feature[inner] = feature[split]
+        trees.threshold[inner] = threshold[split]
+        trees.child[inner] = self.nodes + 2 * np.arange(len(inner))
+        rows = np.arange(self.leaves, self.leaves + len(outer))
+        self.leaves += len(outer)
+        trees.leaf[outer] = rows
+        trees.loss[rows] = level.loss[~split]

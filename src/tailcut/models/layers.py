@@ -1,0 +1,148 @@
+"""The model of the default selector: three layers, each of which predicts what the one before gets wrong.
+
+    arms    what an algorithm costs on the whole; all there is to know after a handful of runs
+    trees   start from that, and say what it costs on instances like this one; they find thresholds and
+            interactions, and learn from the runs of all algorithms how hard such instances are
+    ridge   what the trees get wrong, as a linear function of the features: trends that trees see as stairs
+
+Every run is predicted before it is learned from, and the ridge learns the errors of those predictions: so it
+corrects what the trees get wrong on new instances, not on those that they were grown on.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tailcut import randomness
+from tailcut.models.arms import Arms
+from tailcut.models.growing import Growth, Shrinkage, grow
+from tailcut.models.reservoir import Reservoir
+from tailcut.models.ridge import RidgeBank
+from tailcut.models.trees import Indices, Trees
+from tailcut.representation import Views
+from tailcut.types import Array
+
+CANDIDATES = 0.2
+"""Splits that a node considers, as a share of the features."""
+REGROW = 1.15
+"""Trees are grown anew when there are so many times the runs: amortised, a constant cost per run."""
+
+
+class Layers:
+    """Predicts the bounded loss of K algorithms; the variance is that of their losses on the whole.
+
+    >>> model = Layers(n_algorithms=2, n_features=1, views=Views(slice(None), slice(None)), seed=0)
+    >>> for size in (1.0, 2.0, 3.0, 4.0) * 5:
+    ...     model.update(0, np.array([size]), target=1.0 if size > 2.5 else 0.0, weight=1.0)
+    >>> easy, hard = (model.predict(np.array([size]))[0] for size in (1.5, 3.5))
+    >>> bool(easy[0] < 0.4 < 0.6 < hard[0]), bool(easy[1] < hard[1])  # hard for one, hard for the other
+    (True, True)
+    """
+
+    bounded: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        n_algorithms: int,
+        n_features: int,
+        views: Views,
+        seed: int,
+        trees: int = 20,
+        hardness_weight: float = 2.0,
+        min_leaf: int = 2,
+        ridge: float = 100.0,
+        prior_weight: float = 1.0,
+        reservoir: int = 2000,
+    ) -> None:
+        self.views = views
+        entries = range(n_features)
+        width = len(entries[views.trees])
+        self.growth = Growth(
+            trees=trees,
+            candidates=math.ceil(CANDIDATES * width),
+            min_leaf=min_leaf,
+            shrinkage=Shrinkage(hardness=hardness_weight),
+        )
+        self.arms = Arms(n_algorithms, prior_weight=prior_weight)
+        self.ridge = RidgeBank(n_algorithms=n_algorithms, n_features=len(entries[views.linear]), ridge=ridge)
+        self.reservoir = Reservoir(size=reservoir, n_features=width, seed=seed)
+        self.trees = Trees.roots(trees, self.arms.mean)
+        self.grown_at = 0
+        """How many runs had been seen when the trees were grown."""
+        self.stream = randomness.stream(seed, "trees")
+        self._latest: tuple[Array, Indices] | None = None
+        """The latest instance and the leaves it reached: it is often learned right after it was predicted."""
+
+    def _reached(self, x: Array) -> Indices:
+        if self._latest is None or self._latest[0] is not x:
+            self._latest = x, self.trees.reached(x[self.views.trees])
+        return self._latest[1]
+
+    def _by_trees(self, x: Array) -> Array:
+        """Return what the trees say, before the ridge, shape (K,)."""
+        return np.asarray(self.trees.loss[self._reached(x)].mean(axis=0))
+
+    def predict(self, x: Array) -> tuple[Array, Array]:
+        """Return the expected losses at `x` and the variances of those on the whole, each of shape (K,)."""
+        return self._by_trees(x) + self.ridge.theta @ x[self.views.linear], self.arms.variance
+
+    def look(self, algorithm: int, x: Array) -> tuple[float, float]:
+        """Return both for one algorithm."""
+        mean, variance = self.predict(x)
+        return float(mean[algorithm]), float(variance[algorithm])
+
+    def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:  # noqa: ARG002
+        """Learn a run; it counts as one, since for a bounded loss every lesson has the weight 1."""
+        error = target - float(self._by_trees(x)[algorithm])
+        self.ridge.update(algorithm, x[self.views.linear], error, 1.0)
+        self.arms.update(algorithm, target)
+        self.reservoir.put(x[self.views.trees], algorithm, target)
+        if self.reservoir.seen >= REGROW * self.grown_at:
+            self._grow()
+
+    def _grow(self) -> None:
+        runs = self.reservoir.runs()
+        self.grown_at = self.reservoir.seen
+        self._latest = None
+        if len(runs.loss):
+            self.trees = grow(runs, self.arms.mean, self.growth, self.stream)
+        else:
+            self.trees = Trees.roots(self.growth.trees, self.arms.mean)
+
+    def add(self) -> None:
+        """Append an algorithm that is as good as the others, as far as is known."""
+        self.arms.add()
+        self.ridge.add()
+        self._grow()
+
+    def remove(self, algorithm: int) -> None:
+        """Forget an algorithm and all its runs."""
+        self.arms.remove(algorithm)
+        self.ridge.remove(algorithm)
+        self.reservoir.forget(algorithm)
+        self._grow()
+
+    def state(self) -> dict[str, Any]:
+        """Return the states of all parts."""
+        return {
+            "arms": self.arms.state(),
+            "ridge": self.ridge.state(),
+            "reservoir": self.reservoir.state(),
+            "trees": self.trees.state(),
+            "grown_at": self.grown_at,
+            "stream": randomness.dump(self.stream),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from the states of all parts."""
+        self.arms.restore(state["arms"])
+        self.ridge.restore(state["ridge"])
+        self.reservoir.restore(state["reservoir"])
+        self.trees = Trees(**state["trees"])
+        self.grown_at = state["grown_at"]
+        self.stream = randomness.restore(state["stream"])
+        self._latest = None

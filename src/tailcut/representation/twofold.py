@@ -1,0 +1,66 @@
+"""The same instance twice in one vector: as a linear model likes it, and as trees do."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tailcut.representation.intercept import Intercept
+from tailcut.representation.part import Part, Views
+from tailcut.representation.standardise import Standardise
+from tailcut.types import Array
+
+MISSING = -10.0
+"""What trees see of a missing value: on a logarithmic scale hardly any feature is that low, so that one
+threshold tells missing from present."""
+INTERCEPT = math.sqrt(100.0 / 3.0)
+"""The constant entry: under a ridge of 100, that the level is 0 counts for three runs."""
+
+
+class Twofold(Part):
+    """Standardised features and an intercept, and behind them the features as they come.
+
+    Trees only ask whether a value is below a threshold. Running standardisation would change the meaning of
+    a threshold as the stream goes on, and hide which values are missing.
+
+    >>> part = Twofold()
+    >>> part.start(2), part.views()
+    (5, Views(linear=slice(0, 3, None), trees=slice(3, 5, None)))
+    >>> part(np.array([2.0, np.nan])).round(1).tolist()
+    [0.0, 0.0, 5.8, 2.0, -10.0]
+    """
+
+    def __init__(self) -> None:
+        self.standardise = Standardise()
+        self.intercept = Intercept(value=INTERCEPT)
+
+    def start(self, width: int) -> int:
+        """Each feature comes out twice, and there is an intercept."""
+        self.n_linear = self.intercept.start(self.standardise.start(width))
+        return self.n_linear + width
+
+    def views(self) -> Views:
+        """Return where the two are."""
+        width = self.n_linear + len(self.standardise.mean)
+        return Views(slice(0, self.n_linear), slice(self.n_linear, width))
+
+    def __call__(self, x: Array) -> Array:
+        """Return `x` in both ways."""
+        return self._both(self.standardise(x), x)
+
+    def peek(self, x: Array) -> Array:
+        """Return `x` in both ways, learning nothing."""
+        return self._both(self.standardise.peek(x), x)
+
+    def _both(self, standardised: Array, x: Array) -> Array:
+        return np.concatenate([self.intercept(standardised), np.where(np.isnan(x), MISSING, x)])
+
+    def state(self) -> dict[str, Any]:
+        """Return the state of the standardisation."""
+        return self.standardise.state()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore the standardisation."""
+        self.standardise.restore(state)

@@ -1,0 +1,155 @@
+"""Trees grown level by level, against an obvious implementation that grows node by node."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from tailcut.models.growing import Growth, Shrinkage, grow
+from tailcut.models.odds import LEAST
+from tailcut.models.reservoir import Runs
+from tailcut.models.trees import Indices
+from tailcut.types import Array
+
+
+@dataclass
+class Node:
+    """A node of a tree that is grown the slow way."""
+
+    members: list[int]
+    loss: list[float]
+    feature: int = -1
+    threshold: float = math.inf
+    children: list[Node] = field(default_factory=list)
+
+
+def _clipped(p: float) -> float:
+    return min(max(p, LEAST), 1.0 - LEAST)
+
+
+def _correct(node: Node, runs: Runs, shrinkage: Shrinkage) -> None:
+    """Move all algorithms together, then each by its own runs."""
+    n = len(node.members)
+    before = sum(node.loss[runs.algorithm[i]] for i in node.members) / n
+    total = sum(float(runs.loss[i]) for i in node.members)
+    after = _clipped((total + shrinkage.hardness * before) / (n + shrinkage.hardness))
+    before = _clipped(before)
+    factor = after / (1.0 - after) / (before / (1.0 - before))
+    for a, p in enumerate(node.loss):
+        odds = _clipped(p) / (1.0 - _clipped(p)) * factor
+        node.loss[a] = odds / (1.0 + odds)
+    for a, p in enumerate(node.loss):
+        own = [float(runs.loss[i]) for i in node.members if runs.algorithm[i] == a]
+        node.loss[a] += sum(y - p for y in own) / (len(own) + shrinkage.algorithm)
+
+
+def _gain(node: Node, sides: list[list[int]], runs: Runs, shrinkage: Shrinkage) -> float:
+    gain = 0.0
+    for side in sides:
+        errors = {i: float(runs.loss[i]) - node.loss[runs.algorithm[i]] for i in side}
+        gain += sum(errors.values()) ** 2 / (len(side) + shrinkage.hardness)
+        for a in range(len(node.loss)):
+            own = [error for i, error in errors.items() if runs.algorithm[i] == a]
+            gain += sum(own) ** 2 / (len(own) + shrinkage.algorithm)
+    return gain
+
+
+def _split(node: Node, runs: Runs, growth: Growth, features: Indices, fractions: Array) -> None:
+    best = -1.0
+    for feature, fraction in zip(features.tolist(), fractions.tolist(), strict=True):
+        values = [float(runs.x[i, feature]) for i in node.members]
+        threshold = min(values) + (max(values) - min(values)) * fraction
+        left = [i for i in node.members if runs.x[i, feature] <= threshold]
+        right = [i for i in node.members if runs.x[i, feature] > threshold]
+        if min(len(left), len(right)) < growth.min_leaf:
+            continue
+        gain = float(np.float32(_gain(node, [left, right], runs, growth.shrinkage)))
+        if gain > best:
+            best = gain
+            node.feature, node.threshold = feature, threshold
+            node.children = [Node(side, list(node.loss)) for side in (left, right)]
+
+
+def _slow(runs: Runs, root: Array, growth: Growth, stream: np.random.Generator) -> list[Node]:
+    roots = [Node(list(range(len(runs.loss))), root.tolist()) for _ in range(growth.trees)]
+    level = roots
+    while level:
+        for node in level:
+            _correct(node, runs, growth.shrinkage)
+        large = [node for node in level if len(node.members) >= 2 * growth.min_leaf]
+        if large:
+            shape = (growth.candidates, len(large))
+            features, fractions = stream.integers(runs.x.shape[1], size=shape), stream.random(shape)
+            for column, node in enumerate(large):
+                _split(node, runs, growth, features[:, column], fractions[:, column])
+        level = [child for node in level for child in node.children]
+    return roots
+
+
+def _leaf(node: Node, x: Array) -> Node:
+    while node.children:
+        node = node.children[int(x[node.feature] > node.threshold)]
+    return node
+
+
+def _runs(n: int, n_algorithms: int, n_features: int, seed: int) -> Runs:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, n_features)).round(1)  # rounded: ties happen
+    algorithm = rng.integers(n_algorithms, size=n)
+    hard = x[:, 0] + 0.5 * rng.normal(size=n) > 0.3 * algorithm
+    return Runs(x, algorithm, np.where(hard, 1.0, 0.3 * rng.random(n)))
+
+
+@pytest.mark.parametrize("chunk", [1, 1 << 16], ids=["one candidate at a time", "all candidates at once"])
+@pytest.mark.parametrize(("n", "n_algorithms", "min_leaf"), [(1, 2, 2), (3, 1, 2), (40, 3, 2), (90, 5, 4)])
+def test_levelwise_growing_is_recursive_growing(
+    n: int, n_algorithms: int, min_leaf: int, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tailcut.models.growing._CACHED", chunk)
+    growth = Growth(trees=4, candidates=3, min_leaf=min_leaf, shrinkage=Shrinkage(1.5, 2.5))
+    runs = _runs(n, n_algorithms, 4, seed=n)
+    root = np.linspace(0.2, 1.0, n_algorithms)
+    trees = grow(runs, root, growth, np.random.default_rng(3))
+    slow = _slow(runs, root, growth, np.random.default_rng(3))
+    if n >= 40:
+        assert trees.depth >= 3
+    for x in [*runs.x, *np.random.default_rng(4).normal(size=(20, 4))]:
+        leaves = [_leaf(node, x) for node in slow]
+        rows = trees.reached(x)
+        np.testing.assert_allclose(trees.loss[rows], [leaf.loss for leaf in leaves], rtol=1e-9)
+
+
+def test_firm_priors_leave_the_root_as_it_is() -> None:
+    runs, root = _runs(60, 3, 4, seed=1), np.array([0.2, 0.5, 0.7])
+    growth = Growth(trees=2, candidates=2, shrinkage=Shrinkage(1e12, 1e12))
+    trees = grow(runs, root, growth, np.random.default_rng(0))
+    rows = trees.reached(runs.x[0])
+    np.testing.assert_allclose(trees.loss[rows], [root, root], atol=1e-9)
+
+
+def test_without_shrinkage_an_unsplit_tree_holds_the_means_of_the_algorithms() -> None:
+    runs, root = _runs(60, 3, 4, seed=2), np.full(3, 0.5)
+    growth = Growth(trees=1, candidates=1, min_leaf=60, shrinkage=Shrinkage(1e-12, 1e-12))
+    trees = grow(runs, root, growth, np.random.default_rng(0))
+    means = [runs.loss[runs.algorithm == a].mean() for a in range(3)]
+    np.testing.assert_allclose(trees.loss[trees.reached(runs.x[0])][0], means, rtol=1e-6)
+
+
+def test_an_algorithm_without_runs_shares_the_hardness_of_a_leaf() -> None:
+    """The second never runs, yet is expected to do worse where the first does."""
+    x = np.repeat([[0.0], [1.0]], 20, axis=0)
+    runs = Runs(x, np.zeros(40, dtype=np.int64), x[:, 0].copy())
+    trees = grow(runs, np.array([0.5, 0.5]), Growth(trees=1, candidates=1), np.random.default_rng(0))
+    easy, hard = (trees.loss[trees.reached(np.array([value]))][0] for value in (0.0, 1.0))
+    assert easy[1] < 0.2 < 0.8 < hard[1]
+
+
+@pytest.mark.parametrize("width", [0, 2], ids=["no features", "constant features"])
+def test_nothing_to_split_on(width: int) -> None:
+    runs = Runs(np.ones((10, width)), np.zeros(10, dtype=np.int64), np.linspace(0.0, 1.0, 10))
+    trees = grow(runs, np.array([0.5]), Growth(trees=3, candidates=1), np.random.default_rng(0))
+    assert trees.depth == 0
+    assert trees.reached(np.ones(width)).tolist() == [0, 1, 2]
