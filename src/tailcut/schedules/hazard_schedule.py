@@ -100,7 +100,7 @@ class HazardSchedule:
         """Return the expected loss of the best plan that starts with each algorithm, shape (K,)."""
         assert progress.failed is not None
         plan = self._plan(x, None, progress, whole=False)
-        return np.full(len(progress.failed), np.inf) if plan is None else plan.losses
+        return np.zeros(len(progress.failed)) if plan is None else plan.losses
 
     def forecasts(self, x: Array, progress: Progress) -> Forecasts:
         """Return what a run of all that is left would take, for each algorithm."""

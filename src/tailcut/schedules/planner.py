@@ -36,7 +36,8 @@ class Plan(NamedTuple):
     algorithm: int
     budget: float
     losses: Array
-    """Expected loss in seconds of the best plan that starts with each algorithm, shape (K,); inf for none."""
+    """Expected loss in seconds of the best plan that starts with each algorithm, shape (K,); for one
+    that may not run, that of an unsolved instance."""
 
 
 class _Moment(NamedTuple):
@@ -123,7 +124,8 @@ class Planner:
         compared = losses[-1:] if whole else losses
         best, algorithm = np.divmod(int(compared.argmin()), len(failed))
         best += len(losses) - len(compared)
-        return Plan(int(algorithm), float(times[best]), losses.min(axis=0))
+        in_vain = left + self.unsolved  # whoever may not run would not solve anything
+        return Plan(int(algorithm), float(times[best]), np.minimum(losses.min(axis=0), in_vain))
 
     def _one_ahead(self, now: _Moment, table: _Table) -> Array:
         """Return the expected loss of each first run, then the best other for the rest; shape (L, K)."""
