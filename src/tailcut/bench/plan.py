@@ -46,6 +46,7 @@ DEFAULT = (
     *PUBLISHED,
     "epsilon_greedy",
     "random",
+    "tailcut_schedule",
     "round_robin",
     *LINES,
 )

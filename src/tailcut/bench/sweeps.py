@@ -80,7 +80,7 @@ class NamedPlan:
 
 PLANS = {
     "default": NamedPlan(
-        "our own, the published table's approaches, two without features, a schedule, the hindsight lines",
+        "our own, the published table's approaches, two without features, schedules, the hindsight lines",
         tuple(Contender.of(name) for name in DEFAULT),
     ),
     "published": NamedPlan(
