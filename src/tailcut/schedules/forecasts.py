@@ -41,6 +41,6 @@ def _quantile(curves: Curves, classes: Array, failed: Array, level: float) -> Ar
     found = np.full(len(failed), np.inf)
     for k, falling in enumerate(at_cuts):
         if falling[-1] <= 1.0 - level:
-            rising = 1.0 - falling
-            found[k] = max(float(np.interp(level, rising, curves.cuts)), float(failed[k]))
+            knots = np.maximum(curves.cuts, failed[k])
+            found[k] = float(np.interp(level, 1.0 - falling, knots))
     return found
