@@ -172,3 +172,22 @@ def test_no_features_at_all() -> None:
         selector.observe(decision, **({"runtime": 1.0} if decision.algorithm == "good" else {"failed": True}))
     picks = [selector.select([]).algorithm for _ in range(10)]
     assert picks.count("good") >= 9
+
+
+def test_with_a_window_only_the_latest_runs_count() -> None:
+    rng = np.random.default_rng(0)
+    model = Layers(n_algorithms=3, n_features=2, views=Views(slice(None), slice(None)), seed=0, window=20)
+    runs = [(int(rng.integers(3)), rng.normal(size=2), float(rng.random())) for _ in range(75)]
+    for algorithm, x, loss in runs:
+        model.update(algorithm, x, loss, 1.0)
+    kept = model.reservoir.runs()
+    latest = runs[-20:]
+    assert sorted(kept.loss.tolist()) == sorted(loss for *_, loss in latest)
+    for algorithm in range(3):
+        own = [loss for number, _, loss in latest if number == algorithm]
+        assert model.arms.runs[algorithm] == len(own)
+        assert model.arms.total[algorithm] == pytest.approx(sum(own))
+    model.remove(1)
+    model.update(0, np.zeros(2), 0.123, 1.0)
+    others = [loss for number, _, loss in latest if number != 1]
+    assert model.reservoir.runs().loss.tolist() == [*others, 0.123], "oldest first again"

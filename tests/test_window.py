@@ -192,14 +192,16 @@ def test_counts_are_those_of_the_latest_runs(name: str) -> None:
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", ["bj_thompson_rev", "rand_bclinucb", "bounded_thompson", "epsilon_greedy"])
+@pytest.mark.parametrize(
+    "name", ["bj_thompson_rev", "rand_bclinucb", "tailcut", "bounded_thompson", "epsilon_greedy"]
+)
 def test_selectors_with_a_window_conform(name: str, check: Callable[[Factory], None]) -> None:
     check(factory(name, window=25))
 
 
 def test_window_is_offered_where_the_model_has_it() -> None:
     offered = {name for name, row in CATALOGUE.items() if "window" in row.options}
-    assert {"thompson", "bj_thompson_rev", "blinducb", "bounded_thompson", "epsilon_greedy"} <= offered
+    assert {"tailcut", "thompson", "bj_thompson_rev", "blinducb", "epsilon_greedy"} <= offered
     assert not offered & {"random", "round_robin", "degroote_epsilon_greedy_lr", "degroote_ucb_rf"}
     with pytest.raises(InputError, match="random has no hyperparameter 'window'"):
         Selector("random", ["a"], 1.0, window=5)
@@ -230,7 +232,7 @@ def test_off_is_as_if_there_were_no_window() -> None:
     assert pack(off._policy.state()) == pack(plain._policy.state())
 
 
-@pytest.mark.parametrize("name", ["thompson", "bounded_thompson", "epsilon_greedy"])
+@pytest.mark.parametrize("name", ["tailcut", "thompson", "bounded_thompson", "epsilon_greedy"])
 def test_a_window_pays_after_a_change(name: str) -> None:
     """Half-way the algorithms trade places; in the last quarter, those that forget pay less."""
     cost = {0: 0.0, 300: 0.0}

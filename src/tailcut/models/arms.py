@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailcut.types import Array
 
@@ -56,6 +57,12 @@ class Arms:
         self.predictions += 1.0
         self.runs[algorithm] += 1.0
         self.total[algorithm] += loss
+        self._infer()
+
+    def recount(self, algorithms: NDArray[np.int64], losses: Array) -> None:
+        """Count these runs alone, shapes (n,)."""
+        self.runs = np.bincount(algorithms, minlength=len(self.runs)).astype(np.float64)
+        self.total = np.bincount(algorithms, losses, minlength=len(self.runs)).astype(np.float64)
         self._infer()
 
     def _infer(self) -> None:

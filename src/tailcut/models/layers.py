@@ -57,8 +57,11 @@ class Layers:
         ridge: float = 100.0,
         prior_weight: float = 1.0,
         reservoir: int = 2000,
+        window: int = 0,
     ) -> None:
         self.views = views
+        self.window = window
+        """How many of the latest runs count, 0 for all; trees are then grown on these, not on a sample."""
         entries = range(n_features)
         width = len(entries[views.trees])
         self.growth = Growth(
@@ -68,8 +71,10 @@ class Layers:
             shrinkage=Shrinkage(hardness=hardness_weight),
         )
         self.arms = Arms(n_algorithms, prior_weight=prior_weight)
-        self.ridge = RidgeBank(n_algorithms=n_algorithms, n_features=len(entries[views.linear]), ridge=ridge)
-        self.reservoir = Reservoir(size=reservoir, n_features=width, seed=seed)
+        self.ridge = RidgeBank(
+            n_algorithms=n_algorithms, n_features=len(entries[views.linear]), ridge=ridge, window=window
+        )
+        self.reservoir = Reservoir(size=window or reservoir, n_features=width, seed=seed, latest=bool(window))
         self.trees = Trees.roots(trees, self.arms.mean)
         self.grown_at = 0
         """How many runs had been seen when the trees were grown."""
@@ -101,8 +106,17 @@ class Layers:
         self.ridge.update(algorithm, x[self.views.linear], error, 1.0)
         self.arms.update(algorithm, target)
         self.reservoir.put(x[self.views.trees], algorithm, target)
-        if self.reservoir.seen >= REGROW * self.grown_at:
+        if self.window:
+            runs = self.reservoir.runs()
+            self.arms.recount(runs.algorithm, runs.loss)
+        if self.reservoir.seen >= self._due():
             self._grow()
+
+    def _due(self) -> float:
+        """Return how many runs must have been seen for the trees to be grown anew."""
+        if self.window:
+            return self.grown_at + (REGROW - 1.0) * min(self.grown_at, self.window)
+        return REGROW * self.grown_at
 
     def _grow(self) -> None:
         runs = self.reservoir.runs()

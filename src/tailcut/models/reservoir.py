@@ -1,4 +1,4 @@
-"""A bounded memory of runs: a uniform sample of all that were, in a fixed number of places."""
+"""A bounded memory of runs: a uniform sample of all that were, or the latest, in a fixed number of places."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class Runs(NamedTuple):
 class Reservoir:
     """At most `size` runs; when it is full, a new one replaces a random one or is passed over.
 
-    After t runs each of them is here with probability size / t (Vitter's algorithm R).
+    After t runs each of them is here with probability size / t (Vitter's algorithm R). With `latest`, a new
+    one replaces the oldest instead.
 
     >>> reservoir = Reservoir(size=2, n_features=1, seed=0)
     >>> for loss in (0.1, 0.2, 0.3, 0.4):
@@ -34,8 +35,11 @@ class Reservoir:
     (2, 4)
     """
 
-    def __init__(self, *, size: int, n_features: int, seed: int) -> None:
+    def __init__(self, *, size: int, n_features: int, seed: int, latest: bool = False) -> None:
         self.size = size
+        self.latest = latest
+        self.oldest = 0
+        """The place of the oldest run, where only the latest are kept."""
         self.kept = 0
         self.seen = 0
         """How many runs those kept stand for."""
@@ -48,6 +52,9 @@ class Reservoir:
         if self.kept < self.size:
             place = self.kept
             self.kept += 1
+        elif self.latest:
+            place = self.oldest
+            self.oldest = (self.oldest + 1) % self.size
         else:
             place = int(self.stream.integers(self.seen))
         if place < self.size:
@@ -62,7 +69,9 @@ class Reservoir:
 
     def forget(self, algorithm: int) -> None:
         """Drop the runs of an algorithm; those behind it move up by one."""
-        runs = self.runs()
+        order = np.roll(np.arange(self.kept), -self.oldest)
+        self.oldest = 0
+        runs = Runs(*(values[order] for values in self.runs()))  # type: ignore[arg-type]
         others = runs.algorithm != algorithm
         kept = int(others.sum())
         self.seen = round(self.seen * kept / max(self.kept, 1))
@@ -76,10 +85,11 @@ class Reservoir:
 
     def state(self) -> dict[str, Any]:
         """Return the runs kept, in their places."""
-        return {"seen": self.seen, **self.runs()._asdict(), "stream": randomness.dump(self.stream)}
+        order = {"oldest": self.oldest} if self.latest else {}
+        return {"seen": self.seen, **self.runs()._asdict(), "stream": randomness.dump(self.stream), **order}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue with the runs kept."""
-        self.seen = state["seen"]
+        self.seen, self.oldest = state["seen"], state.get("oldest", 0)
         self._fill(Runs(state["x"], state["algorithm"], state["loss"]))
         self.stream = randomness.restore(state["stream"])
