@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +17,8 @@ from tailcut.schedules.hazards import Hazards
 from tailcut.schedules.planner import Plan, Planner
 from tailcut.types import Array, Outcome, Progress, Status
 
+FIRST_WHOLE = 16
+"""The first instance that starts with a run of all the time, whatever the plan."""
 TRACE = 0.05
 """An interval of which less was passed teaches nothing."""
 
@@ -28,7 +29,8 @@ class HazardSchedule:
     Times are cut at fractions of the cutoff of the first instance; later ones may have another cutoff.
 
     What happens late in a run is only seen in long runs, so a schedule that thinks little of it would never
-    learn better. Instances number 1, 4, 9, 16, ... therefore start with one run of all the time.
+    learn better. Instances number 16, 32, 64, ... therefore start with one run of all the time: few
+    enough to cost next to nothing, and never the last.
     """
 
     bounded: ClassVar[bool] = True
@@ -60,7 +62,7 @@ class HazardSchedule:
     def choose(self, features: Array, offered: NDArray[np.intp] | None, progress: Progress) -> Choice:
         """Return the first run on an instance."""
         self.instances += 1
-        whole = math.isqrt(self.instances) ** 2 == self.instances
+        whole = self.instances >= FIRST_WHOLE and self.instances.bit_count() == 1
         first = self._next(self.representation(features), offered, progress, whole=whole)
         assert first is not None, "on a new instance everyone may run"
         return first
