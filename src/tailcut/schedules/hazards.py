@@ -166,5 +166,5 @@ _LEARNED = (
 
 
 def _shrink(covariance: Array, direction: Array, factor: float) -> None:
-    """Subtract factor * direction direction' in place; the result stays symmetric to the last bit."""
-    covariance -= np.outer(direction * factor, direction) if factor else 0.0
+    """Subtract factor * direction direction' in place."""
+    covariance -= np.outer(direction * factor, direction)
