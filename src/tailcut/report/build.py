@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tailcut.catalogue import labelled
 from tailcut.errors import InputError
 from tailcut.report.drawings import Drawing, drawings, render_all, slug
 from tailcut.report.figures.canvas import FORMATS
@@ -118,8 +119,8 @@ def explained_section(report: Report, figures: Figures) -> list[Section]:
     if found is None:
         return []
     words = (
-        f"Some decisions of {found.selector} on {found.scenario}, instances in the order of seed {found.seed}"
-        ": what it believed when it chose. In your own code, decision.explain() says the same."
+        f"Some decisions of {labelled(found.selector)} on {found.scenario}, instances in the order of seed "
+        f"{found.seed}: what it believed when it chose. In your own code, decision.explain() says the same."
     )
     drawn = [name for name in figures if name.startswith("explained-")]
     body = "".join(

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailcut.catalogue import is_schedule
+from tailcut.catalogue import is_schedule, labelled
 from tailcut.processes import unordered
 from tailcut.report.explained import Explained, ExplainedDecision
 from tailcut.report.figures import (
@@ -93,7 +93,7 @@ def _of_scenario(name: str, report: Report) -> Iterator[Drawing]:
 def _of_decision(one: ExplainedDecision, of: Explained) -> Drawing:
     place, chosen = f"{of.scenario}, decision {one.step} of {of.instances}", one.explanation.algorithm
     text = (
-        f"{place} by {of.selector}: {chosen}. "
+        f"{place} by {labelled(of.selector)}: {chosen}. "
         "Lines: 90% intervals of the runtimes it predicts; crosses: how long runs really take, if they end; "
         "right: the features that weigh most."
     )
