@@ -33,7 +33,7 @@ from tailcut.types import Array
 
 STEPS = 6000
 WINDOWS = (0, 250, 500, 1000, 2000)
-SELECTORS = ("bounded_thompson", "thompson_rev", "epsilon_greedy")
+SELECTORS = ("tailcut", "bounded_thompson", "thompson_rev", "epsilon_greedy")
 SCENARIOS = ("ASP-POTASSCO", "CPMP-2015", "MAXSAT12-PMS", "QBF-2011")
 PHASES = {
     "before": slice(STEPS // 4, STEPS // 2),
@@ -107,10 +107,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument(
+        "--selector", action="append", choices=SELECTORS, help="only this one; repeat for more"
+    )
     options = parser.parse_args()
     columns = [*PHASES, "stationary"]
     streams = sources()
-    for name in SELECTORS:
+    for name in options.selector or SELECTORS:
         print(f"\n{name}\n\n| stream | window | {' | '.join(columns)} |\n|---|{'---:|' * (len(columns) + 1)}")
         for label, runs in streams.items():
             for window in WINDOWS:
