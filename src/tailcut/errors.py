@@ -33,6 +33,19 @@ class StateFileError(TailcutError, ValueError):
     """A saved state is damaged, foreign, or written by a newer version."""
 
 
+class JournalError(TailcutError, OSError):
+    """A journal cannot be opened, read or written."""
+
+    def __init__(self, message: str, *, full: bool = False) -> None:
+        super().__init__(message)
+        self.full = full
+        """Whether the disk had no room left."""
+
+
+class PortfolioError(TailcutError, ValueError):
+    """A portfolio file does not say what it should."""
+
+
 class ScenarioError(TailcutError, ValueError):
     """A scenario's files are malformed or contradict each other."""
 
