@@ -10,7 +10,19 @@ import sys
 import typer
 
 from tailcut import __version__
-from tailcut.cli import bench, compare, demo, replicate, report, scenario, selectors
+from tailcut.cli import (
+    bench,
+    compare,
+    demo,
+    measure,
+    replicate,
+    report,
+    scenario,
+    selectors,
+)
+from tailcut.cli import (
+    run as run_command,
+)
 from tailcut.errors import TailcutError
 
 app = typer.Typer(
@@ -29,6 +41,8 @@ app.command("selectors")(selectors.command)
 app.add_typer(scenario.app, name="scenario")
 app.command("replicate")(replicate.command)
 app.command("report")(report.command)
+app.command("run")(run_command.command)
+app.command("measure")(measure.command)
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,0 +1,152 @@
+"""``tailcut run``: a stream of instances through a portfolio of solvers, chosen online."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tailcut.bench.plan import Contender
+from tailcut.catalogue import DEFAULT_SELECTOR
+from tailcut.cli.live_view import headline, solver_table, view_of
+from tailcut.cli.portfolio_check import check
+from tailcut.cli.stopping import terminable
+from tailcut.errors import InputError
+from tailcut.hindsight import LINES
+from tailcut.live.course import Course
+from tailcut.live.engine import Engine
+from tailcut.live.instances import Instance, instances_in
+from tailcut.live.lines import AnswerLines, line
+from tailcut.live.local import LocalRuns
+from tailcut.live.portfolio import cutoff_of, read_portfolio
+from tailcut.live.session import Wanted, all_courses, open_project, works
+from tailcut.live.tally import Tally
+from tailcut.live.work import drive
+from tailcut.state import Journal
+
+
+def command(
+    portfolio: Annotated[Path, typer.Argument(metavar="PORTFOLIO", help="Portfolio file (TOML).")],
+    instances: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="INSTANCES...", help="Instance files, folders of them, or - for a list on standard input."
+        ),
+    ] = None,
+    cutoff: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S",
+            help="Seconds for an instance, features included. Without: the portfolio's.",
+        ),
+    ] = None,
+    state: Annotated[
+        Path,
+        typer.Option(metavar="FILE", help="State file: what was learned and done; a rerun goes on there."),
+    ] = Path("tailcut-run.db"),
+    answers: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Answers, a JSON line each. Without: STATE with .jsonl."),
+    ] = None,
+    outputs: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep what the answering solver printed, a file each.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Instances at the same time.")] = 1,
+    selector: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[:key=value,...]",
+            help=f"Selector. Without: the portfolio's, else {DEFAULT_SELECTOR}.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the selector.")] = 0,
+    check_only: Annotated[
+        bool, typer.Option("--check", help="Try each solver on a tiny instance and run nothing else.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the answers of this run as JSON lines, as they come.")
+    ] = False,
+) -> None:
+    """Run the solvers of a portfolio on instances, choosing the solver for each by what was learned so far.
+
+    Every decision and outcome is in the state file before anything depends on it. Ctrl-C ends cleanly; the
+    same command again, even after kill -9, goes on where it stopped: what has an outcome is not run again.
+    """
+    read = read_portfolio(portfolio)
+    if check_only:
+        raise typer.Exit(check(read, instances or [], as_json=as_json))
+    limit = cutoff_of(read, cutoff)
+    if not instances:
+        raise InputError("there is nothing to run: give instance files, folders, or - for a list")
+    contender = Contender.parse(selector or read.selector or DEFAULT_SELECTOR)
+    if contender.selector in LINES:
+        raise InputError(f"{contender.selector} is a line in hindsight: it cannot choose")
+    wanted = Wanted(contender.selector, limit, seed, dict(contender.hyperparameters))
+    if outputs is not None:
+        outputs.mkdir(parents=True, exist_ok=True)
+    stream = _Stream(instances, read.instances)
+    try:
+        with terminable(), Journal(state) as journal:
+            project, changes = open_project(journal, read, wanted)
+            for change in changes:
+                sys.stderr.write(f"{change}\n")
+            engine = Engine(read, project, cutoff=limit, outputs=outputs)
+            tally = _run(engine, stream, answers or state.with_suffix(".jsonl"), jobs, as_json)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"stopped; what is done is kept in {state}: run the same command again\n")
+        raise typer.Exit(130) from None
+    _tell(tally, as_json)
+
+
+class _Stream:
+    """The instances asked for; how many there are is known unless they are listed one by one."""
+
+    def __init__(self, given: list[str], patterns: tuple[str, ...]) -> None:
+        self.instances: Iterable[Instance] = instances_in(given, patterns)
+        self.names: set[str] | None = None
+        if "-" not in given:
+            self.instances = list(self.instances)
+            self.names = {instance.name for instance in self.instances}
+
+    def total(self, courses: Mapping[str, Course]) -> int | None:
+        """Return how many instances there will be at the end, with those that are over from before."""
+        if self.names is None:
+            return None
+        return len(self.names.union(name for name, course in courses.items() if course.over))
+
+
+def _run(engine: Engine, stream: _Stream, answers: Path, jobs: int, as_json: bool) -> Tally:
+    """Serve what is left of the stream and return the sums, those from before included."""
+    courses = all_courses(engine.project)
+    tally = Tally.of(courses.values())
+    preload = engine.portfolio.preload
+    with AnswerLines(answers, courses.values()) as lines, LocalRuns(jobs, preload) as runs:
+        if tally.over:
+            sys.stderr.write(f"going on: {tally.over} instances are over\n")
+
+        def over(course: Course) -> None:
+            lines.add(course)
+            if as_json:
+                sys.stdout.write(line(course) + "\n")
+                sys.stdout.flush()
+
+        with view_of(tally, stream.total(courses), quiet=as_json) as view:
+            engine.listen = view.take
+            left = works(engine, stream.instances, courses)
+            drive(left, runs.submit, at_once=jobs, on_result=over)
+    engine.project.keep()
+    return tally
+
+
+def _tell(tally: Tally, as_json: bool) -> None:
+    """Print what came of it, unless a program reads."""
+    for problem in tally.problems:
+        sys.stderr.write(f"problem: {problem}\n")
+    if as_json:
+        return
+    typer.echo(headline(tally, None))
+    Console(width=None if sys.stdout.isatty() else 100).print(solver_table(tally))

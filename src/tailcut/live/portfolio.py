@@ -1,0 +1,255 @@
+"""The portfolio file: which solvers there are, how they are called and how their answers are read."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tailcut.live.limits import Call, Command
+
+from tailcut.border import cutoff_seconds
+from tailcut.errors import InputError, PortfolioError
+from tailcut.live.answers import SOLVED, Sign
+from tailcut.live.domains import DOMAINS, Domain
+from tailcut.live.tomltable import TomlTable, read_toml
+
+_PLACE = re.compile(r"\{(\w+)\}")
+_PROGRAM = ("command", "entry", "arguments", "environment", "memory", "limit")
+_SOLVER = ("command", "entry", "arguments", "environment", "memory", "answers")
+_FILE = (
+    "domain", "cutoff", "selector", "clock", "wall_factor", "memory", "folder", "instances", "preload",
+    "answers", "features", "verify", "solvers", "check",
+)  # fmt: skip
+PLACES = ("instance", "cutoff", "memory")
+"""What may stand in braces in a solver's command: its file, seconds of this run, bytes (0: no limit)."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A command or a Python entry point, with places to fill in, and its own limits."""
+
+    template: tuple[str, ...]
+    """The command with its arguments, or the arguments of the entry point."""
+    entry: str | None = None
+    """`module:function` of a Python entry point; None for a command."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    memory: int | None = None
+    """Bytes; None: no limit."""
+    limit: float | None = None
+    """Seconds; None: what the run is given."""
+    folder: Path | None = None
+    """Where it runs."""
+
+    def filled(self, **places: str) -> Command | Call:
+        """Return the program with its places filled in."""
+        words = tuple(_PLACE.sub(lambda found: places[found[1]], word) for word in self.template)
+        environment = dict(self.environment) or None
+        if self.entry is not None:
+            return Call(self.entry, words, environment=environment, folder=self.folder)
+        return Command(words, environment=environment, folder=self.folder)
+
+
+@dataclass(frozen=True)
+class Solver:
+    """A solver of the portfolio."""
+
+    name: str
+    program: Program
+    signs: tuple[Sign, ...]
+
+
+@dataclass(frozen=True)
+class Portfolio:
+    """What a portfolio file says, checked."""
+
+    file: Path
+    solvers: Mapping[str, Solver]
+    features: Program | None = None
+    verify: Program | None = None
+    """Checks an answer: exit code 0 confirms it, any other refutes it."""
+    cutoff: float | None = None
+    selector: str | None = None
+    clock: str = "cpu"
+    """Which time counts: that of the processor, over the whole process tree, or that of the wall."""
+    wall_factor: float = 4.0
+    """A run by the processor's clock is stopped after this times its budget by the wall's, plus 5 s."""
+    instances: tuple[str, ...] = ("*",)
+    """Which files of a folder are instances."""
+    preload: tuple[str, ...] = ()
+    """Modules loaded once, so that a Python entry point need not."""
+    check: tuple[tuple[Path, str | None], ...] = ()
+    """Tiny instances to try the solvers on, with the right answer where it is known."""
+
+
+def read_portfolio(path: str | Path) -> Portfolio:
+    """Return the portfolio in a TOML file, or say which field is wrong."""
+    file = Path(path)
+    table = read_toml(file)
+    table.close(_FILE)
+    domain = _domain(table)
+    folder = (file.parent / table.text("folder", ".")).resolve()
+    memory = table.size("memory")
+    signs = _signs(table.table("answers")) if "answers" in table else domain.signs
+    clock = table.text("clock", "cpu")
+    if clock not in ("cpu", "wall"):
+        raise table.wrong("clock", '"cpu" or "wall"')
+    return Portfolio(
+        file=file,
+        solvers=_solvers(table, signs, folder, memory),
+        features=_optional(table, "features", folder, domain.features, ("instance",)),
+        verify=_optional(table, "verify", folder, domain.verify, ("instance", "output", "answer")),
+        cutoff=table.number("cutoff"),
+        selector=table.text("selector") if "selector" in table else None,
+        clock=clock,
+        wall_factor=table.number("wall_factor", 4.0) or 4.0,
+        instances=table.texts("instances") or domain.instances,
+        preload=(*domain.preload, *table.texts("preload")),
+        check=_checks(table.table("check"), file.parent) or domain.check(),
+    )
+
+
+def cutoff_of(portfolio: Portfolio, given: float | None) -> float:
+    """Return the cutoff that was given, or the portfolio's own, or say that there is none."""
+    cutoff = portfolio.cutoff if given is None else given
+    if cutoff is None:
+        raise InputError(f"give --cutoff, or write cutoff = ... into {portfolio.file}")
+    return cutoff_seconds(cutoff)
+
+
+def _domain(table: TomlTable) -> Domain:
+    if "domain" not in table:
+        return Domain()
+    name = table.text("domain")
+    if name not in DOMAINS:
+        raise table.wrong("domain", f"one of {', '.join(DOMAINS)}")
+    return DOMAINS[name]
+
+
+def _solvers(
+    table: TomlTable, signs: tuple[Sign, ...], folder: Path, memory: int | None
+) -> dict[str, Solver]:
+    found = {}
+    solvers = table.table("solvers")
+    for name in solvers.fields:
+        own = solvers.table(name)
+        own.close(_SOLVER)
+        program = _program(own, folder, PLACES, must_have="instance")
+        answers = _signs(own.table("answers")) if "answers" in own else signs
+        found[name] = Solver(name, replace(program, memory=program.memory or memory), answers or SOLVED)
+    if not found:
+        raise PortfolioError(f"{table.file}: there must be at least one solver, as a table [solvers.NAME]")
+    return found
+
+
+def _optional(
+    table: TomlTable,
+    name: str,
+    folder: Path,
+    usual: tuple[str, tuple[str, ...]] | None,
+    places: tuple[str, ...],
+) -> Program | None:
+    """Return a program that need not be there: the file's own, the domain's, or none."""
+    if name in table:
+        own = table.table(name)
+        own.close(_PROGRAM)
+        return _program(own, folder, places, must_have="instance")
+    if usual is None:
+        return None
+    entry, arguments = usual
+    return Program(arguments, entry, folder=folder)
+
+
+def _program(table: TomlTable, folder: Path, places: tuple[str, ...], must_have: str) -> Program:
+    if ("command" in table) == ("entry" in table):
+        raise PortfolioError(f"{table.file}: {table.where} must have either a command or an entry")
+    if "entry" in table:
+        entry: str | None = table.text("entry")
+        if not re.fullmatch(r"[\w.]+:\w+", entry or ""):
+            raise table.wrong("entry", '"module:function"')
+        words, origin = table.texts("arguments"), "arguments"
+    else:
+        entry, words, origin = None, _command(table, folder), "command"
+    _check_places(table, origin, words, places, must_have)
+    return Program(
+        words,
+        entry,
+        environment=table.text_by_name("environment"),
+        memory=table.size("memory"),
+        limit=table.number("limit"),
+        folder=folder,
+    )
+
+
+def _command(table: TomlTable, folder: Path) -> tuple[str, ...]:
+    """Return the words of a command; a program with a slash in its name is found from the folder."""
+    if "arguments" in table:
+        raise table.wrong("arguments", "given with an entry only: write a command with its arguments")
+    words = table.texts("command") if not _is_text(table, "command") else _split(table)
+    if not words or not words[0]:
+        raise table.wrong("command", "a list with the program and its arguments")
+    program = words[0]
+    if "/" in program and not Path(program).is_absolute():
+        program = str(folder / program)
+    return program, *words[1:]
+
+
+def _is_text(table: TomlTable, field: str) -> bool:
+    try:
+        table.text(field)
+    except PortfolioError:
+        return False
+    return True
+
+
+def _split(table: TomlTable) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(table.text("command")))
+    except ValueError:
+        raise table.wrong("command", "words as a shell reads them (is a quote open?)") from None
+
+
+def _check_places(
+    table: TomlTable, field: str, words: tuple[str, ...], places: tuple[str, ...], must_have: str
+) -> None:
+    found = {place for word in words for place in _PLACE.findall(word)}
+    unknown = sorted(found - set(places))
+    if unknown:
+        known = ", ".join(f"{{{place}}}" for place in places)
+        raise PortfolioError(
+            f"{table.file}: {table.name(field)} has a place {{{unknown[0]}}} that is not known here; "
+            f"known: {known}"
+        )
+    if must_have not in found:
+        raise table.wrong(field, f"words with {{{must_have}}} where the instance's file goes")
+
+
+def _signs(table: TomlTable) -> tuple[Sign, ...]:
+    """Return the signs of [answers.NAME] tables: exit_code, pattern or both."""
+    signs = []
+    for answer in table.fields:
+        own = table.table(answer)
+        own.close(("exit_code", "pattern"))
+        if not own.fields:
+            raise PortfolioError(f"{own.file}: {own.where} must have an exit_code, a pattern or both")
+        signs.append(Sign(answer, own.whole("exit_code"), _pattern(own)))
+    return tuple(signs)
+
+
+def _pattern(table: TomlTable) -> re.Pattern[bytes] | None:
+    if "pattern" not in table:
+        return None
+    try:
+        return re.compile(table.text("pattern").encode(), re.MULTILINE)
+    except re.error as error:
+        raise table.wrong("pattern", f"a regular expression ({error})") from None
+
+
+def _checks(table: TomlTable, folder: Path) -> tuple[tuple[Path, str | None], ...]:
+    table.close(("instance", "answer"))
+    if "instance" not in table:
+        return ()
+    answer = table.text("answer") if "answer" in table else None
+    return ((folder / table.text("instance"), answer),)
