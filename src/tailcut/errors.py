@@ -62,5 +62,13 @@ class WorkerDiedError(TailcutError, RuntimeError):
     """A process that computed for us ended without a word."""
 
 
+class UnsupportedSystemError(TailcutError, RuntimeError):
+    """This system lacks what is needed to run solvers under limits."""
+
+
+class LiveError(TailcutError, RuntimeError):
+    """A run has no outcome: the processes that watched it were ended from outside."""
+
+
 class MissingExtraError(TailcutError, ImportError):
     """An optional dependency is needed and not installed."""

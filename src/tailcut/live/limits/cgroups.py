@@ -1,0 +1,183 @@
+"""Control groups, version 2: the kernel keeps the processes of a run together, counts and ends them.
+
+A group counts the CPU time of everything that ever was in it, ends all its processes in one step, and, where
+the memory controller is at hand, holds them to a limit of memory. A group can be made where the folder of this
+process's own group, or of that group's parent, may be written to: as root, in a delegated systemd unit
+(`systemd-run --user --scope`), in some containers. Whether it works is tried out, not concluded.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from tailcut.live.limits.linux import die_with_parent
+from tailcut.live.limits.tree import kill
+
+
+class Group:
+    """One run's group: the same questions as to a `Tree`, answered by the kernel."""
+
+    def __init__(self, folder: Path, memory: int | None) -> None:
+        folder.mkdir()
+        self.folder = folder
+        self.enforces_memory = memory is not None and self._limit_memory(memory)
+        self._cpu_stat = os.open(folder / "cpu.stat", os.O_RDONLY)
+
+    def _limit_memory(self, memory: int) -> bool:
+        try:
+            (self.folder / "memory.max").write_text(str(memory))
+        except OSError:
+            return False
+        for name, value in (("memory.swap.max", "0"), ("memory.oom.group", "1")):
+            with suppress(OSError):  # no swap, or an older kernel
+                (self.folder / name).write_text(value)
+        return True
+
+    def join(self) -> None:
+        """Put this process into the group."""
+        (self.folder / "cgroup.procs").write_text("0")
+
+    def processes(self) -> list[int]:
+        """Return the processes that are in the group now."""
+        return [int(line) for line in (self.folder / "cgroup.procs").read_text().split()]
+
+    def cpu(self) -> float:
+        """Return the CPU seconds used in the group so far: never too much, at most a tick too little."""
+        text = os.pread(self._cpu_stat, 4096, 0)
+        return int(text.split(maxsplit=2)[1]) / 1e6
+
+    def kill(self) -> None:
+        """End every process in the group."""
+        end_group(self.folder)
+
+    def ran_out_of_memory(self) -> bool:
+        """Return whether the kernel ended processes of the group for its limit of memory."""
+        with suppress(OSError):
+            events = dict(line.split() for line in (self.folder / "memory.events").read_text().splitlines())
+            return int(events.get("oom_kill", "0")) > 0
+        return False
+
+    def peak_memory(self) -> int | None:
+        """Return the peak of the group's memory, if the kernel has watched it (Linux 5.19)."""
+        with suppress(OSError):
+            return int((self.folder / "memory.peak").read_text())
+        return None
+
+    def remove(self) -> None:
+        """Remove the group, which must be empty."""
+        os.close(self._cpu_stat)
+        with suppress(OSError):
+            self.folder.rmdir()
+
+
+def end_group(folder: Path) -> None:
+    """End every process in a group, if the group is still there."""
+    try:
+        (folder / "cgroup.kill").write_text("1")
+    except OSError:  # Linux before 5.14
+        with suppress(OSError):
+            for process in (folder / "cgroup.procs").read_text().split():
+                kill(int(process))
+
+
+def remove_all(base: Path) -> None:
+    """End what runs in the groups below `base` and remove them."""
+    for _ in range(100):
+        end_group(base)
+        for folder in [*base.glob("*/"), base]:
+            with suppress(OSError):
+                folder.rmdir()
+        if not base.exists():
+            break
+        time.sleep(0.01)  # processes take a moment to die
+
+
+def make_base() -> Path | None:
+    """Make a group to hold the runs' groups, where one works; None where none does."""
+    candidates = []
+    for parent in _writable_groups():
+        base = parent / f"tailcut-{os.getpid()}-{secrets.token_hex(4)}"
+        try:
+            base.mkdir()
+        except OSError:
+            continue
+        with suppress(OSError):
+            (base / "cgroup.subtree_control").write_text("+memory")
+        if _works(base):
+            candidates.append(base)
+        else:
+            remove_all(base)
+    candidates.sort(key=has_memory, reverse=True)
+    for base in candidates[1:]:
+        remove_all(base)
+    return candidates[0] if candidates else None
+
+
+def has_memory(base: Path) -> bool:
+    """Return whether groups below `base` can limit memory."""
+    try:
+        return "memory" in (base / "cgroup.subtree_control").read_text().split()
+    except OSError:
+        return False
+
+
+def _writable_groups() -> list[Path]:
+    """Return this process's own group and that group's parent, where they may be written to."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+        own = next(line[3:] for line in lines if line.startswith("0::"))
+        mounts = [line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    except (OSError, StopIteration):
+        return []
+    for fields in mounts:
+        if fields[fields.index("-") + 1] == "cgroup2":
+            root, mounted = fields[3], Path(os.fsencode(fields[4]).decode("unicode_escape"))
+            inside = os.path.relpath(own, root)
+            if inside.startswith(".."):
+                continue  # mounted from a place that does not hold our group
+            folder = mounted / inside
+            folders = [folder] if folder == mounted else [folder, folder.parent]
+            return [place for place in folders if os.access(place, os.W_OK)]
+    return []
+
+
+def _works(base: Path) -> bool:
+    """Try it: can a process be put into a group below `base`, be counted there, and be ended?"""
+    try:
+        group = Group(base / "trial", memory=None)
+    except OSError:
+        return False
+    parent = os.getpid()
+    child = os.fork()
+    if child == 0:
+        try:
+            die_with_parent(parent)
+            group.join()
+            signal.pause()
+        finally:
+            os._exit(1)
+    ended = _is_counted_and_killed(child, group)
+    if not ended:
+        kill(child)
+        os.waitpid(child, 0)
+    group.remove()
+    return ended and not group.folder.exists()
+
+
+def _is_counted_and_killed(child: int, group: Group) -> bool:
+    """Return whether the group can be seen to hold `child`, and ends and so reaps it."""
+    try:
+        while child not in group.processes():
+            if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                return False  # it could not join
+        group.cpu()
+        group.kill()
+    except (OSError, ValueError, IndexError):
+        return False
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)

@@ -1,0 +1,89 @@
+"""What a solver prints: the beginning or the end is kept, the rest is let go without being stored."""
+
+from __future__ import annotations
+
+import os
+
+_PIECE = 1 << 16
+"""Bytes taken at a time: what a pipe holds by default."""
+
+
+class Head:
+    """The first `size` bytes that come out of a pipe; `truncated` says whether there were more.
+
+    >>> reading, writing = os.pipe()
+    >>> head = Head(reading, size=5)
+    >>> os.write(writing, b"s SATISFIABLE")
+    13
+    >>> os.close(writing)
+    >>> while head.take():
+    ...     pass
+    >>> bytes(head.kept), head.truncated
+    (b's SAT', True)
+    """
+
+    def __init__(self, pipe: int, size: int) -> None:
+        os.set_blocking(pipe, False)
+        self.pipe = pipe
+        self.kept = bytearray()
+        self.truncated = False
+        self._size = size
+        self._nowhere = -1
+
+    def take(self) -> int:
+        """Take one piece out of the pipe, if there is one, and return its length; 0 at the end."""
+        room = self._size - len(self.kept)
+        if room == 0 and self.truncated:
+            return self._let_go()
+        piece = os.read(self.pipe, _PIECE)
+        self.kept += piece[:room]
+        self.truncated = self.truncated or len(piece) > room
+        return len(piece)
+
+    def _let_go(self) -> int:
+        """Move a piece to where nothing is stored, inside the kernel."""
+        if self._nowhere < 0:
+            self._nowhere = os.open(os.devnull, os.O_WRONLY)
+        try:
+            return os.splice(self.pipe, self._nowhere, 1 << 20)
+        except BlockingIOError:
+            raise
+        except OSError:  # a system that cannot
+            return len(os.read(self.pipe, _PIECE))
+
+
+class Tail:
+    """The last `size` bytes that come out of a pipe.
+
+    >>> reading, writing = os.pipe()
+    >>> tail = Tail(reading, size=5)
+    >>> os.write(writing, b"Error: no such file")
+    19
+    >>> os.close(writing)
+    >>> while tail.take():
+    ...     pass
+    >>> bytes(tail.kept)
+    b' file'
+    """
+
+    def __init__(self, pipe: int, size: int) -> None:
+        os.set_blocking(pipe, False)
+        self.pipe = pipe
+        self.kept = bytearray()
+        self._size = size
+
+    def take(self) -> int:
+        """Take one piece out of the pipe, if there is one, and return its length; 0 at the end."""
+        piece = os.read(self.pipe, _PIECE)
+        self.kept += piece
+        del self.kept[: -self._size]
+        return len(piece)
+
+
+def take_rest(stream: Head | Tail) -> None:
+    """Take what is in the pipe now; does not wait for more, if somebody outside still holds it open."""
+    try:
+        while stream.take():
+            pass
+    except BlockingIOError:
+        pass

@@ -1,0 +1,189 @@
+"""The server: a process with one thread that has loaded the solvers' modules and forks a keeper per run.
+
+A fresh Python process costs tens of milliseconds before the first line of a solver, a forked one hardly any.
+The server also stands behind the keepers: if one is killed, its orphans become the server's, which ends them.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import select
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from tailcut.live.limits import cgroups, linux, tree, wire
+from tailcut.live.limits.keeper import Keeper
+
+_GRACE = 15.0
+"""Seconds the keepers have to end their runs when Tailcut's process has gone."""
+
+
+def main(control: int) -> None:
+    """Serve the process at the other end of the socket `control` until it closes it or ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(
+        signal.SIGCHLD, signal.SIG_DFL
+    )  # may be inherited as ignored; then nothing could be waited for
+    front = socket.socket(fileno=control)
+    try:
+        wishes, _, _ = wire.receive(front)
+        lifeline = os.pidfd_open(wishes["front"])
+    except (EOFError, ProcessLookupError):
+        return
+    try:
+        for module in wishes["preload"]:
+            importlib.import_module(module)
+    except Exception as error:
+        wire.send(front, {"error": f"cannot preload {module}: {error}"})
+        return
+    base = cgroups.make_base() if wishes["cgroups"] else None
+    Server(front, lifeline, base).serve(_method(base, wanted=wishes["cgroups"]))
+
+
+@dataclass
+class Kept:
+    """A keeper as its server knows it."""
+
+    process: int
+    name: str
+    run: socket.socket
+    """The keeper's end of the run's socket: open until the run's last process is gone."""
+
+
+class Server:
+    """The loop: fork a keeper for each socket that comes in, clear away after each that ends."""
+
+    def __init__(self, front: socket.socket, lifeline: int, base: Path | None) -> None:
+        linux.adopt_orphans()
+        self._front = front
+        self._lifeline = lifeline
+        self._base = base
+        self._keepers: dict[int, Kept] = {}
+        self._started = 0
+        self._poll = select.poll()
+        for descriptor in (front.fileno(), lifeline):
+            self._poll.register(descriptor, select.POLLIN)
+        ours = {front.fileno(), lifeline}
+        open_now = {int(name) for name in os.listdir("/proc/self/fd")}  # noqa: PTH208
+        self._preloaded = open_now - ours
+        gc.collect()
+        gc.freeze()  # collections in the forked processes then leave the shared pages alone
+
+    def serve(self, method: str) -> None:
+        """Fork keepers until the front closes its end or ends; then see all of them end."""
+        base = None if self._base is None else str(self._base)
+        wire.send(self._front, {"method": method, "base": base})
+        until = float("inf")
+        while time.monotonic() < until:
+            if until < float("inf") and not self._keepers:
+                break
+            wait = None if until == float("inf") else (until - time.monotonic()) * 1000
+            ready = [descriptor for descriptor, _ in self._poll.poll(wait)]
+            for descriptor in ready:
+                if descriptor in self._keepers:
+                    self._clear_away(descriptor)
+            gone = self._lifeline in ready or (self._front.fileno() in ready and not self._accept())
+            if gone and until == float("inf"):
+                until = time.monotonic() + _GRACE
+                self._poll.unregister(self._front.fileno())
+                self._poll.unregister(self._lifeline)
+        tree.end(lambda: tree.Tree().kill(), lambda _process, _status: None)
+        if self._base is not None:
+            cgroups.remove_all(self._base)
+
+    def _accept(self) -> bool:
+        """Fork a keeper for the socket that comes in; False if none ever will again."""
+        try:
+            message, descriptors, _, _ = socket.recv_fds(self._front, 1, 1)
+        except ConnectionResetError:
+            return False
+        if not message:
+            return False
+        run = socket.socket(fileno=descriptors[0])
+        self._started += 1
+        name = f"run-{self._started}"
+        server = os.getpid()
+        process = os.fork()
+        if process == 0:
+            self._keep(run, name, server)
+        pidfd = os.pidfd_open(process)
+        self._keepers[pidfd] = Kept(process, name, run)
+        self._poll.register(pidfd, select.POLLIN)
+        return True
+
+    def _keep(self, run: socket.socket, name: str, server: int) -> NoReturn:
+        """Be a keeper: from here on this is another process."""
+        code = 1
+        try:
+            linux.adopt_orphans()
+            self._front.close()
+            for pidfd, kept in self._keepers.items():
+                os.close(pidfd)
+                kept.run.close()
+            parent = os.pidfd_open(server)
+            if os.getppid() == server:
+                lifelines = (self._lifeline, parent)
+                Keeper(
+                    run, base=self._base, name=name, lifelines=lifelines, leave_open=self._preloaded
+                ).keep()
+                code = 0
+        except EOFError:
+            code = 0  # the front ended before it had sent the request
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+
+    def _clear_away(self, pidfd: int) -> None:
+        """Wait for a keeper that has ended; if it did not end by itself, end what it has left behind."""
+        kept = self._keepers.pop(pidfd)
+        self._poll.unregister(pidfd)
+        os.close(pidfd)
+        _, status = os.waitpid(kept.process, 0)
+        if status != 0:
+            group = None if self._base is None else self._base / kept.name
+            self._end_strays(group)
+        kept.run.close()
+
+    def _end_strays(self, group: Path | None) -> None:
+        """End all processes below this one that no keeper looks after."""
+        keepers = {kept.process for kept in self._keepers.values()}
+
+        def kill_all() -> None:
+            for process in _below_but(keepers):
+                tree.kill(process)
+
+        if group is not None:
+            cgroups.end_group(group)
+        tree.end(kill_all, lambda _process, _status: None, spare=keepers)
+        if group is not None:
+            cgroups.remove_all(group)
+
+
+def _below_but(keepers: Collection[int]) -> list[int]:
+    """Return the processes below this one, without the keepers and what is below them."""
+    found: list[int] = []
+    for child in tree.children(os.getpid()):
+        if child not in keepers:
+            found += [child, *tree.below(child)]
+    return found
+
+
+def _method(base: Path | None, *, wanted: bool) -> str:
+    """Say, for people, by which means the limits are kept here."""
+    if base is None:
+        why = "no control group can be made here" if wanted else "control groups are not wanted"
+        return f"process tree (adopted orphans, CPU clocks, memory looked up; {why})"
+    if cgroups.has_memory(base):
+        return "cgroups v2 (CPU, memory and kill)"
+    return "cgroups v2 (CPU and kill; memory looked up, for want of the memory controller)"

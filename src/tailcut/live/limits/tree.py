@@ -1,0 +1,162 @@
+"""The processes below this one: their CPU time, and an end to all of them.
+
+This process must have called `linux.adopt_orphans`: then whatever a solver starts stays below it, also what
+detaches itself from its parent, its session and its terminal. Nothing else is needed, so this works for
+every user of every Linux; `cgroups` does the same with less looking around.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import time
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+
+from tailcut.live.limits.linux import cpu_clock
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PATIENCE = 10.0
+"""Seconds after which processes that do not die are given up: they run for another user, or hang in the kernel."""
+
+
+class Tree:
+    """All processes below this one, as one thing with a CPU clock."""
+
+    enforces_memory = False
+
+    def __init__(self) -> None:
+        self._read = 0.0
+
+    def processes(self) -> list[int]:
+        """Return the processes there are now, parents before their children."""
+        return list(below(os.getpid()))
+
+    def cpu(self) -> float:
+        """Return the CPU seconds used so far: never too much, and never less than before.
+
+        Parents are read before their children: a child that ends in between is missed this time, but no
+        second is counted twice, once by its own clock and once as its parent's.
+        """
+        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+        total = spent.ru_utime + spent.ru_stime
+        for process in below(os.getpid()):
+            try:
+                total += _waited_for(process) + cpu_clock(process)
+            except OSError:
+                continue  # ended since it was listed
+        self._read = max(self._read, total)
+        return self._read
+
+    def kill(self) -> None:
+        """Send SIGKILL to every process there is now."""
+        for process in below(os.getpid()):
+            kill(process)
+
+    def ran_out_of_memory(self) -> bool:
+        """Return whether the system ended the processes for their memory; here nobody would know."""
+        return False
+
+    def peak_memory(self) -> int | None:
+        """Return the peak of the memory of all processes together, if the system has watched it."""
+        return None
+
+    def remove(self) -> None:
+        """Clear away after the last process has ended: nothing."""
+
+
+def below(parent: int) -> Iterator[int]:
+    """Yield the descendants of a process, each before its children are looked up."""
+    seen = {parent}
+    waiting = children(parent)
+    while waiting:
+        process = waiting.pop()
+        if process not in seen:
+            seen.add(process)
+            yield process
+            waiting.extend(children(process))
+
+
+def children(parent: int) -> list[int]:
+    """Return the processes whose parent is `parent` now, zombies among them; some may be missed if others end.
+
+    >>> children(os.getpid())
+    []
+    """
+    found: list[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{parent}/task"):  # noqa: PTH208 - this runs a thousand times a second
+            with open(f"/proc/{parent}/task/{thread}/children", "rb", buffering=0) as file:  # noqa: PTH123
+                found.extend(map(int, file.read().split()))
+    except FileNotFoundError:
+        if Path(f"/proc/self/task/{os.getpid()}/children").exists():
+            return found  # a thread or the process has ended
+        return _children_by_search(parent)  # a kernel without CONFIG_PROC_CHILDREN
+    except (PermissionError, ProcessLookupError):
+        pass
+    return found
+
+
+def _children_by_search(parent: int) -> list[int]:
+    """Return the children of a process by asking every process for its parent."""
+    found = []
+    for name in os.listdir("/proc"):  # noqa: PTH208
+        if name.isdigit():
+            try:
+                if int(_stat(int(name))[1]) == parent:
+                    found.append(int(name))
+            except OSError:
+                continue
+    return found
+
+
+def _waited_for(process: int) -> float:
+    """Return the CPU seconds of the children a process has waited for, in whole ticks, rounded down."""
+    fields = _stat(process)
+    return (int(fields[13]) + int(fields[14])) / _TICKS
+
+
+def _stat(process: int) -> list[bytes]:
+    """Return the fields of /proc/N/stat from the third on; the second, a name, may hold spaces."""
+    with open(f"/proc/{process}/stat", "rb", buffering=0) as file:  # noqa: PTH123
+        return file.read().rpartition(b")")[2].split()
+
+
+def kill(process: int) -> None:
+    """Send SIGKILL; not an error if the process is gone, or not ours to kill."""
+    try:
+        os.kill(process, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def reap(reaped: Callable[[int, int], None], *, spare: Collection[int] = ()) -> int:
+    """Take note of each child that has ended: `reaped(process, wait status)`. Return how many are left."""
+    left = 0
+    for child in children(os.getpid()):
+        if child not in spare:
+            process, status = os.waitpid(child, os.WNOHANG)
+            if process == 0:
+                left += 1
+            else:
+                reaped(process, status)
+    return left
+
+
+def end(
+    kill_all: Callable[[], None], reaped: Callable[[int, int], None], *, spare: Collection[int] = ()
+) -> list[int]:
+    """Kill until no child but those in `spare` is left. Return those that could not be ended, none as a rule.
+
+    When a process dies, its children become ours, so having no children means that nothing is left.
+    """
+    pause = 0.0002
+    deadline = time.monotonic() + _PATIENCE
+    while reap(reaped, spare=spare):
+        if time.monotonic() > deadline:
+            return [child for child in children(os.getpid()) if child not in spare]
+        kill_all()
+        time.sleep(pause)
+        pause = min(2 * pause, 0.01)
+    return []

@@ -1,0 +1,151 @@
+"""What is run, under which limits, and how it ended: frozen records, validated when they are made."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tailcut.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run may use, all its processes together; None is no limit.
+
+    >>> Limits(cpu=60, memory=2 * 2**30)
+    Limits(cpu=60.0, wall=None, memory=2147483648)
+    >>> Limits(wall=-1)
+    Traceback (most recent call last):
+        ...
+    tailcut.errors.InputError: wall must be a finite number of seconds > 0, or None for no limit, got -1
+    """
+
+    cpu: float | None = None
+    """Seconds of CPU time, user and system, summed over all processes and threads of the run."""
+    wall: float | None = None
+    """Seconds on the clock."""
+    memory: int | None = None
+    """Bytes of physical memory, summed over all processes of the run."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cpu", _seconds("cpu", self.cpu))
+        object.__setattr__(self, "wall", _seconds("wall", self.wall))
+        if self.memory is not None and (not isinstance(self.memory, int) or self.memory <= 0):
+            raise InputError(
+                f"memory must be a whole number of bytes > 0, or None for no limit, got {self.memory!r}"
+            )
+
+
+def _seconds(name: str, value: float | None) -> float | None:
+    """Return `value` as a float, or say what is wrong with it."""
+    if value is None:
+        return None
+    if isinstance(value, int | float) and 0 < value < math.inf:
+        return float(value)
+    raise InputError(f"{name} must be a finite number of seconds > 0, or None for no limit, got {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program of the system, looked up on the PATH unless its name has a slash.
+
+    >>> Command(("minisat", "queue/i1.cnf")).argv
+    ('minisat', 'queue/i1.cnf')
+    """
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str] | None = None
+    """Variables set on top of those of Tailcut's own process."""
+    folder: Path | None = None
+    """Where it runs; a program's name with a slash is relative to it. None: where Tailcut runs."""
+
+    def __post_init__(self) -> None:
+        _texts("argv", self.argv)
+        if not self.argv or not self.argv[0]:
+            raise InputError("argv must begin with the name of a program, got nothing")
+        _environment(self.environment)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A Python function, called with a list of arguments in a forked process; it returns the exit code.
+
+    What it prints is the run's output; an exception is a traceback on standard error and exit code 1.
+
+    >>> Call("tailcut.sat.solve:main", ("minisat22", "queue/i1.cnf")).entry
+    'tailcut.sat.solve:main'
+    >>> Call("tailcut.sat.solve")
+    Traceback (most recent call last):
+        ...
+    tailcut.errors.InputError: entry must read 'module:function', got 'tailcut.sat.solve'
+    """
+
+    entry: str
+    """'module:function'. A module among the preloaded ones costs no time when the run begins."""
+    arguments: tuple[str, ...] = ()
+    environment: Mapping[str, str] | None = None
+    """Variables set on top of those of Tailcut's own process; libraries already loaded may ignore them."""
+    folder: Path | None = None
+    """Where it runs. None: where Tailcut runs."""
+
+    def __post_init__(self) -> None:
+        module, colon, function = self.entry.partition(":")
+        if not (colon and function and all(part.isidentifier() for part in module.split("."))):
+            raise InputError(f"entry must read 'module:function', got {self.entry!r}")
+        _texts("arguments", self.arguments)
+        _environment(self.environment)
+
+
+def _texts(name: str, values: tuple[str, ...]) -> None:
+    if isinstance(values, str) or not all(isinstance(value, str) for value in values):
+        raise InputError(f"{name} must be a tuple of strings, got {values!r}")
+    if any("\0" in value for value in values):
+        raise InputError(f"{name} must not contain the null character, got {values!r}")
+
+
+def _environment(variables: Mapping[str, str] | None) -> None:
+    for name, value in (variables or {}).items():
+        if not name or "=" in name or "\0" in name + value:
+            raise InputError(f"environment: {name!r} = {value!r} cannot be an environment variable")
+
+
+class Ending(enum.StrEnum):
+    """Who or what ended a run; told by whoever did it, never found out by comparing times."""
+
+    FINISHED = "finished"
+    """The program ended itself, with whatever exit code."""
+    CPU_LIMIT = "cpu limit"
+    WALL_LIMIT = "wall limit"
+    MEMORY_LIMIT = "memory limit"
+    CRASHED = "crashed"
+    """A signal ended it that was not sent here, or it could not be started."""
+    CANCELLED = "cancelled"
+    """`Run.cancel` was called, or the `Processes` was closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """All there is to know about a run that has ended."""
+
+    ending: Ending
+    exit_code: int | None
+    """What the program returned; None unless it finished."""
+    signal: int | None
+    """The signal that ended the program; None if it finished or did not start."""
+    cpu: float
+    """CPU seconds of all its processes, from the moment the program or function was entered."""
+    wall: float
+    """Seconds from that moment until its first process had ended."""
+    peak_memory: int
+    """Bytes; between two looks at a tree of several processes a higher peak may go unseen."""
+    output: bytes
+    """The beginning of what it printed."""
+    output_truncated: bool
+    """Whether it printed more than was to be kept."""
+    errors: bytes
+    """The end of what it wrote to standard error."""
+    detail: str
+    """In words, how it ended: 'no such program: foo'; empty if it finished."""

@@ -1,0 +1,126 @@
+"""When to look at a running solver again, and what a look says: go on, or which limit is reached."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from dataclasses import dataclass
+
+from tailcut.live.limits import memory
+from tailcut.live.limits.cgroups import Group
+from tailcut.live.limits.tree import Tree
+from tailcut.live.limits.values import Ending, Limits
+
+_CORES = os.cpu_count() or 1
+_SHORTEST = 0.001
+"""Seconds between two looks at the CPU clock when the limit is near."""
+_MEMORY_SHORTEST, _MEMORY_LONGEST = 0.005, 0.05
+"""Seconds between two looks at the memory, if it is limited."""
+_GROWTH = 8 * 2**30
+"""Bytes per second that a solver may come to hold at most, for choosing the next look."""
+_IDLE_LONGEST = 1.0
+"""Seconds between two looks at the memory, if only its peak is wanted."""
+
+
+class Beginning:
+    """What the solver's process reports of its start: until it has entered, all it does is start-up."""
+
+    def __init__(self, pipe: int, grouped: bool) -> None:
+        os.set_blocking(pipe, False)
+        self.pipe = pipe
+        self.cpu = 0.0
+        """CPU seconds on the meter that belong to the start-up."""
+        self.time = time.monotonic()
+        self.resident = 0
+        """The most memory, in KiB, that the process had held when it was entered."""
+        self.entered = False
+        self.over = False
+        """Whether nothing more will be reported: the program has taken the process over."""
+        self.failure = ""
+        self._grouped = grouped
+        self._text = b""
+
+    def read(self) -> int:
+        """Read what has been reported and return its length; 0 when nothing more will be."""
+        try:
+            piece = os.read(self.pipe, 1 << 16)
+        except BlockingIOError:
+            return -1
+        self.over = not piece
+        self._text += piece
+        *lines, self._text = self._text.split(b"\n")
+        for line in lines:
+            report = json.loads(line)
+            self.failure = report.get("failed", "")
+            if "entered" in report:
+                since_fork, since_joining, self.time, self.resident = report["entered"]
+                self.cpu = since_joining if self._grouped else since_fork
+                self.entered = True
+        return len(piece)
+
+
+@dataclass
+class Watch:
+    """The limits of one run, and the times of the next looks."""
+
+    limits: Limits
+    meter: Tree | Group
+    beginning: Beginning
+
+    def __post_init__(self) -> None:
+        self.peak = 0
+        self._cpu_due = 0.0 if self.limits.cpu is not None else math.inf
+        self._polls_limit = self.limits.memory is not None and not self.meter.enforces_memory
+        self._pause = _MEMORY_SHORTEST
+        polls_memory = self._polls_limit or self.meter.peak_memory() is None
+        self._memory_due = time.monotonic() + self._pause if polls_memory else math.inf
+
+    def due(self) -> float:
+        """Return the time of the next look, infinity if none is needed."""
+        end = math.inf if self.limits.wall is None else self.beginning.time + self.limits.wall
+        return min(self._cpu_due, self._memory_due, end)
+
+    def look(self) -> Ending | None:
+        """Return the limit that is reached, None if the run may go on."""
+        now = time.monotonic()
+        if now >= self._cpu_due and self._cpu_is_used_up(now):
+            return Ending.CPU_LIMIT
+        if self.limits.wall is not None:
+            self.beginning.read()
+            if now - self.beginning.time >= self.limits.wall:
+                return Ending.WALL_LIMIT
+        if now >= self._memory_due and self._memory_is_used_up(now):
+            return Ending.MEMORY_LIMIT
+        return None
+
+    def _cpu_is_used_up(self, now: float) -> bool:
+        assert self.limits.cpu is not None
+        used = self.meter.cpu()
+        self.beginning.read()  # after the clock: if nothing is there, it was all start-up until now
+        left = self.limits.cpu - (used - self.beginning.cpu)
+        cost = time.monotonic() - now
+        # All cores may be at work on it, so this much later it cannot have gone far beyond the limit.
+        self._cpu_due = now + max(left / _CORES, _SHORTEST, cost)
+        return left <= 0
+
+    def _memory_is_used_up(self, now: float) -> bool:
+        if not self.beginning.over:  # it still is a copy of ours, and shares our memory
+            self._memory_due = now + _MEMORY_SHORTEST
+            return False
+        processes = self.meter.processes()
+        held = memory.held(processes)
+        self.peak = max(self.peak, held.peak)
+        used = held.now
+        limit = self.limits.memory if self._polls_limit else None
+        if len(processes) > 1 and (limit is None or used > limit):
+            used = memory.share(processes)  # pages they share were counted once for each
+        self.peak = max(self.peak, used)
+        cost = time.monotonic() - now
+        if limit is None:
+            self._pause = min(2 * self._pause, _IDLE_LONGEST)
+        else:
+            self._pause = min(max((limit - used) / _GROWTH, _MEMORY_SHORTEST), _MEMORY_LONGEST)
+        self._memory_due = now + max(self._pause, 20 * cost)
+        return limit is not None and used > limit
