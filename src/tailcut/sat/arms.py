@@ -58,7 +58,7 @@ def answer(arm: str, formula: Formula, *, seed: int = 1) -> Answer:
         return _ask(arm, formula, seed)
     except ModuleNotFoundError as error:
         raise MissingExtraError(
-            f"the solver {arm} needs {error.name}, which comes with the extra 'sat': pip install 'tailcut[sat]'"
+            f"the solver {arm} needs {error.name}, of the extra 'sat': pip install 'tailcut[sat]'"
         ) from None
 
 

@@ -59,7 +59,8 @@ def _compile(code: bytes, compiler: list[str], made: Path) -> None:
         handle, temporary = tempfile.mkstemp(dir=made.parent, prefix=f".{made.stem}.", suffix=".tmp")
     except OSError as error:
         raise CompilerError(
-            f"{made.parent}: cannot be written: {error.strerror or error}; set TAILCUT_CACHE to a folder that can"
+            f"{made.parent}: cannot be written: {error.strerror or error}; "
+            "set TAILCUT_CACHE to a folder that can"
         ) from None
     os.close(handle)
     try:

@@ -12,6 +12,7 @@ import lzma
 import os
 import re
 import zlib
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -85,9 +86,7 @@ def dump(formula: Formula, comment: str = "") -> bytes:
     lines.append(f"p cnf {formula.n_variables} {formula.n_clauses}")
     words = list(map(str, formula.literals.tolist()))
     offsets = formula.offsets.tolist()
-    lines += [
-        " ".join([*words[start:end], "0"]) for start, end in zip(offsets[:-1], offsets[1:], strict=True)
-    ]
+    lines += [" ".join([*words[start:end], "0"]) for start, end in pairwise(offsets)]
     return ("\n".join(lines) + "\n").encode()
 
 
@@ -127,7 +126,11 @@ def _integers(body: bytes) -> NDArray[np.int64] | None:
     if not space[minus - 1].all() or (space | (text == _MINUS))[minus + 1].any():
         return None  # a minus in the middle of a number, or before none
     # Now every token is an optional minus and digits, which is all that this can read without complaint.
-    return np.fromstring(body.decode("ascii"), dtype=np.int64, sep=" ") if not space.all() else np.zeros(0, np.int64)
+    return (
+        np.fromstring(body.decode("ascii"), dtype=np.int64, sep=" ")
+        if not space.all()
+        else np.zeros(0, np.int64)
+    )
 
 
 def _lines(data: bytes) -> list[tuple[int, bytes]]:

@@ -12,6 +12,8 @@ as such exclude none, but cuts are computed from them with rounding, and no proo
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tailcut.errors import TailcutError
@@ -43,7 +45,7 @@ def solve_as_integer_program(formula: Formula, *, seed: int = 1) -> Answer:
     return Answer.of(True, np.where(np.asarray(solver.getSolution().col_value) > 0.5, numbers, -numbers))
 
 
-def _program(formula: Formula) -> object:
+def _program(formula: Formula) -> Any:
     """Return the integer program of a tidy formula: n columns, m rows, no objective."""
     import highspy
 

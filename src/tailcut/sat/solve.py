@@ -6,26 +6,18 @@ model is checked before it is printed: a wrong one becomes ``s UNKNOWN`` and exi
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
-from tailcut.errors import InputError, TailcutError
+from tailcut.errors import TailcutError
 from tailcut.sat.answers import Answer, Status
 from tailcut.sat.arms import ARMS, answer
 from tailcut.sat.dimacs import read
 from tailcut.sat.formula import Formula, satisfies
+from tailcut.sat.oneline import OneLineParser
 
 WRONG_MODEL = 1
 """Exit code of a solver that called a formula satisfiable and gave no model of it."""
-
-
-class _Parser(argparse.ArgumentParser):
-    """Tells a wrong call in one line, and does not end the process."""
-
-    def error(self, message: str) -> NoReturn:
-        raise InputError(message)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,8 +47,8 @@ def tell(formula: Formula, found: Answer) -> int:
     return WRONG_MODEL if wrong else found.status.exit_code
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+def _parser() -> OneLineParser:
+    parser = OneLineParser(
         prog="python -m tailcut.sat.solve",
         description="Solve a DIMACS CNF file (plain, .gz or .xz) with one solver. Exit code 10: "
         "satisfiable, 20: unsatisfiable, 0: unknown, 1: the solver's model was wrong, 2: wrong call or file.",
