@@ -10,7 +10,7 @@ import sys
 import typer
 
 from tailcut import __version__
-from tailcut.cli import bench, compare, demo, replicate, report, scenario, selectors
+from tailcut.cli import bench, compare, demo, replicate, report, sat, scenario, selectors
 from tailcut.errors import TailcutError
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app.command("bench")(bench.command)
 app.command("compare")(compare.command)
 app.command("selectors")(selectors.command)
 app.add_typer(scenario.app, name="scenario")
+app.add_typer(sat.app, name="sat")
 app.command("replicate")(replicate.command)
 app.command("report")(report.command)
 

@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut import statefile
 from tailcut.errors import FormulaError
 from tailcut.sat.formula import LARGEST, Formula
 
@@ -73,7 +72,12 @@ def write(path: str | os.PathLike[str], formula: Formula, comment: str = "") -> 
         data = gzip.compress(data, mtime=0)
     elif target.suffix == ".xz":
         data = lzma.compress(data)
-    statefile.write(target, data)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def dump(formula: Formula, comment: str = "") -> bytes:

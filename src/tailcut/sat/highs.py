@@ -56,7 +56,7 @@ def _program(formula: Formula) -> Any:
     program.num_col_, program.num_row_ = n, m
     program.col_cost_ = np.zeros(n)
     program.col_lower_, program.col_upper_ = np.zeros(n), np.ones(n)
-    program.row_lower_, program.row_upper_ = 1.0 - negated, np.full(m, highspy.kHighsInf)
+    program.row_lower_, program.row_upper_ = (1 - negated).astype(np.float64), np.full(m, highspy.kHighsInf)
     program.integrality_ = [highspy.HighsVarType.kInteger] * n
     program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     program.a_matrix_.start_ = formula.offsets.astype(np.int32)
