@@ -54,6 +54,14 @@ class NotRuntimeError(ScenarioError):
     """A scenario is sound, but about the quality of solutions and not about runtimes."""
 
 
+class FormulaError(TailcutError, ValueError):
+    """A file is no formula in DIMACS format, or cannot be read."""
+
+
+class CompilerError(TailcutError, RuntimeError):
+    """A part that is compiled on first use could not be: no compiler, or it failed."""
+
+
 class DownloadError(TailcutError, OSError):
     """A file could not be fetched, or what arrived is not what was announced."""
 

@@ -10,19 +10,7 @@ import sys
 import typer
 
 from tailcut import __version__
-from tailcut.cli import (
-    bench,
-    compare,
-    demo,
-    measure,
-    replicate,
-    report,
-    scenario,
-    selectors,
-)
-from tailcut.cli import (
-    run as run_command,
-)
+from tailcut.cli import bench, compare, demo, live, measure, replicate, report, sat, scenario, selectors
 from tailcut.errors import TailcutError
 
 app = typer.Typer(
@@ -39,9 +27,10 @@ app.command("bench")(bench.command)
 app.command("compare")(compare.command)
 app.command("selectors")(selectors.command)
 app.add_typer(scenario.app, name="scenario")
+app.add_typer(sat.app, name="sat")
 app.command("replicate")(replicate.command)
 app.command("report")(report.command)
-app.command("run")(run_command.command)
+app.command("run")(live.command)
 app.command("measure")(measure.command)
 
 

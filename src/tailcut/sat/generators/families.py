@@ -1,0 +1,113 @@
+"""The families of formulas: how each draws its size and what lies in it, from a random stream.
+
+They were chosen to be complementary, so that each kind of solver has formulas it is best at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tailcut.sat.formula import Formula
+from tailcut.sat.generators.factoring import factoring, random_prime
+from tailcut.sat.generators.ordering import ordering
+from tailcut.sat.generators.pigeonhole import pigeonhole
+from tailcut.sat.generators.quasigroup import quasigroup
+from tailcut.sat.generators.tseitin import tseitin
+from tailcut.sat.generators.uniform import uniform
+
+
+@dataclass(frozen=True)
+class Family:
+    """A way to draw formulas."""
+
+    draw: Callable[[np.random.Generator], Formula]
+    what: str
+    """What the formulas say, in one line."""
+    suits: str
+    """The kind of solver that is best at them."""
+
+
+def _large_random(rng: np.random.Generator) -> Formula:
+    n = round(float(np.exp(rng.uniform(np.log(1500), np.log(10000)))))
+    return uniform(rng, n=n, k=3, ratio=float(rng.uniform(3.9, 4.15)))
+
+
+def _long_random(rng: np.random.Generator) -> Formula:
+    return uniform(rng, n=int(rng.integers(200, 401)), k=5, ratio=float(rng.uniform(18.0, 19.5)))
+
+
+def _threshold(rng: np.random.Generator) -> Formula:
+    return uniform(rng, n=int(rng.integers(200, 251)), k=3, ratio=4.26)
+
+
+def _quasigroup(rng: np.random.Generator) -> Formula:
+    return quasigroup(rng, order=int(rng.integers(28, 36)), holes=float(rng.uniform(0.40, 0.48)))
+
+
+def _pigeonhole(rng: np.random.Generator) -> Formula:
+    holes = int(rng.integers(9, 23))
+    pigeons = holes + int(rng.integers(1, 3))
+    return pigeonhole(holes=holes, pigeons=pigeons, functional=bool(rng.integers(2)))
+
+
+def _tseitin_cubic(rng: np.random.Generator) -> Formula:
+    return tseitin(rng, vertices=2 * int(rng.integers(30, 46)), degree=3, odd=rng.random() < 0.75)
+
+
+def _tseitin_quartic(rng: np.random.Generator) -> Formula:
+    return tseitin(rng, vertices=int(rng.integers(26, 35)), degree=4, odd=rng.random() < 0.75)
+
+
+def _ordering(rng: np.random.Generator) -> Formula:
+    return ordering(things=int(rng.integers(24, 37)))
+
+
+def _factoring(rng: np.random.Generator) -> Formula:
+    bits = int(rng.integers(15, 19))
+    if rng.random() < 0.3:
+        return factoring(random_prime(rng, 2 ** (bits - 1), 2**bits))
+    half = 2 ** (bits // 2)
+    return factoring(random_prime(rng, half // 2, half) * random_prime(rng, half // 2, half))
+
+
+FAMILIES: dict[str, Family] = {
+    "random3": Family(
+        _large_random,
+        "large random 3-SAT below the threshold: 1,500 to 10,000 variables, 3.9 to 4.15 clauses per variable",
+        "local search",
+    ),
+    "random5": Family(
+        _long_random,
+        "random 5-SAT below the threshold: 200 to 400 variables, 18 to 19.5 clauses per variable",
+        "local search",
+    ),
+    "threshold": Family(
+        _threshold,
+        "random 3-SAT at the threshold: 200 to 250 variables, 4.26 clauses per variable",
+        "clause learning",
+    ),
+    "quasigroup": Family(_quasigroup, "complete a Latin square with holes; there is a model", "local search"),
+    "pigeonhole": Family(
+        _pigeonhole, "9 to 22 holes and one or two more pigeons; there is no model", "integer programming"
+    ),
+    "tseitin3": Family(
+        _tseitin_cubic,
+        "parities on a random 3-regular graph of 60 to 90 vertices; mostly without a model",
+        "Gauss elimination",
+    ),
+    "tseitin4": Family(
+        _tseitin_quartic,
+        "parities on a random 4-regular graph of 26 to 34 vertices; mostly without a model",
+        "clause learning with simplification",
+    ),
+    "ordering": Family(
+        _ordering, "an order of 24 to 36 things without a smallest; there is no model", "clause learning"
+    ),
+    "factoring": Family(
+        _factoring, "factor a number of 15 to 18 bits, a semiprime or (no model) a prime", "clause learning"
+    ),
+}
+"""Name of a family -> how to draw from it, what it is, and what kind of solver suits it."""

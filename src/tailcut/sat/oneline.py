@@ -1,0 +1,21 @@
+"""A parser of arguments that tells a wrong call in one line."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from tailcut.errors import InputError
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """Raises `InputError` where the usual one prints the usage and ends the process.
+
+    >>> OneLineParser(prog="x").parse_args(["y"])
+    Traceback (most recent call last):
+    tailcut.errors.InputError: unrecognized arguments: y
+    """
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what is wrong."""
+        raise InputError(message)
