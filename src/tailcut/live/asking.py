@@ -7,11 +7,10 @@ import math
 import tempfile
 from collections.abc import Generator
 
-from tailcut.live.limits import Ended, Ending
-
 from tailcut.live import judge
 from tailcut.live.answers import read_answer
 from tailcut.live.instances import Instance
+from tailcut.live.limits import Ended, Ending
 from tailcut.live.portfolio import Portfolio, Program, Solver
 from tailcut.live.work import Job
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tailcut.live.limits import Ended
-
 from tailcut.live import judge
 from tailcut.live.asking import answer_of, features_job, read_features, solver_job
 from tailcut.live.instances import Instance
+from tailcut.live.limits import Ended
 from tailcut.live.portfolio import Portfolio, Program, Solver
 from tailcut.live.work import Work
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tailcut.live.answers import Sign
+from tailcut.sat.arms import PRELOAD
 
 
 def _nothing_to_try() -> tuple[tuple[Path, str | None], ...]:
@@ -47,7 +48,7 @@ DOMAINS = {
         features=("tailcut.sat.features:main", ("{instance}",)),
         verify=("tailcut.sat.verify:main", ("{instance}", "{output}")),
         instances=("*.cnf", "*.cnf.gz", "*.cnf.xz"),
-        preload=("tailcut.sat.preloaded",),
+        preload=(*PRELOAD, "tailcut.sat.verify"),
         check=_tiny_formulas,
     ),
 }

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailcut.live.limits import Ended
-
 from tailcut.live import judge
 from tailcut.live.asking import answer_of, features_job, read_features, solver_job
 from tailcut.live.course import Course
 from tailcut.live.instances import Instance
+from tailcut.live.limits import Ended
 from tailcut.live.portfolio import Portfolio, Solver
 from tailcut.live.work import Job, Work
 from tailcut.state import Project, events

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from tailcut.live.limits import Ended, Ending, Limits
-
 from tailcut.live.portfolio import Portfolio, Program
 from tailcut.types import Outcome
 

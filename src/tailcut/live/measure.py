@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tailcut.live.limits import Ending
-
 from tailcut.aslib import Scenario
 from tailcut.errors import InputError
 from tailcut.live import judge
 from tailcut.live.asking import answer_of, features_job, read_features, solver_job
 from tailcut.live.instances import Instance
+from tailcut.live.limits import Ending
 from tailcut.live.portfolio import Portfolio, Program, Solver
 from tailcut.live.work import Work
 from tailcut.state import Journal

@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tailcut.live.limits import Call, Command
-
 from tailcut.border import cutoff_seconds
 from tailcut.errors import InputError, PortfolioError
 from tailcut.live.answers import SOLVED, Sign
 from tailcut.live.domains import DOMAINS, Domain
+from tailcut.live.limits import Call, Command
 from tailcut.live.tomltable import TomlTable, read_toml
 
 _PLACE = re.compile(r"\{(\w+)\}")
