@@ -13,7 +13,7 @@ from tailcut.sat.formula import Formula
 from tailcut.sat.generators.families import FAMILIES, Family
 from tailcut.sat.generators.shuffling import shuffle
 
-__all__ = ["FAMILIES", "Family", "generate", "stream"]
+__all__ = ["FAMILIES", "Family", "generate", "plan", "stream"]
 
 
 def generate(family: str, seed: int) -> Formula:
@@ -38,16 +38,25 @@ def stream(n: int, seed: int, families: Sequence[str] | None = None) -> Iterator
     >>> [name for name, _ in stream(3, seed=0, families=["ordering", "pigeonhole"])]
     ['ordering-000000', 'pigeonhole-000001', 'ordering-000002']
     """
+    return ((name, generate(family, number)) for name, family, number in plan(n, seed, families))
+
+
+def plan(n: int, seed: int, families: Sequence[str] | None = None) -> list[tuple[str, str, int]]:
+    """Return name, family and seed of every formula of `stream`, without making any.
+
+    >>> name, family, number = plan(1, seed=0, families=["ordering"])[0]
+    >>> name, generate(family, number).n_clauses > 1000
+    ('ordering-000000', True)
+    """
     names = list(FAMILIES if families is None else dict.fromkeys(families))
     _check(names)
+    if n < 0 or seed < 0 or not names:
+        raise InputError("a stream needs a length and a seed of 0 or more, and at least one family")
     rng = random_stream(seed, "sat stream")
     turns = [names[place % len(names)] for place in range(n)]
     order = rng.permutation(n).tolist()
     seeds = rng.integers(0, 2**63, size=n).tolist()
-    return (
-        (f"{turns[turn]}-{place:06d}", generate(turns[turn], seeds[place]))
-        for place, turn in enumerate(order)
-    )
+    return [(f"{turns[turn]}-{place:06d}", turns[turn], seeds[place]) for place, turn in enumerate(order)]
 
 
 def _check(families: Sequence[str]) -> None:
