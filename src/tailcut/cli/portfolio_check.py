@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tailcut.errors import InputError
-from tailcut.live.check import Tried, attempts
+from tailcut.live.check import Tried, attempts, silent
 from tailcut.live.instances import Instance, instances_in
 from tailcut.live.local import LocalRuns
 from tailcut.live.portfolio import Portfolio
@@ -40,7 +40,10 @@ def check(portfolio: Portfolio, given: list[str], *, as_json: bool) -> int:
         typer.echo(json.dumps({"limits": method, "tried": [asdict(one) for one in found]}, indent=2))
     else:
         _print(found, method)
-    return 1 if any(one.problem for one in found) else 0
+    mute = silent(portfolio, found)
+    if mute:
+        sys.stderr.write(f"no answer at all: {', '.join(mute)}\n")
+    return 1 if mute or any(one.problem for one in found) else 0
 
 
 def _named(path: Path) -> Instance:
@@ -56,7 +59,7 @@ def _print(found: list[Tried], method: str) -> None:
     table.add_column("problem")
     for one in found:
         mark = "[red]x[/]" if one.problem else "[green]ok[/]"
-        row = (one.program, one.instance, f"{one.seconds:.3f}", one.answer or "-", one.problem or "")
+        row = (one.program, one.instance, f"{one.seconds:.3f}", one.answer or one.ending, one.problem or "")
         table.add_row(mark, *row)
     Console(width=None if sys.stdout.isatty() else 140).print(table)
     typer.echo(f"limits are enforced by {method}")

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from tailcut.live import judge
 from tailcut.live.asking import answer_of, features_job, read_features, solver_job
 from tailcut.live.instances import Instance
-from tailcut.live.limits import Ended
+from tailcut.live.limits import Ended, Ending
 from tailcut.live.portfolio import Portfolio, Program, Solver
 from tailcut.live.work import Work
 
-SECONDS = 10.0
+SECONDS = 5.0
 """Time for each program on a tiny instance."""
 
 
@@ -25,6 +25,7 @@ class Tried:
     instance: str
     seconds: float
     answer: str | None
+    ending: str
     problem: str | None
     """What is wrong; None if all is well."""
 
@@ -44,20 +45,34 @@ def _features(portfolio: Portfolio, program: Program, instance: Instance) -> Wor
     if problem is not None:
         problem = f"{problem}{_last_words(ended)}"
     return Tried(
-        "features", instance.name, judge.seconds_of(portfolio, ended), f"{len(values)} values", problem
+        "features",
+        instance.name,
+        judge.seconds_of(portfolio, ended),
+        f"{len(values)} values",
+        str(ended.ending),
+        problem,
     )
 
 
 def _solver(portfolio: Portfolio, solver: Solver, instance: Instance, expected: str | None) -> Work[Tried]:
     ended = yield solver_job(portfolio, solver, instance, SECONDS)
     answer, problem = yield from answer_of(portfolio, solver, instance, ended)
-    if answer is None and problem is None:
+    stopped = ended.ending in (Ending.CPU_LIMIT, Ending.WALL_LIMIT)
+    if answer is None and problem is None and not stopped:
         problem = f"no answer could be read: {ended.ending}, exit code {ended.exit_code}{_last_words(ended)}"
     elif answer is not None and expected is not None and answer != expected:
         problem = f"the answer is {expected}"
-    return Tried(solver.name, instance.name, judge.seconds_of(portfolio, ended), answer, problem)
+    return Tried(
+        solver.name, instance.name, judge.seconds_of(portfolio, ended), answer, str(ended.ending), problem
+    )
 
 
 def _last_words(ended: Ended) -> str:
     said = ended.errors.decode(errors="replace").strip().splitlines()
     return f"; it says: {said[-1][:200]}" if said else ""
+
+
+def silent(portfolio: Portfolio, tried: list[Tried]) -> list[str]:
+    """Return the solvers that answered nothing; one that cannot tell everything must tell something."""
+    answered = {one.program for one in tried if one.answer is not None}
+    return [name for name in portfolio.solvers if name not in answered]

@@ -56,7 +56,7 @@ class Course:
     @property
     def seconds(self) -> float:
         """Seconds used so far, features included."""
-        return self.feature_seconds + sum(run["seconds"] for run in self.runs)
+        return float(self.feature_seconds + sum(run["seconds"] for run in self.runs))
 
     def record(self) -> dict[str, Any]:
         """Return the line that is written about the instance when it is over."""

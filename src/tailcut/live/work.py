@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from tailcut.live.limits import Call, Command, Ended, Limits
 
@@ -46,7 +46,7 @@ def drive(
     try:
         while running or upcoming is not None:
             room = upcoming is not None and len(running) < at_once
-            waiting: set[Future[Ended] | Future[Work[Result] | None]] = set(running)
+            waiting: set[Future[Any]] = set(running)
             if room and upcoming is not None:
                 waiting.add(upcoming)
             finished = wait(waiting, return_when=FIRST_COMPLETED).done
