@@ -44,7 +44,7 @@ def _threshold(rng: np.random.Generator) -> Formula:
 
 
 def _quasigroup(rng: np.random.Generator) -> Formula:
-    return quasigroup(rng, order=int(rng.integers(28, 36)), holes=float(rng.uniform(0.40, 0.48)))
+    return quasigroup(rng, order=int(rng.integers(26, 35)), holes=float(rng.uniform(0.41, 0.50)))
 
 
 def _pigeonhole(rng: np.random.Generator) -> Formula:
@@ -66,10 +66,10 @@ def _ordering(rng: np.random.Generator) -> Formula:
 
 
 def _factoring(rng: np.random.Generator) -> Formula:
-    bits = int(rng.integers(15, 19))
     if rng.random() < 0.3:
+        bits = int(rng.integers(23, 29))
         return factoring(random_prime(rng, 2 ** (bits - 1), 2**bits))
-    half = 2 ** (bits // 2)
+    half = 2 ** int(rng.integers(13, 18))
     return factoring(random_prime(rng, half // 2, half) * random_prime(rng, half // 2, half))
 
 
@@ -89,7 +89,11 @@ FAMILIES: dict[str, Family] = {
         "random 3-SAT at the threshold: 200 to 250 variables, 4.26 clauses per variable",
         "clause learning",
     ),
-    "quasigroup": Family(_quasigroup, "complete a Latin square with holes; there is a model", "local search"),
+    "quasigroup": Family(
+        _quasigroup,
+        "complete a Latin square of order 26 to 34 with 41 to 50 % holes; there is a model",
+        "clause learning, plain",
+    ),
     "pigeonhole": Family(
         _pigeonhole, "9 to 22 holes and one or two more pigeons; there is no model", "integer programming"
     ),
@@ -107,7 +111,9 @@ FAMILIES: dict[str, Family] = {
         _ordering, "an order of 24 to 36 things without a smallest; there is no model", "clause learning"
     ),
     "factoring": Family(
-        _factoring, "factor a number of 15 to 18 bits, a semiprime or (no model) a prime", "clause learning"
+        _factoring,
+        "factor a number: a semiprime with factors of 13 to 17 bits, or (no model) a prime of 23 to 28 bits",
+        "clause learning",
     ),
 }
 """Name of a family -> how to draw from it, what it is, and what kind of solver suits it."""
