@@ -33,6 +33,7 @@ PRELOAD = (
     "gbdc",
     "tailcut.sat.solve",
     "tailcut.sat.features",
+    "tailcut.sat.highs",
     "tailcut.sat.warm",
 )
 """Modules to import before forking; the last one has the local search compiled and loaded."""
