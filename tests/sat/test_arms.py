@@ -23,7 +23,9 @@ def test_finds_a_model(arm: str) -> None:
 
 
 @pytest.mark.parametrize("arm", COMPLETE)
-@pytest.mark.parametrize("formula", [UNSATISFIABLE, pigeonhole(holes=4, pigeons=5)], ids=["square", "pigeons"])
+@pytest.mark.parametrize(
+    "formula", [UNSATISFIABLE, pigeonhole(holes=4, pigeons=5)], ids=["square", "pigeons"]
+)
 def test_finds_out_that_there_is_no_model(arm: str, formula: Formula) -> None:
     assert answer(arm, formula) == Answer(Status.UNSATISFIABLE)
 

@@ -58,13 +58,19 @@ def test_no_clauses(text: str) -> None:
         ("p cnf 3 2\n1 2-3 0\n3 0\n", "f.cnf, line 2: expected integers, got '2-3'"),
         ("p cnf 3 2\n1 --2 0\n3 0\n", "f.cnf, line 2: expected integers, got '--2'"),
         ("p cnf 3 2\n1.5 0\n3 0\n", "f.cnf, line 2: expected integers, got '1.5'"),
-        ("c\np wcnf 3 2 9\n1 0\n3 0\n", "f.cnf, line 2: expected 'p cnf VARIABLES CLAUSES', got 'p wcnf 3 2 9'"),
+        (
+            "c\np wcnf 3 2 9\n1 0\n3 0\n",
+            "f.cnf, line 2: expected 'p cnf VARIABLES CLAUSES', got 'p wcnf 3 2 9'",
+        ),
         ("p cnf 3\n1 0\n", "f.cnf, line 1: expected 'p cnf VARIABLES CLAUSES', got 'p cnf 3'"),
         ("p cnf -3 1\n1 0\n", "f.cnf, line 1: expected 'p cnf VARIABLES CLAUSES', got 'p cnf -3 1'"),
         ("1 0\np cnf 3 2\n", "f.cnf, line 2: a header, but there was one, or clauses, before it"),
         ("p cnf 3 1\np cnf 3 1\n1 0\n", "f.cnf, line 2: a header, but there was one, or clauses, before it"),
         ("p cnf 3 2\n1 2 0\nc\n3 -4 0\n", "f.cnf, line 4: literal '-4', but the last variable is 3"),
-        ("p cnf 3 1\n99999999999999999999 0\n", "line 2: literal '99999999999999999999', but the last variable"),
+        (
+            "p cnf 3 1\n99999999999999999999 0\n",
+            "line 2: literal '99999999999999999999', but the last variable",
+        ),
         ("3000000000 0\n", "line 1: literal '3000000000', but the last variable is 2147483646"),
         ("p cnf 3 1\n" + "9" * 5000 + " 0\n", "line 2: literal '9999"),
         ("p cnf 3 2\n1 2 0\n3\n", "f.cnf: the last clause has no 0 at its end"),
@@ -84,13 +90,13 @@ def test_errors(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(FormulaError, match="none.cnf: cannot be read: No such file"):
+    with pytest.raises(FormulaError, match=r"none\.cnf: cannot be read: No such file"):
         read(tmp_path / "none.cnf")
     with pytest.raises(FormulaError, match="cannot be read: Is a directory"):
         read(tmp_path)
     damaged = tmp_path / "f.cnf.gz"
     damaged.write_bytes(gzip.compress(b"p cnf 1 1\n1 0\n" * 99)[:-12])
-    with pytest.raises(FormulaError, match="is no .gz file, or is damaged"):
+    with pytest.raises(FormulaError, match=r"is no \.gz file, or is damaged"):
         read(damaged)
     for ending in (".gz", ".xz"):
         (tmp_path / f"f{ending}").write_bytes(b"p cnf 1 1\n1 0\n")

@@ -41,9 +41,7 @@ def test_unsatisfiable(arm: str, tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("model", [[-1, -2, -3], [1, 2], [], None])
-def test_a_wrong_model_is_not_printed(
-    model: list[int] | None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_model_is_not_printed(model: list[int] | None, capsys: pytest.CaptureFixture[str]) -> None:
     assert tell(SATISFIABLE, Answer.of(True, model)) == 1
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == ("s UNKNOWN\n", "c wrong model\n")
@@ -87,7 +85,7 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_as_a_program_only_the_arm_in_use_is_imported(satisfiable: str) -> None:
-    heavy = "pysat pycryptosat highspy gbdc scipy".split()
+    heavy = ["pysat", "pycryptosat", "highspy", "gbdc", "scipy"]
     code = (
         "import sys; from tailcut.sat.solve import main; code = main(sys.argv[1:]); "
         f"print('c', [name for name in {heavy} if name in sys.modules]); sys.exit(code)"
