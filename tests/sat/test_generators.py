@@ -22,7 +22,17 @@ from tailcut.sat.generators.tseitin import regular_graph, tseitin
 from tailcut.sat.generators.uniform import uniform
 from tests.sat.small import SATISFIABLE, UNSATISFIABLE, has_model
 
-DIGESTS: dict[str, str] = {}
+DIGESTS: dict[str, str] = {
+    "random3": "fb6d589b63ef746c",
+    "random5": "8073ad71d4521891",
+    "threshold": "e0fe3780e70ec3f6",
+    "quasigroup": "72676b5f465c8d4c",
+    "pigeonhole": "222a4d86d5a52929",
+    "tseitin3": "be49c56949e8d42c",
+    "tseitin4": "2de10b009dce3730",
+    "ordering": "260057eada3202aa",
+    "factoring": "6cc0e897a9ee903f",
+}
 """The first 16 digits of SHA-256 of formula 7 of each family as a file: the same on every machine."""
 
 
