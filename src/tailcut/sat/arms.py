@@ -11,13 +11,11 @@ from tailcut.sat.answers import Answer
 from tailcut.sat.formula import Formula
 
 ARMS: dict[str, str] = {
-    "kissat404": "Kissat 4.0.4: clause learning with much simplification in between",
-    "cadical195": "CaDiCaL 1.9.5: clause learning with much simplification in between",
+    "kissat404": "Kissat 4.0.4: clause learning with much simplification before and in between",
+    "cadical300": "CaDiCaL 3.0.0: clause learning with much simplification in between",
     "minisat22": "MiniSat 2.2: clause learning, plain",
-    "glucose42": "Glucose 4.2.1: clause learning that keeps clauses by their literal block distance",
-    "lingeling": "Lingeling: clause learning with Gauss elimination and cardinality reasoning before it",
-    "maplechrono": "MapleLCMDistChronoBT: clause learning with chronological backtracking",
-    "ergo": "Ergo",
+    "lingeling": "Lingeling bbc: clause learning with simplification in between, Gauss elimination among it",
+    "ergo": "Ergo, as it comes with PySAT",
     "cryptominisat": "CryptoMiniSat 5: clause learning with Gauss-Jordan elimination on exclusive ors",
     "highs": "HiGHS: a solver for integer programs, on the clauses as inequalities",
     "local_search": "probSAT-like local search in C: finds models of large random formulas, proves nothing",
@@ -35,6 +33,7 @@ PRELOAD = (
     "gbdc",
     "tailcut.sat.solve",
     "tailcut.sat.features",
+    "tailcut.sat.highs",
     "tailcut.sat.warm",
 )
 """Modules to import before forking; the last one has the local search compiled and loaded."""

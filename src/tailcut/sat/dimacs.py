@@ -170,7 +170,8 @@ def _first_mistake(data: bytes, name: str) -> FormulaError:
 def _first_literal_beyond(largest: int, data: bytes, name: str) -> FormulaError:
     for number, line in _lines(data):
         for word in line.split() if b"p" not in line else ():
-            if abs(int(word)) > largest:
+            digits = word.lstrip(b"-0")
+            if len(digits) > len(str(largest)) or int(digits or b"0") > largest:
                 return FormulaError(
                     f"{name}, line {number}: literal {_shown(word)}, but the last variable is {largest}"
                 )

@@ -31,7 +31,9 @@ class Family:
 
 
 def _large_random(rng: np.random.Generator) -> Formula:
-    n = round(float(np.exp(rng.uniform(np.log(1500), np.log(10000)))))
+    n = 1500 + round(
+        8500 * (u := float(rng.random())) * u
+    )  # mostly small; no logarithm, which machines round apart
     return uniform(rng, n=n, k=3, ratio=float(rng.uniform(3.9, 4.15)))
 
 
@@ -44,7 +46,7 @@ def _threshold(rng: np.random.Generator) -> Formula:
 
 
 def _quasigroup(rng: np.random.Generator) -> Formula:
-    return quasigroup(rng, order=int(rng.integers(28, 36)), holes=float(rng.uniform(0.40, 0.48)))
+    return quasigroup(rng, order=int(rng.integers(26, 35)), holes=float(rng.uniform(0.41, 0.50)))
 
 
 def _pigeonhole(rng: np.random.Generator) -> Formula:
@@ -66,10 +68,10 @@ def _ordering(rng: np.random.Generator) -> Formula:
 
 
 def _factoring(rng: np.random.Generator) -> Formula:
-    bits = int(rng.integers(15, 19))
     if rng.random() < 0.3:
+        bits = int(rng.integers(23, 29))
         return factoring(random_prime(rng, 2 ** (bits - 1), 2**bits))
-    half = 2 ** (bits // 2)
+    half = 2 ** int(rng.integers(13, 18))
     return factoring(random_prime(rng, half // 2, half) * random_prime(rng, half // 2, half))
 
 
@@ -89,7 +91,11 @@ FAMILIES: dict[str, Family] = {
         "random 3-SAT at the threshold: 200 to 250 variables, 4.26 clauses per variable",
         "clause learning",
     ),
-    "quasigroup": Family(_quasigroup, "complete a Latin square with holes; there is a model", "local search"),
+    "quasigroup": Family(
+        _quasigroup,
+        "complete a Latin square of order 26 to 34 with 41 to 50 % holes; there is a model",
+        "clause learning, plain",
+    ),
     "pigeonhole": Family(
         _pigeonhole, "9 to 22 holes and one or two more pigeons; there is no model", "integer programming"
     ),
@@ -107,7 +113,9 @@ FAMILIES: dict[str, Family] = {
         _ordering, "an order of 24 to 36 things without a smallest; there is no model", "clause learning"
     ),
     "factoring": Family(
-        _factoring, "factor a number of 15 to 18 bits, a semiprime or (no model) a prime", "clause learning"
+        _factoring,
+        "factor a number: a semiprime with factors of 13 to 17 bits, or (no model) a prime of 23 to 28 bits",
+        "clause learning",
     ),
 }
 """Name of a family -> how to draw from it, what it is, and what kind of solver suits it."""

@@ -18,24 +18,25 @@ def quasigroup(rng: np.random.Generator, *, order: int, holes: float) -> Formula
     """Return the completion of a random Latin square of which the share `holes` of cells was emptied.
 
     A variable says that an empty cell has a symbol which its row and column do not have yet. Each cell
-    has exactly one symbol; each row and column has each of its missing symbols exactly once.
+    has a symbol, and no row or column has one twice; that is all, so what follows from it must be found.
     """
     square = latin_square(rng, order)
     empty = (rng.permutation(order * order) < round(holes * order * order)).reshape(order, order)
     in_row = [{int(square[i, j]) for j in range(order) if empty[i, j]} for i in range(order)]
     in_column = [{int(square[i, j]) for i in range(order) if empty[i, j]} for j in range(order)]
-    number: dict[tuple[int, int, int], int] = {}
-    groups: dict[tuple[str, int, int], list[int]] = {}
+    variable = 0
+    in_cell: dict[tuple[int, int], list[int]] = {}
+    in_line: dict[tuple[str, int, int], list[int]] = {}
     for i, j in np.argwhere(empty).tolist():
         for symbol in sorted(in_row[i] & in_column[j]):
-            number[i, j, symbol] = variable = len(number) + 1
-            for group in (("cell", i, j), ("row", i, symbol), ("column", j, symbol)):
-                groups.setdefault(group, []).append(variable)
-    clauses: list[tuple[int, ...]] = []
-    for members in groups.values():
-        clauses.append(tuple(members))
+            variable += 1
+            in_cell.setdefault((i, j), []).append(variable)
+            in_line.setdefault(("row", i, symbol), []).append(variable)
+            in_line.setdefault(("column", j, symbol), []).append(variable)
+    clauses: list[tuple[int, ...]] = [tuple(members) for members in in_cell.values()]
+    for members in in_line.values():
         clauses += [(-one, -other) for one, other in combinations(members, 2)]
-    return Formula.of(clauses, len(number))
+    return Formula.of(clauses, variable)
 
 
 def latin_square(rng: np.random.Generator, order: int) -> NDArray[np.int64]:
