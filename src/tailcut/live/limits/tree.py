@@ -12,13 +12,14 @@ import resource
 import signal
 import time
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from tailcut.live.limits.linux import cpu_clock
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PATIENCE = 10.0
-"""Seconds after which processes that do not die are given up: they run for another user, or hang in the kernel."""
+"""Seconds after which processes that do not die are given up: another user's, or stuck in the kernel."""
 
 
 class Tree:
@@ -79,7 +80,7 @@ def below(parent: int) -> Iterator[int]:
 
 
 def children(parent: int) -> list[int]:
-    """Return the processes whose parent is `parent` now, zombies among them; some may be missed if others end.
+    """Return the processes whose parent is `parent` now, zombies too; while some end, others may be missed.
 
     >>> children(os.getpid())
     []
@@ -125,10 +126,8 @@ def _stat(process: int) -> list[bytes]:
 
 def kill(process: int) -> None:
     """Send SIGKILL; not an error if the process is gone, or not ours to kill."""
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.kill(process, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def reap(reaped: Callable[[int, int], None], *, spare: Collection[int] = ()) -> int:
