@@ -75,8 +75,11 @@ class Tail:
     def take(self) -> int:
         """Take one piece out of the pipe, if there is one, and return its length; 0 at the end."""
         piece = os.read(self.pipe, _PIECE)
-        self.kept += piece
-        del self.kept[: -self._size]
+        if len(piece) >= self._size:
+            self.kept[:] = piece[-self._size :]
+        else:
+            self.kept += piece
+            del self.kept[: -self._size]
         return len(piece)
 
 

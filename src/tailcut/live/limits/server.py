@@ -16,6 +16,7 @@ import sys
 import time
 import traceback
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -33,6 +34,7 @@ def main(control: int) -> None:
     signal.signal(
         signal.SIGCHLD, signal.SIG_DFL
     )  # may be inherited as ignored; then nothing could be waited for
+    os.set_inheritable(control, False)
     front = socket.socket(fileno=control)
     try:
         wishes, _, _ = wire.receive(front)
@@ -72,9 +74,7 @@ class Server:
         self._poll = select.poll()
         for descriptor in (front.fileno(), lifeline):
             self._poll.register(descriptor, select.POLLIN)
-        ours = {front.fileno(), lifeline}
-        open_now = {int(name) for name in os.listdir("/proc/self/fd")}  # noqa: PTH208
-        self._preloaded = open_now - ours
+        self._preloaded = _open_descriptors() - {front.fileno(), lifeline}
         gc.collect()
         gc.freeze()  # collections in the forked processes then leave the shared pages alone
 
@@ -108,6 +108,7 @@ class Server:
             return False
         if not message:
             return False
+        os.set_inheritable(descriptors[0], False)
         run = socket.socket(fileno=descriptors[0])
         self._started += 1
         name = f"run-{self._started}"
@@ -168,6 +169,16 @@ class Server:
         tree.end(kill_all, lambda _process, _status: None, spare=keepers)
         if group is not None:
             cgroups.remove_all(group)
+
+
+def _open_descriptors() -> set[int]:
+    """Return the file descriptors of this process, those of the modules it has loaded among them."""
+    found = set()
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
+        with suppress(OSError):  # the one that listed them
+            os.fstat(int(name))
+            found.add(int(name))
+    return found
 
 
 def _below_but(keepers: Collection[int]) -> list[int]:
