@@ -14,7 +14,7 @@ def main() -> None:
     processes = Processes(cgroups=method == "cgroups")
     runs = [processes.start(Command(tuple(solver)), Limits()) for _ in range(2)]
     if how == "with a copy" and os.fork() == 0:
-        time.sleep(5)  # a worker that has inherited the sockets
+        time.sleep(60)  # a worker that has inherited the sockets
         os._exit(0)
     print("started", flush=True)
     while True:

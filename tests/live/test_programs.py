@@ -140,9 +140,12 @@ def test_large_requests_arrive(processes: Processes, tmp_path: Path) -> None:
 
 
 def test_gigabytes_of_output_are_let_go(processes: Processes, solver: Solver) -> None:
-    run = processes.start(solver("chatter"), Limits(cpu=0.7), keep_output=1000)
-    assert processes._server is not None
-    (keeper,) = tree.children(processes._server.process.pid)
+    server = processes._server
+    assert server is not None
+    wait_for(lambda: tree.children(server.process.pid) == [])  # the keeper of the run before
+    run = processes.start(solver("chatter"), Limits(cpu=0.3), keep_output=1000)
+    wait_for(lambda: tree.children(server.process.pid) != [])
+    (keeper,) = tree.children(server.process.pid)
     before = memory.held([keeper]).now
     peak = 0
     while (ended := run.wait(timeout=0.02)) is None:

@@ -28,6 +28,10 @@ class Abandoned(Exception):  # noqa: N818 - it is not an error
     """Nobody waits for the run any more: Tailcut's process or the server has ended."""
 
 
+class NotKeptError(Exception):
+    """The solver's process could not be made; the text says why."""
+
+
 class Keeper:
     """One run, from its request to its report; lives in a process of its own that adopts orphans."""
 
@@ -47,7 +51,10 @@ class Keeper:
         self._group = _group(base, name, self._limits.memory)
         self._status: int | None = None
         self._verdict: Ending | None = None
-        self._start(leave_open)
+        try:
+            self._start(leave_open)
+        except OSError as error:
+            raise NotKeptError(f"the run was not started, for want of processes or files: {error}") from error
 
     def _start(self, leave_open: Collection[int]) -> None:
         """Fork the solver."""

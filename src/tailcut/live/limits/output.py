@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 _PIECE = 1 << 16
 """Bytes taken at a time: what a pipe holds by default."""
+_MOST_IN_A_PIPE = 1 << 22
+"""Bytes; more than a pipe can be made to hold without privileges."""
 
 
 class Head:
@@ -85,8 +88,7 @@ class Tail:
 
 def take_rest(stream: Head | Tail) -> None:
     """Take what is in the pipe now; does not wait for more, if somebody outside still holds it open."""
-    try:
-        while stream.take():
-            pass
-    except BlockingIOError:
-        pass
+    with suppress(BlockingIOError):
+        for _ in range(_MOST_IN_A_PIPE // _PIECE):
+            if stream.take() == 0:
+                break

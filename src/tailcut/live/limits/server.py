@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from tailcut.live.limits import cgroups, linux, tree, wire
-from tailcut.live.limits.keeper import Keeper
+from tailcut.live.limits.keeper import Keeper, NotKeptError
 
 _GRACE = 15.0
 """Seconds the keepers have to end their runs when Tailcut's process has gone."""
@@ -66,6 +66,7 @@ class Server:
 
     def __init__(self, front: socket.socket, lifeline: int, base: Path | None) -> None:
         linux.adopt_orphans()
+        linux.set_name("tailcut-server")
         self._front = front
         self._lifeline = lifeline
         self._base = base
@@ -108,12 +109,19 @@ class Server:
             return False
         if not message:
             return False
+        if not descriptors:
+            return True  # too many are open; the front will see that its socket was closed
         os.set_inheritable(descriptors[0], False)
         run = socket.socket(fileno=descriptors[0])
         self._started += 1
         name = f"run-{self._started}"
         server = os.getpid()
-        process = os.fork()
+        try:
+            process = os.fork()
+        except OSError as error:
+            with run, suppress(OSError):
+                wire.send(run, {"error": f"the run was not started, there is no process to be had: {error}"})
+            return True
         if process == 0:
             self._keep(run, name, server)
         pidfd = os.pidfd_open(process)
@@ -126,17 +134,23 @@ class Server:
         code = 1
         try:
             linux.adopt_orphans()
+            linux.set_name("tailcut-keeper")
             self._front.close()
             for pidfd, kept in self._keepers.items():
                 os.close(pidfd)
                 kept.run.close()
             parent = os.pidfd_open(server)
             if os.getppid() == server:
-                lifelines = (self._lifeline, parent)
                 Keeper(
-                    run, base=self._base, name=name, lifelines=lifelines, leave_open=self._preloaded
+                    run,
+                    base=self._base,
+                    name=name,
+                    lifelines=(self._lifeline, parent),
+                    leave_open=self._preloaded,
                 ).keep()
                 code = 0
+        except NotKeptError as error:
+            wire.send(run, {"error": str(error)})
         except EOFError:
             code = 0  # the front ended before it had sent the request
         except BaseException:
