@@ -94,7 +94,7 @@ def spinning(number: int) -> Iterator[None]:
 
 
 def overheads(cgroups: bool, runs: int) -> None:
-    programs = {
+    programs: dict[str, Command | Call] = {
         "the program `true`": Command(("true",)),
         "an empty function": Call("spinning_solvers:nothing"),
     }
@@ -139,7 +139,7 @@ def eight_at_once(processes: Processes, program: Command | Call, limits: Limits,
 
 
 def cpu_of_all() -> float:
-    """Return the CPU seconds of this process and of those it has waited for: a server's, once it is closed."""
+    """Return the CPU seconds of this process and those it has waited for: a server's, once it is closed."""
     own, others = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
 
