@@ -62,6 +62,14 @@ def test_what_children_used_is_counted_while_the_parent_lives(processes: Process
     assert 0.7 <= ended.cpu < 2.7
 
 
+def test_what_forgotten_children_used_is_counted(processes: Processes, solver: Solver) -> None:
+    if processes.method.startswith("process tree"):
+        pytest.skip("the kernel drops the time of children whose parent ignores SIGCHLD: docs/limits.md")
+    ended = finish(processes, solver("burn_by_forgotten_children", 0.1, 1000), Limits(cpu=0.5))
+    assert ended.ending == Ending.CPU_LIMIT
+    assert 0.5 <= ended.cpu < 2.5
+
+
 def test_threads_count_together(processes: Processes, solver: Solver) -> None:
     ended = finish(processes, solver("threads"), Limits(cpu=0.5))
     assert ended.ending == Ending.CPU_LIMIT

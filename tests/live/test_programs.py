@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -221,6 +222,11 @@ def test_signals_ignored_by_tailcut_are_not_ignored_by_its_children(solver: Solv
     finally:
         signal.signal(signal.SIGCHLD, before)
     assert ended.output.endswith(b"{'SIGPIPE'}\n")
+
+
+def test_other_systems_can_import_it() -> None:
+    code = "import sys; sys.modules |= {'resource': None, 'fcntl': None}; import tailcut.live.limits"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_other_systems_are_told_at_use(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from tailcut.errors import InputError, LiveError
-from tailcut.live.limits import cgroups, linux, wire
+from tailcut.live.limits import linux, wire
 from tailcut.live.limits.run import Run
 from tailcut.live.limits.values import Call, Command, Limits
 from tailcut.processes import BLAS_THREADS
@@ -177,7 +177,9 @@ class _Server:
             self.process.kill()
             self.process.wait()
         if self.base is not None and self.base.exists():
-            cgroups.remove_all(self.base)
+            from tailcut.live.limits.cgroups import remove_all  # cannot be imported on other systems
+
+            remove_all(self.base)
 
 
 def _request(program: Command | Call, limits: Limits, keep_output: int) -> dict[str, Any]:
