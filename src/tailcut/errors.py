@@ -71,7 +71,7 @@ class WorkerDiedError(TailcutError, RuntimeError):
 
 
 class UnsupportedSystemError(TailcutError, RuntimeError):
-    """This system lacks what is needed to run solvers under limits."""
+    """The system lacks what is needed to run solvers under limits."""
 
 
 class LiveError(TailcutError, RuntimeError):

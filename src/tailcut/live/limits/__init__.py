@@ -5,7 +5,7 @@
 `Processes` is the door. `server` forks a keeper for each run; `keeper` forks the solver (`solver`), watches
 it (`watch`) through a control group (`cgroups`) or the process tree (`tree`), keeps what it prints
 (`output`), ends whatever is left of it and reports once. If any process of the chain dies, its neighbours
-end the solvers.
+end the solvers. What Tailcut's process needs can be imported on every system, the rest on Linux only.
 """
 
 from tailcut.live.limits.processes import Processes

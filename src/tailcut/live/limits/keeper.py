@@ -28,6 +28,10 @@ class Abandoned(Exception):  # noqa: N818 - it is not an error
     """Nobody waits for the run any more: Tailcut's process or the server has ended."""
 
 
+class NotKeptError(Exception):
+    """The solver's process could not be made; the text says why."""
+
+
 class Keeper:
     """One run, from its request to its report; lives in a process of its own that adopts orphans."""
 
@@ -47,7 +51,10 @@ class Keeper:
         self._group = _group(base, name, self._limits.memory)
         self._status: int | None = None
         self._verdict: Ending | None = None
-        self._start(leave_open)
+        try:
+            self._start(leave_open)
+        except OSError as error:
+            raise NotKeptError(f"the run was not started, for want of processes or files: {error}") from error
 
     def _start(self, leave_open: Collection[int]) -> None:
         """Fork the solver."""
@@ -150,10 +157,11 @@ class Keeper:
     def _largest(self) -> int:
         """Return the peak of the run's largest process, 0 if it is not known.
 
-        Until it becomes another program a forked process is a copy of this one, and counts as that large.
+        Until it becomes another program a forked process is a copy of this one, and counts as that large; it
+        may have grown a little, in KiB, after it took its own measure.
         """
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        known = peak > self._beginning.resident or "entry" in self._request
+        known = peak > self._beginning.resident + 2048 or "entry" in self._request
         return peak * 1024 if known else 0
 
     def _report(self, stuck: list[int]) -> dict[str, Any]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 _PIECE = 1 << 16
 """Bytes taken at a time: what a pipe holds by default."""
+_MOST_IN_A_PIPE = 1 << 22
+"""Bytes; more than a pipe can be made to hold without privileges."""
 
 
 class Head:
@@ -75,15 +78,17 @@ class Tail:
     def take(self) -> int:
         """Take one piece out of the pipe, if there is one, and return its length; 0 at the end."""
         piece = os.read(self.pipe, _PIECE)
-        self.kept += piece
-        del self.kept[: -self._size]
+        if len(piece) >= self._size:
+            self.kept[:] = piece[-self._size :]
+        else:
+            self.kept += piece
+            del self.kept[: -self._size]
         return len(piece)
 
 
 def take_rest(stream: Head | Tail) -> None:
     """Take what is in the pipe now; does not wait for more, if somebody outside still holds it open."""
-    try:
-        while stream.take():
-            pass
-    except BlockingIOError:
-        pass
+    with suppress(BlockingIOError):
+        for _ in range(_MOST_IN_A_PIPE // _PIECE):
+            if stream.take() == 0:
+                break

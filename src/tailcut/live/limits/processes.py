@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from tailcut.errors import InputError, LiveError
-from tailcut.live.limits import cgroups, linux, wire
+from tailcut.live.limits import linux, wire
 from tailcut.live.limits.run import Run
 from tailcut.live.limits.values import Call, Command, Limits
 from tailcut.processes import BLAS_THREADS
@@ -29,13 +29,13 @@ _ENOUGH = 15.0
 
 
 class Processes:
-    """Runs programs, several at once if wanted, each held to its limits, and leaves none behind.
+    r"""Runs programs, several at once if wanted, each held to its limits, and leaves none behind.
 
     >>> with Processes() as processes:
     ...     run = processes.start(Command(("echo", "s SATISFIABLE")), Limits(cpu=2, wall=60))
     ...     ended = run.wait()
     >>> ended.ending, ended.exit_code, ended.output
-    (<Ending.FINISHED: 'finished'>, 0, b's SATISFIABLE\\n')
+    (<Ending.FINISHED: 'finished'>, 0, b's SATISFIABLE\n')
 
     Nothing is started before the first run is. Every method may be called by any thread.
     """
@@ -109,13 +109,10 @@ class Processes:
     def _hand_over(self, run: socket.socket) -> None:
         """Give the keeper's end of a run's socket to the server, a new one if the last was killed."""
         with self._lock:
-            for last_try in (False, True):
-                try:
-                    socket.send_fds(self._living_server().control, [b"r"], [run.fileno()])
-                    return
-                except (BrokenPipeError, ConnectionResetError):
-                    if last_try:
-                        raise
+            try:
+                self._living_server().hand_over(run)
+            except (BrokenPipeError, ConnectionResetError):
+                self._living_server().hand_over(run)
 
     def _living_server(self) -> _Server:
         if self._closed:
@@ -167,6 +164,10 @@ class _Server:
         self.method: str = answer["method"]
         self.base = None if answer["base"] is None else Path(answer["base"])
 
+    def hand_over(self, run: socket.socket) -> None:
+        """Send a descriptor of the socket."""
+        socket.send_fds(self.control, [b"r"], [run.fileno()])
+
     def end(self) -> None:
         """Close the socket, which ends the server, and wait for that; clear away if it was killed."""
         self.control.close()
@@ -176,7 +177,9 @@ class _Server:
             self.process.kill()
             self.process.wait()
         if self.base is not None and self.base.exists():
-            cgroups.remove_all(self.base)
+            from tailcut.live.limits.cgroups import remove_all  # cannot be imported on other systems
+
+            remove_all(self.base)
 
 
 def _request(program: Command | Call, limits: Limits, keep_output: int) -> dict[str, Any]:

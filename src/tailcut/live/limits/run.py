@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import select
 import socket
 import threading
@@ -12,6 +13,8 @@ from contextlib import suppress
 from tailcut.errors import LiveError
 from tailcut.live.limits import wire
 from tailcut.live.limits.values import Ended, Ending
+
+_LONGEST_POLL = 3600.0
 
 
 class Run:
@@ -50,10 +53,12 @@ class Run:
             if self._ended is None:
                 if not self._readable(deadline):
                     return None
-                self._ended = self._receive()
-                with self._closing:
-                    self._keeper.close()
-                self._on_end(self)
+                try:
+                    self._ended = self._receive()
+                finally:  # also when interrupted: half an outcome cannot be read on
+                    with self._closing:
+                        self._keeper.close()
+                    self._on_end(self)
         finally:
             self._reading.release()
         if isinstance(self._ended, LiveError):
@@ -63,8 +68,12 @@ class Run:
     def _readable(self, deadline: float | None) -> bool:
         poll = select.poll()
         poll.register(self._keeper, select.POLLIN)
-        wait = None if deadline is None else max(deadline - time.monotonic(), 0) * 1000
-        return bool(poll.poll(wait))
+        while True:
+            left = math.inf if deadline is None else max(deadline - time.monotonic(), 0)
+            if poll.poll(min(left, _LONGEST_POLL) * 1000):
+                return True
+            if left <= _LONGEST_POLL:
+                return False
 
     def _receive(self) -> Ended | LiveError:
         try:
@@ -74,5 +83,10 @@ class Run:
                 "the run has no outcome: the process that watched it, or the server behind it, was killed; "
                 "its processes have been ended"
             )
+        except BaseException:
+            self._ended = LiveError("the run's outcome is lost: reading it was interrupted")
+            raise
+        if "error" in report:
+            return LiveError(report["error"])
         report["ending"] = Ending(report["ending"])
         return Ended(**report, output=output, errors=errors)

@@ -16,12 +16,13 @@ import sys
 import time
 import traceback
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 from tailcut.live.limits import cgroups, linux, tree, wire
-from tailcut.live.limits.keeper import Keeper
+from tailcut.live.limits.keeper import Keeper, NotKeptError
 
 _GRACE = 15.0
 """Seconds the keepers have to end their runs when Tailcut's process has gone."""
@@ -33,6 +34,7 @@ def main(control: int) -> None:
     signal.signal(
         signal.SIGCHLD, signal.SIG_DFL
     )  # may be inherited as ignored; then nothing could be waited for
+    os.set_inheritable(control, False)
     front = socket.socket(fileno=control)
     try:
         wishes, _, _ = wire.receive(front)
@@ -64,6 +66,7 @@ class Server:
 
     def __init__(self, front: socket.socket, lifeline: int, base: Path | None) -> None:
         linux.adopt_orphans()
+        linux.set_name("tailcut-server")
         self._front = front
         self._lifeline = lifeline
         self._base = base
@@ -72,9 +75,7 @@ class Server:
         self._poll = select.poll()
         for descriptor in (front.fileno(), lifeline):
             self._poll.register(descriptor, select.POLLIN)
-        ours = {front.fileno(), lifeline}
-        open_now = {int(name) for name in os.listdir("/proc/self/fd")}  # noqa: PTH208
-        self._preloaded = open_now - ours
+        self._preloaded = _open_descriptors() - {front.fileno(), lifeline}
         gc.collect()
         gc.freeze()  # collections in the forked processes then leave the shared pages alone
 
@@ -108,11 +109,19 @@ class Server:
             return False
         if not message:
             return False
+        if not descriptors:
+            return True  # too many are open; the front will see that its socket was closed
+        os.set_inheritable(descriptors[0], False)
         run = socket.socket(fileno=descriptors[0])
         self._started += 1
         name = f"run-{self._started}"
         server = os.getpid()
-        process = os.fork()
+        try:
+            process = os.fork()
+        except OSError as error:
+            with run, suppress(OSError):
+                wire.send(run, {"error": f"the run was not started, there is no process to be had: {error}"})
+            return True
         if process == 0:
             self._keep(run, name, server)
         pidfd = os.pidfd_open(process)
@@ -125,17 +134,23 @@ class Server:
         code = 1
         try:
             linux.adopt_orphans()
+            linux.set_name("tailcut-keeper")
             self._front.close()
             for pidfd, kept in self._keepers.items():
                 os.close(pidfd)
                 kept.run.close()
             parent = os.pidfd_open(server)
             if os.getppid() == server:
-                lifelines = (self._lifeline, parent)
                 Keeper(
-                    run, base=self._base, name=name, lifelines=lifelines, leave_open=self._preloaded
+                    run,
+                    base=self._base,
+                    name=name,
+                    lifelines=(self._lifeline, parent),
+                    leave_open=self._preloaded,
                 ).keep()
                 code = 0
+        except NotKeptError as error:
+            wire.send(run, {"error": str(error)})
         except EOFError:
             code = 0  # the front ended before it had sent the request
         except BaseException:
@@ -168,6 +183,16 @@ class Server:
         tree.end(kill_all, lambda _process, _status: None, spare=keepers)
         if group is not None:
             cgroups.remove_all(group)
+
+
+def _open_descriptors() -> set[int]:
+    """Return the file descriptors of this process, those of the modules it has loaded among them."""
+    found = set()
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
+        with suppress(OSError):  # the one that listed them
+            os.fstat(int(name))
+            found.add(int(name))
+    return found
 
 
 def _below_but(keepers: Collection[int]) -> list[int]:

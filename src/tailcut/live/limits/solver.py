@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from tailcut.live.limits.cgroups import Group
-from tailcut.live.limits.linux import die_with_parent, flush_c_output
+from tailcut.live.limits.linux import die_with_parent, flush_c_output, set_name
 
 Entry = Callable[[list[str]], int | None]
 
@@ -52,6 +52,7 @@ def become(
         if "argv" in request:
             _tell_entered(report, joined)
             _execute(request["argv"], request["environment"])
+        set_name("tailcut-solver")
         function = _function(request["entry"])
         _tell_entered(report, joined)
         os.close(report)

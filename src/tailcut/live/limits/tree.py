@@ -12,13 +12,15 @@ import resource
 import signal
 import time
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from tailcut.live.limits.linux import cpu_clock
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+_HAS_CHILDREN_FILES = Path(f"/proc/self/task/{os.getpid()}/children").exists()  # CONFIG_PROC_CHILDREN
 _PATIENCE = 10.0
-"""Seconds after which processes that do not die are given up: they run for another user, or hang in the kernel."""
+"""Seconds after which processes that do not die are given up: another user's, or stuck in the kernel."""
 
 
 class Tree:
@@ -79,22 +81,17 @@ def below(parent: int) -> Iterator[int]:
 
 
 def children(parent: int) -> list[int]:
-    """Return the processes whose parent is `parent` now, zombies among them; some may be missed if others end.
-
-    >>> children(os.getpid())
-    []
-    """
+    """Return the processes whose parent is `parent` now, zombies too; as some end, others may be missed."""
+    if not _HAS_CHILDREN_FILES:
+        return _children_by_search(parent)
     found: list[int] = []
-    try:
-        for thread in os.listdir(f"/proc/{parent}/task"):  # noqa: PTH208 - this runs a thousand times a second
-            with open(f"/proc/{parent}/task/{thread}/children", "rb", buffering=0) as file:  # noqa: PTH123
+    with suppress(OSError):  # the process has ended
+        for thread in os.listdir(f"/proc/{parent}/task"):  # noqa: PTH208 - pathlib is slow, and this is often called
+            with (
+                suppress(OSError),  # the thread has ended; its children are another thread's now
+                open(f"/proc/{parent}/task/{thread}/children", "rb", buffering=0) as file,  # noqa: PTH123
+            ):
                 found.extend(map(int, file.read().split()))
-    except FileNotFoundError:
-        if Path(f"/proc/self/task/{os.getpid()}/children").exists():
-            return found  # a thread or the process has ended
-        return _children_by_search(parent)  # a kernel without CONFIG_PROC_CHILDREN
-    except (PermissionError, ProcessLookupError):
-        pass
     return found
 
 
@@ -125,10 +122,8 @@ def _stat(process: int) -> list[bytes]:
 
 def kill(process: int) -> None:
     """Send SIGKILL; not an error if the process is gone, or not ours to kill."""
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.kill(process, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def reap(reaped: Callable[[int, int], None], *, spare: Collection[int] = ()) -> int:
@@ -144,6 +139,15 @@ def reap(reaped: Callable[[int, int], None], *, spare: Collection[int] = ()) -> 
     return left
 
 
+def _childless() -> bool:
+    """Return whether the kernel, too, says that this process has no children."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return True
+    return False
+
+
 def end(
     kill_all: Callable[[], None], reaped: Callable[[int, int], None], *, spare: Collection[int] = ()
 ) -> list[int]:
@@ -153,7 +157,7 @@ def end(
     """
     pause = 0.0002
     deadline = time.monotonic() + _PATIENCE
-    while reap(reaped, spare=spare):
+    while reap(reaped, spare=spare) or not (spare or _childless()):
         if time.monotonic() > deadline:
             return [child for child in children(os.getpid()) if child not in spare]
         kill_all()

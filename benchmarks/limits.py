@@ -1,0 +1,148 @@
+"""How closely limits are kept, and what a run costs: `python benchmarks/limits.py [--runs 20]`.
+
+Overshoot is the CPU time of a stopped run beyond its limit, in milliseconds; below 0 would mean stopped
+early. The solvers spin: one process, or one with a second, detached process beside it. 'Loaded' is with two
+other spinning processes per core. The last lines say what a run of a solver that does nothing takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from tailcut.live.limits import Call, Command, Ending, Limits, Processes
+
+SOLVERS = """
+import os
+
+def spin(arguments):
+    while True:
+        pass
+
+def spin_twice(arguments):
+    if os.fork() == 0:
+        os.setsid()
+    spin(arguments)
+
+def nothing(arguments):
+    return 0
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=20, help="runs per line of the tables")
+    parser.add_argument("--limits", type=float, nargs="+", default=[0.1, 0.5, 1.0], help="CPU seconds")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "spinning_solvers.py").write_text(SOLVERS)
+        sys.path.insert(0, folder)
+        print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f} before the start\n")
+        for cgroups in (True, False):
+            with Processes(preload=("spinning_solvers",), cgroups=cgroups) as processes:
+                print(f"{processes.method}\n")
+                overshoots(processes, options.limits, options.runs)
+        for cgroups in (True, False):
+            overheads(cgroups, 5 * options.runs)
+
+
+def overshoots(processes: Processes, limits: list[float], runs: int) -> None:
+    print("| machine | solver | CPU limit (s) | runs | p50 (ms) | p95 | max | min |")
+    print("|---|---|---|---|---|---|---|---|")
+    for loaded in (False, True):
+        with spinning(2 * (os.cpu_count() or 1) if loaded else 0):
+            for solver in ("spin", "spin_twice"):
+                for limit in limits:
+                    late = [1000 * overshoot(processes, solver, limit) for _ in range(runs)]
+                    middle, high = np.quantile(late, [0.5, 0.95])
+                    machine = "loaded" if loaded else "quiet"
+                    print(
+                        f"| {machine} | {solver} | {limit:g} | {runs} | {middle:.1f} | {high:.1f} "
+                        f"| {max(late):.1f} | {min(late):.2f} |",
+                        flush=True,
+                    )
+    print()
+
+
+def overshoot(processes: Processes, solver: str, limit: float) -> float:
+    ended = processes.start(Call(f"spinning_solvers:{solver}"), Limits(cpu=limit)).wait()
+    assert ended is not None
+    assert ended.ending == Ending.CPU_LIMIT
+    return ended.cpu - limit
+
+
+@contextmanager
+def spinning(number: int) -> Iterator[None]:
+    """Have so many processes spin meanwhile."""
+    spinners = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(number)]
+    try:
+        yield
+    finally:
+        for spinner in spinners:
+            spinner.kill()
+            spinner.wait()
+
+
+def overheads(cgroups: bool, runs: int) -> None:
+    programs: dict[str, Command | Call] = {
+        "the program `true`": Command(("true",)),
+        "an empty function": Call("spinning_solvers:nothing"),
+    }
+    limits = Limits(cpu=10, wall=10, memory=2**30)
+    for name, program in programs.items():
+        before = cpu_of_all()
+        with Processes(preload=("spinning_solvers",), cgroups=cgroups) as processes:
+            method = processes.method.partition(" (")[0]
+        idle = cpu_of_all() - before
+        before = cpu_of_all()
+        processes = Processes(preload=("spinning_solvers",), cgroups=cgroups)
+
+        def one(processes: Processes = processes, program: Command | Call = program) -> tuple[float, float]:
+            began = time.perf_counter()
+            ended = processes.start(program, limits).wait()
+            assert ended is not None
+            return time.perf_counter() - began, ended.cpu
+
+        one()
+        measured = [one() for _ in range(runs)]
+        wall, own = np.median(measured, axis=0) * 1000
+        started = time.perf_counter()
+        eight_at_once(processes, program, limits, runs)
+        rate = runs / (time.perf_counter() - started)
+        processes.close()
+        total = 1000 * (cpu_of_all() - before - idle) / (2 * runs + 1)
+        print(
+            f"{method}, {name}: {wall:.1f} ms from start to outcome (median of {runs}), {own:.2f} ms CPU of "
+            f"its own, {total:.1f} ms CPU in all; {rate:.0f} runs/s with eight at once",
+            flush=True,
+        )
+
+
+def eight_at_once(processes: Processes, program: Command | Call, limits: Limits, runs: int) -> None:
+    waiting: list[Callable[[], object]] = []
+    for _ in range(runs):
+        if len(waiting) == 8:
+            waiting.pop(0)()
+        waiting.append(processes.start(program, limits).wait)
+    for wait in waiting:
+        wait()
+
+
+def cpu_of_all() -> float:
+    """Return the CPU seconds of this process and those it has waited for: a server's, once it is closed."""
+    own, others = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
+
+
+if __name__ == "__main__":
+    main()

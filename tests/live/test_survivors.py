@@ -1,0 +1,124 @@
+"""Nothing survives when a process of the chain is killed: Tailcut's own, the server, or a keeper."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tailcut.errors import LiveError
+from tailcut.live.limits import Ending, Limits, Processes, tree
+from tests.live.conftest import HERE, MARK, Solver, alive, gone, wait_for
+
+
+@contextmanager
+def front(method: str, how: str, mark: str, *solver: str) -> Iterator[subprocess.Popen[str]]:
+    """Run front.py in a session of its own; it and all it starts carry the mark."""
+    command = [sys.executable, str(HERE / "front.py"), method, how]
+    command += [sys.executable, "-S", str(HERE / "solvers.py"), *solver]
+    with subprocess.Popen(
+        command, env=os.environ | {MARK: mark}, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "started\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def groups() -> set[Path]:
+    root = Path("/sys/fs/cgroup")
+    return set(root.rglob("tailcut-*")) if root.exists() else set()
+
+
+@pytest.mark.parametrize("method", ["cgroups", "tree"])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_tailcut_itself_is_killed(method: str, number: signal.Signals, mark: str) -> None:
+    with front(method, "", mark, "detached", "spin") as process:
+        wait_for(lambda: len(alive(mark)) >= 1 + 1 + 2 * 4)
+        process.send_signal(number)
+        process.wait()
+    assert gone(mark)
+
+
+def test_tailcut_is_killed_but_a_copy_holds_its_sockets(mark: str) -> None:
+    with front("tree", "with a copy", mark, "detached", "spin") as process:
+        wait_for(lambda: len(alive(mark)) >= 1 + 1 + 1 + 2 * 4)
+        process.kill()
+        process.wait()
+        wait_for(lambda: len(alive(mark)) == 1)
+        (copy,) = alive(mark)
+        os.kill(copy, signal.SIGKILL)
+    assert gone(mark)
+
+
+def test_tailcut_ends_without_closing(mark: str) -> None:
+    with front("tree", "not closed", mark, "leave", "0") as process:
+        assert process.wait() == 0
+    assert gone(mark)
+
+
+def test_ctrl_c_is_for_tailcut_alone(mark: str) -> None:
+    with front("tree", "", mark, "sleep") as process:
+        assert process.stdout is not None
+        wait_for(lambda: len(alive(mark)) >= 1 + 1 + 2 * 2)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.stdout.readline() == "interrupted\n"
+        assert len(alive(mark)) == 1 + 1 + 2 * 2
+        process.kill()
+    assert gone(mark)
+
+
+def test_a_keeper_is_killed(processes: Processes, solver: Solver, mark: str) -> None:
+    bystander = processes.start(solver("sleep"), Limits())
+    wait_for(lambda: len(alive(mark)) == 1)
+    server = processes._server
+    assert server is not None
+    others = set(tree.children(server.process.pid))
+    run = processes.start(solver("detached", "spin"), Limits())
+    wait_for(lambda: len(alive(mark)) == 1 + 3)
+    (keeper,) = set(tree.children(server.process.pid)) - others
+    os.kill(keeper, signal.SIGKILL)
+    with pytest.raises(LiveError, match="no outcome"):
+        run.wait()
+    assert len(alive(mark)) == 1
+    assert bystander.wait(timeout=0) is None
+    bystander.cancel()
+    ended = bystander.wait()
+    assert ended is not None
+    assert ended.ending == Ending.CANCELLED
+    assert alive(mark) == []
+    wait_for(lambda: tree.children(server.process.pid) == [])  # no zombies either
+
+
+def test_the_server_is_killed(processes: Processes, solver: Solver, mark: str) -> None:
+    run = processes.start(solver("detached", "spin"), Limits())
+    wait_for(lambda: len(alive(mark)) == 3)
+    server = processes._server
+    assert server is not None
+    server.process.kill()
+    with pytest.raises(LiveError, match="no outcome"):
+        run.wait()
+    assert gone(mark)
+    ended = processes.start(solver("leave", 5), Limits()).wait()
+    assert ended is not None
+    assert ended.exit_code == 5
+    assert server.base is None or not server.base.exists()
+
+
+@pytest.mark.parametrize("method", ["cgroups", "tree"])
+def test_no_group_is_left_when_tailcut_is_killed(method: str, mark: str) -> None:
+    before = groups()
+    with front(method, "", mark, "spin") as process:
+        wait_for(lambda: len(alive(mark)) >= 1 + 1 + 2 * 2)
+        process.kill()
+        process.wait()
+    assert gone(mark)
+    assert groups() <= before
