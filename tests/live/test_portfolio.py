@@ -48,7 +48,7 @@ def test_a_portfolio_of_commands(tmp_path: Path) -> None:
         environment={"OMP_NUM_THREADS": "1"},
         folder=tmp_path,
     )
-    assert two.program.filled(instance="a b", cutoff="1", memory="0").argv == ("two", "a b")  # type: ignore[union-attr]
+    assert two.program.filled(instance="a b", cutoff="1", memory="0").argv == ("two", "a b")
     assert two.program.memory == 500_000_000
     assert [sign.answer for sign in one.signs] == ["optimal"]
     assert [(sign.answer, sign.exit_code) for sign in two.signs] == [("done", 7)]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tailcut import bundled
 from tailcut.errors import InputError
 
 AslibOption = Annotated[
@@ -15,15 +16,15 @@ AslibOption = Annotated[
         "--aslib",
         envvar="TAILCUT_ASLIB",
         metavar="DIR",
-        help="Folder with one ASlib scenario per subfolder.",
+        help="Folder with one ASlib scenario per subfolder. Without: the bundled scenario.",
     ),
 ]
 
 
 def existing(aslib: Path | None) -> Path:
-    """Return the folder, or say how to name it."""
+    """Return the folder, that of the bundled scenario if none is named, or say that it is not there."""
     if aslib is None:
-        raise InputError("no ASlib folder: give --aslib DIR or set the environment variable TAILCUT_ASLIB")
+        return bundled.FOLDER
     if not aslib.is_dir():
         raise InputError(f"--aslib {aslib}: no such folder")
     return aslib

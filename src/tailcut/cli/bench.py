@@ -72,7 +72,7 @@ def command(
         for _, one in found:
             store.describe_scenario(one.name, describe_scenario(one, penalty))
         try:
-            failed = _run(cells, store, jobs)
+            failed = run_cells(cells, store, jobs)
         except KeyboardInterrupt:
             sys.stderr.write(f"stopped; what is done is kept in {out}: run the same command again\n")
             raise typer.Exit(130) from None
@@ -107,7 +107,7 @@ def _tell_left_out(reason: str) -> None:
     sys.stderr.write(f"left out: {reason}\n")
 
 
-def _run(cells: list[Cell], store: Store, jobs: int) -> int:
+def run_cells(cells: list[Cell], store: Store, jobs: int) -> int:
     """Run what is missing, with a progress bar on a terminal; return how many cells failed."""
     done = store.done()
     failed: list[tuple[Cell, Result]] = []

@@ -1,91 +1,154 @@
-"""``tailcut demo``: selectors on a generated stream, against the best single algorithm in hindsight."""
+"""``tailcut demo``: real solvers on a generated stream, then what other choices would have cost."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
-from typing import Any
+import time
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
-from tailcut.bench.metrics import paid
-from tailcut.bench.replay import look_back, replay
-from tailcut.hindsight import LINES
-from tailcut.selector import Selector
-from tailcut.synthetic import SyntheticScenario, generate
+from tailcut import bundled
+from tailcut.aslib import Scenario
+from tailcut.bench.plan import Contender, plan
+from tailcut.bench.store import opened
+from tailcut.bench.summary import summarise
+from tailcut.catalogue import labelled
+from tailcut.cli.bench import run_cells
+from tailcut.cli.demo_words import live_table, live_words, replay_table, replay_words
+from tailcut.cli.live import serve_stream
+from tailcut.cli.report import practice_page
+from tailcut.cli.stopping import terminable
+from tailcut.errors import InputError
+from tailcut.live.alone import Sum, alone, live_sum
+from tailcut.live.instances import Instance
+from tailcut.live.portfolio import read_portfolio
+from tailcut.live.session import Wanted
+from tailcut.sat.cnf import write
+from tailcut.sat.generators import generate
+from tailcut.sat.generators import plan as formulas
+from tailcut.state import Journal
 
+LIVE = "tailcut_schedule"
+"""What chooses in the live part."""
 SHOWN = (
-    "thompson",
-    "thompson_rev",
-    "bj_thompson_rev",
-    "bounded_thompson",
-    "blinducb",
-    "epsilon_greedy",
-    "random",
+    *("tailcut", "tailcut_schedule", "bounded_thompson"),
+    *("thompson", "thompson_rev", "bj_thompson_rev", "blinducb", "degroote_epsilon_greedy_lr"),
+    *("random", "round_robin", "sbs", "sbs_schedule", "oracle"),
 )
-
-
-def measure(scenario: SyntheticScenario, name: str, progress: Progress, seed: int) -> dict[str, Any]:
-    """Return what selector `name` costs on the scenario, as plain values."""
-    task = progress.add_task(name, total=len(scenario.features))
-    if name in LINES:
-        trace = look_back(scenario, name, seed=seed)
-    else:
-        selector = Selector(name, scenario.algorithms, scenario.cutoff, seed=seed)
-        trace = replay(scenario, selector, seed=seed, on_step=lambda: progress.advance(task))
-    losses, solved = paid(scenario, trace)
-    return {
-        "selector": name,
-        "par10": float(losses.mean()),
-        "par10_last_quarter": float(losses[-len(losses) // 4 :].mean()),
-        "unsolved": float(1.0 - solved.mean()),
-        "decision_us": float(trace.seconds.mean() * 1e6),
-    }
+"""Replayed: our own, published ones, chance, and the lines in hindsight."""
 
 
 def command(
-    instances: int = typer.Option(2000, min=1, help="Length of the generated stream."),
-    seed: int = typer.Option(0, min=0, help="Seed of the stream and of the selectors."),
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of a table."),
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for the formulas, the answers and the report.")
+    ] = Path("tailcut-demo"),
+    instances: Annotated[
+        int, typer.Option(min=1, max=bundled.COUNT, metavar="N", help="Formulas in the live part.")
+    ] = 45,
+    seeds: Annotated[int, typer.Option(min=1, help="Orders in which the bundled scenario is replayed.")] = 5,
+    jobs: Annotated[int, typer.Option(min=1, help="Solvers at the same time.", show_default="all cores")] = (
+        os.cpu_count() or 1
+    ),
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of words.")] = False,
 ) -> None:
-    """Replay a generated stream through several selectors and compare what they cost.
+    """Show what Tailcut does, in about three minutes: live first, then against everything else.
 
-    The stream's runtimes follow the selectors' model exactly (lognormal, linear in the features), so
-    this shows that learning works, not how well it works on real solvers.
+    Generates formulas of nine families, solves them with eight real solvers chosen online, and tells what
+    each solver alone took for them when they were measured. Then replays the bundled scenario, 360 such
+    formulas, through our own selectors and the published ones, and leaves a report.
     """
-    scenario = generate(n_instances=instances, seed=seed)
-    silent = as_json or not sys.stderr.isatty()
-    with Progress(console=Console(stderr=True), disable=silent, transient=True) as progress:
-        rows = [measure(scenario, name, progress, seed) for name in (*SHOWN, "sbs", "oracle")]
+    started = time.perf_counter()
+    say = _Voice(as_json)
+    try:
+        with terminable():
+            live, single = _live(out, instances, jobs, say)
+            rows = _replayed(out, seeds, jobs, say)
+            page = practice_page(
+                bundled.SCENARIO, out / "results.db", out / "report", ["svg"], list(_choosing()), seeds, jobs
+            )
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped\n")
+        raise typer.Exit(130) from None
     if as_json:
-        typer.echo(json.dumps(rows, indent=2))
+        told = {"live": live.told(), "alone": [one.told() for one in single], "replay": rows}
+        typer.echo(json.dumps({**told, "report": str(page)}, indent=2))
         return
-    _print(rows, scenario)
+    say(f"Report: {page} ({time.perf_counter() - started:.0f} s in all)")
 
 
-def _print(rows: list[dict[str, Any]], scenario: SyntheticScenario) -> None:
-    console = Console()
-    n, k = scenario.runtimes.shape
-    table = Table(title=f"{n} generated instances, {k} algorithms, cutoff {scenario.cutoff:.0f} s")
-    table.add_column("selector", no_wrap=True)
-    for heading in ("PAR10, s", "PAR10, last quarter", "unsolved", "decision, us"):
-        table.add_column(heading, justify="right")
-    for row in rows:
-        table.add_row(
-            row["selector"],
-            f"{row['par10']:.0f}",
-            f"{row['par10_last_quarter']:.0f}",
-            f"{row['unsolved']:.1%}",
-            f"{row['decision_us']:.0f}" if row["decision_us"] else "-",
-        )
-    console.print(table)
-    by_name = {row["selector"]: row for row in rows}
-    best = min((row for row in rows if row["selector"] in SHOWN), key=lambda row: float(row["par10"]))
-    saved = 1.0 - best["par10"] / by_name["sbs"]["par10"]
-    console.print(
-        f"{best['selector']}, learning from its first instance on, cost {abs(saved):.0%} "
-        f"{'less' if saved >= 0 else 'more'} than the best single algorithm, known only in hindsight."
+class _Voice:
+    """Prints words for people, or nothing when a program reads."""
+
+    def __init__(self, silent: bool) -> None:
+        self.silent = silent
+        self.console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
+
+    def __call__(self, what: str | Table) -> None:
+        if not self.silent:
+            self.console.print(what)
+
+
+def _choosing() -> tuple[str, ...]:
+    return tuple(name for name in SHOWN if name not in ("sbs", "oracle"))
+
+
+def _live(out: Path, count: int, jobs: int, say: _Voice) -> tuple[Sum, list[Sum]]:
+    """Solve the first formulas of the bundled scenario's stream; return what it took, and others."""
+    scenario = Scenario.read(bundled.SCENARIO)
+    portfolio = read_portfolio(Path(bundled.__file__).parent / "sat" / "portfolio.toml")
+    say(
+        f"[bold]Live[/]: {count} formulas, {len(portfolio.solvers)} solvers, {scenario.cutoff:g} s of CPU "
+        f"time for each formula, chosen by {labelled(LIVE)}, which knows nothing yet."
     )
+    given = _written(out / "formulas", count)
+    for old in out.glob("live.*"):
+        old.unlink()
+    with Journal(out / "live.db") as journal:
+        wanted = Wanted(LIVE, scenario.cutoff, 0, {})
+        serve_stream(journal, portfolio, wanted, given, out / "live.jsonl", jobs=jobs, quiet=say.silent)
+    with Journal(out / "live.db", read_only=True) as journal:
+        live = live_sum(journal, scenario.cutoff)
+    single = alone(scenario, [instance.name for instance in given])
+    say(live_table(live, single))
+    say(live_words(live, single))
+    return live, single
+
+
+def _written(folder: Path, count: int) -> list[Instance]:
+    """Write the first formulas of the stream and return them in its order."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {folder.parent}: cannot be written into: {error.strerror}") from None
+    found = []
+    for name, family, seed in formulas(bundled.COUNT, bundled.SEED)[:count]:
+        path = folder / f"{name}.cnf"
+        if not path.exists():
+            write(path, generate(family, seed))
+        found.append(Instance(path.name, path.absolute()))
+    return found
+
+
+def _replayed(out: Path, seeds: int, jobs: int, say: _Voice) -> list[dict[str, Any]]:
+    """Replay the bundled scenario through all selectors shown; tell what each would have cost."""
+    scenario = Scenario.read(bundled.SCENARIO)
+    n, k = scenario.runtimes.shape
+    say(
+        f"[bold]Replay[/]: the {n} formulas of {scenario.name} with their {k} measured runtimes each, in "
+        f"{seeds} orders; nobody knows anything at the start."
+    )
+    contenders = [Contender.parse(name) for name in SHOWN]
+    cells = plan([(str(bundled.SCENARIO), scenario)], contenders, seeds)
+    with opened(out / "results.db") as store:
+        run_cells(cells, store, jobs)
+        rows = summarise(store.rows(cell.hash for cell in cells))
+    rows.sort(key=lambda row: float(row["par10_mean"]))
+    say(replay_table(rows))
+    say(replay_words(rows))
+    return rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +22,7 @@ from tailcut.live.engine import Engine
 from tailcut.live.instances import Instance, instances_in
 from tailcut.live.lines import AnswerLines, line
 from tailcut.live.local import LocalRuns
-from tailcut.live.portfolio import cutoff_of, read_portfolio
+from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
 from tailcut.live.session import Wanted, all_courses, open_project, works
 from tailcut.live.tally import Tally
 from tailcut.live.work import drive
@@ -88,58 +88,76 @@ def command(
     wanted = Wanted(contender.selector, limit, seed, dict(contender.hyperparameters))
     if outputs is not None:
         outputs.mkdir(parents=True, exist_ok=True)
-    stream = _Stream(instances, read.instances)
+    given = instances_in(instances, read.instances)
+    known = given if "-" in instances else list(given)
     try:
         with terminable(), Journal(state) as journal:
-            project, changes = open_project(journal, read, wanted)
-            for change in changes:
-                sys.stderr.write(f"{change}\n")
-            engine = Engine(read, project, cutoff=limit, outputs=outputs)
-            tally = _run(engine, stream, answers or state.with_suffix(".jsonl"), jobs, as_json)
+            tally = serve_stream(
+                journal,
+                read,
+                wanted,
+                known,
+                answers or state.with_suffix(".jsonl"),
+                outputs=outputs,
+                jobs=jobs,
+                quiet=as_json,
+                on_over=_print_line if as_json else None,
+            )
     except KeyboardInterrupt:
         sys.stderr.write(f"stopped; what is done is kept in {state}: run the same command again\n")
         raise typer.Exit(130) from None
     _tell(tally, as_json)
 
 
-class _Stream:
-    """The instances asked for; how many there are is known unless they are listed one by one."""
-
-    def __init__(self, given: list[str], patterns: tuple[str, ...]) -> None:
-        self.instances: Iterable[Instance] = instances_in(given, patterns)
-        self.names: set[str] | None = None
-        if "-" not in given:
-            self.instances = list(self.instances)
-            self.names = {instance.name for instance in self.instances}
-
-    def total(self, courses: Mapping[str, Course]) -> int | None:
-        """Return how many instances there will be at the end, with those that are over from before."""
-        if self.names is None:
-            return None
-        return len(self.names.union(name for name, course in courses.items() if course.over))
+def _print_line(course: Course) -> None:
+    sys.stdout.write(line(course) + "\n")
+    sys.stdout.flush()
 
 
-def _run(engine: Engine, stream: _Stream, answers: Path, jobs: int, as_json: bool) -> Tally:
-    """Serve what is left of the stream and return the sums, those from before included."""
-    courses = all_courses(engine.project)
+def serve_stream(
+    journal: Journal,
+    portfolio: Portfolio,
+    wanted: Wanted,
+    instances: Iterable[Instance],
+    answers: Path,
+    *,
+    outputs: Path | None = None,
+    jobs: int = 1,
+    quiet: bool = False,
+    on_over: Callable[[Course], None] | None = None,
+) -> Tally:
+    """Serve what is left of a stream, shown as it goes, and return the sums, those from before included."""
+    project, changes = open_project(journal, portfolio, wanted)
+    for change in changes:
+        sys.stderr.write(f"{change}\n")
+    courses = all_courses(project)
     tally = Tally.of(courses.values())
-    preload = engine.portfolio.preload
-    with AnswerLines(answers, courses.values()) as lines, LocalRuns(jobs, preload) as runs:
-        if tally.over:
-            sys.stderr.write(f"going on: {tally.over} instances are over\n")
+    if tally.over:
+        sys.stderr.write(f"going on: {tally.over} instances are over\n")
+    engine = Engine(portfolio, project, cutoff=wanted.cutoff, outputs=outputs)
+    with (
+        AnswerLines(answers, courses.values()) as lines,
+        LocalRuns(jobs, portfolio.preload) as runs,
+        view_of(tally, _total(instances, courses), quiet=quiet) as view,
+    ):
 
         def over(course: Course) -> None:
             lines.add(course)
-            if as_json:
-                sys.stdout.write(line(course) + "\n")
-                sys.stdout.flush()
+            if on_over is not None:
+                on_over(course)
 
-        with view_of(tally, stream.total(courses), quiet=as_json) as view:
-            engine.listen = view.take
-            left = works(engine, stream.instances, courses)
-            drive(left, runs.submit, at_once=jobs, on_result=over)
-    engine.project.keep()
+        engine.listen = view.take
+        drive(works(engine, instances, courses), runs.submit, at_once=jobs, on_result=over)
+    project.keep()
     return tally
+
+
+def _total(instances: Iterable[Instance], courses: Mapping[str, Course]) -> int | None:
+    """Return how many instances there will be, those over from before included; None if that is open."""
+    if not isinstance(instances, list):
+        return None
+    names = {instance.name for instance in instances}
+    return len(names.union(name for name, course in courses.items() if course.over))
 
 
 def _tell(tally: Tally, as_json: bool) -> None:

@@ -81,7 +81,9 @@ def command(
     _writable(out)
     try:
         if scenario_dir is not None:
-            page = _practice(scenario_dir, results or out / "results.db", out, wanted, selector, seeds, jobs)
+            page = practice_page(
+                scenario_dir, results or out / "results.db", out, wanted, selector, seeds, jobs
+            )
         else:
             source = results or (Path("results.db") if paper else None)
             if source is None:
@@ -131,7 +133,7 @@ def _run_paper(aslib: Path, source: Path, seeds: int, jobs: int) -> list[str]:
     return [f"Left out: {reason}." for reason in left_out]
 
 
-def _practice(
+def practice_page(
     folder: Path,
     source: Path,
     out: Path,
@@ -140,6 +142,7 @@ def _practice(
     seeds: int,
     jobs: int,
 ) -> Path:
+    """Run what is missing on one scenario and write the practitioner's page about it; return the page."""
     scenario = Scenario.read(folder)
     names = [*selectors, "oracle", "sbs"] if selectors else DEFAULT
     contenders = [Contender.parse(name) for name in names]
