@@ -21,6 +21,9 @@ NONE = Limits()
 FUNCTIONS = """
 import ctypes, os, sys, threading, time
 
+print("loading")
+ctypes.CDLL(None).printf(b"loading\\n")
+
 def show(arguments):
     print(arguments, os.getcwd(), os.environ.get("COLOUR"), os.environ["OMP_NUM_THREADS"])
     return 10

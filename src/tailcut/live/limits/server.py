@@ -47,6 +47,8 @@ def main(control: int) -> None:
     except Exception as error:
         wire.send(front, {"error": f"cannot preload {module}: {error}"})
         return
+    sys.stdout.flush()  # or every solver would print what the modules have printed
+    linux.flush_c_output()
     base = cgroups.make_base() if wishes["cgroups"] else None
     Server(front, lifeline, base).serve(_method(base, wanted=wishes["cgroups"]))
 
