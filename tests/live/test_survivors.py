@@ -106,3 +106,22 @@ def test_the_server_is_killed(processes: Processes, solver: Solver, mark: str) -
     assert ended is not None
     assert ended.exit_code == 5
     assert server.base is None or not server.base.exists()
+
+
+def test_server_and_keeper_are_killed_at_once(solver: Solver, mark: str) -> None:
+    """Nobody is left to adopt the orphans, but their control group is known."""
+    with Processes() as processes:
+        if processes.method.startswith("process tree"):
+            pytest.skip("without control groups they survive: docs/limits.md")
+        run = processes.start(solver("detached", "sleep"), Limits())
+        wait_for(lambda: len(alive(mark)) == 3)
+        server = processes._server
+        assert server is not None
+        (keeper,) = tree.children(server.process.pid)
+        os.kill(server.process.pid, signal.SIGSTOP)
+        os.kill(keeper, signal.SIGKILL)
+        server.process.kill()
+        with pytest.raises(LiveError, match="no outcome"):
+            run.wait()
+        wait_for(lambda: len(alive(mark)) == 2)
+    assert alive(mark) == []
