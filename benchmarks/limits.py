@@ -2,7 +2,8 @@
 
 Overshoot is the CPU time of a stopped run beyond its limit, in milliseconds; below 0 would mean stopped
 early. The solvers spin: one process, or one with a second, detached process beside it. 'Loaded' is with two
-other spinning processes per core. Then how far a solver that allocates comes beyond its limit. The last lines say what a run of a solver that does nothing takes.
+other spinning processes per core. Then how far a solver that allocates gets beyond its limit of memory, and
+what a run of a solver takes that does nothing.
 """
 
 from __future__ import annotations
