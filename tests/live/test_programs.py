@@ -204,6 +204,15 @@ def test_closing_cancels_and_leaves_nothing(solver: Solver, mark: str) -> None:
     processes.close()
 
 
+def test_closing_at_once_is_not_an_error() -> None:
+    for _ in range(3):
+        with Processes() as processes:
+            assert "(" in processes.method
+            server = processes._server
+        assert server is not None
+        assert server.process.returncode == 0
+
+
 def test_nothing_is_started_before_it_is_needed() -> None:
     with Processes() as processes:
         assert processes._server is None

@@ -84,7 +84,8 @@ class Server:
     def serve(self, method: str) -> None:
         """Fork keepers until the front closes its end or ends; then see all of them end."""
         base = None if self._base is None else str(self._base)
-        wire.send(self._front, {"method": method, "base": base})
+        with suppress(BrokenPipeError):  # the front is gone already: the loop will notice
+            wire.send(self._front, {"method": method, "base": base})
         until = float("inf")
         while time.monotonic() < until:
             if until < float("inf") and not self._keepers:
