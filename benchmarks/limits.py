@@ -2,7 +2,8 @@
 
 Overshoot is the CPU time of a stopped run beyond its limit, in milliseconds; below 0 would mean stopped
 early. The solvers spin: one process, or one with a second, detached process beside it. 'Loaded' is with two
-other spinning processes per core. The last lines say what a run of a solver that does nothing takes.
+other spinning processes per core. Then how far a solver that allocates gets beyond its limit of memory, and
+what a run of a solver takes that does nothing.
 """
 
 from __future__ import annotations
@@ -34,6 +35,11 @@ def spin_twice(arguments):
         os.setsid()
     spin(arguments)
 
+def allocate(arguments):
+    held = []
+    while True:
+        held.append(b"x" * 2**20)
+
 def nothing(arguments):
     return 0
 """
@@ -52,6 +58,7 @@ def main() -> None:
             with Processes(preload=("spinning_solvers",), cgroups=cgroups) as processes:
                 print(f"{processes.method}\n")
                 overshoots(processes, options.limits, options.runs)
+                memory_overshoots(processes, options.runs)
         for cgroups in (True, False):
             overheads(cgroups, 5 * options.runs)
 
@@ -72,6 +79,22 @@ def overshoots(processes: Processes, limits: list[float], runs: int) -> None:
                         flush=True,
                     )
     print()
+
+
+def memory_overshoots(processes: Processes, runs: int) -> None:
+    """Print how far beyond its limit a solver comes that allocates 1 MiB at a time as fast as it can."""
+    limit = 300 * 2**20
+    beyond = []
+    for _ in range(runs):
+        ended = processes.start(Call("spinning_solvers:allocate"), Limits(memory=limit)).wait()
+        assert ended is not None
+        assert ended.ending == Ending.MEMORY_LIMIT
+        beyond.append((ended.peak_memory - limit) / 2**20)
+    middle, high = np.quantile(beyond, [0.5, 0.95])
+    print(
+        f"beyond a memory limit of 300 MiB: p50 {middle:.1f}, p95 {high:.1f}, max {max(beyond):.1f} MiB\n",
+        flush=True,
+    )
 
 
 def overshoot(processes: Processes, solver: str, limit: float) -> float:

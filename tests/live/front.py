@@ -16,7 +16,8 @@ def main() -> None:
     if how == "with a copy" and os.fork() == 0:
         time.sleep(60)  # a worker that has inherited the sockets
         os._exit(0)
-    print("started", flush=True)
+    assert processes._server is not None
+    print("started", processes._server.base, flush=True)
     while True:
         try:
             print([str(ended.ending) for run in runs if (ended := run.wait())], flush=True)

@@ -21,6 +21,9 @@ NONE = Limits()
 FUNCTIONS = """
 import ctypes, os, sys, threading, time
 
+print("loading")
+ctypes.CDLL(None).printf(b"loading\\n")
+
 def show(arguments):
     print(arguments, os.getcwd(), os.environ.get("COLOUR"), os.environ["OMP_NUM_THREADS"])
     return 10
@@ -199,6 +202,15 @@ def test_closing_cancels_and_leaves_nothing(solver: Solver, mark: str) -> None:
     with pytest.raises(LiveError, match="closed"):
         processes.start(solver("spin"), Limits())
     processes.close()
+
+
+def test_closing_at_once_is_not_an_error() -> None:
+    for _ in range(3):
+        with Processes() as processes:
+            assert "(" in processes.method
+            server = processes._server
+        assert server is not None
+        assert server.process.returncode == 0
 
 
 def test_nothing_is_started_before_it_is_needed() -> None:

@@ -136,6 +136,7 @@ class _Server:
         linux.require()
         self.control, far = socket.socketpair()
         environment = dict.fromkeys(BLAS_THREADS, "1") | dict(os.environ)
+        environment.pop("PYTHONUNBUFFERED", None)  # a model printed word by word would cost the solver dearly
         path = json.dumps([entry or str(Path.cwd()) for entry in sys.path])
         with far:
             self.process = subprocess.Popen(

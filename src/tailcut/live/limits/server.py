@@ -47,6 +47,8 @@ def main(control: int) -> None:
     except Exception as error:
         wire.send(front, {"error": f"cannot preload {module}: {error}"})
         return
+    sys.stdout.flush()  # or every solver would print what the modules have printed
+    linux.flush_c_output()
     base = cgroups.make_base() if wishes["cgroups"] else None
     Server(front, lifeline, base).serve(_method(base, wanted=wishes["cgroups"]))
 
@@ -82,7 +84,8 @@ class Server:
     def serve(self, method: str) -> None:
         """Fork keepers until the front closes its end or ends; then see all of them end."""
         base = None if self._base is None else str(self._base)
-        wire.send(self._front, {"method": method, "base": base})
+        with suppress(BrokenPipeError):  # the front is gone already: the loop will notice
+            wire.send(self._front, {"method": method, "base": base})
         until = float("inf")
         while time.monotonic() < until:
             if until < float("inf") and not self._keepers:

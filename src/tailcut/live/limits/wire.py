@@ -17,8 +17,9 @@ def send(to: socket.socket, message: dict[str, Any], first: bytes = b"", second:
     """Send one message; strings may hold what `os.fsdecode` makes of undecodable bytes."""
     text = json.dumps(message).encode()
     to.sendall(_LENGTHS.pack(len(text), len(first), len(second)) + text)
-    to.sendall(first)
-    to.sendall(second)
+    for part in (first, second):
+        if part:  # the other side may be gone once it has all there is
+            to.sendall(part)
 
 
 def receive(source: socket.socket) -> tuple[dict[str, Any], bytes, bytes]:
