@@ -31,9 +31,8 @@ class Family:
 
 
 def _large_random(rng: np.random.Generator) -> Formula:
-    n = 1500 + round(
-        8500 * (u := float(rng.random())) * u
-    )  # mostly small; no logarithm, which machines round apart
+    u = float(rng.random())
+    n = 1500 + round(8500 * u * u)  # more small than large; no logarithm, which machines round differently
     return uniform(rng, n=n, k=3, ratio=float(rng.uniform(3.9, 4.15)))
 
 
