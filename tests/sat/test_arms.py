@@ -72,8 +72,10 @@ def test_an_unknown_arm() -> None:
 def test_long_models_are_printed_on_several_lines_and_read_back() -> None:
     found = Answer.of(True, [v if v % 3 else -v for v in range(1, 100)])
     assert max(map(len, found.text().splitlines())) < 78
-    assert parse_output(found.text()).model is not None
-    assert parse_output(found.text()).text() == found.text()
+    read = parse_output(found.text())
+    assert read == found != Answer.of(True, [1])
+    assert hash(read) == hash(found)
+    assert found not in (Answer.of(True, None), Answer.of(False), "s SATISFIABLE")
 
 
 @pytest.mark.parametrize("text", ["s SATISFIABLE\nv 1 x 0\n", "s SATISFIABLE\n", "s SATISFIABLE\nv 1 2\n"])

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from tailcut.errors import FormulaError, InputError
 from tailcut.sat.cnf import Formula, dump, parse, read, satisfies, tidy, write
@@ -75,6 +76,8 @@ def test_no_clauses(text: str) -> None:
         ("p cnf 3 1\n" + "9" * 5000 + " 0\n", "line 2: literal '9999"),
         ("p cnf 3 2\n1 2 0\n3\n", "f.cnf: the last clause has no 0 at its end"),
         ("p cnf 3 3\n1 2 0\n3 0\n", "f.cnf: the header announces 3 clauses, but there are 2"),
+        ("p cnf 9999999999 1\n1 0\n", "the header announces 9999999999 variables; there may be 2147483646"),
+        ("p cnf 3 1\n1 x % 0\n", "f.cnf, line 2: expected integers, got 'x'"),
         ("", "f.cnf: holds no formula"),
         ("c only this\n", "f.cnf: holds no formula"),
         ("\x00\xff", "f.cnf, line 1: expected integers, got"),
@@ -87,6 +90,19 @@ def test_errors(tmp_path: Path, text: str, message: str) -> None:
         read(path)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@given(text=st.text(alphabet="pcnf 0123-%\n\r\t\fx", max_size=60))
+def test_whatever_is_in_a_file_it_is_a_formula_or_an_error_in_one_line(text: str) -> None:
+    for beginning in ("", "p cnf 3 2\n"):
+        message = ""
+        try:
+            formula = parse((beginning + text).encode())
+        except FormulaError as error:
+            message = str(error)
+        else:
+            assert parse(dump(formula)) == formula
+        assert "\n" not in message
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

@@ -56,6 +56,12 @@ def test_generate_an_unknown_family(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
+def test_the_page_lists_the_solvers() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "sat.md").read_text(encoding="utf-8")
+    rows = "\n".join(f"| `{name}` | {what} |" for name, what in ARMS.items())
+    assert f"| name | what it is |\n|---|---|\n{rows}\n" in page
+
+
 @pytest.mark.parametrize(("command", "table"), [("families", FAMILIES), ("solvers", ARMS)])
 def test_lists(command: str, table: dict[str, object]) -> None:
     assert [row["name"] for row in json.loads(_run(command, "--json"))] == list(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -100,6 +101,23 @@ def test_module_call(satisfiable: str) -> None:
     command = [sys.executable, "-m", "tailcut.sat.solve", "minisat22", satisfiable]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (10, "")
+
+
+def test_the_local_search_can_be_interrupted(tmp_path: Path) -> None:
+    write(tmp_path / "unsat.cnf", UNSATISFIABLE)
+    code = (
+        "import sys, tailcut.sat.warm; from tailcut.sat.solve import main; "
+        "print('ready', flush=True); sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, "local_search", str(tmp_path / "unsat.cnf")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.5)  # it does not end by itself
+        process.send_signal(signal.SIGINT)
+        assert process.communicate() == ("", "")
+    assert process.returncode == 130
 
 
 def test_a_run_after_preloading_imports_nothing_more(satisfiable: str) -> None:

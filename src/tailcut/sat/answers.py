@@ -32,7 +32,7 @@ class Status(StrEnum):
         return {Status.SATISFIABLE: 10, Status.UNSATISFIABLE: 20}.get(self, 0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Answer:
     """A status and, if satisfiable, a model: true literals, which may leave variables open."""
 
@@ -51,6 +51,16 @@ class Answer:
         if not satisfiable:
             return cls(Status.UNSATISFIABLE)
         return cls(Status.SATISFIABLE, np.asarray([] if model is None else model, dtype=np.int32))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Answer) or self.status is not other.status:
+            return False
+        if self.model is None or other.model is None:
+            return self.model is other.model
+        return np.array_equal(self.model, other.model)
+
+    def __hash__(self) -> int:
+        return hash((self.status, None if self.model is None else self.model.tobytes()))
 
     def text(self) -> str:
         r"""Return the lines to print.

@@ -52,6 +52,8 @@ def parse(data: bytes, name: str = "formula") -> Formula:
         raise FormulaError(f"{name}: the last clause has no 0 at its end")
     largest = int(np.abs(values).max(initial=0))
     n_variables, n_clauses = counts or (largest, len(ends))
+    if counts and n_variables > LARGEST:
+        raise FormulaError(f"{name}: the header announces {n_variables} variables; there may be {LARGEST}")
     if largest > min(n_variables, LARGEST):
         raise _first_literal_beyond(min(n_variables, LARGEST), data, name)
     if len(ends) != n_clauses:
@@ -143,9 +145,9 @@ def _lines(data: bytes) -> list[tuple[int, bytes]]:
     for number, line in enumerate(data.split(b"\n"), start=1):
         if line.lstrip(b" \t").startswith(b"c"):
             continue
+        found.append((number, line.split(b"%")[0]))
         if b"%" in line:
             break
-        found.append((number, line))
     return found
 
 

@@ -19,6 +19,9 @@ from tailcut.sat.oneline import OneLineParser
 WRONG_MODEL = 1
 """Exit code of a solver that called a formula satisfiable and gave no model of it."""
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Solve a formula, print the answer, return the exit code."""
@@ -31,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TailcutError as error:
         sys.stderr.write(f"tailcut.sat.solve: {error}\n")
         return 2
+    except KeyboardInterrupt:
+        return INTERRUPTED
     return tell(formula, found)
 
 
