@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailcut.errors import FormulaError, InputError
@@ -15,6 +15,7 @@ from tailcut.sat.cnf import Formula, dump, parse, read, satisfies, tidy, write
 from tests.sat.small import formulas, has_model
 
 
+@settings(deadline=None)
 @given(formula=formulas())
 def test_what_is_written_is_read_again(formula: Formula) -> None:
     assert parse(dump(formula, "two\nlines")) == formula
@@ -92,6 +93,7 @@ def test_errors(tmp_path: Path, text: str, message: str) -> None:
     assert "\n" not in str(raised.value)
 
 
+@settings(deadline=None)
 @given(text=st.text(alphabet="pcnf 0123-%\n\r\t\fx", max_size=60))
 def test_whatever_is_in_a_file_it_is_a_formula_or_an_error_in_one_line(text: str) -> None:
     for beginning in ("", "p cnf 3 2\n"):
@@ -126,6 +128,7 @@ def test_writing_fails_whole(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@settings(deadline=None)
 @given(formula=formulas())
 def test_tidying_changes_nothing_that_matters(formula: Formula) -> None:
     clean = tidy(formula)
