@@ -123,8 +123,11 @@ def _run(engine: Engine, stream: _Stream, answers: Path, jobs: int, as_json: boo
     """Serve what is left of the stream and return the sums, those from before included."""
     courses = all_courses(engine.project)
     tally = Tally.of(courses.values())
-    preload = engine.portfolio.preload
-    with AnswerLines(answers, courses.values()) as lines, LocalRuns(jobs, preload) as runs:
+    portfolio = engine.portfolio
+    with (
+        AnswerLines(answers, courses.values()) as lines,
+        LocalRuns(jobs, portfolio.preload, portfolio.folder) as runs,
+    ):
         if tally.over:
             sys.stderr.write(f"going on: {tally.over} instances are over\n")
 
