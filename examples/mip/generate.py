@@ -23,8 +23,8 @@ Row = tuple[Any, Any, str, float]
 def change(chance: Chance) -> mps.Program:
     """Return an amount to be paid exactly: how many of each coin, so that the coins weigh least."""
     n = int(chance.integers(12, 18))
-    coin = chance.choice(np.arange(3000, 8000), n, replace=False)
-    amount = int(chance.integers(60_000, 80_000))
+    coin = chance.choice(np.arange(2000, 6000), n, replace=False)
+    amount = int(chance.integers(40_000, 60_000))
     return _program(chance.integers(20, 100, n), [(range(n), coin, "E", amount)], amount // coin)
 
 

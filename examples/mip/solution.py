@@ -28,9 +28,9 @@ def parse(text: str) -> tuple[float, dict[str, float]]:
     >>> parse("Optimal - objective value 14.00000000\n  3 x3  2  7\n")
     (14.0, {'x3': 2.0})
     """
-    headline, *lines = text.splitlines()
+    headline, _, rest = text.partition("\n")
     found = _HEADLINE.match(headline)
     if found is None:
         raise ValueError(f"the first line must tell the objective, got {headline!r}")
-    fields = [line.split() for line in lines if line.strip()]
+    fields = [line.split() for line in rest.splitlines() if line.strip()]
     return float(found[1]), {name: float(value) for _, name, value, *_ in fields}

@@ -12,9 +12,9 @@ COLUMNS
     x2        r0                   9
     MARKER                 'MARKER'                 'INTEND'
 RHS
-    RHS       r0                  23
+    RHS       r0                  27
 BOUNDS
- UP BND       x0                   5
- UP BND       x1                   3
- UP BND       x2                   2
+ UP BND       x0                   6
+ UP BND       x1                   4
+ UP BND       x2                   3
 ENDATA

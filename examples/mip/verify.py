@@ -7,6 +7,7 @@ that one of these lines proves wrong is refuted.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def main(arguments: list[str]) -> int | str:
     """Check the output of a solver; a sentence returned is a refutation."""
     instance, output, claims = Path(arguments[0]), Path(arguments[1]), Path(arguments[3])
     if arguments[2] == "infeasible":
-        return worse_than_known(instance.name, np.inf, claims) or 0
+        return worse_than_known(fingerprint(instance), np.inf, claims) or 0
     program = mps.read(instance)
     try:
         claimed, values = parse(output.read_text(encoding="utf-8"))
@@ -34,11 +35,16 @@ def main(arguments: list[str]) -> int | str:
     x = np.array([values.get(name, 0.0) for name in program.names])
     wrong = fault(program, x, claimed)
     if wrong is None:
-        wrong = worse_than_known(instance.name, claimed, claims)
+        wrong = worse_than_known(fingerprint(instance), claimed, claims)
     if wrong is not None:
         return wrong
-    remember(instance.name, claimed, claims)
+    remember(fingerprint(instance), claimed, claims)
     return 0
+
+
+def fingerprint(instance: Path) -> str:
+    """Return a name that no other program has, even if its file is called the same."""
+    return f"{instance.name}:{hashlib.sha256(instance.read_bytes()).hexdigest()[:12]}"
 
 
 def fault(program: mps.Program, x: mps.Floats, claimed: float) -> str | None:
@@ -64,7 +70,7 @@ def worse_than_known(name: str, claimed: float, claims: Path) -> str | None:
     """Return a refutation if a solution that was checked before is better, None if there is none."""
     lines = claims.read_text(encoding="utf-8").splitlines() if claims.exists() else []
     known = [float(line.split()[1]) for line in lines if line.split()[0] == name]
-    if known and claimed > min(known) + TOLERANCE * (1 + abs(claimed)):
+    if known and claimed > min(known) + TOLERANCE * (1 + abs(min(known))):
         return f"{claimed:.8g} is not the optimum: {min(known):.8g} was found before"
     return None
 
