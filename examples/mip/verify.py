@@ -49,6 +49,8 @@ def fingerprint(instance: Path) -> str:
 
 def fault(program: mps.Program, x: mps.Floats, claimed: float) -> str | None:
     """Return what is wrong with a solution and its claimed objective, None if nothing is."""
+    if not np.isfinite([*x, claimed]).all():
+        return "every value and the objective must be a finite number"
     outside = np.maximum(-x, x - program.upper) > TOLERANCE * (1 + np.abs(x))
     if outside.any():
         return f"{program.names[outside.argmax()]} is out of its bounds"

@@ -47,7 +47,7 @@ def copied(folder: Path) -> Path:
 
 def shape(text: str) -> list[str]:
     """Return the lines of an output, numbers, rules and the width of gaps aside."""
-    lines = [re.sub(r"[\s─]+", " ", re.sub(r"\d[\d.]*", "#", line)).strip() for line in text.splitlines()]
+    lines = [re.sub(r"[\s─]+", " ", re.sub(r"-?\d[\d.]*", "#", line)).strip() for line in text.splitlines()]
     return [line for line in lines if line and not line.startswith("limits are enforced")]
 
 
@@ -98,6 +98,7 @@ def test_the_programs_own_examples_hold(tmp_path: Path) -> None:
         (CLAIM.replace("x1 3", "x1 5"), "x1 is out of its bounds"),
         (CLAIM.replace("x1 3", "x1 -1"), "x1 is out of its bounds"),
         ("Optimal - objective value 19.75\n0 x0 5.25\n1 x1 1\n", "x0 must be a whole number"),
+        (CLAIM.replace("x1 3", "x1 nan"), "must be a finite number"),
         (CLAIM.replace("x1 3", "x7 3"), "there is no variable x7"),
         ("Stopped on time - objective value 17\n", "the first line must tell the objective"),
         ("", "the first line must tell the objective"),
