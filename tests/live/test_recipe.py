@@ -62,10 +62,13 @@ def test_the_page_can_be_followed(tmp_path: Path) -> None:
     for (commands, shown), output in zip(steps, printed, strict=False):
         if not shown:
             assert output == "", f"the page shows nothing of {commands}"
-        elif "..." not in shown:
+        elif "..." in shown:  # shortened; which solver was chosen depends on the machine
+            first = [lines[0].partition(" (")[0] for lines in (shape(output), shape(shown))]
+            assert first[0] == first[1], commands
+        else:
             assert shape(output) == shape(shown), commands
             exact += 1
-    assert exact >= 4
+    assert exact == 3
 
     answers = [json.loads(line) for line in (mip / "tailcut-run.jsonl").read_text().splitlines()]
     assert len(answers) == 15
