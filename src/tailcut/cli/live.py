@@ -137,7 +137,7 @@ def serve_stream(
     engine = Engine(portfolio, project, cutoff=wanted.cutoff, outputs=outputs)
     with (
         AnswerLines(answers, courses.values()) as lines,
-        LocalRuns(jobs, portfolio.preload) as runs,
+        LocalRuns(jobs, portfolio.preload, portfolio.folder) as runs,
         view_of(tally, _total(instances, courses), quiet=quiet) as view,
     ):
 

@@ -85,7 +85,7 @@ def _measure(measurement: Measurement, portfolio: Portfolio, given: list[Instanc
     )
     silent = not sys.stderr.isatty()
     with (
-        LocalRuns(jobs, portfolio.preload) as runs,
+        LocalRuns(jobs, portfolio.preload, portfolio.folder) as runs,
         Progress(*columns, console=Console(stderr=True), disable=silent) as progress,
     ):
         per_instance = len(portfolio.solvers) + (portfolio.features is not None)

@@ -33,7 +33,7 @@ def check(portfolio: Portfolio, given: list[str], *, as_json: bool) -> int:
             "or write [check] instance = ..."
         )
     found: list[Tried] = []
-    with LocalRuns(1, portfolio.preload) as runs:
+    with LocalRuns(1, portfolio.preload, portfolio.folder) as runs:
         drive(attempts(portfolio, tiny), runs.submit, at_once=1, on_result=found.append)
         method = runs.processes.method
     if as_json:

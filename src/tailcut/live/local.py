@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from pathlib import Path
 from types import TracebackType
 
 from tailcut.live.limits import Ended, Ending, Processes
@@ -13,7 +15,10 @@ from tailcut.live.work import Job
 class LocalRuns:
     """Runs jobs as processes of this machine; leaving the context ends those that still run."""
 
-    def __init__(self, at_once: int, preload: Iterable[str] = ()) -> None:
+    def __init__(self, at_once: int, preload: Iterable[str] = (), modules: Path | None = None) -> None:
+        """Prepare; modules of Python entry points are also looked for in the folder `modules`."""
+        if modules is not None and str(modules) not in sys.path:
+            sys.path.append(str(modules))  # at the end: a file of the folder must not hide a module of ours
         self.processes = Processes(preload=tuple(preload))
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="run")
 

@@ -66,6 +66,8 @@ class Portfolio:
 
     file: Path
     solvers: Mapping[str, Solver]
+    folder: Path = Path()
+    """Where its programs run, and where the modules of its entry points are looked for last."""
     features: Program | None = None
     verify: Program | None = None
     """Checks an answer: exit code 0 confirms it, any other refutes it."""
@@ -98,6 +100,7 @@ def read_portfolio(path: str | Path) -> Portfolio:
     return Portfolio(
         file=file,
         solvers=_solvers(table, signs, folder, memory),
+        folder=folder,
         features=_optional(table, "features", folder, domain.features, ("instance",)),
         verify=_optional(table, "verify", folder, domain.verify, ("instance", "output", "answer")),
         cutoff=table.number("cutoff"),
