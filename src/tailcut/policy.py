@@ -161,7 +161,7 @@ class Policy:
         mean, variance = parts.model.predict(x)
         if parts.thrift is not None and parts.thrift.charged and len(x):
             without = _argmin(parts.model.predict(NO_FEATURES)[0], offered)
-            parts.thrift.weigh(mean if offered is None else mean[offered], float(mean[without]))
+            parts.thrift.weigh(float(mean[without] - mean[_argmin(mean, offered)]))
         belief = Belief(mean, variance, self.censored)
         estimate = parts.exploration.estimate(belief, cutoff, self.explore_stream)
         scores = parts.loss.scores(estimate, cutoff)

@@ -21,13 +21,22 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tailcut.types import Array
 
 NEGLIGIBLE = 0.01
 """Features that take less of the cutoff than this, on average, are not given up whatever they bring: there is
 less to gain by it than can be measured."""
 MEMORY = 1000
-"""How many of the latest instances count, roughly: models get better, and streams change."""
+"""How many of the latest instances count, roughly: streams change."""
+SHORT_MEMORY = 100
+"""How many count for the gain, which grows as the model learns."""
+TRIAL = 100
+"""Instances with features before they may be given up: what they bring has to be learned first."""
+EVERY = 8
+"""Where features do not pay, one instance in so many has them all the same: at an eighth of the price the
+model goes on learning from them, and may find that they do."""
 NOISE = 0.12
 """Variance of a run's loss that no features tell."""
 BENEFIT_OF_DOUBT = 2.0
@@ -46,14 +55,14 @@ class Fading:
     0.5
     """
 
-    def __init__(self, start: float = 0.0, weight: float = 0.0) -> None:
+    def __init__(self, start: float = 0.0, weight: float = 0.0, *, memory: int = MEMORY) -> None:
         self.total, self.weight = start * weight, weight
+        self.keep = 1.0 - 1.0 / memory
 
     def add(self, value: float) -> None:
         """Count one more value."""
-        keep = 1.0 - 1.0 / MEMORY
-        self.total = keep * self.total + value
-        self.weight = keep * self.weight + 1.0
+        self.total = self.keep * self.total + value
+        self.weight = self.keep * self.weight + 1.0
 
     @property
     def mean(self) -> float:
@@ -76,13 +85,15 @@ class Thrift:
         """How many cutoffs an unsolved instance costs."""
         self.begun = 0
         """How many instances there were."""
+        self.tried = 0
+        """For how many of them features were computed, or tried to."""
         self.cost = Fading()
         """Of the instances with features or with an attempt at them: the time it took, in cutoffs."""
         self.finished = Fading(1.0, weight=1.0)
         """Of the same instances: whether the features were there in time."""
         self.price = Fading()
         """Of all instances: what computing features would cost them."""
-        self.gain = Fading(FIRST_GAIN, FIRST_WEIGHT)
+        self.gain = Fading(FIRST_GAIN, FIRST_WEIGHT, memory=SHORT_MEMORY)
         self.product, self.square = Fading(), Fading()
         """Of predicted deviation times what happened, and of the former squared."""
 
@@ -92,14 +103,9 @@ class Thrift:
         return self.cost.mean >= NEGLIGIBLE
 
     def budget(self, cutoff: float) -> float:
-        """Return how many seconds computing the next instance's features may take; 0: do without.
-
-        Where they do not pay they are still computed at each square number of instances, so that the
-        estimates stay alive: 30 times in 1000.
-        """
-        number = self.begun + 1
-        asks = not self.charged or self.worth > self.price.mean or math.isqrt(number) ** 2 == number
-        return self.share * cutoff if asks else 0.0
+        """Return how many seconds computing the next instance's features may take; 0: do without."""
+        pays = not self.charged or self.tried < TRIAL or self.worth > self.price.mean
+        return self.share * cutoff if pays or self.begun % EVERY == 0 else 0.0
 
     @property
     def worth(self) -> float:
@@ -118,22 +124,21 @@ class Thrift:
         self.begun += 1
         self.price.add(0.0)  # until it is solved
         if cost is not None:
+            self.tried += 1
             self.cost.add(cost)
             self.finished.add(1.0 if finished else 0.0)
 
-    def weigh(self, losses: Array, without: float) -> None:
-        """Take in what the model, by the features, expects of all algorithms on offer, shape (K,).
-
-        `without` is what it expects, by the features too, of the one it would have run without them.
-        """
-        self.gain.add(max(without - float(losses.min()), 0.0))
+    def weigh(self, gain: float) -> None:
+        """Take in by how much features lower the loss that the model expects on an instance."""
+        self.gain.add(gain)
 
     def check(self, algorithm: int, loss: float, predicted: Array, without: Array) -> None:
         """Compare a run's loss with the losses predicted by features and without them, shapes (K,).
 
-        How hard the instance is for all, is left out of it: that does not help to choose.
+        How hard the instance is for all, is left out of it: that does not help to choose. It is the median
+        over the algorithms, since some are hardly ever run, and may be predicted badly for long.
         """
-        hardness = float((predicted - without).mean())
+        hardness = float(np.median(predicted - without))
         usual = float(without[algorithm]) + hardness
         deviation = float(predicted[algorithm]) - usual
         self.product.add(deviation * (loss - usual))
@@ -146,11 +151,15 @@ class Thrift:
 
     def state(self) -> dict[str, Any]:
         """Return all counts."""
-        return {"begun": self.begun, **{name: _pair(getattr(self, name)) for name in _MEANS}}
+        return {
+            "begun": self.begun,
+            "tried": self.tried,
+            **{name: _pair(getattr(self, name)) for name in _MEANS},
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue exactly where `state` was taken."""
-        self.begun = state["begun"]
+        self.begun, self.tried = state["begun"], state["tried"]
         for name in _MEANS:
             mean: Fading = getattr(self, name)
             mean.total, mean.weight = state[name]

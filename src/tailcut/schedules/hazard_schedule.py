@@ -73,15 +73,26 @@ class HazardSchedule:
         first = self._next(x, offered, progress, whole=whole)
         assert first is not None, "on a new instance everyone may run"
         if self.thrift.charged and len(x) and self.instances % WEIGHED == 0:
-            self._weigh(first.scores, offered, progress)
+            self._weigh(x, float(first.scores.min()), offered, progress)
         return first
 
-    def _weigh(self, losses: Array, offered: NDArray[np.intp] | None, progress: Progress) -> None:
-        """Compare the plans by features with what would be run first without them."""
-        without = self._plan(NO_FEATURES, offered, progress, whole=False)
-        assert without is not None
-        unit = self.penalty * progress.cutoff
-        self.thrift.weigh(losses / unit, float(losses[without.algorithm]) / unit)
+    def _weigh(self, x: Array, best: float, offered: NDArray[np.intp] | None, progress: Progress) -> None:
+        """Compare the best plan by features with what would be done without them.
+
+        That is a first run and, when it fails, another for the rest. Plans may be longer, which is worth
+        something with and without features: what it is worth without is taken off.
+        """
+        blind = self._plan(NO_FEATURES, offered, progress, whole=False)
+        assert blind is not None
+        by_features, without = (
+            self._planner(self.curves(instance), offered, progress).followed(
+                self.hardness.frequencies(), progress.left, blind.algorithm, blind.budget
+            )
+            for instance in (x, NO_FEATURES)
+        )
+        longer = float(without.min() - blind.losses.min())
+        lost = float(by_features[without.argmin()]) - longer - best
+        self.thrift.weigh(lost / (self.penalty * progress.cutoff))
 
     def proceed(self, x: Array, offered: NDArray[np.intp] | None, progress: Progress) -> Choice | None:
         """Return the next run, or None when nobody could run longer than it has in vain."""
@@ -102,13 +113,16 @@ class HazardSchedule:
     ) -> Plan | None:
         assert progress.failed is not None
         curves = self.curves(x)
-        barred = np.zeros(len(progress.failed), dtype=bool)
+        planner = self._planner(curves, offered, progress)
+        classes = self.hardness.given(likelihood(curves, progress.failed))
+        return planner.plan(classes, progress.failed, progress.left, whole=whole)
+
+    def _planner(self, curves: Curves, offered: NDArray[np.intp] | None, progress: Progress) -> Planner:
+        barred = np.zeros(len(curves.survival), dtype=bool)
         if offered is not None:
             barred[:] = True
             barred[offered] = False
-        planner = Planner(curves, (self.penalty - 1.0) * progress.cutoff, barred)
-        classes = self.hardness.given(likelihood(curves, progress.failed))
-        return planner.plan(classes, progress.failed, progress.left, whole=whole)
+        return Planner(curves, (self.penalty - 1.0) * progress.cutoff, barred)
 
     def peek(self, features: Array) -> Array:
         """Return raw features represented, learning nothing."""
