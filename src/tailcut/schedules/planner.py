@@ -163,7 +163,7 @@ class Planner:
         return np.where(possible, spent + self.rest(paths).min(axis=1), np.inf)
 
     def followed(self, weights: Array, left: float, algorithm: int, budget: float) -> Array:
-        """Return the expected loss of a first run, then each algorithm for the rest, on a new instance; (K,)."""
+        """Return the expected loss of a first run on a new instance, then each for the rest, shape (K,)."""
         n_algorithms = len(self.barred)
         failed, times = np.zeros(n_algorithms), np.array([budget])
         now = _Moment(weights, failed, *self.curves.at(failed), left)
