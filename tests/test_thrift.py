@@ -240,6 +240,11 @@ def test_runs_without_features_teach_the_arms_and_leave_the_trees_alone(window: 
     assert np.isfinite(model.predict(rng.standard_normal(3))[0]).all()
 
 
+def test_features_must_leave_some_time() -> None:
+    with pytest.raises(InputError, match="feature_share must be less than all of the cutoff, 1, got 1"):
+        Selector("tailcut", algorithms=["a"], cutoff=60, feature_share=1.0)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -277,4 +277,6 @@ def _checked(selector: str, name: str, value: Any, default: Hyperparameter) -> H
         raise InputError(f"{selector}: {name} must be a finite number {bound}, got {value!r}")
     if name == "epsilon" and value > 1.0:
         raise InputError(f"{selector}: epsilon is a probability, got {value!r}")
+    if name == "feature_share" and value >= 1.0:
+        raise InputError(f"{selector}: feature_share must be less than all of the cutoff, 1, got {value!r}")
     return float(value)
