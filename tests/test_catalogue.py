@@ -49,6 +49,9 @@ def test_every_hyperparameter_reaches_a_part(row: Recipe | ScheduleRecipe) -> No
     else:
         slots = [row.policy]
     used = {name for slot in slots for name in inspect.signature(slot).parameters} | {"epsilon"}
+    if row.spares_features:  # reaches what all kinds have in common
+        assert Selector(row, ["a"], 60.0, feature_share=0.25).feature_budget() == 15.0
+        used.add("feature_share")
     assert set(row.hyperparameters) <= used
 
 

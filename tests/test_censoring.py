@@ -92,8 +92,9 @@ def test_moment_matching_is_a_sane_observation(
     [
         (60.0, 0.2, 1.0),  # used up its cutoff
         (75.0, 0.2, 1.0),
-        (6.0, 0.6, 0.6),  # stopped early: what is expected
-        (6.0, 0.0, 0.3 * math.log1p(9.9) / math.log(100)),  # at least what it has cost
+        (6.0, 0.6, 0.1 + 0.9 * 0.6),  # stopped after a tenth: for the rest what is expected
+        (6.0, 0.0, 0.1 + 0.9 * 0.3 * math.log1p(9.9) / math.log(100)),  # at least what it has cost
+        (54.0, 0.2, 0.9 + 0.1 * 0.3 * math.log1p(89.1) / math.log(100)),  # nearly lost
         (6.0, 2.0, 1.0),  # at most everything
     ],
 )

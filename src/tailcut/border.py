@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailcut.errors import InputError
 from tailcut.types import Array, Outcome
@@ -46,7 +47,21 @@ def cutoff_seconds(given: float) -> float:
     return seconds
 
 
-def spent_seconds(given: float, cutoff: float = math.inf) -> float:
+def chosen_among(among: Iterable[str], algorithms: tuple[str, ...]) -> NDArray[np.intp]:
+    """Return the numbers of the algorithms named by `among`, in increasing order.
+
+    >>> chosen_among(["c", "a"], ("a", "b", "c")).tolist()
+    [0, 2]
+    """
+    wanted = set(names("among", among))
+    unknown = wanted.difference(algorithms)
+    if unknown or not wanted:
+        problem = f"names unknown algorithms: {', '.join(sorted(unknown))}" if unknown else "is empty"
+        raise InputError(f"among {problem}; known: {', '.join(algorithms)}")
+    return np.array([i for i, name in enumerate(algorithms) if name in wanted])
+
+
+def spent_seconds(given: float, cutoff: float = math.inf, *, field: str = "spent") -> float:
     """Return time already used as a float >= 0 and less than the cutoff, or say what is wrong with it.
 
     >>> spent_seconds(61, cutoff=60.0)
@@ -59,12 +74,23 @@ def spent_seconds(given: float, cutoff: float = math.inf) -> float:
     except (TypeError, ValueError):
         seconds = math.nan
     if not 0.0 <= seconds < math.inf:
-        raise InputError(f"spent must be a finite number of seconds >= 0, got {given!r}")
+        raise InputError(f"{field} must be a finite number of seconds >= 0, got {given!r}")
     if seconds >= cutoff:
         raise InputError(
-            f"spent must be less than the cutoff of {cutoff:g} s, got {given!r}: no time is left to run"
+            f"{field} must be less than the cutoff of {cutoff:g} s, got {given!r}: no time is left to run"
         )
     return seconds
+
+
+def seconds_before(spent: float, feature_cost: float, cutoff: float) -> tuple[float, float]:
+    """Return the time used before a run, that for features included, and the latter alone.
+
+    >>> seconds_before(5, 2, cutoff=60.0)
+    (7.0, 2.0)
+    """
+    other = spent_seconds(spent, cutoff)
+    feature_cost = spent_seconds(feature_cost, cutoff, field="feature_cost")
+    return spent_seconds(other + feature_cost, cutoff, field="spent + feature_cost"), feature_cost
 
 
 def whole_number(field: str, given: int, at_least: int) -> int:

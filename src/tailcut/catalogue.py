@@ -140,6 +140,7 @@ _ROWS: list[Row] = [
             "ridge": 100.0,
             "prior_weight": 1.0,
             "reservoir": 2000,
+            "feature_share": 0.1,
         },
     ),
     Recipe(
@@ -177,7 +178,7 @@ _ROWS: list[Row] = [
         summary="Our own: learns when algorithms solve instances, runs them in slices, plans anew after each",
         representation="centred",
         policy=HazardSchedule,
-        hyperparameters={"shared_variance": 0.3, "own_variance": 0.1, "penalty": 10.0},
+        hyperparameters={"shared_variance": 0.3, "own_variance": 0.1, "penalty": 10.0, "feature_share": 0.1},
     ),
     ScheduleRecipe(
         name="round_robin",

@@ -118,8 +118,9 @@ class MomentMatching:
 class Lost:
     """For a bounded loss: a run that used up its cutoff cost all there is to lose, 1.
 
-    A run stopped before its cutoff might still have been solved, so it is learned as costing what the model
-    expects of it, and at least what its time has cost already.
+    A run stopped before its cutoff might still have been solved, the less likely the less time was left. It
+    is learned as lost for the share of the cutoff that it was watched, and for the rest as costing what
+    the model expects of it, or at least what its time has cost already.
 
     >>> from tailcut.targets import BoundedLoss
     >>> timeout = Unfinished(seconds=60.0, cutoff=60.0, target=BoundedLoss())
@@ -131,4 +132,5 @@ class Lost:
         """Return the whole loss, or what is expected of a run that was stopped early."""
         if run.seconds >= run.cutoff:
             return Lesson(1.0, 1.0)
-        return Lesson(min(max(look()[0], run.value()), 1.0), 1.0)
+        watched = run.seconds / run.cutoff
+        return Lesson(watched + (1.0 - watched) * min(max(look()[0], run.value()), 1.0), 1.0)

@@ -150,7 +150,7 @@ def forecasts(policy: Chooser, x: Array, progress: Progress) -> Forecasts | None
     parts = policy.parts
     penalty = parts.loss.penalty if isinstance(parts.loss, ExpectedPar) else _PENALTY
     if parts.forecast is not None:
-        return parts.forecast.predict(x, progress, penalty)
+        return parts.forecast.predict(policy.told(x), progress, penalty)
     if not isinstance(parts.target, LogSeconds) or isinstance(parts.model, Nothing):
         return None
     mean, variance = parts.model.predict(x)

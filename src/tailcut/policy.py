@@ -10,8 +10,9 @@ Names, pending decisions and files are the business of `tailcut.selector`, which
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +25,11 @@ from tailcut.forecast import Forecast
 from tailcut.losses import Loss
 from tailcut.models import Model
 from tailcut.representation import Pipeline
+from tailcut.runs import Run
 from tailcut.targets import Target
+from tailcut.thrift import Thrift
 from tailcut.types import Array, Belief, Outcome, Progress, Status
+from tailcut.vectors import NO_FEATURES
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class Parts:
     """Probability of a uniformly random choice instead."""
     forecast: Forecast | None = None
     """A model on the side that predicts runtimes, for explanations only."""
+    thrift: Thrift | None = None
+    """What features cost and bring, where the model can also predict without them."""
 
 
 class Choice(NamedTuple):
@@ -109,6 +115,26 @@ class Chooser(Protocol):
         ...
 
 
+@runtime_checkable
+class Sparing(Chooser, Protocol):
+    """A policy that takes instances without features (`NO_FEATURES`), the first ones too."""
+
+    def take_over(self, other: Any) -> None:
+        """Go on for a policy of the same kind that was made before any features were seen."""
+        ...
+
+
+def go_on(
+    policy: Chooser, run: Run, algorithms: Sequence[str]
+) -> tuple[Choice | None, NDArray[np.intp] | None]:
+    """Ask a policy how to go on with an open instance; tell what it was offered."""
+    numbers = run.still_offered(algorithms)
+    if numbers == []:
+        return None, None
+    offered = None if numbers is None else np.array(numbers)
+    return policy.proceed(run.x, offered, run.progress(algorithms)), offered
+
+
 class Policy:
     """Picks one of K algorithms per instance, for all the time there is, and learns from the outcomes."""
 
@@ -131,8 +157,11 @@ class Policy:
         """Return the algorithm to run, among the numbers `offered` (None: all)."""
         parts = self.parts
         cutoff, used, _ = progress
-        x = parts.representation(features)
+        x = parts.representation(features) if parts.thrift is None or len(features) else NO_FEATURES
         mean, variance = parts.model.predict(x)
+        if parts.thrift is not None and parts.thrift.charged and len(x):
+            without = _argmin(parts.model.predict(NO_FEATURES)[0], offered)
+            parts.thrift.weigh(float(mean[without] - mean[_argmin(mean, offered)]))
         belief = Belief(mean, variance, self.censored)
         estimate = parts.exploration.estimate(belief, cutoff, self.explore_stream)
         scores = parts.loss.scores(estimate, cutoff)
@@ -165,20 +194,33 @@ class Policy:
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, _budget: float) -> None:
         """Learn the outcome of a run of `algorithm` on the instance represented by `x`."""
-        model = self.parts.model
         cutoff = progress.cutoff
         if self.parts.forecast is not None:
-            self.parts.forecast.learn(algorithm, x, outcome, cutoff)
+            self.parts.forecast.learn(algorithm, self.told(x), outcome, cutoff)
         if outcome.status is Status.SOLVED:
             assert outcome.time is not None
-            model.update(algorithm, x, self.parts.target.value(outcome.time, cutoff), 1.0)
+            self._teach(algorithm, x, self.parts.target.value(outcome.time, cutoff), 1.0)
+            if self.parts.thrift is not None:
+                self.parts.thrift.solved((progress.used + outcome.time) / cutoff)
             return
         self.censored[algorithm] += 1.0
         # A failed run would never have answered: it is known to need more than the cutoff.
         watched = cutoff if outcome.time is None else outcome.time
         lesson = self._lesson(algorithm, x, Unfinished(watched, cutoff, self.parts.target))
         if lesson is not None:
-            model.update(algorithm, x, lesson.target, lesson.weight)
+            self._teach(algorithm, x, lesson.target, lesson.weight)
+
+    def _teach(self, algorithm: int, x: Array, target: float, weight: float) -> None:
+        model, thrift = self.parts.model, self.parts.thrift
+        if thrift is not None and thrift.charged and len(x):
+            thrift.check(algorithm, target, model.predict(x)[0], model.predict(NO_FEATURES)[0])
+        model.update(algorithm, x, target, weight)
+
+    def told(self, x: Array) -> Array:
+        """Return a represented instance for parts that know no absent features: all values are missing."""
+        if self.parts.thrift is None or len(x):
+            return x
+        return self.parts.representation.peek(np.full(self.parts.representation.n_features, np.nan))
 
     def _lesson(self, algorithm: int, x: Array, run: Unfinished) -> Lesson | None:
         parts = self.parts
@@ -208,6 +250,13 @@ class Policy:
             self.parts.forecast.remove(algorithm)
         self.runs, self.censored = np.delete(self.runs, algorithm), np.delete(self.censored, algorithm)
         self.untried = self._count_untried()
+
+    def take_over(self, other: Self) -> None:
+        """Go on for a policy that was made before any features were seen."""
+        self.runs, self.censored, self.untried = other.runs, other.censored, other.untried
+        self.explore_stream, self.censor_stream = other.explore_stream, other.censor_stream
+        model: Any = self.parts.model
+        model.take_over(other.parts.model)
 
     def state(self) -> dict[str, Any]:
         """Return all that was learned, and where the random streams stand."""

@@ -24,6 +24,7 @@ from tailcut.models import Model, Nothing
 from tailcut.policy import Chooser, Parts, Policy
 from tailcut.representation import PIPELINES, pipeline
 from tailcut.targets import LogSeconds, Target
+from tailcut.thrift import Thrift
 from tailcut.windowed import WindowedPolicy
 
 Hyperparameter = float | int | str
@@ -55,6 +56,18 @@ class Row(ABC):
         """Whether the selector looks at features at all."""
         return self.representation != "none"
 
+    @property
+    def spares_features(self) -> bool:
+        """Whether it can do without features that cost more than they bring: it has a `feature_share`."""
+        return "feature_share" in self.hyperparameters
+
+    def thrift(self, settings: Mapping[str, Hyperparameter]) -> Thrift | None:
+        """Return a fresh estimate of what features cost and bring, for those that can do without."""
+        if not (self.spares_features and settings["representation"] != "none"):
+            return None
+        penalty = float(settings.get("penalty", 10.0))
+        return Thrift(share=float(settings["feature_share"]), penalty=penalty)
+
     def _defaults(self) -> dict[str, Hyperparameter]:
         chosen = {"representation": self.representation} if self.needs_features else {}
         return {**self.hyperparameters, **chosen}
@@ -81,9 +94,18 @@ class Row(ABC):
 
     @abstractmethod
     def build(
-        self, settings: Mapping[str, Hyperparameter], *, n_algorithms: int, n_features: int, seed: int
+        self,
+        settings: Mapping[str, Hyperparameter],
+        *,
+        n_algorithms: int,
+        n_features: int,
+        seed: int,
+        thrift: Thrift | None = None,
     ) -> Chooser:
-        """Return a fresh policy with these settings, as returned by `settings`."""
+        """Return a fresh policy with these settings, as returned by `settings`.
+
+        With `thrift` it takes instances without features, and tells what features bring.
+        """
 
     def describe(self) -> dict[str, Any]:
         """Return the row as plain values, for printing."""
@@ -129,7 +151,13 @@ class Recipe(Row):
         return bool(_callee(self.model).bounded)
 
     def build(
-        self, settings: Mapping[str, Hyperparameter], *, n_algorithms: int, n_features: int, seed: int
+        self,
+        settings: Mapping[str, Hyperparameter],
+        *,
+        n_algorithms: int,
+        n_features: int,
+        seed: int,
+        thrift: Thrift | None = None,
     ) -> Policy:
         """Return a fresh policy with these settings, as returned by `settings`."""
         representation = pipeline(str(settings.get("representation", "none")), n_features)
@@ -149,6 +177,7 @@ class Recipe(Row):
                 if self.forecast
                 else None
             ),
+            thrift=thrift,
         )
         window = int(settings.get("window", 0))
         if window:
@@ -173,7 +202,7 @@ class ScheduleRecipe(Row):
 
     `policy` makes a `tailcut.policy.Chooser` and has a class attribute `bounded`. It gets, by name, those
     of these that its constructor has a parameter for: `n_algorithms`, `n_features` (after the
-    representation), `seed`, `representation` (a `Pipeline`) and the hyperparameters.
+    representation), `seed`, `representation` (a `Pipeline`), `thrift` and the hyperparameters.
     """
 
     policy: Callable[..., Chooser]
@@ -191,12 +220,19 @@ class ScheduleRecipe(Row):
         return bool(_callee(self.policy).bounded)
 
     def build(
-        self, settings: Mapping[str, Hyperparameter], *, n_algorithms: int, n_features: int, seed: int
+        self,
+        settings: Mapping[str, Hyperparameter],
+        *,
+        n_algorithms: int,
+        n_features: int,
+        seed: int,
+        thrift: Thrift | None = None,
     ) -> Chooser:
         """Return a fresh policy with these settings, as returned by `settings`."""
         representation = pipeline(str(settings.get("representation", "none")), n_features)
         sizes = {"n_algorithms": n_algorithms, "n_features": representation.width, "seed": seed}
-        made: Chooser = _make(self.policy, {**settings, **sizes, "representation": representation})
+        own = {"representation": representation, "thrift": thrift}
+        made: Chooser = _make(self.policy, {**settings, **sizes, **own})
         return made
 
     def _parts(self) -> dict[str, Any]:
@@ -241,4 +277,6 @@ def _checked(selector: str, name: str, value: Any, default: Hyperparameter) -> H
         raise InputError(f"{selector}: {name} must be a finite number {bound}, got {value!r}")
     if name == "epsilon" and value > 1.0:
         raise InputError(f"{selector}: epsilon is a probability, got {value!r}")
+    if name == "feature_share" and value >= 1.0:
+        raise InputError(f"{selector}: feature_share must be less than all of the cutoff, 1, got {value!r}")
     return float(value)

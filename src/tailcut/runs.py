@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tailcut.types import Array, Outcome, Progress, Status
+from tailcut.vectors import NO_FEATURES
 
 _NOTHING = 1e-9
 """Less than this share of the cutoff is no time left but the rounding of a sum."""
@@ -83,8 +84,15 @@ def pack(runs: Mapping[int, Run]) -> dict[str, Any]:
             ]
             for number, run in runs.items()
         ],
-        "x": np.array([run.x for run in runs.values()], dtype=np.float64),
+        "x": _table([run.x for run in runs.values()]),
     }
+
+
+def _table(instances: list[Array]) -> Array:
+    """Return represented instances as rows; a row of nan is one without features."""
+    width = max(map(len, instances), default=0)
+    rows = [x if len(x) else np.full(width, np.nan) for x in instances]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), width)
 
 
 def _plain(value: tuple[str, ...] | Mapping[str, float] | None) -> list[str] | dict[str, float] | None:
@@ -98,5 +106,6 @@ def unpack(state: Mapping[str, Any]) -> dict[int, Run]:
         number, algorithm, instance, cutoff, *more = row
         budget, spent, stage, among, failed = more or (cutoff, 0.0, 0, None, None)
         among = None if among is None else tuple(among)
+        x = NO_FEATURES if np.isnan(x).any() else x  # represented, no value is missing
         found[number] = Run(algorithm, instance, cutoff, x, budget, spent, stage, among, failed)
     return found

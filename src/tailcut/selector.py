@@ -7,39 +7,41 @@ algorithm on the same instance.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut import special, statefile, warm_start
+from tailcut import special, warm_start
 from tailcut.border import (
     FeatureReader,
     Features,
+    chosen_among,
     cutoff_seconds,
     instance_name,
     names,
     one_outcome,
+    seconds_before,
     spent_seconds,
     whole_number,
 )
 from tailcut.catalogue import recipe
-from tailcut.errors import InputError, NotExplainedError, StateFileError
+from tailcut.errors import InputError, NotExplainedError
 from tailcut.explaining import View, consider, explain_decision
 from tailcut.explanation import Explanation
+from tailcut.intake import Intake
 from tailcut.ledger import Ledger
-from tailcut.policy import Choice, Chooser
+from tailcut.policy import Choice, Chooser, Sparing, go_on
 from tailcut.recipes import Row
 from tailcut.runs import Run
+from tailcut.saving import Saved
 from tailcut.types import Array, Decision, Outcome, Progress
 from tailcut.warm_start import Recorded
 
 
-class Selector:
+class Selector(Saved):
     """Picks one of several algorithms for each instance of a stream and learns from the outcomes.
 
     `selector` is a name of the catalogue (`tailcut selectors` lists them) or a row of it (`Recipe`,
@@ -80,14 +82,27 @@ class Selector:
         self._seed = whole_number("seed", seed, at_least=0)
         self._ledger = Ledger(whole_number("max_pending", max_pending, at_least=1))
         named = None if feature_names is None else names("feature_names", feature_names)
-        self._features = FeatureReader(named)
+        thrift = self._recipe.thrift(self._settings)
+        self._features = Intake(named, needed=self._recipe.needs_features, thrift=thrift)
         self._schedules = self._recipe.schedules
         self._policy: Chooser | None = None  # made by the first select(): only then d is known
         special.load()
 
     def _build(self, n_features: int) -> Chooser:
         sizes = {"n_algorithms": len(self._algorithms), "n_features": n_features}
-        return self._recipe.build(self._settings, **sizes, seed=self._seed)
+        return self._recipe.build(self._settings, **sizes, seed=self._seed, thrift=self._features.thrift)
+
+    def _ready(self, known: int | None) -> Chooser:
+        """Return the policy, made for as many features as there are by now; before, `known` were."""
+        width = self._features.width or 0
+        if self._policy is None:
+            self._policy = self._build(width)
+        elif self.spares_features and known is None and width:
+            wider = self._build(width)
+            assert isinstance(wider, Sparing)
+            wider.take_over(self._policy)
+            self._policy = wider
+        return self._policy
 
     def __repr__(self) -> str:
         return f"Selector({self.name!r}, algorithms={list(self._algorithms)}, cutoff={self._cutoff:g})"
@@ -123,6 +138,28 @@ class Selector:
         return self._recipe.needs_features
 
     @property
+    def spares_features(self) -> bool:
+        """Whether it can do without features where they cost more than they bring (docs/thrift.md)."""
+        return self._features.thrift is not None
+
+    def feature_budget(self, *, cutoff: float | None = None) -> float:
+        """Return how many seconds computing the next instance's features may take; 0: do without them.
+
+        Ask before each instance. When the time is over and they are not there, or when it is 0, pass None
+        to `select`. Selectors that cannot do without have the whole cutoff. Changes nothing.
+
+        >>> Selector("tailcut", algorithms=["a", "b"], cutoff=300).feature_budget()
+        30.0
+        >>> Selector("epsilon_greedy", algorithms=["a", "b"], cutoff=300).feature_budget()
+        0.0
+        """
+        return self._features.budget(self._cutoff if cutoff is None else cutoff_seconds(cutoff))
+
+    def wants_features(self) -> bool:
+        """Return whether the next instance's features should be computed: whether there is a budget."""
+        return self.feature_budget() > 0.0
+
+    @property
     def schedules(self) -> bool:
         """Whether `proceed` may run another algorithm on the same instance."""
         return self._schedules
@@ -140,30 +177,32 @@ class Selector:
         cutoff: float | None = None,
         among: Iterable[str] | None = None,
         spent: float = 0.0,
+        feature_cost: float = 0.0,
     ) -> Decision:
         """Return which algorithm to run on the instance with these `features`, and for how long.
 
         `features` is a vector, or a mapping from feature names to values; nan (or an absent name) is a
         missing value. The first call fixes their number, and their names and order if it is a mapping.
-        Selectors that look at no features need none. `cutoff` and `among` (a subset of the algorithms)
-        hold for this instance only. `spent` is how many seconds of the cutoff have been used on it before,
-        to compute its features for example; the run gets at most the rest.
+        Selectors that look at no features need none, and those that spare them may get None. `cutoff` and
+        `among` (a subset of the algorithms) hold for this instance only. `feature_cost` is how many
+        seconds it took to compute the features, or to try (`feature_budget`), and `spent` what was
+        used on the instance for other reasons. Both count: the run gets at most the rest of the cutoff.
         """
-        if features is None and self._recipe.needs_features:
+        if features is None and self.needs_features and not self.spares_features:
             raise InputError(f"{self.name} chooses by features: pass them to select()")
         instance = instance_name(instance)
         limit = self._cutoff if cutoff is None else cutoff_seconds(cutoff)
-        if spent != 0.0:
-            spent = spent_seconds(spent, limit)
-        offered = None if among is None else self._offered(among)
-        vector = self._features.read(features)
-        if self._policy is None:
-            self._policy = self._build(len(vector))
+        if spent != 0.0 or feature_cost != 0.0:
+            spent, feature_cost = seconds_before(spent, feature_cost, limit)
+        offered = None if among is None else chosen_among(among, self._algorithms)
+        known = self._features.width
+        vector = self._features.take(features, feature_cost, limit)
+        policy = self._ready(known)
         if not self._schedules:
-            choice = self._policy.choose(vector, offered, Progress(limit, spent, None))
+            choice = policy.choose(vector, offered, Progress(limit, spent, None))
             return self._decide(choice, vector, offered, instance, limit, spent)
         progress = Progress(limit, spent, np.zeros(len(self._algorithms)))
-        choice = self._policy.choose(vector, offered, progress)
+        choice = policy.choose(vector, offered, progress)
         subset = None if offered is None else tuple(self._algorithms[a] for a in offered)
         return self._decide(choice, vector, offered, instance, limit, spent, 0, subset, {})
 
@@ -189,15 +228,6 @@ class Selector:
         number = self._ledger.enter(run)
         origin = (ref(self), features, x, self._ledger.learned, failed)
         return Decision(number, instance, name, budget, cutoff, by_name, reason, stage, spent, origin)
-
-    def _offered(self, among: Iterable[str]) -> NDArray[np.intp]:
-        """Return the numbers of the algorithms named by `among`, in our own order."""
-        wanted = set(names("among", among))
-        unknown = wanted.difference(self._algorithms)
-        if unknown or not wanted:
-            problem = f"names unknown algorithms: {', '.join(sorted(unknown))}" if unknown else "is empty"
-            raise InputError(f"among {problem}; known: {', '.join(self._algorithms)}")
-        return np.array([i for i, name in enumerate(self._algorithms) if name in wanted])
 
     def observe(
         self,
@@ -249,7 +279,8 @@ class Selector:
             return None
         if spent is not None:
             run = run._replace(spent=spent_seconds(spent))
-        choice, offered = self._go_on(run) if run.time_is_left else (None, None)
+        assert self._policy is not None
+        choice, offered = go_on(self._policy, run, self._algorithms) if run.time_is_left else (None, None)
         del self._ledger.open[number]
         if choice is None:
             return None
@@ -259,15 +290,6 @@ class Selector:
         following = self._decide(choice, features, offered, instance, cutoff, used, stage + 1, among, failed)
         self._ledger.continued[number] = following.id
         return following
-
-    def _go_on(self, run: Run) -> tuple[Choice | None, NDArray[np.intp] | None]:
-        """Ask the policy how to go on with an open instance; tell what it was offered."""
-        assert self._policy is not None
-        numbers = run.still_offered(self._algorithms)
-        if numbers == []:
-            return None, None
-        offered = None if numbers is None else np.array(numbers)
-        return self._policy.proceed(run.x, offered, run.progress(self._algorithms)), offered
 
     def fit(self, scenario: Recorded, *, known: NDArray[np.bool_] | None = None) -> int:
         """Learn from recorded runs, before the first decision or in between; return how many there were.
@@ -279,11 +301,15 @@ class Selector:
         a runtime (nan), or told so by `known`, shape (n, K). See docs/warm-start.md.
         """
         past = warm_start.matched(scenario, known, self._algorithms, self._cutoff)
+        width = self._features.width
         features = warm_start.features_of(scenario, past.rows, self._features, needed=self.needs_features)
-        if self._policy is None:
-            self._policy = self._build(features.shape[1])
         return warm_start.teach(
-            self._policy, past, features, cutoff=self._cutoff, seed=self._seed, schedules=self._schedules
+            self._ready(width),
+            past,
+            features,
+            cutoff=self._cutoff,
+            seed=self._seed,
+            schedules=self._schedules,
         )
 
     def explain(self, decision: Decision, *, top: int = 5) -> Explanation:
@@ -307,7 +333,9 @@ class Selector:
         The scores are those without any luck in them, so `select` may still choose another.
         """
         limit = self._cutoff if cutoff is None else cutoff_seconds(cutoff)
-        offered = range(len(self._algorithms)) if among is None else self._offered(among).tolist()
+        offered = (
+            range(len(self._algorithms)) if among is None else chosen_among(among, self._algorithms).tolist()
+        )
         # A copy of the reader, since the first call settles names.
         reader = FeatureReader(self._features.names, self._features.width)
         return consider(self._view(top), reader.read(features), limit, offered)
@@ -337,48 +365,18 @@ class Selector:
             self._policy.remove(self._algorithms.index(name))
         self._algorithms = tuple(other for other in self._algorithms if other != name)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a file, atomically; `load` continues from it bit for bit."""
-        statefile.write(path, self.to_bytes())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Selector:
-        """Return the selector saved in a file, or raise `StateFileError` naming what is wrong."""
-        try:
-            return cls.from_bytes(Path(path).read_bytes())
-        except StateFileError as error:
-            raise StateFileError(f"{os.fspath(path)}: {error}") from None
-
-    def to_bytes(self) -> bytes:
-        """Return the selector's whole state as bytes."""
-        return statefile.pack(
-            {
-                "kind": "selector",
-                "selector": self.name,
-                "settings": self._settings,
-                "algorithms": list(self._algorithms),
-                "cutoff": self._cutoff,
-                "seed": self._seed,
-                "feature_names": None if self._features.names is None else list(self._features.names),
-                "n_features": self._features.width,
-                "max_pending": self._ledger.limit,
-                **self._ledger.state(),
-                "policy": None if self._policy is None else self._policy.state(),
-            }
-        )
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> Selector:
-        """Return the selector whose `to_bytes` gave `data`."""
-        state = statefile.unpack(data)
-        if state.get("kind") != "selector":
-            raise StateFileError("this is a Tailcut state, but not that of a selector")
-        try:
-            return cls._from_state(state)
-        except InputError as error:
-            raise StateFileError(f"the saved selector cannot be made here: {error}") from error
-        except KeyError as error:
-            raise StateFileError(f"the state of the selector lacks {error}") from error
+    def _state(self) -> dict[str, Any]:
+        return {
+            "selector": self.name,
+            "settings": self._settings,
+            "algorithms": list(self._algorithms),
+            "cutoff": self._cutoff,
+            "seed": self._seed,
+            **self._features.state(),
+            "max_pending": self._ledger.limit,
+            **self._ledger.state(),
+            "policy": None if self._policy is None else self._policy.state(),
+        }
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Selector:
@@ -391,9 +389,9 @@ class Selector:
             max_pending=state["max_pending"],
             **state["settings"],
         )
-        self._features.width = state["n_features"]
+        self._features.restore(state)
         if state["policy"] is not None:
-            self._policy = self._build(state["n_features"])
+            self._policy = self._build(state["n_features"] or 0)
             self._policy.restore(state["policy"])
         self._ledger.restore(state)
         return self

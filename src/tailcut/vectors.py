@@ -11,6 +11,9 @@ from tailcut.types import Array
 LARGEST = 1e150
 """Larger feature values count as this, so that their squares and sums stay finite."""
 
+NO_FEATURES: Array = np.empty(0)
+"""An instance of which no features were computed, raw or represented: not missing values but none at all."""
+
 
 def ordinary(x: Array) -> bool:
     """Return whether no entry is missing, infinite, or so large that its square overflows.

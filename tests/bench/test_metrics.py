@@ -37,8 +37,8 @@ TINY = Tiny(
 )
 
 
-def _trace(choices: list[int], paid_features: bool) -> Trace:
-    return Trace(np.arange(3), np.array(choices), np.zeros(3), paid_features)
+def _trace(choices: list[int], paid_features: bool, cost: Array = TINY.feature_cost) -> Trace:
+    return Trace(np.arange(3), np.array(choices), np.zeros(3), cost if paid_features else np.zeros(3))
 
 
 def test_the_loss_is_runtime_plus_feature_cost_and_above_the_cutoff_the_penalty() -> None:
@@ -48,7 +48,7 @@ def test_the_loss_is_runtime_plus_feature_cost_and_above_the_cutoff_the_penalty(
     losses, solved = paid(TINY, _trace([1, 1, 1], True), penalty=2.0)
     assert losses.tolist() == [9.75, 3.0, 3.0]
     slow = Tiny(**{**TINY.__dict__, "feature_cost": np.array([0.75, 0.0, 0.0])})
-    assert paid(slow, _trace([1, 1, 1], True))[0].tolist() == [100.0, 2.0, 3.0]
+    assert paid(slow, _trace([1, 1, 1], True, slow.feature_cost))[0].tolist() == [100.0, 2.0, 3.0]
     assert paid(slow, _trace([1, 1, 1], False))[0].tolist() == [9.5, 2.0, 3.0]
 
 
@@ -79,4 +79,5 @@ def test_every_selector_sees_the_same_order_and_every_instance_once() -> None:
 
 @pytest.mark.parametrize(("name", "pays"), [("thompson", True), ("random", False), ("epsilon_greedy", False)])
 def test_selectors_that_look_at_no_features_pay_for_none(name: str, pays: bool) -> None:
-    assert replay(TINY, Selector(name, TINY.algorithms, TINY.cutoff), seed=0).paid_features is pays
+    trace = replay(TINY, Selector(name, TINY.algorithms, TINY.cutoff), seed=0)
+    assert trace.feature_cost.tolist() == (TINY.feature_cost[trace.order] * pays).tolist()

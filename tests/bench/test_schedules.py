@@ -69,7 +69,7 @@ def test_the_fixed_lines_are_traced_run_by_run_and_in_order_of_their_power() -> 
     for line in ("sbs", "sbs_pair", "sbs_schedule", "oracle"):
         trace = look_back(runs, line, seed=3)
         means[line] = float(paid(runs, trace)[0].mean())
-        assert not trace.paid_features
+        assert not trace.feature_cost.any()
         assert (trace.slices is None) == (line in ("sbs", "oracle"))
         if trace.slices is not None:
             assert trace.slices.count.max() <= (2 if line == "sbs_pair" else 3)

@@ -15,13 +15,12 @@ from tailcut.types import Array
 def paid(runs: Runs, trace: Trace, penalty: float = 10.0) -> tuple[Array, NDArray[np.bool_]]:
     """Return the PARk loss of each step and whether it was solved, shapes (n,).
 
-    The loss is the runtime, of a schedule that of all its runs, plus the cost of the features, if they were
-    needed; where that sum exceeds the cutoff C the instance is unsolved and the loss is penalty C.
+    The loss is the runtime, of a schedule that of all its runs, plus what was paid for
+    features; where that sum exceeds the cutoff C the instance is unsolved and the loss is penalty C.
     """
     rows, choices, slices = trace.order, trace.choices, trace.slices
     total = runs.runtimes[rows, choices] if slices is None else slices.total
-    if trace.paid_features:
-        total = total + runs.feature_cost[rows]
+    total = total + trace.feature_cost
     if slices is None:
         solved = runs.solved[rows, choices] & (total <= runs.cutoff)
     else:  # its budgets fit the cutoff; the sum of the parts may be off by a rounding

@@ -2,6 +2,11 @@
 
 A run of a schedule starts from scratch and is stopped at its budget: it solves the instance if the
 scenario's runtime is not longer.
+
+Features are paid for by who looks at them. A selector that can do without them (`spares_features`) says how
+long computing them may take: where the scenario's cost is higher they are stopped then, that time is lost and
+they are not there. It is told what they cost, and its run gets the time that is left. The others are told
+nothing: what features cost is added to what they chose (`tailcut.bench.metrics`).
 """
 
 from __future__ import annotations
@@ -72,8 +77,8 @@ class Trace:
     """Number of the algorithm chosen at each step, shape (n,); of a schedule the last one, -1 if none ran."""
     seconds: Array
     """Time each step took to decide and to learn, shape (n,); 0 for a hindsight line."""
-    paid_features: bool
-    """Whether the choices needed the features, so that their cost counts."""
+    feature_cost: Array
+    """Seconds paid for features at each step, shape (n,)."""
     slices: Slices | None = None
     """The runs of a schedule; None where one algorithm is picked for the whole cutoff."""
 
@@ -87,41 +92,60 @@ def replay(runs: Runs, selector: Selector, *, seed: int, on_step: Callable[[], N
     """Serve every instance once, in the order of `seed`, each observed before the next."""
     if selector.schedules:
         return _replay_schedule(runs, selector, seed, on_step)
-    features, runtimes, solved = runs.features, runs.runtimes, runs.solved
-    order = shuffled(len(features), seed)
+    runtimes, solved = runs.runtimes, runs.solved
+    order = shuffled(len(runtimes), seed)
     number = {name: i for i, name in enumerate(runs.algorithms)}
-    timeout = Outcome.censored(runs.cutoff)
+    cost = np.zeros(len(order))
     choices = np.empty(len(order), dtype=np.intp)
     seconds = np.empty(len(order))
     for step, row in enumerate(order.tolist()):
         started = time.perf_counter()
-        decision = selector.select(features[row])
+        features, cost[step] = _computed(runs, row, selector)
+        told = float(cost[step]) if selector.spares_features else 0.0
+        decision = selector.select(features, feature_cost=told)
         decided = time.perf_counter()
         choice = number[decision.algorithm]
-        outcome = Outcome.solved(float(runtimes[row, choice])) if solved[row, choice] else timeout
+        in_time = solved[row, choice] and runtimes[row, choice] + told <= runs.cutoff
+        runtime = float(runtimes[row, choice])
+        outcome = Outcome.solved(runtime) if in_time else Outcome.censored(runs.cutoff - told)
         resumed = time.perf_counter()
         selector.observe(decision, outcome)
         seconds[step] = time.perf_counter() - resumed + decided - started
         choices[step] = choice
         if on_step is not None:
             on_step()
-    return Trace(order, choices, seconds, selector.needs_features)
+    return Trace(order, choices, seconds, cost)
+
+
+def _computed(runs: Runs, row: int, selector: Selector) -> tuple[Array | None, float]:
+    """Return the features of an instance and what they cost; None where they were not waited for."""
+    if not selector.needs_features:
+        return runs.features[row], 0.0
+    cost = float(runs.feature_cost[row])
+    if not selector.spares_features:
+        return runs.features[row], cost
+    budget = selector.feature_budget()
+    if budget > 0.0 and cost <= budget:
+        return runs.features[row], cost
+    return None, budget
 
 
 def _replay_schedule(runs: Runs, selector: Selector, seed: int, on_step: Callable[[], None] | None) -> Trace:
     """Serve every instance once, each until it is solved or given up."""
     order = shuffled(len(runs.features), seed)
     times = np.where(runs.solved, runs.runtimes, np.inf)
-    cost = runs.feature_cost if selector.needs_features else np.zeros(len(order))
+    cost = np.zeros(len(order))
     solved, seconds = np.zeros(len(order), dtype=np.bool_), np.zeros(len(order))
     taken: list[tuple[int, int, float]] = []
     for step, row in enumerate(order.tolist()):
-        spent = float(cost[row])
-        if spent < runs.cutoff:  # else the features take all the time there is: nothing is left to decide
+        features, cost[step] = _computed(runs, row, selector)
+        if (
+            cost[step] < runs.cutoff
+        ):  # else the features take all the time there is: nothing is left to decide
             own, solved[step], seconds[step] = _serve(
                 selector,
-                runs.features[row],
-                spent,
+                features,
+                float(cost[step]),
                 dict(zip(runs.algorithms, times[row].tolist(), strict=True)),
             )
             taken += [(step, runs.algorithms.index(name), ran) for name, ran in own]
@@ -131,16 +155,16 @@ def _replay_schedule(runs: Runs, selector: Selector, seed: int, on_step: Callabl
     slices = Slices(
         np.array(steps, np.intp), np.array(algorithms, np.intp), np.array(ran, np.float64), solved
     )
-    return Trace(order, slices.last, seconds, selector.needs_features, slices)
+    return Trace(order, slices.last, seconds, cost, slices)
 
 
 def _serve(
-    selector: Selector, features: Array, spent: float, times: Mapping[str, float]
+    selector: Selector, features: Array | None, cost: float, times: Mapping[str, float]
 ) -> tuple[list[tuple[str, float]], bool, float]:
     """Return the runs made on one instance, whether it was solved, and the time to decide and to learn."""
     taken, solved = [], False
     started = time.perf_counter()
-    decision: Decision | None = selector.select(features, spent=spent)
+    decision: Decision | None = selector.select(features, feature_cost=cost)
     elapsed = time.perf_counter() - started
     while decision is not None:
         runtime, budget = times[decision.algorithm], decision.budget
@@ -162,9 +186,9 @@ def look_back(runs: Runs, line: str, *, seed: int, penalty: float = 10.0) -> Tra
         times = np.where(runs.solved, runs.runtimes, np.inf)
         stages = best_schedule(times, runs.cutoff, penalty, most=FIXED[line])
         slices = follow(stages, times[order])
-        return Trace(order, slices.last, nothing, paid_features=False, slices=slices)
+        return Trace(order, slices.last, nothing, nothing, slices)
     losses = np.where(runs.solved, runs.runtimes, penalty * runs.cutoff)
-    return Trace(order, PICKS[line](losses)[order], nothing, paid_features=False)
+    return Trace(order, PICKS[line](losses)[order], nothing, nothing)
 
 
 def follow(stages: Stages, times: Array) -> Slices:

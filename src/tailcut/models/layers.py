@@ -19,7 +19,7 @@ import numpy as np
 from tailcut import randomness
 from tailcut.models.arms import Arms
 from tailcut.models.growing import Growth, Shrinkage, grow
-from tailcut.models.reservoir import Reservoir
+from tailcut.models.reservoir import Reservoir, Runs
 from tailcut.models.ridge import RidgeBank
 from tailcut.models.trees import Indices, Trees
 from tailcut.representation import Views
@@ -92,7 +92,12 @@ class Layers:
         return np.asarray(self.trees.loss[self._reached(x)].mean(axis=0))
 
     def predict(self, x: Array) -> tuple[Array, Array]:
-        """Return the expected losses at `x` and the variances of those on the whole, each of shape (K,)."""
+        """Return the expected losses at `x` and the variances of those on the whole, each of shape (K,).
+
+        Without features (`NO_FEATURES`) both are those on the whole.
+        """
+        if not len(x):
+            return self.arms.mean, self.arms.variance
         return self._by_trees(x) + self.ridge.theta @ x[self.views.linear], self.arms.variance
 
     def look(self, algorithm: int, x: Array) -> tuple[float, float]:
@@ -101,16 +106,33 @@ class Layers:
         return float(mean[algorithm]), float(variance[algorithm])
 
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:  # noqa: ARG002
-        """Learn a run; it counts as one, since for a bounded loss every lesson has the weight 1."""
+        """Learn a run; it counts as one, since for a bounded loss every lesson has the weight 1.
+
+        Without features it teaches what its algorithm costs on the whole, and nothing else.
+        """
+        if not len(x):
+            self._update_without(algorithm, target)
+            return
         error = target - float(self._by_trees(x)[algorithm])
         self.ridge.update(algorithm, x[self.views.linear], error, 1.0)
         self.arms.update(algorithm, target)
         self.reservoir.put(x[self.views.trees], algorithm, target)
         if self.window:
-            runs = self.reservoir.runs()
-            self.arms.recount(runs.algorithm, runs.loss)
+            self._recount()
         if self.reservoir.seen >= self._due():
             self._grow()
+
+    def _update_without(self, algorithm: int, target: float) -> None:
+        """Learn a run without features; it takes no place among those that trees are grown on."""
+        self.arms.update(algorithm, target)
+        if self.window:  # one of the latest runs it is all the same
+            self.reservoir.put(np.full(self.reservoir.places.x.shape[1], np.nan), algorithm, target)
+            self._recount()
+
+    def _recount(self) -> None:
+        """Let the arms count the latest runs alone."""
+        runs = self.reservoir.runs()
+        self.arms.recount(runs.algorithm, runs.loss)
 
     def _due(self) -> float:
         """Return how many runs must have been seen for the trees to be grown anew."""
@@ -119,13 +141,26 @@ class Layers:
         return REGROW * self.grown_at
 
     def _grow(self) -> None:
-        runs = self.reservoir.runs()
+        runs = self._with_features()
         self.grown_at = self.reservoir.seen
         self._latest = None
         if len(runs.loss):
             self.trees = grow(runs, self.arms.mean, self.growth, self.stream)
         else:
             self.trees = Trees.roots(self.growth.trees, self.arms.mean)
+
+    def _with_features(self) -> Runs:
+        """Return the runs that trees can be grown on; a represented instance has no missing values."""
+        runs = self.reservoir.runs()
+        if not self.window or not runs.x.shape[1]:
+            return runs
+        there = ~np.isnan(runs.x[:, 0])
+        return runs if there.all() else Runs(runs.x[there], runs.algorithm[there], runs.loss[there])
+
+    def take_over(self, other: Layers) -> None:
+        """Go on for a model that has seen no features; only its arms have learned."""
+        self.arms = other.arms
+        self._grow()
 
     def add(self) -> None:
         """Append an algorithm that is as good as the others, as far as is known."""

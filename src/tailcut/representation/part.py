@@ -59,6 +59,8 @@ class Pipeline(Part):
 
     def __init__(self, parts: Sequence[Part], n_features: int) -> None:
         self.parts = tuple(parts)
+        self.n_features = n_features
+        """How many entries go in; `width` come out."""
         self.width = self.start(n_features)
         self.forecast_width = len(range(self.width)[self.views().linear])
         """How many entries, from the first on, a model on the side looks at (`tailcut.forecast`)."""

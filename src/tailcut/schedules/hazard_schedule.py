@@ -15,12 +15,16 @@ from tailcut.schedules.forecasts import forecasts, likelihood
 from tailcut.schedules.hardness import Hardness
 from tailcut.schedules.hazards import Hazards
 from tailcut.schedules.planner import Plan, Planner
+from tailcut.thrift import Thrift
 from tailcut.types import Array, Outcome, Progress, Status
+from tailcut.vectors import NO_FEATURES
 
 FIRST_WHOLE = 16
 """The first instance that starts with a run of all the time, whatever the plan."""
 TRACE = 0.05
 """An interval of which less was passed teaches nothing."""
+WEIGHED = 4
+"""Of so many instances with features that cost something, one is planned without them, too, to compare."""
 
 
 class HazardSchedule:
@@ -44,8 +48,10 @@ class HazardSchedule:
         shared_variance: float = 0.3,
         own_variance: float = 0.1,
         penalty: float = 10.0,
+        thrift: Thrift | None = None,
     ) -> None:
         self.representation = representation
+        self.thrift = Thrift(penalty=penalty) if thrift is None else thrift
         self.penalty = penalty
         self.hardness = Hardness()
         self.hazards = Hazards(
@@ -63,9 +69,30 @@ class HazardSchedule:
         """Return the first run on an instance."""
         self.instances += 1
         whole = self.instances >= FIRST_WHOLE and self.instances.bit_count() == 1
-        first = self._next(self.representation(features), offered, progress, whole=whole)
+        x = self.representation(features) if len(features) else NO_FEATURES
+        first = self._next(x, offered, progress, whole=whole)
         assert first is not None, "on a new instance everyone may run"
+        if self.thrift.charged and len(x) and self.instances % WEIGHED == 0:
+            self._weigh(x, float(first.scores.min()), offered, progress)
         return first
+
+    def _weigh(self, x: Array, best: float, offered: NDArray[np.intp] | None, progress: Progress) -> None:
+        """Compare the best plan by features with what would be done without them.
+
+        That is a first run and, when it fails, another for the rest. Plans may be longer, which is worth
+        something with and without features: what it is worth without is taken off.
+        """
+        blind = self._plan(NO_FEATURES, offered, progress, whole=False)
+        assert blind is not None
+        by_features, without = (
+            self._planner(self.curves(instance), offered, progress).followed(
+                self.hardness.frequencies(), progress.left, blind.algorithm, blind.budget
+            )
+            for instance in (x, NO_FEATURES)
+        )
+        longer = float(without.min() - blind.losses.min())
+        lost = float(by_features[without.argmin()]) - longer - best
+        self.thrift.weigh(lost / (self.penalty * progress.cutoff))
 
     def proceed(self, x: Array, offered: NDArray[np.intp] | None, progress: Progress) -> Choice | None:
         """Return the next run, or None when nobody could run longer than it has in vain."""
@@ -86,13 +113,16 @@ class HazardSchedule:
     ) -> Plan | None:
         assert progress.failed is not None
         curves = self.curves(x)
-        barred = np.zeros(len(progress.failed), dtype=bool)
+        planner = self._planner(curves, offered, progress)
+        classes = self.hardness.given(likelihood(curves, progress.failed))
+        return planner.plan(classes, progress.failed, progress.left, whole=whole)
+
+    def _planner(self, curves: Curves, offered: NDArray[np.intp] | None, progress: Progress) -> Planner:
+        barred = np.zeros(len(curves.survival), dtype=bool)
         if offered is not None:
             barred[:] = True
             barred[offered] = False
-        planner = Planner(curves, (self.penalty - 1.0) * progress.cutoff, barred)
-        classes = self.hardness.given(likelihood(curves, progress.failed))
-        return planner.plan(classes, progress.failed, progress.left, whole=whole)
+        return Planner(curves, (self.penalty - 1.0) * progress.cutoff, barred)
 
     def peek(self, features: Array) -> Array:
         """Return raw features represented, learning nothing."""
@@ -115,13 +145,14 @@ class HazardSchedule:
         """Return the survival curves of all algorithms on an instance."""
         return Curves(self.hazards.log_odds(x), self.hardness.shift, cuts=CUTS * self.scale)
 
-    def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, _budget: float) -> None:
+    def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
         """Learn the intervals that a run passed beyond what was known before it."""
         assert progress.failed is not None
         self.scale = self.scale or progress.cutoff
         solved = outcome.status is Status.SOLVED
         end = progress.cutoff if outcome.time is None else outcome.time
         start, answers, weights = passed(float(progress.failed[algorithm]), end, solved, CUTS * self.scale)
+        self._tell_thrift(algorithm, x, outcome, progress, budget)
         if not len(answers):
             return
         curves = self.curves(x)
@@ -131,6 +162,23 @@ class HazardSchedule:
         seen = bool(progress.failed.any())
         self.hardness.learn(self.hardness.given(before) if seen else None, classes)
         self.hazards.learn(algorithm, x, answers, weights, start, self.hardness.shift, classes)
+
+    def _tell_thrift(
+        self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float
+    ) -> None:
+        """Tell what time would have cost and, of first runs, whether features told how it would go."""
+        assert progress.failed is not None
+        first, solved = not progress.failed.any(), outcome.status is Status.SOLVED
+        if solved and outcome.time is not None:
+            self.thrift.solved((progress.used + outcome.time) / progress.cutoff)
+        if first and len(x) and self.thrift.charged:
+            predicted, without = (self._unsolved(instance, budget) for instance in (x, NO_FEATURES))
+            self.thrift.check(algorithm, 0.0 if solved else 1.0, predicted, without)
+
+    def _unsolved(self, x: Array, seconds: float) -> Array:
+        """Return the chance that a first run of so many seconds is in vain, shape (K,)."""
+        survival, _ = self.curves(x).at_all(np.array([seconds]))
+        return np.asarray(survival[0] @ self.hardness.frequencies())
 
     def _answered(self, algorithm: int, x: Array, start: int, answers: Array, weights: Array) -> Array:
         """Return the likelihood of the answers of a run in each class, shape (M,)."""
@@ -144,6 +192,12 @@ class HazardSchedule:
 
     def started(self, _algorithm: int) -> None:
         """Count nothing: nobody has to have a first run."""
+
+    def take_over(self, other: HazardSchedule) -> None:
+        """Go on for a schedule that was made before any features were seen."""
+        self.hazards.take_over(other.hazards)
+        self.hardness = other.hardness
+        self.scale, self.instances = other.scale, other.instances
 
     def add(self) -> None:
         """Make room for one more algorithm."""

@@ -70,10 +70,17 @@ class Hazards:
         return np.tile(np.eye(self.n_features) * self.own_variance, (rows, 1, 1))
 
     def log_odds(self, x: Array) -> Array:
-        """Return the mean log-odds in each interval for hardness 0, shape (K, J)."""
-        by_features = self.weights @ x
+        """Return the mean log-odds in each interval for hardness 0, shape (K, J).
+
+        Without features (`NO_FEATURES`) they are those of an average instance.
+        """
+        by_features = self.weights @ self._entered(x)
         own = self.skill + by_features[:-1] + (by_features[-1] + self.common)
         return np.asarray(self.level + self.turn + own[:, None])
+
+    def _entered(self, x: Array) -> Array:
+        """Return the features as they enter the sum: at 0, their mean, where there are none."""
+        return x if len(x) else np.zeros(self.n_features)
 
     def learn(
         self,
@@ -90,6 +97,7 @@ class Hazards:
         `solved` holds 1 or 0 per interval passed, `weights` how much of the interval was passed, and
         `classes` the probabilities of the classes, whose shifts are `hardness`.
         """
+        x = self._entered(x)
         by_own, by_shared = self.covariance[algorithm] @ x, self.covariance[-1] @ x
         own, shared = float(by_own @ x), float(by_shared @ x)
         offset = self.common + float((self.weights[algorithm] + self.weights[-1]) @ x)
@@ -126,6 +134,10 @@ class Hazards:
         self.skill_variance[algorithm] -= self.skill_variance[algorithm] ** 2 * curvature
         self.turn[algorithm, j] += self.turn_variance[algorithm, j] * slope
         self.turn_variance[algorithm, j] -= self.turn_variance[algorithm, j] ** 2 * curvature
+
+    def take_over(self, other: Hazards) -> None:
+        """Go on for hazards that have seen no features."""
+        self.restore({**other.state(), "weights": self.weights, "covariance": self.covariance})
 
     def add(self) -> None:
         """Make room for one more algorithm, the last in number."""

@@ -162,6 +162,16 @@ class Planner:
         spent += paths.run(second % rates.shape[2], table, second // rates.shape[2])
         return np.where(possible, spent + self.rest(paths).min(axis=1), np.inf)
 
+    def followed(self, weights: Array, left: float, algorithm: int, budget: float) -> Array:
+        """Return the expected loss of a first run on a new instance, then each for the rest, shape (K,)."""
+        n_algorithms = len(self.barred)
+        failed, times = np.zeros(n_algorithms), np.array([budget])
+        now = _Moment(weights, failed, *self.curves.at(failed), left)
+        paths = _Paths(*(np.array(field)[None] for field in now))
+        table = _Table(times, *self.curves.at_all(times), np.ones((1, n_algorithms), dtype=bool))
+        spent = paths.run(np.array([algorithm]), table, np.array([0]))
+        return np.asarray(spent[0] + self.rest(paths)[0])
+
     def rest(self, paths: _Paths) -> Array:
         """Return the expected further loss of giving all that is left to each algorithm, shape (F, K)."""
         survival, integral = self.curves.at_all(paths.left)

@@ -17,6 +17,7 @@ from tailcut.selector import Selector
 from tailcut.synthetic import SyntheticScenario
 from tailcut.testing.explaining import EXPLAINING
 from tailcut.testing.proceeding import PROCEEDING
+from tailcut.testing.sparing import SPARING
 from tailcut.testing.stream import Factory, outcome_of, serve, small_scenario
 from tailcut.types import Array, Decision, Outcome
 
@@ -226,5 +227,6 @@ CHECKS: list[Callable[[Factory], None]] = [
     warm_start_saves_first_runs,
     *PROCEEDING,
     *EXPLAINING,
+    *SPARING,
 ]
 """Every check, in the order of reading."""

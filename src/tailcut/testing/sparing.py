@@ -1,0 +1,117 @@
+"""The checks of features that may be absent: who asks for them, and who can do without."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tailcut.errors import InputError
+from tailcut.selector import Selector
+from tailcut.synthetic import SyntheticScenario
+from tailcut.testing.stream import Factory, outcome_of, serve, small_scenario
+from tailcut.types import Decision
+
+
+def asking_changes_nothing(make: Factory) -> None:
+    """At any time a selector tells how long features may take, and is the same afterwards."""
+    scenario = small_scenario()
+    selector = make(scenario)
+    _asked(selector, scenario.cutoff)
+    for row in range(20):
+        decision = selector.select(scenario.features[row])
+        _asked(selector, scenario.cutoff)
+        selector.observe(decision, outcome_of(scenario, row, decision))
+        _asked(selector, scenario.cutoff)
+
+
+def _asked(selector: Selector, cutoff: float) -> None:
+    before = selector.to_bytes()
+    for limit in (cutoff, cutoff / 2):
+        budget = selector.feature_budget(cutoff=limit)
+        assert 0.0 <= budget <= limit, f"features may take {budget} s of {limit} s"
+        if not selector.needs_features:
+            assert budget == 0.0, "wants features it never looks at"
+        elif not selector.spares_features:
+            assert budget == limit, "wants to do without features, and cannot"
+    assert selector.wants_features() == (selector.feature_budget() > 0.0)
+    assert selector.to_bytes() == before, "asking for the budget changed the selector"
+
+
+def none_is_refused_or_served(make: Factory) -> None:
+    """Who cannot do without features refuses None and stays the same; all others take it, even first."""
+    scenario = small_scenario()
+    selector = make(scenario)
+    if selector.needs_features and not selector.spares_features:
+        selector.select(scenario.features[0])
+        before = selector.to_bytes()
+        try:
+            selector.select(None)
+        except InputError:
+            assert selector.to_bytes() == before, "a refused call changed the selector"
+            return
+        raise AssertionError("took an instance without features that it wanted")
+    for decision in _mixed(selector, scenario, range(60)):
+        assert decision.algorithm in scenario.algorithms
+        assert all(math.isfinite(score) for score in decision.scores.values()), f"{decision.scores}"
+
+
+def absent_features_are_saved(make: Factory) -> None:
+    """Restored, a selector goes on exactly as before, with instances of both kinds waiting."""
+    scenario = small_scenario()
+    original = make(scenario)
+    if original.needs_features and not original.spares_features:
+        return
+    for last in (1, 2, 30):  # before there were any features, at the first of them, and later
+        for _ in _mixed(original, scenario, range(last)):
+            pass
+        waiting = [original.select(None), original.select(scenario.features[last]), original.select(None)]
+        restored = Selector.from_bytes(original.to_bytes())
+        for selector in (original, restored):
+            for decision in waiting:
+                selector.observe(decision, censored_at=decision.budget)
+        rows = range(last + 1, last + 20)
+        taken = [list(_mixed(selector, scenario, rows)) for selector in (original, restored)]
+        assert taken[0] == taken[1], "a restored selector decided differently"
+        assert original.to_bytes() == restored.to_bytes(), "a restored selector learned differently"
+
+
+def no_costs_no_thrift(make: Factory) -> None:
+    """Features that cost nothing are always wanted, and being told so changes nothing."""
+    scenario = small_scenario()
+    plain, told = make(scenario), make(scenario)
+    expected = list(serve(plain, scenario, range(60)))
+    taken = []
+    for row in range(60):
+        assert told.wants_features() == told.needs_features
+        decision: Decision | None = told.select(scenario.features[row], instance=f"i{row}", feature_cost=0.0)
+        while decision is not None:
+            taken.append(decision)
+            told.observe(decision, outcome_of(scenario, row, decision))
+            decision = told.proceed(decision)
+    assert taken == expected, "decided differently"
+
+
+def _mixed(selector: Selector, scenario: SyntheticScenario, rows: range) -> list[Decision]:
+    """Serve instances of which some have features, some were given up on, and some have none."""
+    taken = []
+    for row in rows:
+        given = scenario.features[row] if row % 3 == 1 else None
+        cost = 0.02 * scenario.cutoff if row % 3 else 0.0
+        decision: Decision | None
+        decision = first = selector.select(given, instance=f"i{row}", feature_cost=cost)
+        assert first.spent == cost, "what features cost is not counted"
+        while decision is not None:
+            taken.append(decision)
+            decision.explain()
+            selector.observe(decision, outcome_of(scenario, row, decision))
+            decision = selector.proceed(decision)
+    return taken
+
+
+SPARING: list[Callable[[Factory], None]] = [
+    asking_changes_nothing,
+    none_is_refused_or_served,
+    absent_features_are_saved,
+    no_costs_no_thrift,
+]
+"""Every check of features that may be absent."""

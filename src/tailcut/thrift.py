@@ -1,0 +1,172 @@
+"""Whether an instance's features are worth their time, and how long computing them may take.
+
+Everything here is in units of an unsolved instance, so that seconds and timeouts can be compared:
+
+    price   what computing features costs. Had each solved run ended later by the mean time they take, it
+            had cost that time more, or the instance, if the cutoff came first.
+    worth   gain x slope x finished: how much lower the model puts the loss of what it runs than that of what
+            it would have run without features; the share of it that is real; and how often features
+            are there in time.
+    slope   A model always finds something, in noise too, and then takes the best of it. What is real of it is
+            the slope of what happened over what was predicted, of runs predicted before they were learned:
+            1 if features tell what the model says, 0 if they tell nothing. It is learned as a Gaussian
+            posterior that starts at 1 +- 1.
+
+Costs have heavy tails, so no features may take more than a `share` of the cutoff: what is not there by then
+is not waited for. That alone saves most of what they cost (docs/research.md).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tailcut.types import Array
+
+NEGLIGIBLE = 0.01
+"""Features that take less of the cutoff than this, on average, are not given up whatever they bring: there is
+less to gain by it than can be measured."""
+MEMORY = 1000
+"""How many of the latest instances count, roughly: streams change."""
+SHORT_MEMORY = 100
+"""How many count for the gain, which grows as the model learns."""
+TRIAL = 100
+"""Instances with features before they may be given up: what they bring has to be learned first."""
+EVERY = 8
+"""Where features do not pay, one instance in so many has them all the same: at an eighth of the price the
+model goes on learning from them, and may find that they do."""
+NOISE = 0.12
+"""Variance of a run's loss that no features tell."""
+BENEFIT_OF_DOUBT = 2.0
+"""Posterior deviations by which the slope is taken to be higher: who gives features up hardly learns any more
+what they would have brought, so that has to be all but certain."""
+FIRST_GAIN, FIRST_WEIGHT = 0.1, 10.0
+"""What features are thought to gain at first, and how many instances that counts for."""
+
+
+class Fading:
+    """The mean of the latest values, of which older ones count less and less.
+
+    >>> mean = Fading(1.0, weight=1.0)
+    >>> mean.add(0.0)
+    >>> round(mean.mean, 2)
+    0.5
+    """
+
+    def __init__(self, start: float = 0.0, weight: float = 0.0, *, memory: int = MEMORY) -> None:
+        self.total, self.weight = start * weight, weight
+        self.keep = 1.0 - 1.0 / memory
+
+    def add(self, value: float) -> None:
+        """Count one more value."""
+        self.total = self.keep * self.total + value
+        self.weight = self.keep * self.weight + 1.0
+
+    @property
+    def mean(self) -> float:
+        """Their mean, 0 if there were none."""
+        return self.total / self.weight if self.weight else 0.0
+
+
+class Thrift:
+    """Estimates of what features cost and bring, and what follows for the next instance.
+
+    >>> thrift = Thrift(share=0.1)
+    >>> thrift.budget(cutoff=300.0)
+    30.0
+    """
+
+    def __init__(self, *, share: float = 0.1, penalty: float = 10.0) -> None:
+        self.share = share
+        """The longest that computing features may take, as a share of the cutoff."""
+        self.penalty = penalty
+        """How many cutoffs an unsolved instance costs."""
+        self.begun = 0
+        """How many instances there were."""
+        self.tried = 0
+        """For how many of them features were computed, or tried to."""
+        self.cost = Fading()
+        """Of the instances with features or with an attempt at them: the time it took, in cutoffs."""
+        self.finished = Fading(1.0, weight=1.0)
+        """Of the same instances: whether the features were there in time."""
+        self.price = Fading()
+        """Of all instances: what computing features would cost them."""
+        self.gain = Fading(FIRST_GAIN, FIRST_WEIGHT, memory=SHORT_MEMORY)
+        self.product, self.square = Fading(), Fading()
+        """Of predicted deviation times what happened, and of the former squared."""
+
+    @property
+    def charged(self) -> bool:
+        """Whether features cost enough to think about it."""
+        return self.cost.mean >= NEGLIGIBLE
+
+    def budget(self, cutoff: float) -> float:
+        """Return how many seconds computing the next instance's features may take; 0: do without."""
+        pays = not self.charged or self.tried < TRIAL or self.worth > self.price.mean
+        return self.share * cutoff if pays or self.begun % EVERY == 0 else 0.0
+
+    @property
+    def worth(self) -> float:
+        """By how much features lower the loss."""
+        return self.gain.mean * self.slope * self.finished.mean
+
+    @property
+    def slope(self) -> float:
+        """How much of what the model predicts from features may be real, between 0 and 1."""
+        precision = self.square.total / NOISE + 1.0
+        mean = (self.product.total / NOISE + 1.0) / precision
+        return min(max(mean + BENEFIT_OF_DOUBT / math.sqrt(precision), 0.0), 1.0)
+
+    def begin(self, cost: float | None, *, finished: bool) -> None:
+        """Count an instance; `cost` is that of its features, in cutoffs, None if nobody tried."""
+        self.begun += 1
+        self.price.add(0.0)  # until it is solved
+        if cost is not None:
+            self.tried += 1
+            self.cost.add(cost)
+            self.finished.add(1.0 if finished else 0.0)
+
+    def weigh(self, gain: float) -> None:
+        """Take in by how much features lower the loss that the model expects on an instance."""
+        self.gain.add(gain)
+
+    def check(self, algorithm: int, loss: float, predicted: Array, without: Array) -> None:
+        """Compare a run's loss with the losses predicted by features and without them, shapes (K,).
+
+        How hard the instance is for all, is left out of it: that does not help to choose. It is the median
+        over the algorithms, since some are hardly ever run, and may be predicted badly for long.
+        """
+        hardness = float(np.median(predicted - without))
+        usual = float(without[algorithm]) + hardness
+        deviation = float(predicted[algorithm]) - usual
+        self.product.add(deviation * (loss - usual))
+        self.square.add(deviation * deviation)
+
+    def solved(self, total: float) -> None:
+        """Take in after how much time an instance was solved, in cutoffs, all its runs together."""
+        later = self.cost.mean
+        self.price.total += 1.0 if total + later > 1.0 else later / self.penalty
+
+    def state(self) -> dict[str, Any]:
+        """Return all counts."""
+        return {
+            "begun": self.begun,
+            "tried": self.tried,
+            **{name: _pair(getattr(self, name)) for name in _MEANS},
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue exactly where `state` was taken."""
+        self.begun, self.tried = state["begun"], state["tried"]
+        for name in _MEANS:
+            mean: Fading = getattr(self, name)
+            mean.total, mean.weight = state[name]
+
+
+_MEANS = ("cost", "finished", "price", "gain", "product", "square")
+
+
+def _pair(mean: Fading) -> list[float]:
+    return [mean.total, mean.weight]
