@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tailcut.errors import LiveError
 from tailcut.live import judge
 from tailcut.live.asking import answer_of, features_job, read_features, solver_job
 from tailcut.live.course import Course
@@ -78,23 +79,31 @@ class Engine:
             self.project.remark({"instance": course.instance, "note": note})
             course.given_up(note)
             return
-        decision = self.project.select(values, instance=course.instance, spent=seconds, note=note)
+        decision = self.project.select(values, instance=course.instance, feature_cost=seconds, note=note)
         course.selected(events.told(decision) or {}, note)
 
     def _features(
         self, instance: Instance, course: Course
     ) -> Generator[Job, Ended, tuple[dict[str, float] | None, float, str | None]]:
-        """Return the features, the seconds they took, and what went wrong, if something did."""
+        """Return the features, the seconds they took, and what went wrong, if something did.
+
+        There are none where they cost more than they bring (docs/thrift.md), and where they failed.
+        """
         program, selector = self.portfolio.features, self.project.selector
-        if program is None or not selector.needs_features:
+        budget = selector.feature_budget(cutoff=self.cutoff)
+        if program is None or budget == 0.0:
             return None, 0.0, None
         self.listen(News("computing", course))
-        ended = yield features_job(self.portfolio, program, instance, self.cutoff)
+        ended = yield features_job(self.portfolio, program, instance, budget)
         values, problem = read_features(ended)
-        known = selector.feature_names
+        seconds, known = judge.seconds_of(self.portfolio, ended), selector.feature_names
+        if problem is not None and selector.spares_features:
+            return None, seconds, None if judge.timed_out(self.portfolio, ended) else problem
+        if problem is not None and known is None:
+            raise LiveError(f"{instance.name}: {problem}; {selector.name} cannot choose without features")
         if known is not None:
             values = {name: values.get(name, math.nan) for name in known}
-        return values, judge.seconds_of(self.portfolio, ended), problem
+        return values, seconds, problem
 
     def _run(self, instance: Instance, course: Course) -> Generator[Job, Ended, None]:
         """Run the solver that is waited for, check what it says, and learn from it."""

@@ -32,8 +32,12 @@ def outcome(portfolio: Portfolio, ended: Ended, answer: str | None, budget: floa
     """
     if ended.ending is Ending.FINISHED and answer is not None:
         return Outcome.solved(seconds_of(portfolio, ended))
-    stopped = Ending.WALL_LIMIT if portfolio.clock == "wall" else Ending.CPU_LIMIT
-    return Outcome.censored(budget) if ended.ending is stopped else Outcome.failed()
+    return Outcome.censored(budget) if timed_out(portfolio, ended) else Outcome.failed()
+
+
+def timed_out(portfolio: Portfolio, ended: Ended) -> bool:
+    """Return whether a run was stopped at the limit of the clock that counts."""
+    return ended.ending is (Ending.WALL_LIMIT if portfolio.clock == "wall" else Ending.CPU_LIMIT)
 
 
 def note(portfolio: Portfolio, ended: Ended, answer: str | None, problem: str | None) -> dict[str, Any]:

@@ -31,7 +31,12 @@ class Wanted:
 
 def open_project(journal: Journal, portfolio: Portfolio, wanted: Wanted) -> tuple[Project, list[str]]:
     """Return the project of a state file, begun or continued, and what changed about its solvers."""
-    settings = recipe(wanted.selector).settings(dict(wanted.hyperparameters))
+    row = recipe(wanted.selector)
+    settings = row.settings(dict(wanted.hyperparameters))
+    if portfolio.features is None and row.needs_features and row.thrift(settings) is None:
+        raise InputError(
+            f"{wanted.selector} cannot choose without features, and {portfolio.file} has no [features]"
+        )
     description = {
         "selector": wanted.selector,
         "algorithms": list(portfolio.solvers),

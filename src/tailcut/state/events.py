@@ -86,6 +86,7 @@ def _select(selector: Selector, body: Mapping[str, Any]) -> Decision:
         cutoff=body["cutoff"],
         among=body["among"],
         spent=body["spent"],
+        feature_cost=body.get("feature_cost", 0.0),
     )
 
 

@@ -84,12 +84,14 @@ class Project:
         cutoff: float | None = None,
         among: Iterable[str] | None = None,
         spent: float = 0.0,
+        feature_cost: float = 0.0,
         note: Mapping[str, Any] | None = None,
     ) -> Decision:
         """Decide as `Selector.select`; `note` is written down beside it."""
         chosen = None if among is None else list(among)
-        how = {"instance": instance, "cutoff": cutoff, "among": chosen, "spent": spent}
-        decision = self.selector.select(features, instance=instance, cutoff=cutoff, among=chosen, spent=spent)
+        how: dict[str, Any] = {"instance": instance, "cutoff": cutoff, "among": chosen}
+        how |= {"spent": spent, "feature_cost": feature_cost}
+        decision = self.selector.select(features, **how)
         body = {"features": events.plain_features(features), **how, "decision": events.told(decision)}
         self._record(events.SELECT, body, note)
         return decision
