@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -44,13 +45,19 @@ def test_selectors_as_a_table_names_them_all() -> None:
     assert "round_robin (schedule)" in shown
 
 
-def test_demo_learns_and_says_so() -> None:
-    rows = {row["selector"]: row for row in json.loads(run("demo", "--instances", "600", "--json").stdout)}
-    assert rows["oracle"]["par10"] <= rows["thompson"]["par10"] < rows["random"]["par10"]
-    shown = run("demo", "--instances", "300")
-    assert shown.returncode == 0
-    assert "known only in hindsight" in " ".join(shown.stdout.split())
-    assert shown.stderr == "", "no progress bar where there is no terminal"
+def test_demo_runs_live_replays_and_leaves_a_report(tmp_path: Path) -> None:
+    small = ("demo", "--instances", "4", "--seeds", "1", "--jobs", "2", "--out", str(tmp_path / "demo"))
+    told = json.loads(run(*small, "--json").stdout)
+    assert told["live"]["count"] == 4
+    assert told["live"]["seconds"] > 0.0
+    assert len(told["alone"]) == 9
+    cost = {row["selector"]: row["par10_mean"] for row in told["replay"]}
+    assert cost["oracle"] <= cost["tailcut"] < cost["random"]
+    assert "<html" in Path(told["report"]).read_text(encoding="utf-8")[:500]
+    again = run(*small)  # the same folder: what was replayed is not replayed again, the live part is new
+    words = " ".join(again.stdout.split())
+    assert "which nobody knows beforehand" in words
+    assert "less" in words or "more" in words
 
 
 def test_version_and_help() -> None:
@@ -61,7 +68,7 @@ def test_version_and_help() -> None:
         assert "Usage" in result.stdout
 
 
-@pytest.mark.parametrize("arguments", [["demo", "--instances", "0"], ["demo", "--seed", "x"], ["nonsense"]])
+@pytest.mark.parametrize("arguments", [["demo", "--instances", "0"], ["demo", "--seeds", "x"], ["nonsense"]])
 def test_wrong_calls_end_with_code_2_and_no_traceback(arguments: list[str]) -> None:
     result = run(*arguments)
     assert result.returncode == 2

@@ -16,15 +16,20 @@ AslibOption = Annotated[
         "--aslib",
         envvar="TAILCUT_ASLIB",
         metavar="DIR",
-        help="Folder with one ASlib scenario per subfolder. Without: the bundled scenario.",
+        help="Folder with one ASlib scenario per subfolder.",
     ),
 ]
 
 
 def existing(aslib: Path | None) -> Path:
-    """Return the folder, that of the bundled scenario if none is named, or say that it is not there."""
+    """Return the folder, or say how to name it."""
     if aslib is None:
-        return bundled.FOLDER
+        raise InputError("no ASlib folder: give --aslib DIR or set the environment variable TAILCUT_ASLIB")
     if not aslib.is_dir():
         raise InputError(f"--aslib {aslib}: no such folder")
     return aslib
+
+
+def or_bundled(aslib: Path | None) -> Path:
+    """Return the folder, or that of the bundled scenario if none is named."""
+    return bundled.FOLDER if aslib is None else existing(aslib)

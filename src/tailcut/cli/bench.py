@@ -25,7 +25,7 @@ from tailcut.bench.store import Result, Store, opened
 from tailcut.bench.summary import summarise
 from tailcut.bench.sweeps import PLANS, NamedPlan
 from tailcut.catalogue import labelled
-from tailcut.cli.aslib_folder import AslibOption, existing
+from tailcut.cli.aslib_folder import AslibOption, or_bundled
 from tailcut.errors import InputError
 
 _PLANS = "; ".join(f"{name}: {named.summary}" for name, named in PLANS.items())
@@ -56,6 +56,8 @@ def command(
 ) -> None:
     """Replay scenarios through selectors and tell what each would have cost.
 
+    Without --aslib, on the scenario that comes with Tailcut: 360 generated formulas, 8 SAT solvers.
+
     Every cell (scenario, selector, seed) is kept in the result file as soon as it is done. Stop it at any
     time, even with kill -9, and run the same command again: only what is missing is computed.
 
@@ -65,7 +67,8 @@ def command(
     started = time.perf_counter()
     named = _named_plan(plan_name)
     contenders = [Contender.parse(text) for text in selector] if selector else list(named.contenders)
-    found = scenarios_in(existing(aslib), scenario, named.scenarios, _tell_left_out)
+    preferred = None if aslib is None else named.scenarios
+    found = scenarios_in(or_bundled(aslib), scenario, preferred, _tell_left_out)
     cells = plan(found, contenders, seeds, penalty)
     with opened(out) as store:
         store.begin_run(describe_run(shlex.join(["tailcut", *sys.argv[1:]])))
