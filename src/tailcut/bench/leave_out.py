@@ -125,12 +125,7 @@ def grid(selector: str, rows: list[dict[str, Any]]) -> Grid:
     if settings[0] != selector:
         raise InputError(f"{selector}: no results of the default, only of {', '.join(settings)}")
     wanted = [(label, name, seed) for label in settings for name in scenarios for seed in seeds]
-    missing = [
-        f"{label} on {name}, seed {seed}" for label, name, seed in wanted if (label, name, seed) not in cells
-    ]
-    if missing:
-        more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-        raise InputError(f"{selector}: missing are {'; '.join(missing[:_NAMED])}{more}")
+    _check_complete(selector, [key for key in wanted if key not in cells])
     npar = np.array([_npar(cells[key]) for key in wanted]).reshape(len(settings), len(scenarios), len(seeds))
     apart = np.isfinite(npar).all(axis=(0, 2))
     return Grid(
@@ -139,6 +134,14 @@ def grid(selector: str, rows: list[dict[str, Any]]) -> Grid:
         npar=npar[:, apart],
         without_gap=tuple(name for name, kept in zip(scenarios, apart, strict=True) if not kept),
     )
+
+
+def _check_complete(selector: str, missing: list[tuple[str, str, int]]) -> None:
+    if not missing:
+        return
+    named = "; ".join(f"{label} on {scenario}, seed {seed}" for label, scenario, seed in missing[:_NAMED])
+    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+    raise InputError(f"{selector}: missing are {named}{more}")
 
 
 def _npar(cell: dict[str, Any]) -> float:
