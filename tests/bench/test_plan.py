@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tailcut.bench.plan import DEFAULT, PUBLISHED, Contender, plan, scenario_digest
-from tailcut.bench.sweeps import ABLATIONS, PLANS, SWEEPS
+from tailcut.bench.sweeps import ABLATIONS, PLANS, SETTINGS, SWEEPS
 from tailcut.errors import InputError
 from tests.bench.conftest import write_scenario
 
@@ -82,3 +82,24 @@ def test_the_ablation_changes_one_thing_at_a_time() -> None:
         settings = contender.settings()
         assert sum(settings[key] != value for key, value in default.items()) == 1
     assert len(set(contenders)) == len(contenders) == len(ABLATIONS)
+
+
+def test_the_settings_change_one_hyperparameter_down_and_up() -> None:
+    contenders = PLANS["settings"].contenders
+    assert len(set(contenders)) == len(contenders)
+    for selector, varied in SETTINGS.items():
+        own = [contender for contender in contenders if contender.selector == selector]
+        default = own[0].settings()
+        assert own[0].label == selector
+        for contender in own[1:]:
+            assert sum(contender.settings()[key] != value for key, value in default.items()) == 1
+        for name, values in varied.items():
+            assert min(values) < default[name] < max(values)
+
+
+def test_seeds_count_from_the_first(tmp_path: Path) -> None:
+    scenario = write_scenario(tmp_path, "ONE")
+    later = plan([("x", scenario)], [Contender.of("thompson")], 2, first_seed=1)
+    assert [cell.seed for cell in later] == [1, 2]
+    first = plan([("x", scenario)], [Contender.of("thompson")], 2)
+    assert later[0].hash == first[1].hash

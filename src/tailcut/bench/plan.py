@@ -128,14 +128,19 @@ def plan(
     contenders: Iterable[Contender],
     seeds: int,
     penalty: float = 10.0,
+    *,
+    first_seed: int = 0,
 ) -> list[Cell]:
-    """Return all cells, scenario by scenario; `scenarios` pairs each with the folder it came from."""
+    """Return all cells, scenario by scenario; `scenarios` pairs each with the folder it came from.
+
+    The seeds are `first_seed`, `first_seed + 1`, ..., as many as `seeds` says.
+    """
     chosen = list(dict.fromkeys(contenders))
     cells = []
     for folder, scenario in scenarios:
         content = scenario_digest(scenario)
         for contender in chosen:
-            for seed in range(seeds):
+            for seed in range(first_seed, first_seed + seeds):
                 name, steps = scenario.name, len(scenario.instances)
                 key = _hash(content, contender, seed, penalty)
                 cells.append(Cell(folder, name, contender, seed, penalty, key, steps))

@@ -1,4 +1,4 @@
-"""Named plans: the comparison by default, the sweeps of the paper's appendix, the ablation of the default."""
+"""Named plans: the comparison by default, the sweeps of the paper's appendix, our own selectors varied."""
 
 from __future__ import annotations
 
@@ -68,6 +68,35 @@ ABLATIONS: dict[str, dict[str, float]] = {
 }
 """What `tailcut` is worth without one of its parts: what was changed -> the hyperparameters that do it."""
 
+SETTINGS: dict[str, dict[str, tuple[float, ...]]] = {
+    DEFAULT_SELECTOR: {
+        "solved_share": (0.15, 0.6),
+        "sigma": (0.0225, 0.36),  # half and twice the share of the posterior deviation
+        "pace": (0.5, 2.0),
+        "again": (0.5, 2.0),
+        "trees": (10, 40),
+        "hardness_weight": (0.7, 6.0, 1e9),  # 1e9: not shared at all
+        "min_leaf": (1, 4),
+        "ridge": (30.0, 300.0),
+        "prior_weight": (0.3, 3.0, 1e9),  # 1e9: fixed
+        "reservoir": (1000, 4000),
+    },
+    "tailcut_schedule": {
+        "shared_variance": (0.1, 1.0),
+        "own_variance": (0.03, 0.3),
+    },
+}
+"""Our own selectors: their hyperparameters -> a lower and a higher value than the default, and off.
+
+`tailcut.bench.leave_out` chooses among these."""
+
+
+def _one_at_a_time(selector: str) -> Iterator[Contender]:
+    """Yield the selector as it is, then with one hyperparameter changed at a time."""
+    yield Contender.of(selector)
+    for name, values in SETTINGS[selector].items():
+        yield from Sweep(selector, name, values).contenders()
+
 
 @dataclass(frozen=True)
 class NamedPlan:
@@ -95,5 +124,9 @@ PLANS = {
     "ablation": NamedPlan(
         "the default selector with one part off or changed at a time",
         tuple(Contender.of(DEFAULT_SELECTOR, **changed) for changed in ABLATIONS.values()),
+    ),
+    "settings": NamedPlan(
+        "our own selectors with one hyperparameter lower or higher at a time",
+        tuple(contender for selector in SETTINGS for contender in _one_at_a_time(selector)),
     ),
 }

@@ -45,6 +45,9 @@ def command(
     ] = None,
     plan_name: Annotated[str, typer.Option("--plan", metavar="NAME", help=_PLANS + ".")] = "default",
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds; each shuffles the instances.")] = 10,
+    first_seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Number of the first seed; the others follow it.")
+    ] = 0,
     penalty: Annotated[float, typer.Option(min=1.0, help="The k of PARk.")] = 10.0,
     jobs: Annotated[int, typer.Option(min=1, help="Processes.", show_default="all cores")] = (
         os.cpu_count() or 1
@@ -69,7 +72,7 @@ def command(
     contenders = [Contender.parse(text) for text in selector] if selector else list(named.contenders)
     preferred = None if aslib is None else named.scenarios
     found = scenarios_in(or_bundled(aslib), scenario, preferred, _tell_left_out)
-    cells = plan(found, contenders, seeds, penalty)
+    cells = plan(found, contenders, seeds, penalty, first_seed=first_seed)
     with opened(out) as store:
         store.begin_run(describe_run(shlex.join(["tailcut", *sys.argv[1:]])))
         for _, one in found:

@@ -1,4 +1,4 @@
-"""``tailcut compare``: ranks and statistics over the scenarios of a result file."""
+"""``tailcut compare``: ranks and statistics over the scenarios of a result file; choosing settings."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tailcut.bench.leave_out import choices
 from tailcut.bench.ranks import compare_summary
 from tailcut.bench.store import opened
 from tailcut.bench.summary import summarise
 from tailcut.catalogue import labelled
+from tailcut.cli.leave_out import show
 from tailcut.errors import InputError
 from tailcut.report.results import load
 
@@ -27,8 +29,15 @@ def command(
         list[str] | None,
         typer.Option(metavar="NAME", help="Compare only this one; repeat for more. Without: all."),
     ] = None,
+    leave_out: Annotated[
+        bool,
+        typer.Option(
+            "--leave-out",
+            help="Choose between the settings of each selector instead, leaving scenarios out.",
+        ),
+    ] = False,
     alpha: Annotated[float, typer.Option(min=0.0001, max=0.5, help="Level of significance.")] = 0.05,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of a table.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Compare the selectors of a result file over its scenarios, by mean PAR10.
 
@@ -38,9 +47,18 @@ def command(
 
     Average ranks (1 is best), wins, the Friedman test of whether they differ at all, and the difference of
     average ranks from which two of them differ (Nemenyi).
+
+    With --leave-out, hyperparameters are chosen: each scenario, and each family of them, is left out in turn
+    and scored with the setting of the selector that has the lowest mean nPAR10 on all others. All
+    settings must have been run on the same scenarios and seeds, as `tailcut bench --plan settings` does.
     """
     with opened(results, read_only=True) as store:
-        rows = summarise(asdict(cell) for cell in load(store).cells)
+        found = load(store)
+    cells = [asdict(cell) for cell in found.cells]
+    if leave_out:
+        show(choices(cells, selector), found.par, as_json=as_json)
+        return
+    rows = summarise(cells)
     groups = [_ranked(group, alpha) for group in _groups(rows, selector)]
     if as_json:
         main, *others = groups
