@@ -10,7 +10,7 @@ import sys
 import typer
 
 from tailcut import __version__
-from tailcut.cli import bench, compare, demo, replicate, report, scenario, selectors, state, token
+from tailcut.cli import bench, compare, demo, replicate, report, scenario, selectors, serve, state, token
 from tailcut.errors import TailcutError
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ app.command("selectors")(selectors.command)
 app.add_typer(scenario.app, name="scenario")
 app.command("replicate")(replicate.command)
 app.command("report")(report.command)
+app.command("serve")(serve.command)
 app.add_typer(state.app, name="state")
 app.add_typer(token.app, name="token")
 

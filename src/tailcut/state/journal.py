@@ -318,6 +318,13 @@ class Journal:
         found = self.rows(f"{_EVENTS} WHERE project = ? AND decision = ? AND {kinds}", project, decision)
         return _event(found[0]) if found else None
 
+    def observed(self, project: int, decisions: Sequence[int]) -> dict[int, Event]:
+        """Return the events that observed these decisions, as far as there are any."""
+        marks = ", ".join("?" * len(decisions))
+        where = f"project = ? AND kind = 'observe' AND decision IN ({marks})"
+        found = self.rows(f"{_EVENTS} WHERE {where}", project, *decisions)
+        return {event.body["decision"]: event for event in map(_event, found)}
+
     def last(self, project: int) -> int:
         """Return the number of a project's last event, 0 if there is none."""
         ((number,),) = self.rows("SELECT coalesce(max(number), 0) FROM events WHERE project = ?", project)

@@ -107,6 +107,8 @@ class Project:
     @property
     def last_event(self) -> int:
         """The number of the latest event, 0 if there is none."""
+        if self._selector is None:
+            self._load()
         return self._last
 
     def history(self, after: int = 0) -> Iterator[Event]:

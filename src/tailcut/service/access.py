@@ -1,0 +1,37 @@
+"""Who may do what: a token's scopes, looked up in the state file at most once a second."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from tailcut.errors import JournalError
+from tailcut.state.tokens import Token, Tokens, scopes_of
+
+FRESH = 1.0
+"""Seconds after which the tokens are read again: so long a revoked one may still be good."""
+
+
+class Access:
+    """Knows the tokens of a state file."""
+
+    def __init__(self, path: Path) -> None:
+        self._tokens = Tokens(path)
+        self._known: list[Token] = self._tokens.all()
+        self._read = time.monotonic()
+
+    def scopes(self, header: str | None) -> frozenset[str] | None:
+        """Return what the bearer of an ``Authorization`` header may do; None: nothing, they are unknown."""
+        scheme, _, token = (header or "").partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            return None
+        if time.monotonic() - self._read > FRESH:
+            self._refresh()
+        return scopes_of(token.strip(), self._known)
+
+    def _refresh(self) -> None:
+        self._read = time.monotonic()
+        try:
+            self._known = self._tokens.all()
+        except JournalError:  # locked for the moment: go by what was known a second ago
+            return
