@@ -2,7 +2,7 @@
 
 Requests that got lost are sent again, which is safe: every select carries a key of its own, to which the
 service gives one answer only, and everything else changes nothing the second time. A client may be used from
-several threads; each has a connection of its own, which stays open.
+several threads; connections stay open for the next request.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import http.client
 import json
 import math
 import random
-import threading
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -41,7 +41,8 @@ class Client:
         self._prefix = parts.path.rstrip("/") + "/v1"
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         self._retries = retries
-        self._local = threading.local()
+        self._idle: deque[http.client.HTTPConnection] = deque()
+        """Connections that nobody uses at the moment; the latest is taken first."""
 
     def __repr__(self) -> str:
         return f"Client({self._prefix!r})"  # never the token
@@ -54,7 +55,6 @@ class Client:
             try:
                 status, data = self._send(method, self._prefix + path, content)
             except _LOST as error:
-                self.close()
                 if last:
                     what = str(error) or type(error).__name__
                     raise ServiceError(f"the service does not answer: {what}") from error
@@ -68,19 +68,24 @@ class Client:
         raise AssertionError("unreachable")
 
     def _send(self, method: str, path: str, content: bytes | None) -> tuple[int, bytes]:
-        connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = self._connect()
-        connection.request(method, path, content, self._headers)
-        response = connection.getresponse()
-        return response.status, response.read()
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._connect()
+        try:
+            connection.request(method, path, content, self._headers)
+            response = connection.getresponse()
+            answer = response.status, response.read()
+        except BaseException:
+            connection.close()
+            raise
+        self._idle.append(connection)
+        return answer
 
     def close(self) -> None:
-        """Close this thread's connection; the next request opens another."""
-        connection = getattr(self._local, "connection", None)
-        if connection is not None:
-            connection.close()
-            self._local.connection = None
+        """Close the connections; the next request opens another."""
+        while self._idle:
+            self._idle.pop().close()
 
     def __enter__(self) -> Client:
         return self

@@ -70,4 +70,4 @@ def command(
 
         limits = Limits(body_bytes=max_body, projects=max_projects, pending=max_pending)
         hosts = server.answered_hosts(host, allowed_host or [])
-        server.serve(state, listener, limits=limits, hosts=hosts, ready=ready)
+        server.serve(server.prepared(state, limits=limits, hosts=hosts, ready=ready), listener)

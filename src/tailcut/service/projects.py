@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 from starlette.responses import Response
 
-from tailcut.catalogue import CATALOGUE
+from tailcut.catalogue import CATALOGUE, recipe
 from tailcut.errors import InputError, JournalError
 from tailcut.service import limits
 from tailcut.service.answers import ProjectInfo, ProjectList, SelectorList
@@ -65,6 +65,11 @@ def _create(shared: Context, name: str, described: dict[str, Any]) -> tuple[dict
 
 def _try_out(described: dict[str, Any]) -> None:
     """Let a selector like this decide once, so that what is wrong with it is told now."""
+    row = recipe(described["selector"])
+    try:
+        row.settings(described["hyperparameters"])
+    except InputError as error:
+        raise InputError(f"hyperparameters: {error}") from None
     selector = make(described)
     width = len(described["feature_names"] or [0.0])
     if selector.needs_features:

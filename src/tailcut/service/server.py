@@ -9,6 +9,7 @@ import logging
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -75,15 +76,24 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def serve(
+def serve(server: Server, listener: socket.socket) -> None:
+    """Serve until told to stop by SIGTERM or SIGINT."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH)
+    try:
+        server.run(sockets=[listener])
+    finally:
+        sys.setswitchinterval(before)
+
+
+def prepared(
     path: Path,
-    listener: socket.socket,
     *,
-    limits: Limits,
-    hosts: frozenset[str] | None,
+    limits: Limits | None = None,
+    hosts: frozenset[str] | None = LOCAL,
     ready: Callable[[], None] = lambda: None,
-) -> None:
-    """Serve until told to stop by SIGTERM or SIGINT; `ready` is called when requests are answered."""
+) -> Server:
+    """Return a server for a state file that has tokens; `ready` is called when it answers."""
     app = build(path, limits=limits, hosts=hosts)
     config = uvicorn.Config(
         app,
@@ -96,16 +106,15 @@ def serve(
         timeout_keep_alive=60,
         limit_concurrency=1_000,
     )
-    sys.setswitchinterval(SWITCH)
-    _Server(config, app, ready).run(sockets=[listener])
+    return Server(config, app, ready)
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     """Ends live streams when it is told to stop, and then ends as a program that did its work."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI, ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._application, self._ready = app, ready
+        self.application, self._ready = app, ready
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -121,11 +130,14 @@ class _Server(uvicorn.Server):
         log.info("stopping")
         super().handle_exit(sig, frame)
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._application.state.context.stopping.set)
+            self._loop.call_soon_threadsafe(self.application.state.context.stopping.set)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Take both signals, and do not send them again at the end: being stopped is no failure."""
+        if threading.current_thread() is not threading.main_thread():
+            yield  # signals are for the main thread
+            return
         before = {
             number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)
         }
