@@ -33,6 +33,9 @@ def command(
         int, typer.Option(min=1, help="Decisions of a project that may wait for their outcome.")
     ] = 100_000,
     max_body: Annotated[int, typer.Option(min=1024, help="Bytes of a request's body at most.")] = 16 * 2**20,
+    snapshot_every: Annotated[
+        int, typer.Option(min=1, help="Events between two snapshots: so many are repeated after a crash.")
+    ] = 5_000,
     log_json: Annotated[bool, typer.Option("--log-json", help="Log JSON lines.")] = False,
     log_level: Annotated[
         LogLevel, typer.Option(help="debug logs every request, info those that went wrong or took long.")
@@ -70,4 +73,7 @@ def command(
 
         limits = Limits(body_bytes=max_body, projects=max_projects, pending=max_pending)
         hosts = server.answered_hosts(host, allowed_host or [])
-        server.serve(server.prepared(state, limits=limits, hosts=hosts, ready=ready), listener)
+        prepared = server.prepared(
+            state, limits=limits, hosts=hosts, snapshot_every=snapshot_every, ready=ready
+        )
+        server.serve(prepared, listener)

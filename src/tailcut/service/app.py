@@ -19,7 +19,7 @@ from tailcut.service import pages, problems, projects, reading, steps
 from tailcut.service.access import Access
 from tailcut.service.context import Context, Reader
 from tailcut.service.guard import OPEN, READING, Guard
-from tailcut.service.keeper import Keeper
+from tailcut.service.keeper import SNAPSHOT_EVERY, Keeper
 from tailcut.service.limits import Limits
 from tailcut.service.metrics import Metrics
 from tailcut.state import Journal
@@ -33,13 +33,19 @@ _DESCRIPTION = (
 )
 
 
-def build(path: Path, *, limits: Limits | None = None, hosts: frozenset[str] | None = LOCAL) -> FastAPI:
+def build(
+    path: Path,
+    *,
+    limits: Limits | None = None,
+    hosts: frozenset[str] | None = LOCAL,
+    snapshot_every: int = SNAPSHOT_EVERY,
+) -> FastAPI:
     """Return the application for a state file, which exists; it is opened when the application starts."""
     limits, metrics = limits or Limits(), Metrics()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        keeper = Keeper(path, limits, metrics)
+        keeper = Keeper(path, limits, metrics, snapshot_every)
         reader = Reader(Journal(path, read_only=True))
         app.state.context = Context(keeper, reader, limits, metrics)
         keeper.start()

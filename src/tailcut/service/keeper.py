@@ -53,8 +53,8 @@ class Job(Generic[T]):
 class Keeper:
     """Does jobs in one thread of its own; made and used from one event loop."""
 
-    def __init__(self, path: Path, limits: Limits, metrics: Metrics) -> None:
-        self.limits, self.metrics = limits, metrics
+    def __init__(self, path: Path, limits: Limits, metrics: Metrics, snapshot_every: int) -> None:
+        self.limits, self.metrics, self.snapshot_every = limits, metrics, snapshot_every
         self.journal = Journal(path, encode=fast_json)
         self.projects: dict[str, Project] = {}
         self.broken: dict[str, str] = {}
@@ -72,14 +72,14 @@ class Keeper:
 
     def _open(self, name: str) -> None:
         try:
-            self.adopt(Project(self.journal, name, snapshot_every=SNAPSHOT_EVERY))
+            self.adopt(Project(self.journal, name))
         except TailcutError as error:
             self.broken[name] = str(error)
             log.exception("project %s cannot be opened", name)
 
     def adopt(self, project: Project) -> None:
         """Take in a project; called before the thread lives, and in it."""
-        project.snapshot_every = SNAPSHOT_EVERY
+        project.snapshot_every = self.snapshot_every
         self.projects[project.name] = project
         self.latencies[project.name] = deque(maxlen=LATENCIES)
         self.revisions[project.name] = project.last_event

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    JsonValue,
+    StringConstraints,
+    Tag,
+    model_validator,
+)
 
 from tailcut.service import limits
 from tailcut.state.project import MAX_PENDING
@@ -95,8 +104,17 @@ class SelectBatch(Body):
     requests: list[Select] = Field(min_length=1, max_length=limits.BATCH)
 
 
+_OUTCOMES: list[JsonValue] = [
+    {"required": ["runtime"], "properties": {"runtime": {"type": "number"}}},
+    {"required": ["censored_at"], "properties": {"censored_at": {"type": "number"}}},
+    {"required": ["failed"], "properties": {"failed": {"const": True}}},
+]
+
+
 class Observe(Body):
     """How a run went: exactly one of runtime, censored_at and failed."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": _OUTCOMES})
 
     decision: Number = Field(description="The decision's id")
     runtime: Seconds | None = Field(default=None, description="Seconds until it was solved")

@@ -19,6 +19,7 @@ from fastapi import FastAPI
 
 from tailcut.errors import InputError
 from tailcut.service.app import LOCAL, build
+from tailcut.service.keeper import SNAPSHOT_EVERY
 from tailcut.service.limits import Limits
 from tailcut.state import Journal, Tokens
 
@@ -91,10 +92,11 @@ def prepared(
     *,
     limits: Limits | None = None,
     hosts: frozenset[str] | None = LOCAL,
+    snapshot_every: int = SNAPSHOT_EVERY,
     ready: Callable[[], None] = lambda: None,
 ) -> Server:
     """Return a server for a state file that has tokens; `ready` is called when it answers."""
-    app = build(path, limits=limits, hosts=hosts)
+    app = build(path, limits=limits, hosts=hosts, snapshot_every=snapshot_every)
     config = uvicorn.Config(
         app,
         log_config=None,
