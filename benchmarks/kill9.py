@@ -127,7 +127,7 @@ def start(path: Path) -> tuple[subprocess.Popen[str], Client]:
     assert server.stdout is not None
     address = server.stdout.readline().split()[-1]
     token = Tokens(path).create(f"t{time.time_ns()}", ["read", "write"])
-    time.sleep(1.05)  # until the server has read the tokens again
+    time.sleep(0.15)  # until the server reads the tokens again
     server.stdout.close()
     return server, Client(address, token, retries=0)
 

@@ -1,4 +1,4 @@
-"""Who may do what: a token's scopes, looked up in the state file at most once a second."""
+"""Who may do what: a token's scopes, looked up in the state file now and then."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from tailcut.state.tokens import Token, Tokens, scopes_of
 
 FRESH = 1.0
 """Seconds after which the tokens are read again: so long a revoked one may still be good."""
+EAGER = 0.1
+"""Seconds after which an unknown token makes us read them again: it may be new."""
 
 
 class Access:
@@ -25,13 +27,19 @@ class Access:
         scheme, _, token = (header or "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             return None
-        if time.monotonic() - self._read > FRESH:
-            self._refresh()
-        return scopes_of(token.strip(), self._known)
+        self._refresh(FRESH)
+        found = scopes_of(token.strip(), self._known)
+        if found is None and self._refresh(EAGER):
+            found = scopes_of(token.strip(), self._known)
+        return found
 
-    def _refresh(self) -> None:
+    def _refresh(self, age: float) -> bool:
+        """Read the tokens again unless that was done just now; tell whether."""
+        if time.monotonic() - self._read <= age:
+            return False
         self._read = time.monotonic()
         try:
             self._known = self._tokens.all()
         except JournalError:  # locked for the moment: go by what was known a second ago
-            return
+            return False
+        return True
