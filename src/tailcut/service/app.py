@@ -67,7 +67,7 @@ def build(
         responses=problems.RESPONSES,
         redirect_slashes=False,
     )
-    for router in (projects.router, steps.router, reading.router, pages.router):
+    for router in (steps.router, projects.router, reading.router, pages.router):  # the busiest first
         app.include_router(router)
     _answer_errors(app)
     app.openapi = _document(app)  # type: ignore[method-assign]

@@ -55,7 +55,7 @@ class Context:
     """Live streams that are open."""
 
 
-def _context(request: Request) -> Context:
+async def _context(request: Request) -> Context:  # async, or every request would visit another thread
     found: Context = request.app.state.context
     return found
 

@@ -11,6 +11,7 @@ import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
+from itertools import count
 from typing import Any
 
 from fastapi import HTTPException
@@ -119,6 +120,10 @@ class Guard:
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
+_PROCESS, _COUNT = secrets.token_hex(4), count(1)
+"""What the ids of requests are made of: which run of the server, and which request."""
+
+
 class _Exchange:
     """One request and its answer, with what is added to both."""
 
@@ -126,7 +131,7 @@ class _Exchange:
         self, scope: MutableMapping[str, Any], receive: Receive, send: Send, body_bytes: int
     ) -> None:
         self.since = time.perf_counter()
-        self.id = secrets.token_hex(8)
+        self.id = f"{_PROCESS}-{next(_COUNT):x}"
         self.status: int | None = None
         self._page = scope["path"] in ("/", "/docs")
         self._receive, self._send = receive, send

@@ -79,7 +79,7 @@ def decide(kept: Project, request: Select) -> dict[str, Any]:
     check_room(kept, request)
     # null is a missing value, which the selector's border takes as nan
     features: Any = request.features
-    decision = kept.select(
+    decision = kept.decide(
         features,
         instance=request.instance,
         cutoff=request.cutoff,

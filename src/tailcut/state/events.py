@@ -13,7 +13,7 @@ from typing import Any
 from tailcut.border import Features
 from tailcut.errors import JournalError
 from tailcut.selector import Selector
-from tailcut.state.journal import Event
+from tailcut.state.records import Event
 from tailcut.types import Decision, Outcome, Status
 
 SELECT, OBSERVE, PROCEED = "select", "observe", "proceed"

@@ -15,49 +15,16 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tailcut.errors import JournalError
+from tailcut.state.records import Entry, Event, Snapshot, event_of, plain_json
 from tailcut.state.schema import APPLICATION, FORMAT, MIGRATIONS
+
+__all__ = ["Entry", "Event", "Journal", "Snapshot"]
 
 BUSY_SECONDS = 5.0
 """How long a write waits for others that have the file locked, tokens being written for example."""
-
-
-class Event(NamedTuple):
-    """One step of a project, as it was written down."""
-
-    number: int
-    at: float
-    """When, in seconds since 1970."""
-    kind: str
-    body: dict[str, Any]
-    key: str | None = None
-    """The client's own name for the request behind it."""
-
-
-class Entry(NamedTuple):
-    """An event to be written."""
-
-    kind: str
-    body: dict[str, Any]
-    key: str | None = None
-    decision: int | None = None
-    """Which decision it made or observed; events are found by it."""
-
-
-class Snapshot(NamedTuple):
-    """What a project had become by an event."""
-
-    event: int
-    state: bytes
-    tally: dict[str, Any] | None
-    """None in snapshots that format 1 wrote."""
-
-
-def plain_json(body: dict[str, Any]) -> str:
-    """Return a body as it is written down."""
-    return json.dumps(body, allow_nan=False)
 
 
 class Journal:
@@ -211,7 +178,10 @@ class Journal:
         try:
             yield
         except sqlite3.Error as error:
-            raise JournalError(f"{self.path}: {error}", full="disk is full" in str(error)) from error
+            raise self._told(error) from error
+
+    def _told(self, error: sqlite3.Error) -> JournalError:
+        return JournalError(f"{self.path}: {error}", full="disk is full" in str(error))
 
     def __enter__(self) -> Journal:
         return self
@@ -262,10 +232,27 @@ class Journal:
         when = time.time() if at is None else at
         entries = [Entry(*given) for given in events]
         rows = [(project, when, one.kind, self.encode(one.body), one.key, one.decision) for one in entries]
+        if self._undo is not None:
+            return self._append_to_group(rows)
         number = 0
         with self.transaction() as db:
             for row in rows:
                 number = int(db.execute(_APPEND, row).lastrowid or 0)
+        return number
+
+    def _append_to_group(self, rows: list[tuple[Any, ...]]) -> int:
+        """Write rows within `together`: as `transaction`, but written out, for this is where time goes."""
+        if self._failure is not None:
+            raise self._failure
+        db, number = self._db, 0
+        try:
+            if not db.in_transaction:
+                db.execute("BEGIN IMMEDIATE")
+            for row in rows:
+                number = int(db.execute(_APPEND, row).lastrowid or 0)
+        except sqlite3.Error as error:
+            self._failure = self._told(error)
+            raise self._failure from error
         return number
 
     def rows(self, query: str, *values: Any) -> list[Any]:
@@ -278,7 +265,7 @@ class Journal:
         query = f"{_EVENTS} WHERE project = ? AND number > ? ORDER BY number"
         with self.errors_told():
             for row in self._db.execute(query, (project, after)):
-                yield _event(row)
+                yield event_of(row)
 
     def page(
         self,
@@ -305,25 +292,25 @@ class Journal:
             where.append(f"kind IN ({', '.join('?' * len(kinds))})")
         order = "DESC" if newest_first else "ASC"
         query = f"{_EVENTS} WHERE {' AND '.join(where)} ORDER BY number {order} LIMIT ?"
-        return [_event(row) for row in self.rows(query, *values, *kinds, limit)]
+        return [event_of(row) for row in self.rows(query, *values, *kinds, limit)]
 
     def by_key(self, project: int, key: str) -> Event | None:
         """Return the event that a client named by this key."""
         found = self.rows(f"{_EVENTS} WHERE project = ? AND key = ?", project, key)
-        return _event(found[0]) if found else None
+        return event_of(found[0]) if found else None
 
     def made(self, project: int, decision: int) -> Event | None:
         """Return the event that made a decision."""
         kinds = "kind IN ('select', 'proceed')"
         found = self.rows(f"{_EVENTS} WHERE project = ? AND decision = ? AND {kinds}", project, decision)
-        return _event(found[0]) if found else None
+        return event_of(found[0]) if found else None
 
     def observed(self, project: int, decisions: Sequence[int]) -> dict[int, Event]:
         """Return the events that observed these decisions, as far as there are any."""
         marks = ", ".join("?" * len(decisions))
         where = f"project = ? AND kind = 'observe' AND decision IN ({marks})"
         found = self.rows(f"{_EVENTS} WHERE {where}", project, *decisions)
-        return {event.body["decision"]: event for event in map(_event, found)}
+        return {event.body["decision"]: event for event in map(event_of, found)}
 
     def last(self, project: int) -> int:
         """Return the number of a project's last event, 0 if there is none."""
@@ -357,11 +344,6 @@ class Journal:
 _KEEP = "REPLACE INTO snapshots (project, event, state, tally) VALUES (?, ?, ?, ?)"
 _APPEND = "INSERT INTO events (project, at, kind, body, key, decision) VALUES (?, ?, ?, ?, ?, ?)"
 _EVENTS = "SELECT number, at, kind, body, key FROM events"
-
-
-def _event(row: tuple[int, float, str, str, str | None]) -> Event:
-    number, at, kind, body, key = row
-    return Event(number, at, kind, json.loads(body), key)
 
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:

@@ -12,8 +12,9 @@ from tailcut.errors import InputError, JournalError, OutOfTurnError, StateFileEr
 from tailcut.explanation import Explanation
 from tailcut.selector import Selector
 from tailcut.state import events
-from tailcut.state.journal import Entry, Event, Journal, Snapshot
+from tailcut.state.journal import Journal
 from tailcut.state.recall import recall
+from tailcut.state.records import Entry, Event, Snapshot
 from tailcut.state.tally import Tally
 from tailcut.types import Decision, Outcome
 
@@ -132,8 +133,22 @@ class Project:
         was made the first time is returned.
         """
         before = None if key is None else self.answered(key)
-        if before is not None:
-            return before
+        return before or self.decide(
+            features, instance=instance, cutoff=cutoff, among=among, spent=spent, key=key, note=note
+        )
+
+    def decide(
+        self,
+        features: Features = None,
+        *,
+        instance: str | None = None,
+        cutoff: float | None = None,
+        among: Iterable[str] | None = None,
+        spent: float = 0.0,
+        key: str | None = None,
+        note: Mapping[str, Any] | None = None,
+    ) -> Decision:
+        """Decide as `select` for a key that is known to be new."""
         chosen = None if among is None else list(among)
         how = {"instance": instance, "cutoff": cutoff, "among": chosen, "spent": spent}
         decision = self.selector.select(features, instance=instance, cutoff=cutoff, among=chosen, spent=spent)

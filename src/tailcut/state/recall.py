@@ -13,7 +13,7 @@ from tailcut.explaining import Judging
 from tailcut.policy import Policy
 from tailcut.selector import Selector
 from tailcut.state import events
-from tailcut.state.journal import Event
+from tailcut.state.records import Event
 from tailcut.types import Array, Decision
 
 

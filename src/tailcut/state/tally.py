@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tailcut.state.journal import Event
+from tailcut.state.records import Event
 from tailcut.state.survival import BINS, Bins, Point
 
 PENALTY = 10.0

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from tailcut.errors import JournalError, TailcutError
 from tailcut.state import events
-from tailcut.state.journal import Journal, plain_json
+from tailcut.state.journal import Journal
 from tailcut.state.project import Project
+from tailcut.state.records import plain_json
 from tailcut.state.schema import FORMAT
 
 
