@@ -25,6 +25,7 @@ from tailcut.types import Decision, Outcome, Status
 
 _AGAIN = frozenset({502, 503, 504})
 """Answers after which the same request may succeed."""
+_DECISION = ("id", "instance", "algorithm", "budget", "cutoff", "reason", "stage", "spent")
 _LOST = (ConnectionError, TimeoutError, http.client.HTTPException)
 
 
@@ -269,9 +270,9 @@ def _observation(decision: Decision | int, outcome: Outcome) -> dict[str, Any]:
 
 
 def _decision(answer: dict[str, Any]) -> Decision:
-    fields = {field: value for field, value in answer.items() if field != "repeated"}
+    fields = {field: answer[field] for field in _DECISION}  # a newer service may tell more
     scores = {name: math.nan if score is None else score for name, score in answer["scores"].items()}
-    return Decision(**{**fields, "scores": scores})
+    return Decision(**fields, scores=scores)
 
 
 def _item_error(answer: Mapping[str, Any]) -> ServiceError | None:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tailcut.errors import JournalError
+from tailcut.service.server import first_token
 from tailcut.state import Journal, Project
 from tests.service.running import Running
 
@@ -76,6 +78,16 @@ def test_a_disk_that_is_really_full(small_disk: Path, tmp_path: Path) -> None:
         kept = [f"k{number}" for number, status in enumerate(statuses) if status == 200]
     shutil.copy(small_disk / "state.db", tmp_path / "copy.db")
     sound(tmp_path / "copy.db", [*kept, "later"])
+
+
+def test_a_file_system_that_is_read_only_is_told_at_the_start(small_disk: Path) -> None:
+    first_token(small_disk / "state.db")
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    with pytest.raises(JournalError, match="cannot be written: Read-only file system"):
+        first_token(small_disk / "state.db")
+    subprocess.run(["mount", "-o", "remount,rw", str(small_disk)], check=True)
+    with Journal(small_disk / "state.db") as journal:
+        assert journal.rows("PRAGMA integrity_check") == [("ok",)]
 
 
 def test_a_file_that_is_locked_or_read_only_is_503(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from tailcut.errors import InputError
-from tailcut.state import Journal, Project, Tokens
+from tailcut.state import Journal, Project, Tokens, upkeep
 from tailcut.state.tokens import hashed, scopes_of
 from tailcut.types import Outcome
 
@@ -88,6 +90,33 @@ def test_compacting_keeps_the_selector_the_answers_and_who_waits(file: Path) -> 
         assert one.verify() == 1
     verified = tailcut("state", "verify", file, "--json")
     assert verified.returncode == 0, verified.stdout
+
+
+def test_verifying_is_not_confused_by_what_is_written_meanwhile(file: Path) -> None:
+    stop = threading.Event()
+
+    def write() -> None:
+        with Journal(file) as journal:
+            project = Project(journal, "one", snapshot_every=7)
+            while not stop.is_set():
+                project.observe(project.select([1.0, 2.0]), Outcome.solved(1.0))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        with Journal(file, read_only=True) as reader:
+            counts: list[int] = []
+            while len(set(counts)) < 4:  # until some were written in between
+                (found,) = upkeep.verify(reader, ["one"])
+                assert found.problem is None
+                counts.append(found.events)
+            with reader.as_of_now():
+                before = reader.last(1)
+                time.sleep(0.1)
+                assert reader.last(1) == before
+    finally:
+        stop.set()
+        writer.join()
 
 
 def test_while_a_server_writes_reading_is_fine_and_compacting_is_not(file: Path) -> None:

@@ -160,6 +160,17 @@ class Journal:
         finally:
             self._undo, self._failure = None, None
 
+    @contextlib.contextmanager
+    def as_of_now(self) -> Iterator[None]:
+        """Read in this block what the file holds at its beginning, whatever another process writes."""
+        with self.errors_told():
+            self._db.execute("BEGIN")
+            try:
+                self._db.execute("SELECT 1 FROM projects LIMIT 1").fetchone()  # from here on
+                yield
+            finally:
+                self._roll_back()
+
     def _commit(self) -> None:
         if self._failure is not None:
             raise self._failure
