@@ -106,6 +106,20 @@ def test_what_is_under_way_is_finished(tmp_path: Path) -> None:
     assert answer.count(b'"algorithm"') == 400
 
 
+def test_without_the_extra_it_says_which(tmp_path: Path) -> None:
+    lines = [
+        "import sys",
+        "sys.modules['fastapi'] = None",
+        "sys.argv = ['tailcut', 'serve', '--state', 'state.db']",
+        "from tailcut.cli import main",
+        "main()",
+    ]
+    command = [sys.executable, "-c", "\n".join(lines)]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+    assert (result.returncode, "needs the extra 'service'" in result.stderr) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
