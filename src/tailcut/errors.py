@@ -42,6 +42,17 @@ class JournalError(TailcutError, OSError):
         """Whether the disk had no room left."""
 
 
+class ServiceError(TailcutError, OSError):
+    """The service refused a request, or could not be reached."""
+
+    def __init__(self, message: str, *, status: int | None = None, field: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        """The answer's HTTP status; None: there was no answer."""
+        self.field = field
+        """The field at fault, if the service named one."""
+
+
 class PortfolioError(TailcutError, ValueError):
     """A portfolio file does not say what it should."""
 

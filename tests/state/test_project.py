@@ -85,7 +85,7 @@ def test_a_step_that_cannot_be_written_did_not_happen(
         decision = kept.select([1.0])
         before = kept.selector.to_bytes()
 
-        def full(*_: object) -> int:
+        def full(*_: object, **__: object) -> int:
             raise JournalError("disk is full", full=True)
 
         with monkeypatch.context() as patch:

@@ -10,7 +10,21 @@ import sys
 import typer
 
 from tailcut import __version__
-from tailcut.cli import bench, compare, demo, live, measure, replicate, report, sat, scenario, selectors
+from tailcut.cli import (
+    bench,
+    compare,
+    demo,
+    live,
+    measure,
+    replicate,
+    report,
+    sat,
+    scenario,
+    selectors,
+    serve,
+    state,
+    token,
+)
 from tailcut.errors import TailcutError
 
 app = typer.Typer(
@@ -32,6 +46,9 @@ app.command("replicate")(replicate.command)
 app.command("report")(report.command)
 app.command("run")(live.command)
 app.command("measure")(measure.command)
+app.command("serve")(serve.command)
+app.add_typer(state.app, name="state")
+app.add_typer(token.app, name="token")
 
 
 def _show_version(wanted: bool) -> None:

@@ -169,11 +169,12 @@ def _gains(
     (sum e)^2 / (n + w), and for each algorithm (sum_a e)^2 / (n_a + w').
     """
     width = level.runs.x.shape[1]
-    values = level.runs.x.ravel().take(level.slots * width + features[:, level.node])
+    # `repeat` and not `[:, level.node]`, which gives the same and takes longer
+    values = level.runs.x.ravel().take(level.slots * width + features.repeat(level.sizes, axis=1))
     low = np.minimum.reduceat(values, level.starts, axis=1)
     high = np.maximum.reduceat(values, level.starts, axis=1)
     thresholds = low + (high - low) * fractions
-    left = (values <= thresholds[:, level.node]).astype(np.float64)
+    left = (values <= thresholds.repeat(level.sizes, axis=1)).astype(np.float64)
     n = np.add.reduceat(left, level.groups, axis=1)
     e = np.add.reduceat(np.multiply(left, error, out=left), level.groups, axis=1)
     all_n, all_e = level.group_sizes, np.add.reduceat(error, level.groups)

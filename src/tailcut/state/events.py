@@ -13,7 +13,7 @@ from typing import Any
 from tailcut.border import Features
 from tailcut.errors import JournalError
 from tailcut.selector import Selector
-from tailcut.state.journal import Event
+from tailcut.state.records import Event
 from tailcut.types import Decision, Outcome, Status
 
 SELECT, OBSERVE, PROCEED = "select", "observe", "proceed"
@@ -32,7 +32,17 @@ def plain_features(features: Features) -> list[float | None] | dict[str, float |
         return None
     if isinstance(features, Mapping):
         return {name: _number(value) for name, value in features.items()}
+    if isinstance(features, list) and _ordinary(features):
+        return list(features)
     return [_number(value) for value in features]
+
+
+def _ordinary(values: Sequence[Any]) -> bool:
+    """Tell quickly that all are finite numbers; where it is not sure, it says no."""
+    try:
+        return type(sum(values, 0.0)) is float and math.isfinite(sum(values))
+    except (TypeError, OverflowError):
+        return False
 
 
 def _number(value: float | None) -> float | None:
@@ -50,6 +60,45 @@ def told(decision: Decision | None) -> dict[str, Any] | None:
         "stage": decision.stage,
         "reason": decision.reason,
     }
+
+
+def details(decision: Decision | None) -> dict[str, Any]:
+    """Return what else is written down of a decision, so that it can be told and explained again.
+
+    None of it is compared when the event is repeated.
+    """
+    if decision is None:
+        return {}
+    scores = {name: score if math.isfinite(score) else None for name, score in decision.scores.items()}
+    learned = 0 if decision.origin is None else decision.origin[3]
+    return {
+        "instance": decision.instance,
+        "cutoff": decision.cutoff,
+        "spent": decision.spent,
+        "scores": scores,
+        "learned": learned,
+    }
+
+
+def decision_of(event: Event) -> Decision | None:
+    """Return the decision that an event made, as far as it is written down; None: it made none."""
+    made, more = event.body["decision"], event.body.get("details")
+    if made is None:
+        return None
+    if more is None:
+        raise JournalError(f"event {event.number} was written before decisions could be told again")
+    scores = {name: math.nan if score is None else score for name, score in more["scores"].items()}
+    return Decision(
+        made["id"],
+        more["instance"],
+        made["algorithm"],
+        made["budget"],
+        more["cutoff"],
+        scores,
+        made["reason"],
+        made["stage"],
+        more["spent"],
+    )
 
 
 def outcome_of(body: Mapping[str, Any]) -> Outcome:

@@ -1,0 +1,56 @@
+"""``tailcut token``: who may talk to the service; may be used while it runs."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tailcut.state.tokens import SCOPES, Tokens
+
+app = typer.Typer(help="Create, list and revoke the tokens of a state file.", no_args_is_help=True)
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="State file.")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What the token is called.")]
+
+
+@app.command()
+def create(
+    file: FileArgument,
+    name: NameArgument,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SCOPE", help=f"{' or '.join(SCOPES)}; repeat for both. Without: read."),
+    ] = None,
+) -> None:
+    """Make a token and print it, once: only its hash is kept. A running server knows it within a second."""
+    typer.echo(Tokens(file).create(name, scope or ["read"]))
+
+
+@app.command("list")
+def show(
+    file: FileArgument,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of text.")] = False,
+) -> None:
+    """List tokens: their names, scopes and whether they were revoked."""
+    tokens = Tokens(file).all()
+    if as_json:
+        rows = [
+            {"name": t.name, "scopes": sorted(t.scopes), "created": t.created, "revoked": t.revoked}
+            for t in tokens
+        ]
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    for token in tokens:
+        created = time.strftime("%Y-%m-%d %H:%M", time.localtime(token.created))
+        state = "" if token.revoked is None else ", revoked"
+        typer.echo(f"{token.name}: {' and '.join(sorted(token.scopes))}, created {created}{state}")
+
+
+@app.command()
+def revoke(file: FileArgument, name: NameArgument) -> None:
+    """Let a token be good no longer. A running server refuses it within a second."""
+    Tokens(file).revoke(name)

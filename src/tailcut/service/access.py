@@ -1,0 +1,45 @@
+"""Who may do what: a token's scopes, looked up in the state file now and then."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from tailcut.errors import JournalError
+from tailcut.state.tokens import Token, Tokens, scopes_of
+
+FRESH = 1.0
+"""Seconds after which the tokens are read again: so long a revoked one may still be good."""
+EAGER = 0.1
+"""Seconds after which an unknown token makes us read them again: it may be new."""
+
+
+class Access:
+    """Knows the tokens of a state file."""
+
+    def __init__(self, path: Path) -> None:
+        self._tokens = Tokens(path)
+        self._known: list[Token] = self._tokens.all()
+        self._read = time.monotonic()
+
+    def scopes(self, header: str | None) -> frozenset[str] | None:
+        """Return what the bearer of an ``Authorization`` header may do; None: nothing, they are unknown."""
+        scheme, _, token = (header or "").partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            return None
+        self._refresh(FRESH)
+        found = scopes_of(token.strip(), self._known)
+        if found is None and self._refresh(EAGER):
+            found = scopes_of(token.strip(), self._known)
+        return found
+
+    def _refresh(self, age: float) -> bool:
+        """Read the tokens again unless that was done just now; tell whether."""
+        if time.monotonic() - self._read <= age:
+            return False
+        self._read = time.monotonic()
+        try:
+            self._known = self._tokens.all()
+        except JournalError:  # locked for the moment: go by what was known a second ago
+            return False
+        return True

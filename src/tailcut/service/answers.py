@@ -1,0 +1,309 @@
+"""What clients get; these models make the OpenAPI document, hot answers are written without them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+
+class FieldProblem(BaseModel):
+    """What is wrong with one field."""
+
+    field: str = Field(examples=["features.3"])
+    message: str
+
+
+class Problem(BaseModel):
+    """Why a request was not served."""
+
+    status: int
+    message: str
+    errors: list[FieldProblem] = Field(default=[], description="The fields at fault, if any")
+    id: str | None = Field(default=None, description="Look for it in the server's log")
+
+
+class Decided(BaseModel):
+    """Which algorithm to run on an instance, and for how long."""
+
+    id: int
+    instance: str | None
+    algorithm: str
+    budget: float = Field(description="Seconds to give to this run")
+    cutoff: float
+    scores: dict[str, float | None] = Field(description="The lower the better")
+    reason: str
+    stage: int = Field(description="Runs on this instance before; only schedules go beyond 0")
+    spent: float
+    repeated: bool = Field(description="Whether this answer was given before")
+
+
+class Observed(BaseModel):
+    """An outcome was taken in."""
+
+    decision: int
+    learned: bool = Field(description="False: this very outcome was known already")
+
+
+class Proceeded(BaseModel):
+    """What to run next on the same instance; null: it is over."""
+
+    decision: Decided | None
+
+
+class ItemProblem(BaseModel):
+    """Why one item of a batch was not served; the others were."""
+
+    status: int
+    message: str
+    field: str | None
+
+
+class DecidedItem(BaseModel):
+    """The answer to one item of a batch: one of both is null."""
+
+    decision: Decided | None
+    error: ItemProblem | None
+
+
+class DecidedBatch(BaseModel):
+    """Answers in the order of the requests."""
+
+    answers: list[DecidedItem]
+
+
+class ObservedItem(BaseModel):
+    """The answer to one item of a batch."""
+
+    decision: int
+    learned: bool
+    error: ItemProblem | None
+
+
+class ObservedBatch(BaseModel):
+    """Answers in the order of the outcomes."""
+
+    answers: list[ObservedItem]
+
+
+class ProjectInfo(BaseModel):
+    """A project and what its selector is."""
+
+    name: str
+    created: float = Field(description="Seconds since 1970")
+    selector: str
+    algorithms: list[str]
+    cutoff: float
+    seed: int
+    hyperparameters: dict[str, Any]
+    feature_names: list[str] | None
+    n_features: int | None = Field(description="null until the first decision")
+    needs_features: bool
+    schedules: bool = Field(description="Whether proceed may give another run on the same instance")
+    max_pending: int
+    pending: int
+    last_event: int
+
+
+class ProjectList(BaseModel):
+    """All projects, in the order of their creation."""
+
+    projects: list[ProjectInfo]
+
+
+class AlgorithmStatistics(BaseModel):
+    """What is known of one algorithm."""
+
+    name: str
+    offered: bool = Field(description="False: it was removed")
+    chosen: int
+    share: float = Field(description="Of all decisions")
+    solved: int
+    censored: int
+    failed: int
+    mean_runtime: float | None = Field(description="Seconds, of solved runs")
+    par10: float | None = Field(description="Seconds, over its own instances; null for schedules")
+
+
+class CurvePoint(BaseModel):
+    """Where things stood after some instances."""
+
+    instances: int
+    at: float
+    par10: float
+    par10_latest: float = Field(description="PAR10 of the instances since the point before")
+    regret: float | None
+    solved: int
+    unsolved: int
+
+
+class Latency(BaseModel):
+    """Milliseconds from a request's arrival until its decision was on disk, of the latest decisions."""
+
+    count: int
+    p50: float | None
+    p99: float | None
+    latest: list[float] = Field(description="Oldest first")
+
+
+class Statistics(BaseModel):
+    """What a project has done so far."""
+
+    project: str
+    selector: str
+    at: float
+    last_event: int
+    decisions: int
+    outcomes: int
+    pending: int
+    given_up: int = Field(description="Decisions whose outcome never came and that were forgotten")
+    instances: int = Field(description="Instances that are over")
+    solved: int
+    unsolved: int
+    par10: float | None
+    regret: float | None = Field(
+        description="Seconds lost against the best single algorithm by its own mean: an estimate"
+    )
+    algorithms: list[AlgorithmStatistics]
+    curve: list[CurvePoint] = Field(description="At most 256 points, oldest first")
+    latency_ms: Latency
+
+
+class HistoryEvent(BaseModel):
+    """One event of the journal."""
+
+    number: int
+    at: float
+    kind: str
+    key: str | None
+    body: dict[str, Any]
+
+
+class History(BaseModel):
+    """A page of events."""
+
+    events: list[HistoryEvent]
+    next: int | None = Field(description="The cursor of the next page; null: there is none")
+
+
+class KnownOutcome(BaseModel):
+    """How a run ended."""
+
+    status: Literal["solved", "censored", "failed"]
+    time: float | None
+    at: float
+
+
+class PastDecision(Decided):
+    """A decision and, if it is known, its outcome."""
+
+    at: float
+    outcome: KnownOutcome | None
+
+
+class PastDecisions(BaseModel):
+    """A page of decisions, the newest first."""
+
+    decisions: list[PastDecision]
+    next: int | None = Field(description="The cursor of the next page; null: there is none")
+
+
+class PendingDecision(BaseModel):
+    """A decision that waits for its outcome."""
+
+    id: int
+    algorithm: str
+    instance: str | None
+    budget: float
+    cutoff: float
+    spent: float
+    stage: int
+    at: float
+
+
+class Pending(BaseModel):
+    """Decisions that wait, the oldest first."""
+
+    count: int
+    decisions: list[PendingDecision]
+
+
+class SurvivalPoint(BaseModel):
+    """The share of runs still unfinished after some time."""
+
+    time: float
+    survival: float
+    at_risk: int
+
+
+class Survival(BaseModel):
+    """The survival curve of an algorithm's runs, estimated as Kaplan and Meier do."""
+
+    algorithm: str
+    cutoff: float
+    runs: int
+    curve: list[SurvivalPoint]
+
+
+class Belief(BaseModel):
+    """What the selector thought of one algorithm."""
+
+    name: str
+    score: float | None
+    runs: int | None
+    predicted_runtime: float | None
+    low: float | None
+    high: float | None
+    timeout_probability: float | None
+    expected_par: float | None
+
+
+class Effect(BaseModel):
+    """What one feature weighed."""
+
+    name: str | None
+    index: int
+    value: float | None
+    effect: float | None
+
+
+class Explained(BaseModel):
+    """Why a decision fell as it did."""
+
+    selector: str
+    decision: int | None
+    instance: str | None
+    algorithm: str
+    reason: str
+    budget: float
+    cutoff: float
+    penalty: float
+    judged_by: str
+    unit: str
+    algorithms: list[Belief]
+    rival: str | None
+    features: list[Effect]
+    outcomes_since: int
+    text: str = Field(description="The same as a table for people")
+
+
+class Health(BaseModel):
+    """Whether the service works."""
+
+    status: Literal["ok", "failing"]
+    version: str
+
+
+class SelectorInfo(BaseModel):
+    """A selector of the catalogue."""
+
+    name: str
+    summary: str
+    kind: str
+    hyperparameters: dict[str, Any]
+
+
+class SelectorList(BaseModel):
+    """What a project may be made of."""
+
+    selectors: list[SelectorInfo]

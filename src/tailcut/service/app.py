@@ -1,0 +1,117 @@
+"""The application: routes behind a guard, and what they share."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from tailcut import __version__
+from tailcut.errors import TailcutError
+from tailcut.service import pages, problems, projects, reading, steps
+from tailcut.service.access import Access
+from tailcut.service.context import Context, Reader
+from tailcut.service.guard import OPEN, READING, Guard
+from tailcut.service.keeper import SNAPSHOT_EVERY, Keeper
+from tailcut.service.limits import Limits
+from tailcut.service.metrics import Metrics
+from tailcut.state import Journal
+
+LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
+"""The names by which a server on this machine is asked for."""
+_DESCRIPTION = (
+    "Which algorithm to run on which instance, learned from the outcomes. Every decision and outcome is on "
+    "disk before it is answered. All requests but /v1/health need a token: 'Authorization: Bearer TOKEN'. "
+    "The whole description is at /v1/openapi.json."
+)
+
+
+def build(
+    path: Path,
+    *,
+    limits: Limits | None = None,
+    hosts: frozenset[str] | None = LOCAL,
+    snapshot_every: int = SNAPSHOT_EVERY,
+) -> FastAPI:
+    """Return the application for a state file, which exists; it is opened when the application starts."""
+    limits, metrics = limits or Limits(), Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        keeper = Keeper(path, limits, metrics, snapshot_every)
+        reader = Reader(Journal(path, read_only=True))
+        app.state.context = Context(keeper, reader, limits, metrics)
+        keeper.start()
+        try:
+            yield
+        finally:
+            reader.close()
+            keeper.stop()
+
+    app = FastAPI(
+        title="Tailcut",
+        version=__version__,
+        summary="Online algorithm selection over HTTP",
+        description=_DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/v1/openapi.json",
+        lifespan=lifespan,
+        responses=problems.RESPONSES,
+        redirect_slashes=False,
+    )
+    for router in (steps.router, projects.router, reading.router, pages.router):  # the busiest first
+        app.include_router(router)
+    _answer_errors(app)
+    app.openapi = _document(app)  # type: ignore[method-assign]
+    app.add_middleware(Guard, access=Access(path), metrics=metrics, hosts=hosts, body_bytes=limits.body_bytes)
+    return app
+
+
+def _answer_errors(app: FastAPI) -> None:
+    """Turn errors into answers of one shape."""
+
+    @app.exception_handler(TailcutError)
+    async def _ours(_: Request, error: TailcutError) -> Response:
+        return problems.of_error(error)
+
+    @app.exception_handler(RequestValidationError)
+    async def _fields(_: Request, error: RequestValidationError) -> Response:
+        return problems.of_validation(error.errors())
+
+    @app.exception_handler(HTTPException)
+    async def _http(_: Request, error: HTTPException) -> Response:
+        return problems.problem(error.status_code, str(error.detail), headers=dict(error.headers or {}))
+
+
+def _document(app: FastAPI) -> Callable[[], dict[str, Any]]:
+    """Return what makes the OpenAPI document: FastAPI's, with who may do what."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            document = get_openapi(
+                title=app.title,
+                version=app.version,
+                summary=app.summary,
+                description=app.description,
+                routes=app.routes,
+            )
+            schemes = document["components"].setdefault("securitySchemes", {})
+            schemes["token"] = {"type": "http", "scheme": "bearer"}
+            for path, operations in document["paths"].items():
+                for method, operation in operations.items():
+                    if (method.upper(), path) not in OPEN:
+                        operation["security"] = [{"token": []}]
+                        scope = "read" if method.upper() in READING else "write"
+                        operation["description"] += f"\n\nNeeds a token with the scope `{scope}`."
+            app.openapi_schema = document
+        return app.openapi_schema
+
+    return openapi

@@ -1,0 +1,168 @@
+"""The guard: stands before every route, so that none can be forgotten.
+
+In this order: the host that was asked for, the token, its scope, the size of the body. Reading needs the
+scope ``read``, everything else ``write``. It also puts the security headers on every answer, counts and logs
+requests, and turns what nobody caught into a 500 that says nothing but an id.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from itertools import count
+from typing import Any
+
+from fastapi import HTTPException
+from starlette.responses import Response
+
+from tailcut.service.access import Access
+from tailcut.service.metrics import Metrics
+from tailcut.service.problems import problem
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+OPEN = frozenset({("GET", "/v1/health"), ("GET", "/"), ("GET", "/docs")})
+"""What needs no token: whether the service works, and pages that hold no data."""
+READING = frozenset({"GET", "HEAD"})
+HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+]
+POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'")
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""For pages: nothing but what this server gives them."""
+SLOW = 1.0
+"""Seconds from which a request is worth a line in the log."""
+
+log = logging.getLogger("tailcut.service")
+
+
+class Guard:
+    """Lets through what may pass."""
+
+    def __init__(
+        self, app: App, *, access: Access, metrics: Metrics, hosts: frozenset[str] | None, body_bytes: int
+    ) -> None:
+        self.app, self.access, self.metrics = app, access, metrics
+        self.hosts = hosts
+        """Names that this server answers to, None for any. A page of another site whose name was made to
+        point here would ask by that other name (DNS rebinding)."""
+        self.body_bytes = body_bytes
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Serve one connection of ASGI."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return  # nothing speaks websocket here
+        exchange = _Exchange(scope, receive, send, self.body_bytes)
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        refused = self._refusal(scope, headers)
+        try:
+            if refused is not None:
+                await refused(scope, receive, exchange.send)
+            else:
+                await self.app(scope, exchange.receive, exchange.send)
+        except Exception:
+            log.exception("request %s failed: %s %s", exchange.id, scope["method"], scope["path"])
+            if exchange.status is None:
+                text = f"a fault of the server; its log says more under {exchange.id}"
+                await problem(500, text, request_id=exchange.id)(scope, receive, exchange.send)
+        self._account(scope, exchange)
+
+    def _refusal(self, scope: MutableMapping[str, Any], headers: dict[bytes, str]) -> Response | None:
+        """Return why a request may not pass, before any of its body is read; None: it may."""
+        if self.hosts is not None and _host(headers.get(b"host", "")) not in self.hosts:
+            return problem(421, "this server does not answer to that host")
+        if (scope["method"], scope["path"]) not in OPEN:
+            scopes = self.access.scopes(headers.get(b"authorization"))
+            if scopes is None:
+                text = "send a token: 'Authorization: Bearer TOKEN'"
+                return problem(401, text, headers={"WWW-Authenticate": "Bearer"})
+            wanted = "read" if scope["method"] in READING else "write"
+            if wanted not in scopes:
+                return problem(403, f"this token may not {wanted}")
+        length = headers.get(b"content-length", "0")
+        if not length.isdecimal() or int(length[:20]) > self.body_bytes:
+            return problem(413, f"the body is too large: at most {self.body_bytes} bytes")
+        return None
+
+    def _account(self, scope: MutableMapping[str, Any], exchange: _Exchange) -> None:
+        seconds = time.perf_counter() - exchange.since
+        route = getattr(scope.get("route"), "path", "none")
+        status = exchange.status or 500
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        self.metrics.request(method, route, status, seconds)
+        level = logging.DEBUG if status < 400 and seconds < SLOW else logging.INFO
+        if log.isEnabledFor(level):
+            fields = {
+                "method": scope["method"],
+                "path": scope["path"],
+                "status": status,
+                "milliseconds": round(1e3 * seconds, 2),
+                "request": exchange.id,
+            }
+            log.log(level, "request", extra={"fields": fields})
+
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+_PROCESS, _COUNT = secrets.token_hex(4), count(1)
+"""What the ids of requests are made of: which run of the server, and which request."""
+
+
+class _Exchange:
+    """One request and its answer, with what is added to both."""
+
+    def __init__(
+        self, scope: MutableMapping[str, Any], receive: Receive, send: Send, body_bytes: int
+    ) -> None:
+        self.since = time.perf_counter()
+        self.id = f"{_PROCESS}-{next(_COUNT):x}"
+        self.status: int | None = None
+        self._page = scope["path"] in ("/", "/docs")
+        self._receive, self._send = receive, send
+        self._left = body_bytes
+        self._limit = body_bytes
+
+    async def receive(self) -> Message:
+        """Pass on a piece of the body, unless that makes it too large; chunked bodies tell no length."""
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._left -= len(message.get("body", b""))
+            if self._left < 0:
+                raise HTTPException(413, f"the body is too large: at most {self._limit} bytes")
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Pass on a piece of the answer."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = message["headers"] = [*message.get("headers", ()), *HEADERS]
+            headers.append((b"x-request-id", self.id.encode()))
+            headers.append((b"content-security-policy", PAGE_POLICY.encode()) if self._page else POLICY)
+        await self._send(message)
+
+
+def _host(header: str) -> str:
+    """Return the name in a ``Host`` header, without the port: that may be forwarded from another.
+
+    >>> _host("localhost:8000"), _host("[::1]:8000"), _host("127.0.0.1")
+    ('localhost', '[::1]', '127.0.0.1')
+    """
+    if header.startswith("["):
+        return header.partition("]")[0].lower() + "]"
+    return header.rpartition(":")[0].lower() if ":" in header else header.lower()

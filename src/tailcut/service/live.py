@@ -1,0 +1,56 @@
+"""The live stream: statistics pushed when something has changed, as server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from pydantic_core import to_json
+
+from tailcut.service.context import Context
+from tailcut.service.problems import BusyError
+from tailcut.service.statistics import statistics
+
+PAUSE = 0.5
+"""Seconds between two messages at least."""
+HEARTBEAT = 15.0
+"""Seconds of silence after which a comment is sent, so that a connection that broke is noticed."""
+
+
+def check_room(context: Context) -> None:
+    """Raise if there are as many streams as there may be."""
+    if context.streams >= context.limits.streams:
+        raise BusyError(f"there are {context.streams} live streams already")
+
+
+async def stream(context: Context, name: str) -> AsyncIterator[bytes]:
+    """Yield messages until the client or the server goes."""
+    context.streams += 1
+    try:
+        async for message in _messages(context, name):
+            yield message
+    finally:
+        context.streams -= 1
+
+
+async def _messages(context: Context, name: str) -> AsyncIterator[bytes]:
+    keeper, told, quiet = context.keeper, -1, 0.0
+    while not context.stopping.is_set():
+        revision = keeper.revisions.get(name, 0)
+        if revision != told:
+            told, quiet = revision, 0.0
+            latencies = keeper.latencies[name]
+            content = await keeper.with_project(name, lambda project: statistics(project, list(latencies)))  # noqa: B023
+            yield b"event: statistics\nid: %d\ndata: %s\n\n" % (
+                content["last_event"],
+                to_json(content, inf_nan_mode="null"),
+            )
+        elif quiet >= HEARTBEAT:
+            quiet = 0.0
+            yield b": still here\n\n"
+        quiet += PAUSE
+        try:
+            await asyncio.wait_for(context.stopping.wait(), PAUSE)
+        except TimeoutError:
+            continue
+    yield b"event: end\ndata: {}\n\n"

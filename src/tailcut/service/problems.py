@@ -1,0 +1,149 @@
+"""What went wrong, as an answer: which status, which field, and never a traceback."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic_core import to_json
+from starlette.responses import Response
+
+from tailcut.errors import (
+    ConflictingOutcomeError,
+    InputError,
+    JournalError,
+    MissingExtraError,
+    NotExplainedError,
+    OutOfTurnError,
+    TailcutError,
+    UnknownDecisionError,
+)
+from tailcut.service.answers import Problem
+
+
+class NoProjectError(TailcutError, LookupError):
+    """There is no project of that name."""
+
+
+class BusyError(TailcutError, RuntimeError):
+    """Too much is going on at the same time."""
+
+
+class LimitError(TailcutError, ValueError):
+    """A limit of the server is reached."""
+
+
+_STATUS: tuple[tuple[type[TailcutError], int], ...] = (
+    (NoProjectError, 404),
+    (UnknownDecisionError, 404),
+    (ConflictingOutcomeError, 409),
+    (OutOfTurnError, 409),
+    (NotExplainedError, 409),
+    (LimitError, 409),
+    (BusyError, 503),
+    (JournalError, 503),
+    (InputError, 422),
+    (MissingExtraError, 422),
+)
+_FIELDS = re.compile(
+    r"\b(features?|feature_names|among|cutoff|spent|instance|algorithms?|runtime|censored_at|seed|selector"
+    r"|hyperparameters?|max_pending|top)\b"
+)
+_SAME = {"feature": "features", "hyperparameter": "hyperparameters"}
+
+
+def status_of(error: TailcutError) -> int:
+    """Return the status that an error is answered with.
+
+    >>> status_of(JournalError("disk is full", full=True)), status_of(InputError("among is empty"))
+    (507, 422)
+    """
+    if isinstance(error, JournalError) and error.full:
+        return 507
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 422)
+
+
+def message_of(error: TailcutError) -> str:
+    """Return what a client is told; what only concerns the server's disk is put shortly."""
+    if not isinstance(error, JournalError):
+        return str(error)
+    if error.full:
+        return "the server's disk is full: nothing was changed; free some room and try again"
+    return "the server cannot write its state at the moment: nothing was changed; try again"
+
+
+def field_of(message: str, default: str = "body") -> str:
+    """Return the field that a message of ours is about: the first that it names.
+
+    >>> field_of("expected 3 features, got 2"), field_of("spent must be less than the cutoff of 60 s")
+    ('features', 'spent')
+    """
+    found = _FIELDS.search(message)
+    return default if found is None else _SAME.get(found.group(1), found.group(1))
+
+
+def problem(
+    status: int,
+    message: str,
+    errors: Sequence[tuple[str, str]] = (),
+    *,
+    request_id: str | None = None,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """Return an answer that says what is wrong."""
+    fields = [{"field": field, "message": text} for field, text in errors]
+    content = {"status": status, "message": message, "errors": fields, "id": request_id}
+    return Response(to_json(content), status, headers, "application/json")
+
+
+def of_error(error: TailcutError) -> Response:
+    """Return the answer to an error of ours."""
+    status, message = status_of(error), message_of(error)
+    errors = [(field_of(message), message)] if status == 422 else []
+    return problem(status, message, errors, headers={"Retry-After": "1"} if status == 503 else None)
+
+
+def of_validation(errors: Sequence[Any]) -> Response:
+    """Return the answer to a request whose fields are not what they should be."""
+    found = [(_path(error["loc"]), _words(error)) for error in errors[:20]]
+    first = f"{found[0][0]}: {found[0][1]}" if found else "the request is not what was expected"
+    return problem(422, first, found)
+
+
+def _words(error: Any) -> str:
+    if error["type"] == "json_invalid":
+        return f"this is not JSON: {error['ctx']['error']}"
+    return str(error["msg"]).removeprefix("Value error, ")
+
+
+def _path(location: Sequence[Any]) -> str:
+    """Return where in the request, as names and positions joined by dots."""
+    if location and location[0] == "body" and len(location) == 2 and isinstance(location[1], int):
+        return "body"  # a position in what is not JSON
+    parts = [str(part) for part in location if part not in ("body", "query", "path", "vector", "named")]
+    return ".".join(parts) or str(location[0] if location else "body")
+
+
+def item(error: TailcutError) -> dict[str, Any]:
+    """Return what is told of an error in one item of a batch."""
+    status, message = status_of(error), message_of(error)
+    return {"status": status, "message": message, "field": field_of(message) if status == 422 else None}
+
+
+_PROBLEMS = {
+    400: "The body cannot be read",
+    401: "No valid token",
+    403: "The token does not allow this",
+    404: "There is no such thing",
+    409: "It contradicts what is known, or a limit is reached",
+    413: "The body is too large",
+    422: "A field is not what it should be",
+    500: "A fault of the server; look for the id in its log",
+    503: "The state cannot be written at the moment, or too much is going on",
+    507: "The disk is full",
+}
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem, "description": text} for status, text in _PROBLEMS.items()
+}
+"""What every route may answer besides its own, for the OpenAPI document."""

@@ -1,0 +1,160 @@
+"""What clients send: every value is checked here, before anything is done with it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    JsonValue,
+    StringConstraints,
+    Tag,
+    model_validator,
+)
+
+from tailcut.service import limits
+from tailcut.state.project import MAX_PENDING
+from tailcut.types import Outcome
+
+_PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
+
+ProjectName = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", max_length=limits.NAME)
+]
+AlgorithmName = Annotated[
+    str, StringConstraints(min_length=1, max_length=limits.ALGORITHM_NAME, pattern=_PRINTABLE)
+]
+FeatureName = Annotated[
+    str, StringConstraints(min_length=1, max_length=limits.FEATURE_NAME, pattern=_PRINTABLE)
+]
+Value = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-limits.LARGEST, le=limits.LARGEST)]
+Seconds = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=limits.SECONDS)]
+Cutoff = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0.0, le=limits.SECONDS)]
+Number = Annotated[int, Field(strict=True, ge=0, le=2**53)]
+
+Vector = Annotated[list[Value | None], Field(max_length=limits.FEATURES), Tag("vector")]
+Named = Annotated[dict[FeatureName, Value | None], Field(max_length=limits.FEATURES), Tag("named")]
+
+
+def _form(value: Any) -> str:
+    return "named" if isinstance(value, dict) else "vector"
+
+
+Features = Annotated[Vector | Named, Discriminator(_form)]
+Scalar = (
+    Annotated[bool, Field(strict=True)] | Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)] | Value
+)
+Hyperparameter = Scalar | Annotated[str, StringConstraints(max_length=200)] | None
+
+
+class Body(BaseModel):
+    """A JSON object in which every field is known."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NewProject(Body):
+    """A project: a selector with a name."""
+
+    name: ProjectName = Field(description="Letters, digits and . _ -", examples=["sat"])
+    algorithms: list[AlgorithmName] = Field(
+        min_length=1, max_length=limits.ALGORITHMS, examples=[["kissat", "minisat"]]
+    )
+    cutoff: Cutoff = Field(description="Seconds after which an instance counts as unsolved", examples=[300.0])
+    selector: Annotated[str, StringConstraints(max_length=100)] = Field(
+        default="tailcut", description="A name that `tailcut selectors` lists"
+    )
+    seed: Number = 0
+    feature_names: list[FeatureName] | None = Field(default=None, max_length=limits.FEATURES)
+    hyperparameters: dict[Annotated[str, StringConstraints(max_length=100)], Hyperparameter] = Field(
+        default={}, max_length=100
+    )
+    max_pending: Number = Field(
+        default=MAX_PENDING, ge=1, description="Decisions that may wait; then the oldest is given up"
+    )
+
+
+class Select(Body):
+    """An instance that needs a decision."""
+
+    features: Features | None = Field(
+        default=None,
+        description="A vector, or an object of names and values; null where a value is missing",
+        examples=[[0.3, 120.0]],
+    )
+    instance: Annotated[str, StringConstraints(max_length=limits.INSTANCE)] | None = None
+    cutoff: Cutoff | None = Field(default=None, description="For this instance only")
+    among: list[AlgorithmName] | None = Field(
+        default=None, min_length=1, max_length=limits.ALGORITHMS, description="A subset to choose from"
+    )
+    spent: Seconds = Field(default=0.0, description="Seconds of the cutoff that have been used before")
+    key: Annotated[str, StringConstraints(min_length=1, max_length=limits.KEY, pattern=_PRINTABLE)] | None = (
+        Field(
+            default=None, description="Your name for this request: with the same one the answer is the same"
+        )
+    )
+
+
+class SelectBatch(Body):
+    """Several instances that need decisions."""
+
+    requests: list[Select] = Field(min_length=1, max_length=limits.BATCH)
+
+
+_OUTCOMES: list[JsonValue] = [
+    {"required": ["runtime"], "properties": {"runtime": {"type": "number"}}},
+    {"required": ["censored_at"], "properties": {"censored_at": {"type": "number"}}},
+    {"required": ["failed"], "properties": {"failed": {"const": True}}},
+]
+
+
+class Observe(Body):
+    """How a run went: exactly one of runtime, censored_at and failed."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": _OUTCOMES})
+
+    decision: Number = Field(description="The decision's id")
+    runtime: Seconds | None = Field(default=None, description="Seconds until it was solved")
+    censored_at: Cutoff | None = Field(
+        default=None, description="Seconds after which it was stopped unsolved"
+    )
+    failed: Annotated[bool, Field(strict=True)] = Field(
+        default=False, description="It ended without an answer: crashed, out of memory, wrong"
+    )
+
+    @model_validator(mode="after")
+    def _one_outcome(self) -> Self:
+        given = (self.runtime is not None) + (self.censored_at is not None) + self.failed
+        if given != 1:
+            raise ValueError(f"give exactly one of runtime, censored_at and failed=true; got {given}")
+        return self
+
+    def outcome(self) -> Outcome:
+        """Return the outcome that was sent."""
+        if self.runtime is not None:
+            return Outcome.solved(self.runtime)
+        return Outcome.failed() if self.censored_at is None else Outcome.censored(self.censored_at)
+
+
+class ObserveBatch(Body):
+    """How several runs went."""
+
+    outcomes: list[Observe] = Field(min_length=1, max_length=limits.BATCH)
+
+
+class Proceed(Body):
+    """Go on with the instance of a decision that was observed unsolved."""
+
+    decision: Number = Field(description="The id of the last decision on the instance")
+    spent: Seconds | None = Field(
+        default=None, description="Seconds of the cutoff used so far, if you know better than the outcomes"
+    )
+
+
+class NewAlgorithm(Body):
+    """One more algorithm to choose from."""
+
+    name: AlgorithmName
