@@ -140,10 +140,19 @@ class RemoteProject:
         cutoff: float | None = None,
         among: Iterable[str] | None = None,
         spent: float = 0.0,
+        feature_cost: float = 0.0,
         key: str | None = None,
     ) -> Decision:
         """Decide as `Selector.select`; `key` is made up unless you have one of your own."""
-        body = select_request(features, instance=instance, cutoff=cutoff, among=among, spent=spent, key=key)
+        body = select_request(
+            features,
+            instance=instance,
+            cutoff=cutoff,
+            among=among,
+            spent=spent,
+            feature_cost=feature_cost,
+            key=key,
+        )
         return _decision(self._post("/select", body))
 
     def select_batch(self, requests: Sequence[Mapping[str, Any]]) -> list[Decision | ServiceError]:
@@ -194,6 +203,10 @@ class RemoteProject:
         found["features"] = tuple(FeatureEffect(**one) for one in found["features"])
         return Explanation(**found)
 
+    def feature_budget(self) -> float:
+        """Return how long computing the next instance's features may take, as `Selector.feature_budget`."""
+        return float(self.info()["feature_budget"])
+
     def info(self) -> dict[str, Any]:
         """Return what the project is made of."""
         return self._get("")
@@ -228,6 +241,7 @@ def select_request(
     cutoff: float | None = None,
     among: Iterable[str] | None = None,
     spent: float = 0.0,
+    feature_cost: float = 0.0,
     key: str | None = None,
 ) -> dict[str, Any]:
     """Return the JSON of a request to decide; only what is given is in it.
@@ -241,6 +255,7 @@ def select_request(
         "cutoff": cutoff,
         "among": None if among is None else list(among),
         "spent": spent or None,
+        "feature_cost": feature_cost or None,
         "key": key or uuid.uuid4().hex,
     }
     return {field: value for field, value in given.items() if value is not None}

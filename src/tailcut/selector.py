@@ -133,6 +133,11 @@ class Selector(Saved):
         return self._features.names
 
     @property
+    def n_features(self) -> int | None:
+        """The number of features; None while it is not known."""
+        return self._features.width
+
+    @property
     def needs_features(self) -> bool:
         """Whether the selector looks at features at all."""
         return self._recipe.needs_features
@@ -154,10 +159,6 @@ class Selector(Saved):
         0.0
         """
         return self._features.budget(self._cutoff if cutoff is None else cutoff_seconds(cutoff))
-
-    def wants_features(self) -> bool:
-        """Return whether the next instance's features should be computed: whether there is a budget."""
-        return self.feature_budget() > 0.0
 
     @property
     def schedules(self) -> bool:

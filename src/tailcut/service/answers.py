@@ -99,6 +99,9 @@ class ProjectInfo(BaseModel):
     feature_names: list[str] | None
     n_features: int | None = Field(description="null until the first decision")
     needs_features: bool
+    feature_budget: float = Field(
+        description="Seconds that computing the next instance's features may take; 0: do without them"
+    )
     schedules: bool = Field(description="Whether proceed may give another run on the same instance")
     max_pending: int
     pending: int

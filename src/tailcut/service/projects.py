@@ -101,7 +101,7 @@ async def add_algorithm(project: Name, algorithm: NewAlgorithm, shared: Shared) 
         if algorithm.name not in selector.algorithms:
             if len(selector.algorithms) >= limits.ALGORITHMS:
                 raise LimitError(f"there are {limits.ALGORITHMS} algorithms already, which is the limit")
-            check_cells(len(selector.algorithms) + 1, _width(kept) or 0, selector.hyperparameters)
+            check_cells(len(selector.algorithms) + 1, selector.n_features or 0, selector.hyperparameters)
             kept.add_algorithm(algorithm.name)
         return info(kept)
 
@@ -136,14 +136,11 @@ def info(project: Project) -> dict[str, Any]:
         "seed": project.description.get("seed", 0),
         "hyperparameters": selector.hyperparameters,
         "feature_names": selector.feature_names,
-        "n_features": _width(project),
+        "n_features": selector.n_features,
         "needs_features": selector.needs_features,
+        "feature_budget": selector.feature_budget(),
         "schedules": selector.schedules,
         "max_pending": project.tally.limit,
         "pending": len(project.tally.pending),
         "last_event": project.last_event,
     }
-
-
-def _width(project: Project) -> int | None:
-    return project.selector._features.width

@@ -91,6 +91,9 @@ class Select(Body):
         default=None, min_length=1, max_length=limits.ALGORITHMS, description="A subset to choose from"
     )
     spent: Seconds = Field(default=0.0, description="Seconds of the cutoff that have been used before")
+    feature_cost: Seconds = Field(
+        default=0.0, description="Seconds that computing the features took, or trying to; on top of `spent`"
+    )
     key: Annotated[str, StringConstraints(min_length=1, max_length=limits.KEY, pattern=_PRINTABLE)] | None = (
         Field(
             default=None, description="Your name for this request: with the same one the answer is the same"

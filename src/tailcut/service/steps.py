@@ -85,6 +85,7 @@ def decide(kept: Project, request: Select) -> dict[str, Any]:
         cutoff=request.cutoff,
         among=request.among,
         spent=request.spent,
+        feature_cost=request.feature_cost,
         key=request.key,
     )
     return told(decision, repeated=False)
@@ -93,7 +94,7 @@ def decide(kept: Project, request: Select) -> dict[str, Any]:
 def check_room(kept: Project, request: Select) -> None:
     """Raise if the first features that a project sees would make its model too large."""
     selector = kept.selector
-    if kept.tally.decisions or request.features is None or not selector.needs_features:
+    if selector.n_features or request.features is None or not selector.needs_features:
         return
     check_cells(
         len(selector.algorithms), len(selector.feature_names or request.features), selector.hyperparameters

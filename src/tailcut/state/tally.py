@@ -93,7 +93,8 @@ class Tally:
         match event.kind:
             case "select":
                 cutoff = self.cutoff if body["cutoff"] is None else body["cutoff"]
-                self._start(body["decision"], body["instance"], cutoff, body["spent"], event.at)
+                spent = body["spent"] + body.get("feature_cost", 0.0)
+                self._start(body["decision"], body["instance"], cutoff, spent, event.at)
             case "observe":
                 self._end(body["decision"], body["status"], body["time"], event.at)
             case "proceed":
