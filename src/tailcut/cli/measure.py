@@ -109,6 +109,6 @@ def _tell(out: Path, measurement: Measurement, solved: float, as_json: bool) -> 
         typer.echo(json.dumps(told))
     else:
         typer.echo(
-            f"{len(runs)} runs; {round(solved * len(instances))} of {len(instances)} instances were solved by "
-            f"some solver; the scenario is in {out}"
+            f"{len(runs)} runs; {round(solved * len(instances))} of {len(instances)} instances were solved "
+            f"by some solver; the scenario is in {out}"
         )
