@@ -26,8 +26,10 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
-OPEN = frozenset({("GET", "/v1/health"), ("GET", "/"), ("GET", "/docs")})
-"""What needs no token: whether the service works, and pages that hold no data."""
+PAGES = frozenset({"/", "/docs"})
+"""What a browser is shown: the same for everyone, with no data in it."""
+OPEN = frozenset({("GET", "/v1/health")} | {("GET", page) for page in PAGES})
+"""What needs no token."""
 READING = frozenset({"GET", "HEAD"})
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -133,7 +135,7 @@ class _Exchange:
         self.since = time.perf_counter()
         self.id = f"{_PROCESS}-{next(_COUNT):x}"
         self.status: int | None = None
-        self._page = scope["path"] in ("/", "/docs")
+        self._page = scope["path"] in PAGES
         self._receive, self._send = receive, send
         self._left = body_bytes
         self._limit = body_bytes
