@@ -248,3 +248,22 @@ def test_wrong_inputs_are_told_in_one_line(tmp_path: Path, arguments: list[str],
     assert message in ended.stderr
     assert len(ended.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "tailcut-run.db").exists()
+
+
+def test_looking_after_the_state_of_a_run_and_of_a_measurement(tmp_path: Path) -> None:
+    toy.write_portfolio(tmp_path, ("a",), features=False)
+    toy.write_instances(tmp_path, {"one": "a 0.02 yes"})
+    run = ("portfolio.toml", "instances", "--cutoff", "5", "--selector", "round_robin")
+    tailcut(tmp_path, *run)
+    started = len(toy.log(tmp_path))
+    for command in ("verify", "compact"):
+        subprocess.run([*TAILCUT, "state", command, "tailcut-run.db"], cwd=tmp_path, check=True)
+    tailcut(tmp_path, *run)
+    assert len(toy.log(tmp_path)) == started, "compacting made it forget what is over"
+    measure = ["measure", "portfolio.toml", "instances", "--cutoff", "5", "--out", "T"]
+    subprocess.run([*TAILCUT, *measure], cwd=tmp_path, check=True)
+    for command in ("verify", "compact"):
+        ended = subprocess.run([*TAILCUT, "state", command, "T.measure.db"], cwd=tmp_path)
+        assert ended.returncode == 0
+    wrong = [*TAILCUT, "state", "compact", "tailcut-run.db", "--project", PROJECT]
+    assert subprocess.run(wrong, cwd=tmp_path).returncode == 2

@@ -14,6 +14,7 @@ from tailcut.live.instances import Instance
 from tailcut.live.portfolio import Portfolio
 from tailcut.live.work import Work
 from tailcut.state import Journal, Project
+from tailcut.state.project import NEEDS_HISTORY
 
 PROJECT = "run"
 """The name of the project in a state file of `tailcut run`."""
@@ -44,6 +45,7 @@ def open_project(journal: Journal, portfolio: Portfolio, wanted: Wanted) -> tupl
         "seed": wanted.seed,
         "hyperparameters": settings,
         "clock": portfolio.clock,
+        NEEDS_HISTORY: True,  # which instances are over is read off the events
     }
     if PROJECT not in journal.projects():
         return Project.create(journal, PROJECT, description), []

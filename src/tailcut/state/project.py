@@ -23,6 +23,9 @@ SNAPSHOT_EVERY = 1000
 RECENT = 256
 """How many of the latest decisions are remembered with all that their explanation needs."""
 
+NEEDS_HISTORY = "needs_history"
+"""Field of a description: whether the project's users go by its events, so that none may be dropped."""
+
 
 class Project:
     """A selector kept in a journal; it comes back bit for bit, whatever ended the process before.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tailcut.errors import JournalError, TailcutError
 from tailcut.state import events
 from tailcut.state.journal import Journal
-from tailcut.state.project import Project
+from tailcut.state.project import NEEDS_HISTORY, Project
 from tailcut.state.records import plain_json
 from tailcut.state.schema import FORMAT
 
@@ -33,7 +33,7 @@ class Compacted(NamedTuple):
 
 def verify(journal: Journal, names: Sequence[str] = ()) -> Iterator[Verified]:
     """Repeat the whole history of the projects of these names, without any: of all."""
-    for name in _chosen(journal, names):
+    for name in _chosen(journal, names, _has_selector):
         yield _verify(journal, name)
 
 
@@ -64,9 +64,10 @@ def export(journal: Journal, names: Sequence[str] = ()) -> Iterator[dict[str, An
 def compact(journal: Journal, names: Sequence[str] = ()) -> Iterator[Compacted]:
     """Put a snapshot in the place of each project's events, and give the room back.
 
-    Kept are remarks, decisions that wait or may go on, and the answers to the latest keys.
+    Kept are remarks, decisions that wait or may go on, and the answers to the latest keys. Projects whose
+    users go by their history (`tailcut run`, `tailcut measure`) are left as they are.
     """
-    for name in _chosen(journal, names):
+    for name in _chosen(journal, names, _can_do_without_history):
         yield _compact(journal, Project(journal, name))
     with journal.errors_told():
         journal.rows("VACUUM")
@@ -95,10 +96,30 @@ _DROP = """DELETE FROM events WHERE project = ? AND number <= ? AND kind <> ?
     AND NOT (decision IS NOT NULL AND kind <> 'observe' AND decision IN (SELECT decision FROM waiting))"""
 
 
-def _chosen(journal: Journal, names: Sequence[str]) -> list[str]:
-    known = list(journal.projects())
+def _has_selector(description: Mapping[str, Any]) -> bool:
+    return "selector" in description
+
+
+def _can_do_without_history(description: Mapping[str, Any]) -> bool:
+    return _has_selector(description) and not description.get(NEEDS_HISTORY)
+
+
+def _anything(_description: Mapping[str, Any]) -> bool:
+    return True
+
+
+def _chosen(
+    journal: Journal, names: Sequence[str], suits: Callable[[Mapping[str, Any]], bool] = _anything
+) -> list[str]:
+    """Return the names given, or all; of those only the ones whose description suits."""
+    numbers = journal.projects()
+    known = list(numbers)
     unknown = [name for name in names if name not in known]
     if unknown:
-        found = ", ".join(known) or "none"
-        raise JournalError(f"{journal.path}: there is no project {unknown[0]!r}; known: {found}")
-    return list(names) or known
+        all_known = ", ".join(known) or "none"
+        raise JournalError(f"{journal.path}: there is no project {unknown[0]!r}; known: {all_known}")
+    found = [name for name in names or known if suits(journal.description(numbers[name]))]
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise JournalError(f"{journal.path}: project {missing[0]!r} cannot do without its history")
+    return found
