@@ -18,6 +18,7 @@ from fastapi import HTTPException
 from starlette.responses import Response
 
 from tailcut.service.access import Access
+from tailcut.service.assets import ASSETS
 from tailcut.service.metrics import Metrics
 from tailcut.service.problems import problem
 
@@ -26,8 +27,10 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
-OPEN = frozenset({("GET", "/v1/health"), ("GET", "/"), ("GET", "/docs")})
-"""What needs no token: whether the service works, and pages that hold no data."""
+PAGES = frozenset({"/", "/docs"} | {f"/page/{name}" for name in ASSETS})
+"""What a browser is shown: the same for everyone, with no data in it."""
+OPEN = frozenset({("GET", "/v1/health")} | {("GET", page) for page in PAGES})
+"""What needs no token."""
 READING = frozenset({"GET", "HEAD"})
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -40,9 +43,10 @@ HEADERS = [
 POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'")
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
 )
-"""For pages: nothing but what this server gives them."""
+"""For pages: nothing but what this server gives them, and no text that is taken for HTML."""
 SLOW = 1.0
 """Seconds from which a request is worth a line in the log."""
 
@@ -133,7 +137,7 @@ class _Exchange:
         self.since = time.perf_counter()
         self.id = f"{_PROCESS}-{next(_COUNT):x}"
         self.status: int | None = None
-        self._page = scope["path"] in ("/", "/docs")
+        self._page = scope["path"] in PAGES
         self._receive, self._send = receive, send
         self._left = body_bytes
         self._limit = body_bytes
