@@ -1,4 +1,4 @@
-"""Debian's Chromium, driven by playwright, for tests of pages; skipped with the reason where there is none."""
+"""Chromium, driven by playwright, for tests of pages; they are skipped with the reason where it is missing."""
 
 from __future__ import annotations
 

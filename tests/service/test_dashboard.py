@@ -80,7 +80,7 @@ class Visit:
     def open(self, project: str = "farm") -> None:
         """Log in and wait until a project is there with all that is fetched later."""
         self.log_in()
-        self.page.get_by_role("link", name=project).click()
+        self.page.locator(f"a[href='#/project/{project}']").click()
         self.page.get_by_role("button", name="Why decision").first.wait_for()
         self.page.locator(".pair .chart path.chosen").wait_for()
 

@@ -33,7 +33,7 @@ function show(focus = true) {
   crumbs.replaceChildren(...(known ? trail(project) : []));
   const view = !known ? showLogin : project ? showProject : showProjects;
   view(main, { project, signal: stop.signal, tell, announce, fail: (error) => fail(error, stop.signal) });
-  if (focus) (main.querySelector("[autofocus]") ?? main).focus({ preventScroll: true });
+  if (focus) (main.querySelector("[data-first]") ?? main).focus({ preventScroll: true });
 }
 
 function trail(project) {
@@ -80,7 +80,7 @@ function sentence(text) {
 
 function showLogin(place) {
   const field = el("input", {
-    id: "token", type: "password", required: true, autofocus: true, autocomplete: "off", spellcheck: "false",
+    id: "token", type: "password", required: true, "data-first": true, autocomplete: "off", spellcheck: "false",
     "aria-describedby": "token-help token-problem",
   });
   const problem = el("p", { id: "token-problem", role: "alert", class: "problem" });
@@ -132,4 +132,4 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 });
 addEventListener("hashchange", () => show());
 show(false);
-main.querySelector("[autofocus]")?.focus();
+main.querySelector("[data-first]")?.focus();

@@ -101,10 +101,12 @@ function read({ data, cursor }, words) {
 
 function key(legend, data) {
   const entries = [...data.series, ...(data.rules ?? []).filter((rule) => rule.name)];
-  if (legend.childElementCount === entries.length && legend.textContent === entries.map((one) => one.name).join("")) return;
-  legend.hidden = entries.length < 2;
+  const looks = [data.x.length > 0, ...entries.map((one) => `${one.name} ${one.look}`)].join("\n");
+  if (legend.dataset.shown === looks) return;
+  legend.dataset.shown = looks;
+  const needed = data.x.length && entries.length > 1 ? entries : []; // a single one is what the title says
   legend.replaceChildren(
-    ...entries.map((one) => el("li", { class: `key ${one.look} ${one.mark ?? "rule"}` }, el("bdi", {}, one.name))),
+    ...needed.map((one) => el("li", { class: `key ${one.look} ${one.mark ?? "rule"}` }, el("bdi", {}, one.name))),
   );
 }
 
@@ -151,7 +153,7 @@ function draw(drawing, width, state, words) {
   const x = scale(first, Math.max(last, first), EDGE.left, right, data.logX);
   state.places = data.x.map(x);
   state.height = (series, index) => y(stacked(data, series)[index]);
-  const below = data.logX ? thinned(decades(first, last), width) : ticks(first, last, width < 420 ? 3 : 5);
+  const below = data.logX ? thinned(decades(first, last), width) : ticks(first, last, Math.max(3, Math.round(width / 85)));
   drawing.replaceChildren(
     grid(marks, y, right, words),
     axis(below.filter((value) => value >= first && value <= last), x, bottom, words, (EDGE.left + right) / 2),

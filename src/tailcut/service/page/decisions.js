@@ -9,12 +9,17 @@ import { clock, count, duration, plural, seconds } from "./format.js";
 const PAGE = 15;
 const MOST = 150; // decisions on the page; the rest is for /history
 const OLDEST = 8; // of those that wait
+const TICK = 5; // seconds after which they are seen to have waited longer
 
 export function decisionsPart(context, refresher) {
   const { project, signal } = context;
-  const state = { shown: PAGE, now: 0 };
+  const state = { shown: PAGE, waiting: [], ahead: 0 };
+  const age = () => arrange(waiting.body, state.waiting, (one) => one.id, (one) => open(one, project),
+    (row, one) => aged(row, one, Date.now() / 1000 + state.ahead));
+  const clockwork = setInterval(age, 1000 * TICK);
+  signal.addEventListener("abort", () => clearInterval(clockwork));
   const past = grid("Latest decisions", ["Decision", "Time", "Instance", "Algorithm", "Because", "Outcome", ""]);
-  const waiting = grid("Decisions that wait for an outcome, the longest first", ["Decision", "Instance", "Algorithm", "Budget", "Waits for"]);
+  const waiting = grid("Decisions that wait for an outcome, the longest first", ["Decision", "Instance", "Algorithm", "Budget", "Waits for"], "cards open");
   const none = el("p", { class: "note" }, "None.");
   const rest = el("p", { class: "note" });
   const refresh = refresher(2, context, async () => {
@@ -22,7 +27,8 @@ export function decisionsPart(context, refresher) {
     const { decisions, next } = await get(of(project, `/decisions?limit=${state.shown}`), { signal });
     if (document.querySelector("dialog[open]")) return refresh(); // nothing moves behind an explanation
     arrange(past.body, decisions, (one) => one.id, (one) => made(one, project, signal), ended);
-    arrange(waiting.body, pending.decisions, (one) => one.id, (one) => open(one, project), (row, one) => aged(row, one, state.now));
+    state.waiting = pending.decisions;
+    age();
     waiting.element.hidden = pending.count === 0;
     say(rest, pending.count > OLDEST ? `and ${plural(pending.count - OLDEST, "more", "more")}, younger` : "");
     none.hidden = pending.count > 0;
@@ -39,17 +45,17 @@ export function decisionsPart(context, refresher) {
   return {
     element,
     update(now) {
-      state.now = now.at;
+      state.ahead = now.at - Date.now() / 1000; // the server's clock may differ
       refresh();
     },
   };
 }
 
 /** A table that becomes a list of cards where there is little room; the roles keep it a table. */
-function grid(caption, heads) {
+function grid(caption, heads, kind = "cards") {
   const body = el("tbody", { role: "rowgroup" });
   const columns = heads.map((one) => el("th", { scope: "col", role: "columnheader" }, one || el("span", { class: "unseen" }, "Explanation")));
-  const table = el("table", { class: "cards", role: "table" }, el("caption", { class: "unseen" }, caption),
+  const table = el("table", { class: kind, role: "table" }, el("caption", { class: "unseen" }, caption),
     el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, ...columns)), body);
   return { body, element: el("div", { class: "scroll", role: "group", "aria-label": caption, tabindex: "0" }, table) };
 }

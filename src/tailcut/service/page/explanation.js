@@ -33,6 +33,7 @@ function inWords(project, why) {
     since ? el("p", { class: "note" }, `As of now: ${plural(since, "outcome was", "outcomes were")} learned since this decision.`) : null,
     el("h3", {}, "What it thinks of the algorithms"),
     el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Beliefs" }, beliefs(project, why)),
+    el("p", { class: "note" }, `The lower the score, the better. The dotted line is the cutoff, ${seconds(why.cutoff)}.`),
     ...features(project, why),
   ].filter((part) => part !== null);
 }
@@ -52,7 +53,7 @@ function beliefs(project, why) {
   const all = [...why.algorithms].sort((one, other) => rank(one) - rank(other));
   const shown = all.filter((one, index) => index < MOST || one.name === why.algorithm);
   const predicts = all.some((one) => one.predicted_runtime !== null);
-  const heads = ["Algorithm", ">Score", ">Runs", ...(predicts ? ["Predicted runtime, 90 %", ">Timeout", `>Expected PAR${why.penalty}`] : [])];
+  const heads = ["Algorithm", ">Score", ">Runs", ...(predicts ? ["Predicted runtime (90 %)", ">Timeout", `>Expected PAR${why.penalty}`] : [])];
   const rows = shown.map((one) => [
     el("span", { class: one.name === why.algorithm ? "winner" : null }, algorithmName(project, one.name)),
     number(one.score), count(one.runs),
@@ -70,7 +71,7 @@ function range(project, one, why, shown) {
   const most = 10 * why.cutoff;
   const lows = shown.map((other) => other.low).filter((low) => low > 0);
   const least = Math.min(Math.max(Math.min(...lows), why.cutoff / 1e5), why.cutoff / 10);
-  const x = scale(least, most, 2, 118, true);
+  const x = scale(least, most, 5, 115, true);
   const place = (value) => x(Math.min(value ?? most, most));
   const text = (value) => (value === null || value > most ? `>${number(most)}` : number(value));
   return el("span", { class: "range" },
@@ -78,7 +79,7 @@ function range(project, one, why, shown) {
       svg("path", { class: "cutoff", d: `M${place(why.cutoff)} 0V14` }),
       svg("path", { class: `line ${look(project, one.name)}`, d: `M${place(one.low)} 7H${place(one.high)}` }),
       svg("circle", { class: `dot ${look(project, one.name)}`, cx: place(one.predicted_runtime), cy: 7, r: 4 })),
-    el("span", {}, `${text(one.predicted_runtime)} s (${text(one.low)}–${text(one.high)})`));
+    el("span", {}, `${text(one.predicted_runtime)} s (${text(one.low)} to ${text(one.high)})`));
 }
 
 function features(project, why) {

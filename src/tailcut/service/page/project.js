@@ -150,7 +150,7 @@ function tiles() {
       set("decisions", count(now.decisions), `${count(now.outcomes)} outcomes known`);
       set("solved", percent(share), `${count(now.solved)} of ${plural(now.instances, "instance")}`);
       set("par10", seconds(now.par10), "per instance");
-      set("regret", signed(now.regret), now.regret === null ? "not known" : now.regret <= 0 ? "picking pays" : "against the best alone");
+      set("regret", signed(now.regret), now.regret === null ? "not known" : now.regret <= 0 ? "picking pays" : "against the best single");
       set("pending", count(now.pending), now.given_up ? `${count(now.given_up)} given up` : "for an outcome");
       set("latency", milliseconds(p50), p99 === null ? "none since the start" : `99 % below ${milliseconds(p99)}`);
     },
@@ -184,8 +184,8 @@ function charts() {
       const span = Math.max(10, Math.round(now.instances / 8));
       const line = (label, values, look, mark = "line") => ({ name: label, values, look, mark });
       par10.update({ x, series: [
-        line(`last ${span}`, latest(curve, span), "recent"),
         line("so far", curve.map((point) => point.par10), "ours"),
+        line(`last ${span} instances`, latest(curve, span), "recent"),
       ] });
       const known = curve.filter((point) => point.regret !== null);
       regret.update({ x: known.map((point) => point.instances), series: [line("regret", known.map((point) => point.regret), "main")] });
