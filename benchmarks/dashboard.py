@@ -113,10 +113,21 @@ def pictures(browser: Browser, address: str, token: str, folder: Path, *, everyt
     project(page, "sat-farm")
     page.screenshot(path=folder / "dashboard-narrow.png")
     page.close()
+    for name in ("dashboard-wide.png", "dashboard-narrow.png"):
+        _shrink(folder / name)
     if everything:
         for width in (WIDE, NARROW):
             _views(browser, address, token, folder, width, "light")
             _views(browser, address, token, folder, width, "dark")
+
+
+def _shrink(path: Path) -> None:
+    """Go down to 256 colours, rare ones among them, which saves more than half of the size."""
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        small = picture.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE)
+    small.save(path, optimize=True)
 
 
 def _views(

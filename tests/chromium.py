@@ -1,4 +1,4 @@
-"""Chromium, driven by playwright, for tests of pages; they are skipped with the reason where it is missing."""
+"""Chromium, driven by playwright, for tests of pages; they are skipped, with the reason, without it."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def test_a_chart_moves_while_a_client_posts_outcomes(browser: Browser, running: 
         running.call("POST", f"{path}/observe", {"decision": number, "runtime": 2.0})
     with Visit(browser, running) as visit:
         visit.open("p")
-        line = ".charts .line.ours"
+        line = ".charts path.line.ours"
         before = visit.page.locator(line).get_attribute("d")
         assert visit.text("[data-tile=par10] .value") == "2 s"
         running.call("POST", f"{path}/select", {"features": [1.0], "instance": "late"})

@@ -41,7 +41,7 @@ export function algorithmsPart(context, refresher) {
   } });
   const survive = refresher(1, context, () => survival(project, state, curve, signal));
   const rarely = refresher(4, context, () => survival(project, state, curve, signal));
-  curve.element.querySelector("h3").after(el("p", { class: "pick" }, el("label", { for: "survival-of" }, "Algorithm"), picker));
+  curve.element.querySelector("h3").after(el("p", { class: "pick" }, el("label", { for: "survival-of" }, "Algorithm"), picker, el("span", { class: "runs" })));
   const heads = ["Algorithm", "Share of choices", ">Chosen", ">Solved", ">Timeouts", ">Failed", ">Mean runtime", ">PAR10"];
   const columns = heads.map((one) => el("th", { scope: "col", class: one.startsWith(">") ? "number" : null }, one.replace(">", "")));
   const table = el("table", { class: "shares" }, el("caption", { class: "unseen" }, "Algorithms"), el("thead", {}, el("tr", {}, ...columns)), body);
@@ -121,9 +121,10 @@ async function survival(project, state, curve, signal) {
   times.sort((one, other) => one - other);
   const first = times.length ? Math.min(times[0], chosen.cutoff / 100) / 1.5 : 1;
   const x = times.length ? [first, ...times] : [];
+  say(curve.element.querySelector(".runs"), plural(chosen.runs, "run"));
   curve.update({ x, logX: true, steps: true, from: 0, to: 1, range: [first, Math.max(chosen.cutoff, times.at(-1) ?? 0)],
     series: found.map((one) => ({
-      name: one === chosen ? `${one.algorithm}, ${plural(one.runs, "run")}` : one.algorithm,
+      name: one.algorithm,
       values: x.map((time) => standing(one.curve, time)),
       mark: "line",
       look: `${look(project, one.algorithm)} ${one === chosen ? "chosen" : "faint"}`,

@@ -150,7 +150,7 @@ function tiles() {
       set("decisions", count(now.decisions), `${count(now.outcomes)} outcomes known`);
       set("solved", percent(share), `${count(now.solved)} of ${plural(now.instances, "instance")}`);
       set("par10", seconds(now.par10), "per instance");
-      set("regret", signed(now.regret), now.regret === null ? "not known" : now.regret <= 0 ? "picking pays" : "against the best single");
+      set("regret", signed(now.regret), now.regret === null ? "not known" : now.regret <= 0 ? "picking pays" : "lost to the best one");
       set("pending", count(now.pending), now.given_up ? `${count(now.given_up)} given up` : "for an outcome");
       set("latency", milliseconds(p50), p99 === null ? "none since the start" : `99 % below ${milliseconds(p99)}`);
     },
