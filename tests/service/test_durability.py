@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -139,8 +140,9 @@ def test_a_group_that_is_lost_tells_everyone(tmp_path: Path) -> None:
         ]
         for thread in threads:
             thread.start()
-        while len(keeper._lines[0]) < 3:
-            pass
+        deadline = time.monotonic() + 60
+        while len(keeper._lines[0]) < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
         gate.set()
         for thread in [*threads, blocker]:
             thread.join()
