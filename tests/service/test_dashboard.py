@@ -16,7 +16,7 @@ from tests.chromium import launched
 from tests.service.running import Running
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Dialog, Page
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 INSTANCE = "</td><script>alert(2)</script>"
@@ -64,8 +64,12 @@ class Visit:
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("console", lambda message: self.complaints.append(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.dismiss()))
+        self.page.on("dialog", self._refuse)
         self.page.goto(running.address)
+
+    def _refuse(self, dialog: Dialog) -> None:
+        self.complaints.append(dialog.message)
+        dialog.dismiss()
 
     def __enter__(self) -> Visit:
         return self
