@@ -4,37 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pytest
 
+from tests.chromium import launched
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
-
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    if BROWSER is None:
-        pytest.skip("no Chromium on this machine (on Debian: apt-get install chromium)")
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright from PyPI")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=BROWSER, headless=True, args=list(FLAGS))
-        yield chromium
-        chromium.close()
+    yield from launched()
 
 
 class Visit:

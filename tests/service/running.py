@@ -28,12 +28,12 @@ class Answer(NamedTuple):
 class Running:
     """A server that answers until it is stopped."""
 
-    def __init__(self, path: Path, limits: Limits | None = None) -> None:
+    def __init__(self, path: Path, limits: Limits | None = None, port: int = 0) -> None:
         self.path = path
         self.token = server.first_token(path) or Tokens(path).create("again", ["read", "write"])
         existing = {token.name for token in Tokens(path).all()}
         self.read_token = Tokens(path).create(f"reader{len(existing)}", ["read"])
-        self._listener = server.bound("127.0.0.1", 0)
+        self._listener = server.bound("127.0.0.1", port)
         self.host, self.port = self._listener.getsockname()
         self.address = f"http://{self.host}:{self.port}"
         ready = threading.Event()

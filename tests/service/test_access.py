@@ -19,7 +19,10 @@ from tailcut.service.limits import Limits
 from tailcut.state import Journal, Tokens
 from tests.service.running import Running
 
-EVERYONE = {("GET", "/v1/health"), ("GET", "/"), ("GET", "/docs")}
+SCRIPTS = ("algorithms", "api", "app", "chart", "decisions", "dom")
+MORE_SCRIPTS = ("explanation", "format", "live", "project", "projects", "scale")
+FILES = ("style.css", "icon.svg", *(f"{name}.js" for name in SCRIPTS + MORE_SCRIPTS))
+EVERYONE = {("GET", path) for path in ("/v1/health", "/", "/docs", *(f"/page/{name}" for name in FILES))}
 """Said here again on purpose: whoever opens another route has to open it twice."""
 
 

@@ -105,6 +105,10 @@ class ProjectInfo(BaseModel):
     schedules: bool = Field(description="Whether proceed may give another run on the same instance")
     max_pending: int
     pending: int
+    decisions: int
+    instances: int = Field(description="Instances that are over")
+    solved: int
+    par10: float | None
     last_event: int
 
 

@@ -18,6 +18,7 @@ from fastapi import HTTPException
 from starlette.responses import Response
 
 from tailcut.service.access import Access
+from tailcut.service.assets import ASSETS
 from tailcut.service.metrics import Metrics
 from tailcut.service.problems import problem
 
@@ -26,7 +27,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
-PAGES = frozenset({"/", "/docs"})
+PAGES = frozenset({"/", "/docs"} | {f"/page/{name}" for name in ASSETS})
 """What a browser is shown: the same for everyone, with no data in it."""
 OPEN = frozenset({("GET", "/v1/health")} | {("GET", page) for page in PAGES})
 """What needs no token."""
@@ -42,9 +43,10 @@ HEADERS = [
 POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'")
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
 )
-"""For pages: nothing but what this server gives them."""
+"""For pages: nothing but what this server gives them, and no text that is taken for HTML."""
 SLOW = 1.0
 """Seconds from which a request is worth a line in the log."""
 

@@ -1,20 +1,34 @@
-"""What a browser sees: the way to the API's own description, with nothing from anywhere else."""
+"""What a browser sees: the dashboard and the API's own description, with nothing from anywhere else."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from html import escape
 from typing import Any
 
 from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, Response
+
+from tailcut.service.assets import ASSETS, content
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/")
 async def start() -> Response:
-    """Lead to the description of the API."""
-    return RedirectResponse("/docs", 307)
+    """Return the dashboard: a page without data, which asks for a token and then for what that may read."""
+    return HTMLResponse(content("index.html"))
+
+
+def _file(name: str, kind: str) -> Callable[[], Awaitable[Response]]:
+    async def give() -> Response:
+        return Response(content(name), media_type=kind)
+
+    return give
+
+
+for _name, _kind in ASSETS.items():
+    router.add_api_route(f"/page/{_name}", _file(_name, _kind), methods=["GET"])
 
 
 @router.get("/docs")

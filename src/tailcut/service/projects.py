@@ -142,5 +142,9 @@ def info(project: Project) -> dict[str, Any]:
         "schedules": selector.schedules,
         "max_pending": project.tally.limit,
         "pending": len(project.tally.pending),
+        "decisions": project.tally.decisions,
+        "instances": project.tally.instances,
+        "solved": project.tally.solved,
+        "par10": project.tally.par10,
         "last_event": project.last_event,
     }
