@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated
 
@@ -11,6 +12,8 @@ import typer
 
 from tailcut.bench.executors import Executor, inline, local
 from tailcut.errors import InputError
+from tailcut.live.local import LocalRuns
+from tailcut.live.work import Runs
 
 CELLS = ("inline", "processes", "dask")
 """Where cells of a benchmark can be computed."""
@@ -35,7 +38,7 @@ SchedulerOption = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Dask's scheduler, like tcp://127.0.0.1:8786. Without: workers of this machine, ended afterwards.",
+        help="Dask's scheduler, as tcp://127.0.0.1:8786. Without: workers of this machine for the time being.",
     ),
 ]
 ShipOption = Annotated[
@@ -69,6 +72,24 @@ def cell_executor(name: str, scheduler: str | None, jobs: int) -> Iterator[Execu
         from tailcut.cluster.cells import on_cluster
 
         yield on_cluster(client)
+
+
+@contextmanager
+def program_runs(
+    name: str, scheduler: str | None, jobs: int | None, preload: Sequence[str], *, ship: bool = False
+) -> Iterator[tuple[Runs, int]]:
+    """Give the place where programs run, and how many are to be under way: `jobs`, or what suits it."""
+    if name != "dask":
+        with LocalRuns(jobs or 1, preload) as here:
+            yield here, jobs or 1
+        return
+    from tailcut.cluster.connect import Room, connected
+
+    with connected(scheduler, workers=jobs or os.cpu_count() or 1, tell=tell) as client:
+        from tailcut.cluster.runs import ClusterRuns
+
+        with ClusterRuns(client, preload, ship=ship, tell=tell) as there:
+            yield there, jobs or max(1, Room(client).threads())
 
 
 def tell(sentence: str) -> None:

@@ -1,12 +1,12 @@
 """Cells of a benchmark on a Dask cluster: the third `Executor`.
 
-A scenario is a task of its own, and the cells depend on it. So its content crosses the network once per worker,
-from worker to worker as far as possible; a worker that comes later gets it too, and when the last worker that
-held it dies, the scheduler makes it anew. No file system is shared.
+A scenario is a task of its own, and the cells depend on it. So its content crosses the network once per
+worker, from worker to worker as far as possible; a worker that comes later gets it too, and when the last
+worker that held it dies, the scheduler makes it anew. No file system need be shared.
 
-When a worker dies, Dask runs its cells elsewhere, and gives up a cell that was on several workers that died: it
-may have been their death, or only waited beside the cell that was. Cells given up are therefore tried once more
-at the end, each alone on the cluster; one that is given up again has failed.
+When a worker dies, Dask runs its cells elsewhere, and gives up a cell that was on several workers that died.
+It may have been their death, or only have waited beside the cell that was. Cells given up are therefore tried
+once more at the end, each alone on the cluster; one that is given up again has failed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Grid:
         self._waiting = deque(cells)
         self._suspects: deque[Cell] = deque()
         """Given up once: each to be tried alone."""
-        self._under_way: dict[Future, tuple[Cell, bool]] = {}
+        self._under_way: dict[Future[Any], tuple[Cell, bool]] = {}
         """Future -> its cell, and whether it is tried alone."""
         self._arriving = as_completed(loop=client.loop, with_results=True, raise_errors=False)
         self._scenarios = _Scenarios(client, cells)
@@ -69,7 +69,7 @@ class _Grid:
             self._client.cancel([*self._under_way, *self._scenarios.futures()])
 
     def _submit(self) -> Iterator[Result]:
-        """Send as many cells as there is room for; yield the failures of those whose scenario cannot be read."""
+        """Send as many cells as there is room for; yield failures of those whose scenario cannot be read."""
         room = max(1, _PER_THREAD * self._room.threads())
         while self._waiting and len(self._under_way) < room:
             yield from self._send(self._waiting.popleft(), alone=False)
@@ -96,9 +96,9 @@ class _Scenarios:
     def __init__(self, client: Client, cells: Sequence[Cell]) -> None:
         self._client = client
         self._needed = Counter(cell.folder for cell in cells)
-        self._sent: dict[str, tuple[str, Future]] = {}
+        self._sent: dict[str, tuple[str, Future[Any]]] = {}
 
-    def of(self, cell: Cell) -> tuple[str, Future]:
+    def of(self, cell: Cell) -> tuple[str, Future[Any]]:
         """Return the digest of a cell's scenario and its content on the cluster, sent there if it is not."""
         if cell.folder not in self._sent:
             scenario = read(cell.folder)
@@ -114,13 +114,13 @@ class _Scenarios:
         if not self._needed[cell.folder]:
             self._sent.pop(cell.folder, None)
 
-    def futures(self) -> list[Future]:
+    def futures(self) -> list[Future[Any]]:
         """Return what is on the cluster."""
         return [future for _, future in self._sent.values()]
 
 
 def _result(cell: Cell, status: str, answer: Any) -> Result | None:
-    """Return what came of a cell; None if Dask gave it up because its workers died. Raise if all is in vain."""
+    """Return what came of a cell, None if Dask gave it up because workers died; raise if all is in vain."""
     if status == "finished" and isinstance(answer, Result):
         return answer
     if status != "error":

@@ -20,14 +20,14 @@ except ImportError as missing:
 _PATIENCE = 15.0
 """Seconds for a scheduler to answer."""
 _SETTINGS = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
-"""Scenarios and instances are part of what is sent on purpose: it is what makes them outlive their workers."""
+"""Scenarios and instances are part of what is sent on purpose: that way they outlive their workers."""
 
 
 @contextmanager
 def connected(
     scheduler: str | None, *, workers: int, tell: Callable[[str], None] = lambda _: None
 ) -> Iterator[Client]:
-    """Connect to the scheduler at an address, or start `workers` processes of this machine; end what was begun.
+    """Connect to the scheduler at an address, or start `workers` here and end them afterwards.
 
     `tell` is given a sentence about the cluster and where its dashboard is.
     """
@@ -76,7 +76,7 @@ def _described(client: Client) -> str:
 
 
 class Room:
-    """How many tasks the workers of a cluster can run at once, asked again now and then: workers come and go."""
+    """How many tasks a cluster can run at once, asked again now and then: workers come and go."""
 
     def __init__(self, client: Client, every: float = 5.0) -> None:
         self._client, self._every = client, every

@@ -21,7 +21,7 @@ _held: dict[str, Scenario] = {}
 
 
 def identity() -> dict[str, Any]:
-    """Return what must be the same on client and workers: the code that decides, and the numerical libraries."""
+    """Return what must be the same here and there: the code that decides, the numerical libraries."""
     return {"code": code_digest()[:12], **versions()}
 
 
