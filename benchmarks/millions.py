@@ -1,8 +1,8 @@
 """A stream of millions: `python benchmarks/millions.py [--instances 1000000] [--selector tailcut ...]`.
 
 Instances are made as they are served (K = 20 algorithms, d = 100 features, log-runtimes linear in the
-features, three in ten runs beyond the cutoff), so that the benchmark itself needs no memory. Each selector gets
-a process of its own. After each tenth: the time per instance to decide and to learn, the memory that the
+features, three in ten runs beyond the cutoff), so that the benchmark itself needs no memory. Each selector
+gets a process of its own. After each tenth: the time per instance to decide and to learn, the memory that the
 process holds, and the size of the selector's state. Times are CPU times, the mean over the tenth and that of
 the quickest of its hundred parts, which other work on the machine disturbs least.
 """

@@ -38,7 +38,7 @@ SchedulerOption = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Dask's scheduler, as tcp://127.0.0.1:8786. Without: workers of this machine for the time being.",
+        help="Dask's scheduler, as tcp://127.0.0.1:8786. Without: workers of this machine, for the while.",
     ),
 ]
 ShipOption = Annotated[

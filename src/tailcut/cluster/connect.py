@@ -55,6 +55,7 @@ def _own_cluster(workers: int) -> LocalCluster:
         dashboard_address="127.0.0.1:0",
         memory_limit=0,
         silence_logs=logging.ERROR,
+        preload=["tailcut.cluster.leave_ctrl_c"],
     )
 
 
