@@ -122,14 +122,14 @@ def test_a_killed_worker_then_ctrl_c_then_resumed_in_processes(
     out = tmp_path / "r.db"
     dask = ("--executor", "dask", "--scheduler", farm.address)
     with subprocess.Popen(
-        _bench(generated, out, *dask), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        _bench(generated, out, *dask), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as process:
         wait_for(lambda: _count(out) > 4 or process.poll() is not None, "cells")
         farm.workers[0].send_signal(signal.SIGKILL)
         killed_at = _count(out)
         wait_for(lambda: _count(out) > killed_at + 10 or process.poll() is not None, "cells after the kill")
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=120)
+        said = process.communicate(timeout=120)[1].decode()
     assert process.returncode == 130, said
     assert "Dask: 3 workers with 3 threads; dashboard:" in said
     assert "run the same command again" in said

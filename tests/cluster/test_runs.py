@@ -64,11 +64,11 @@ def test_a_killed_worker_a_killed_client_and_ctrl_c(tmp_path: Path, farm: Farm) 
         process.kill()
     assert over() < len(names)
     wait_for(lambda: still_running(tmp_path) == [], "a killed client's runs to end")
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) as process:
         before = len(toy.log(tmp_path))
         wait_for(lambda: len(toy.log(tmp_path)) > before + 4 or process.poll() is not None, "more answers")
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=120)
+        said = process.communicate(timeout=120)[1].decode()
     assert process.returncode == 130, said
     assert "run the same command again" in said
     assert "Traceback" not in said
