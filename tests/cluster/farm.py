@@ -36,8 +36,12 @@ class Farm:
         self.restore()
 
     def _start(self, program: str, *options: str) -> subprocess.Popen[bytes]:
+        code = (  # it dies with the tests, whatever ends them
+            f"from tailcut.live.limits.linux import die_with_parent; die_with_parent({os.getpid()})\n"
+            f"from distributed.cli.{program} import main; main()"
+        )
         return subprocess.Popen(
-            [sys.executable, "-m", f"distributed.cli.{program}", *options],
+            [sys.executable, "-c", code, *options],
             cwd=self.folder,
             env=self.environment,
             stdin=subprocess.DEVNULL,
