@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from tailcut.bench.context import describe_run, describe_scenario
+from tailcut.bench.executors import Executor
 from tailcut.bench.folder import scenarios_in
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.run import run
@@ -26,6 +27,7 @@ from tailcut.bench.summary import summarise
 from tailcut.bench.sweeps import PLANS, NamedPlan
 from tailcut.catalogue import labelled
 from tailcut.cli.aslib_folder import AslibOption, or_bundled
+from tailcut.cli.executors import CELLS, CellExecutorOption, SchedulerOption, cell_executor, check_executor
 from tailcut.errors import InputError
 
 _PLANS = "; ".join(f"{name}: {named.summary}" for name, named in PLANS.items())
@@ -49,9 +51,16 @@ def command(
         int, typer.Option(min=0, metavar="N", help="Number of the first seed; the others follow it.")
     ] = 0,
     penalty: Annotated[float, typer.Option(min=1.0, help="The k of PARk.")] = 10.0,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes.", show_default="all cores")] = (
-        os.cpu_count() or 1
-    ),
+    jobs: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Processes; with dask, workers, unless --scheduler is given.",
+            show_default="all cores",
+        ),
+    ] = os.cpu_count() or 1,
+    executor: CellExecutorOption = "processes",
+    scheduler: SchedulerOption = None,
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="Result file; cells it holds already are not run again.")
     ] = Path("results.db"),
@@ -68,6 +77,7 @@ def command(
     marked as one, because selectors that pick once cannot do that.
     """
     started = time.perf_counter()
+    check_executor(executor, CELLS, scheduler)
     named = _named_plan(plan_name)
     contenders = [Contender.parse(text) for text in selector] if selector else list(named.contenders)
     preferred = None if aslib is None else named.scenarios
@@ -78,7 +88,8 @@ def command(
         for _, one in found:
             store.describe_scenario(one.name, describe_scenario(one, penalty))
         try:
-            failed = run_cells(cells, store, jobs)
+            with cell_executor(executor, scheduler, jobs) as place:
+                failed = run_cells(cells, store, jobs, place)
         except KeyboardInterrupt:
             sys.stderr.write(f"stopped; what is done is kept in {out}: run the same command again\n")
             raise typer.Exit(130) from None
@@ -113,7 +124,7 @@ def _tell_left_out(reason: str) -> None:
     sys.stderr.write(f"left out: {reason}\n")
 
 
-def run_cells(cells: list[Cell], store: Store, jobs: int) -> int:
+def run_cells(cells: list[Cell], store: Store, jobs: int, executor: Executor | None = None) -> int:
     """Run what is missing, with a progress bar on a terminal; return how many cells failed."""
     done = store.done()
     failed: list[tuple[Cell, Result]] = []
@@ -133,7 +144,7 @@ def run_cells(cells: list[Cell], store: Store, jobs: int) -> int:
             if result.error is not None:
                 failed.append((cell, result))
 
-        run(cells, store, jobs=jobs, on_cell=on_cell)
+        run(cells, store, jobs=jobs, executor=executor, on_cell=on_cell)
     for cell, result in failed:
         reason = (result.error or "").strip().splitlines()[-1]
         where = f"{cell.scenario}, {cell.contender.label}, seed {cell.seed}"

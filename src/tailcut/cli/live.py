@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,14 @@ from rich.console import Console
 
 from tailcut.bench.plan import Contender
 from tailcut.catalogue import DEFAULT_SELECTOR
+from tailcut.cli.executors import (
+    RUNS,
+    RunExecutorOption,
+    SchedulerOption,
+    ShipOption,
+    check_executor,
+    program_runs,
+)
 from tailcut.cli.live_view import headline, solver_table, view_of
 from tailcut.cli.portfolio_check import check
 from tailcut.cli.stopping import terminable
@@ -25,7 +34,7 @@ from tailcut.live.local import LocalRuns
 from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
 from tailcut.live.session import Wanted, all_courses, open_project, works
 from tailcut.live.tally import Tally
-from tailcut.live.work import drive
+from tailcut.live.work import Runs, drive
 from tailcut.state import Journal
 
 
@@ -55,7 +64,17 @@ def command(
     outputs: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep what the answering solver printed, a file each.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Instances at the same time.")] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Instances at the same time. Without: 1; with dask, as many as its workers have threads.",
+        ),
+    ] = None,
+    executor: RunExecutorOption = "processes",
+    scheduler: SchedulerOption = None,
+    ship_instances: ShipOption = False,
     selector: Annotated[
         str | None,
         typer.Option(
@@ -76,6 +95,7 @@ def command(
     Every decision and outcome is in the state file before anything depends on it. Ctrl-C ends cleanly; the
     same command again, even after kill -9, goes on where it stopped: what has an outcome is not run again.
     """
+    check_executor(executor, RUNS, scheduler, ship=ship_instances)
     read = read_portfolio(portfolio)
     if check_only:
         raise typer.Exit(check(read, instances or [], as_json=as_json))
@@ -91,7 +111,11 @@ def command(
     given = instances_in(instances, read.instances)
     known = given if "-" in instances else list(given)
     try:
-        with terminable(), Journal(state) as journal:
+        with (
+            terminable(),
+            program_runs(executor, scheduler, jobs, read, ship=ship_instances) as (runs, at_once),
+            Journal(state) as journal,
+        ):
             tally = serve_stream(
                 journal,
                 read,
@@ -99,7 +123,8 @@ def command(
                 known,
                 answers or state.with_suffix(".jsonl"),
                 outputs=outputs,
-                jobs=jobs,
+                runs=runs,
+                jobs=at_once,
                 quiet=as_json,
                 on_over=_print_line if as_json else None,
             )
@@ -122,11 +147,15 @@ def serve_stream(
     answers: Path,
     *,
     outputs: Path | None = None,
+    runs: Runs | None = None,
     jobs: int = 1,
     quiet: bool = False,
     on_over: Callable[[Course], None] | None = None,
 ) -> Tally:
-    """Serve what is left of a stream, shown as it goes, and return the sums, those from before included."""
+    """Serve what is left of a stream, shown as it goes, and return the sums, those from before included.
+
+    Programs run at `runs`; without, on this machine.
+    """
     project, changes = open_project(journal, portfolio, wanted)
     for change in changes:
         sys.stderr.write(f"{change}\n")
@@ -137,7 +166,9 @@ def serve_stream(
     engine = Engine(portfolio, project, cutoff=wanted.cutoff, outputs=outputs)
     with (
         AnswerLines(answers, courses.values()) as lines,
-        LocalRuns(jobs, portfolio.preload, portfolio.folder) as runs,
+        nullcontext(runs)
+        if runs is not None
+        else LocalRuns(jobs, portfolio.preload, portfolio.folder) as place,
         view_of(tally, _total(instances, courses), quiet=quiet) as view,
     ):
 
@@ -147,7 +178,7 @@ def serve_stream(
                 on_over(course)
 
         engine.listen = view.take
-        drive(works(engine, instances, courses), runs.submit, at_once=jobs, on_result=over)
+        drive(works(engine, instances, courses), place.submit, at_once=jobs, on_result=over)
     project.keep()
     return tally
 

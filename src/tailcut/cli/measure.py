@@ -12,14 +12,21 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tailcut import statefile
+from tailcut.cli.executors import (
+    RUNS,
+    RunExecutorOption,
+    SchedulerOption,
+    ShipOption,
+    check_executor,
+    program_runs,
+)
 from tailcut.cli.stopping import terminable
 from tailcut.errors import InputError
 from tailcut.live.instances import Instance, instances_in
-from tailcut.live.local import LocalRuns
 from tailcut.live.measure import Measurement
 from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
 from tailcut.live.provenance import readme
-from tailcut.live.work import drive
+from tailcut.live.work import Runs, drive
 from tailcut.state import Journal
 
 
@@ -41,8 +48,16 @@ def command(
         typer.Option(metavar="FILE", help="What is measured so far. Without: DIR with .measure.db."),
     ] = None,
     jobs: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Runs at the same time; more disturb each other.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Runs at the same time; more disturb each other. Without: 1; with dask, all its threads.",
+        ),
+    ] = None,
+    executor: RunExecutorOption = "processes",
+    scheduler: SchedulerOption = None,
+    ship_instances: ShipOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object about the scenario.")] = False,
 ) -> None:
     """Run every solver of a portfolio on every instance and write a scenario that `tailcut bench` reads.
@@ -51,6 +66,7 @@ def command(
     again: only what is missing is measured. Answers are verified where the portfolio tells how, and solvers
     that contradict each other are an error.
     """
+    check_executor(executor, RUNS, scheduler, ship=ship_instances)
     read = read_portfolio(portfolio)
     limit = cutoff_of(read, cutoff)
     given = list(instances_in(instances, read.instances))
@@ -61,9 +77,13 @@ def command(
     if (out / "description.txt").exists():
         raise InputError(f"{out} already holds a scenario")
     try:
-        with terminable(), Journal(kept) as journal:
+        with (
+            terminable(),
+            program_runs(executor, scheduler, jobs, read, ship=ship_instances) as (runs, at_once),
+            Journal(kept) as journal,
+        ):
             measurement = Measurement(journal, read, limit)
-            method = _measure(measurement, read, given, jobs)
+            method = _measure(measurement, read, given, runs, at_once)
     except KeyboardInterrupt:
         sys.stderr.write(f"stopped; what is measured is kept in {kept}: run the same command again\n")
         raise typer.Exit(130) from None
@@ -74,7 +94,9 @@ def command(
     _tell(out, measurement, scenario.solved.any(axis=1).mean(), as_json)
 
 
-def _measure(measurement: Measurement, portfolio: Portfolio, given: list[Instance], jobs: int) -> str:
+def _measure(
+    measurement: Measurement, portfolio: Portfolio, given: list[Instance], runs: Runs, jobs: int
+) -> str:
     """Measure what is missing, with a progress bar on a terminal; return how limits were enforced."""
     columns = (
         TextColumn("{task.description}"),
@@ -84,10 +106,7 @@ def _measure(measurement: Measurement, portfolio: Portfolio, given: list[Instanc
         TimeRemainingColumn(),
     )
     silent = not sys.stderr.isatty()
-    with (
-        LocalRuns(jobs, portfolio.preload, portfolio.folder) as runs,
-        Progress(*columns, console=Console(stderr=True), disable=silent) as progress,
-    ):
+    with Progress(*columns, console=Console(stderr=True), disable=silent) as progress:
         per_instance = len(portfolio.solvers) + (portfolio.features is not None)
         task = progress.add_task("measure", total=len(given) * per_instance)
         progress.advance(task, len(measurement.measured.runs) + len(measurement.measured.features))
@@ -98,7 +117,7 @@ def _measure(measurement: Measurement, portfolio: Portfolio, given: list[Instanc
                 sys.stderr.write(f"problem: {body['instance']}: {body.get('solver', '')} {body['problem']}\n")
 
         drive(measurement.missing(given), runs.submit, at_once=jobs, on_result=measured)
-        return runs.processes.method
+        return runs.method
 
 
 def _tell(out: Path, measurement: Measurement, solved: float, as_json: bool) -> None:

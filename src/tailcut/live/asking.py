@@ -6,6 +6,7 @@ import json
 import math
 import tempfile
 from collections.abc import Generator
+from pathlib import Path
 
 from tailcut.live import judge
 from tailcut.live.answers import read_answer
@@ -21,7 +22,7 @@ _VERIFY_SECONDS = 300.0
 def features_job(portfolio: Portfolio, program: Program, instance: Instance, most: float) -> Job:
     """Return the run of the feature extractor on an instance, for at most so many seconds."""
     limits = judge.limits_for(portfolio, program, min(program.limit or math.inf, most))
-    return Job(program.filled(instance=str(instance.path)), limits)
+    return Job(program.filled(instance=str(instance.path)), limits, instance=instance.path)
 
 
 def solver_job(portfolio: Portfolio, solver: Solver, instance: Instance, seconds: float) -> Job:
@@ -30,7 +31,7 @@ def solver_job(portfolio: Portfolio, solver: Solver, instance: Instance, seconds
     filled = program.filled(
         instance=str(instance.path), cutoff=f"{seconds:g}", memory=str(program.memory or 0)
     )
-    return Job(filled, judge.limits_for(portfolio, program, seconds))
+    return Job(filled, judge.limits_for(portfolio, program, seconds), instance=instance.path)
 
 
 def read_features(ended: Ended) -> tuple[dict[str, float], str | None]:
@@ -73,7 +74,7 @@ def _refuted(
         kept.flush()
         filled = program.filled(instance=str(instance.path), output=kept.name, answer=answer)
         limits = judge.limits_for(portfolio, program, program.limit or _VERIFY_SECONDS)
-        checked = yield Job(filled, limits)
+        checked = yield Job(filled, limits, instance=instance.path, made=Path(kept.name))
     if checked.ending is Ending.FINISHED and checked.exit_code == 0:
         return None
     said = checked.errors.decode(errors="replace").strip().splitlines()

@@ -22,6 +22,11 @@ class LocalRuns:
         self.processes = Processes(preload=tuple(preload))
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="run")
 
+    @property
+    def method(self) -> str:
+        """By which means limits are kept, for people."""
+        return self.processes.method
+
     def submit(self, job: Job) -> Future[Ended]:
         """Start a job; the future tells how it ended. One that was cancelled tells nothing."""
         return self._threads.submit(self._run, job)

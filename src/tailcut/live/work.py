@@ -10,7 +10,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import Any, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from tailcut.live.limits import Call, Command, Ended, Limits
 
@@ -26,11 +27,26 @@ class Job(NamedTuple):
     program: Command | Call
     limits: Limits
     keep_output: int = KEPT_OUTPUT
+    instance: Path | None = None
+    """The file it works on, given to it by this path."""
+    made: Path | None = None
+    """A file made for this run alone, given to it by this path."""
 
 
 Work = Generator[Job, Ended, Result]
 """Yields jobs, is sent how each ended, and returns what came of it."""
 Submit = Callable[[Job], "Future[Ended]"]
+
+
+class Runs(Protocol):
+    """Where jobs run: this machine (`tailcut.live.local`) or a cluster (`tailcut.cluster.runs`)."""
+
+    @property
+    def method(self) -> str:
+        """By which means limits are kept, for people."""
+
+    def submit(self, job: Job) -> Future[Ended]:
+        """Start a job; the future tells how it ended. One that was cancelled tells nothing."""
 
 
 def drive(

@@ -1,0 +1,130 @@
+"""What Dask costs against local processes: `python benchmarks/dask_overhead.py [--cells 60] [--repeats 3]`.
+
+Both sides have two processes and take turns in the same run; the best turn of each counts. First a grid of
+ordinary cells (the goal: at most 1.2 times the time). The local side starts its processes each time, as
+`tailcut bench` does; a Dask cluster as a rule is there, so its start is told apart and then added. Then the
+cost of one cell and of one run: how much longer ten times as many take that do nothing, two at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tailcut.aslib import Scenario
+from tailcut.bench.executors import Executor, processes
+from tailcut.bench.plan import Cell, Contender, plan
+from tailcut.bench.run import run
+from tailcut.bench.store import opened
+from tailcut.cluster.cells import on_cluster
+from tailcut.cluster.connect import connected
+from tailcut.cluster.runs import ClusterRuns
+from tailcut.live.limits import Call, Ended, Limits
+from tailcut.live.local import LocalRuns
+from tailcut.live.work import Job, Runs, Work, drive
+from tailcut.synthetic import generate
+
+WORKERS = 2
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cells", type=int, default=60, help="cells per grid")
+    parser.add_argument("--runs", type=int, default=200, help="programs per turn")
+    parser.add_argument("--repeats", type=int, default=3, help="turns of each side")
+    options = parser.parse_args()
+    print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f} before the start\n")
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder, connected(None, workers=WORKERS) as client:
+        start = time.perf_counter() - started
+        print(f"Starting a Dask cluster of {WORKERS} workers took {start:.1f} s.\n")
+        print("| what | local processes | Dask | ratio |\n|---|---:|---:|---:|", flush=True)
+        ordinary, empty = grids(Path(folder), options.cells)
+        sides: dict[str, Executor] = {"local": processes(WORKERS), "dask": on_cluster(client)}
+        works = {side: partial(grid, Path(folder), ordinary, executor) for side, executor in sides.items()}
+        local, dask = best(works, options.repeats)
+        tell(f"{len(ordinary)} ordinary cells", local, dask, "s")
+        tell("the same, the start of the cluster included", local, dask + start, "s")
+        works = {side: partial(grid, Path(folder), empty, executor) for side, executor in sides.items()}
+        fewer = {s: partial(grid, Path(folder), empty[::10], executor) for s, executor in sides.items()}
+        tell("one cell", *each(works, fewer, 0.9 * len(empty), options.repeats), "ms")
+        with LocalRuns(WORKERS) as here, ClusterRuns(client) as there:
+            places: dict[str, Runs] = {"local": here, "dask": there}
+            works = {side: partial(programs, place, options.runs) for side, place in places.items()}
+            fewer = {side: partial(programs, place, options.runs // 10) for side, place in places.items()}
+            tell("one run", *each(works, fewer, 0.9 * options.runs, options.repeats), "ms")
+
+
+def best(works: dict[str, partial[None]], repeats: int) -> tuple[float, float]:
+    """Let both sides work in turn; return the seconds of the best turn of each."""
+    seconds = dict.fromkeys(works, float("inf"))
+    for _ in range(repeats):
+        for side, work in works.items():
+            started = time.perf_counter()
+            work()
+            seconds[side] = min(seconds[side], time.perf_counter() - started)
+    return seconds["local"], seconds["dask"]
+
+
+def each(
+    works: dict[str, partial[None]], fewer: dict[str, partial[None]], items: float, repeats: int
+) -> tuple[float, float]:
+    """Return the milliseconds that one of the items takes which `works` has more than `fewer`."""
+    long, short = best(works, repeats), best(fewer, repeats)
+    return 1000 * (long[0] - short[0]) / items, 1000 * (long[1] - short[1]) / items
+
+
+def tell(what: str, local: float, dask: float, unit: str) -> None:
+    print(f"| {what} | {local:.2f} {unit} | {dask:.2f} {unit} | {dask / local:.2f} |", flush=True)
+
+
+def grids(folder: Path, count: int) -> tuple[list[Cell], list[Cell]]:
+    """Return two grids on a generated scenario of 1,000 instances, 10 algorithms and 50 features."""
+    made = generate(n_instances=1000, n_algorithms=10, n_features=50)
+    instances = [f"i{row:04d}" for row in range(len(made.features))]
+    runs: dict[str, Any] = {
+        "instance": np.repeat(instances, len(made.algorithms)).tolist(),
+        "algorithm": list(made.algorithms) * len(instances),
+        "runtime": made.runtimes.ravel().tolist(),
+    }
+    features: dict[str, Any] = {f"f{j}": column.tolist() for j, column in enumerate(made.features.T)}
+    scenario = Scenario.from_frames(runs, {"instance": instances} | features, cutoff=made.cutoff, name="MADE")
+    scenario.write(folder / "MADE")
+    place = [(str(folder / "MADE"), scenario)]
+    ordinary = [Contender.of("tailcut"), Contender.of("thompson_rev")]
+    return plan(place, ordinary, count // 2), plan(place, [Contender.of("sbs")], 5 * count)
+
+
+def grid(folder: Path, cells: list[Cell], executor: Executor) -> None:
+    """Compute a grid into a new file."""
+    with tempfile.TemporaryDirectory(dir=folder) as kept, opened(Path(kept) / "r.db") as store:
+        run(cells, store, executor=executor)
+        assert len(store.done()) == len(cells)
+
+
+def programs(place: Runs, count: int) -> None:
+    """Run a program that does nothing, so many times, two at a time."""
+    ended: list[Ended] = []
+    drive(_works(count), place.submit, at_once=WORKERS, on_result=ended.append)
+    assert sum(one.exit_code == 0 for one in ended) == count
+
+
+def _works(count: int) -> Iterator[Work[Ended]]:
+    for _ in range(count):
+        yield _work()
+
+
+def _work() -> Work[Ended]:
+    return (yield Job(Call("builtins:print"), Limits(wall=60)))
+
+
+if __name__ == "__main__":
+    main()
