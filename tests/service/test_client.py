@@ -106,24 +106,32 @@ class Lossy:
                     pass
 
     def pass_on(self, inside: socket.socket, outside: socket.socket) -> bool:
-        request = inside.recv(1 << 20)
+        request = self.message(inside)
         if not request:
             return False
         outside.sendall(request)
-        while b"\r\n\r\n" in request and not self.whole(request):
-            more = inside.recv(1 << 20)
-            request += more
-            outside.sendall(more)
-        answer = outside.recv(1 << 20)
+        answer = self.message(outside)
         self.requests += 1
         if self.requests % 2:
             return False
         inside.sendall(answer)
         return True
 
+    def message(self, source: socket.socket) -> bytes:
+        """Return one whole request or answer, however it was cut on its way; nothing at the end."""
+        found = b""
+        while not self.whole(found):
+            more = source.recv(1 << 20)
+            if not more:
+                return found
+            found += more
+        return found
+
     @staticmethod
-    def whole(request: bytes) -> bool:
-        head, _, body = request.partition(b"\r\n\r\n")
+    def whole(message: bytes) -> bool:
+        head, end, body = message.partition(b"\r\n\r\n")
+        if not end:
+            return False
         lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
         return len(body) >= (int(lengths[0].split(b":")[1]) if lengths else 0)
 

@@ -33,13 +33,22 @@ def connected(
     """
     with dask.config.set(_SETTINGS):
         if scheduler is None:
-            with _own_cluster(workers) as cluster, Client(cluster) as client:
+            with _own_cluster(workers) as cluster, Client(cluster) as client, _quiet_end():
                 tell(_described(client))
                 yield client
         else:
-            with _client_of(scheduler) as client:
+            with _client_of(scheduler) as client, _quiet_end():
                 tell(_described(client))
                 yield client
+
+
+@contextmanager
+def _quiet_end() -> Iterator[None]:
+    """Keep the loop from printing what it was still waiting for when the client is closed next."""
+    try:
+        yield
+    finally:
+        logging.getLogger("tornado.application").setLevel(logging.CRITICAL)
 
 
 def _own_cluster(workers: int) -> LocalCluster:
