@@ -87,3 +87,29 @@ def test_algorithms_come_and_go() -> None:
         copy.update(2, 0.4)
     assert np.array_equal(arms.mean, other.mean)
     assert np.array_equal(arms.variance, other.variance)
+
+
+def test_what_all_have_in_common_is_learned_anew_at_a_hundredth_more_runs() -> None:
+    """At first after each run; in between an algorithm's own runs count all the same."""
+    arms, rng = Arms(3), np.random.default_rng(0)
+    for _ in range(3000):
+        algorithm = int(rng.integers(3))
+        before = (arms.middle, arms.spread)
+        mean = float(arms.mean[algorithm])
+        due = arms.predictions + 1.0 >= arms.due
+        arms.update(algorithm, 1.0)
+        assert ((arms.middle, arms.spread) != before) == due
+        assert arms.mean[algorithm] > mean
+        assert due or arms.predictions > 100.0
+    exact = posterior(arms.runs, arms.total, *population(arms.runs, arms.total, arms._noise), arms._noise)
+    np.testing.assert_allclose(arms.mean, exact[0], rtol=1e-4)
+
+
+def test_a_state_of_an_earlier_version_is_gone_on_with() -> None:
+    arms = Arms(2)
+    for loss in (0.2, 0.4, 0.9):
+        arms.update(0, loss)
+    state = {name: arms.state()[name] for name in ("runs", "total", "predictions", "squared_errors")}
+    other = Arms(2)
+    other.restore(state)
+    assert np.array_equal(other.mean, arms.mean)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from tailcut.models.growing import Growth, Shrinkage, grow
+from tailcut.models.growing import Growth, Shrinkage, at_once, grow
 from tailcut.models.odds import LEAST
 from tailcut.models.reservoir import Runs
-from tailcut.models.trees import Indices
+from tailcut.models.trees import Indices, Trees
 from tailcut.types import Array
 
 
@@ -75,17 +75,17 @@ def _split(node: Node, runs: Runs, growth: Growth, features: Indices, fractions:
 
 def _slow(runs: Runs, root: Array, growth: Growth, stream: np.random.Generator) -> list[Node]:
     roots = [Node(list(range(len(runs.loss))), root.tolist()) for _ in range(growth.trees)]
-    level = roots
+    level, depth = roots, 0
     while level:
         for node in level:
             _correct(node, runs, growth.shrinkage)
         large = [node for node in level if len(node.members) >= 2 * growth.min_leaf]
-        if large:
+        if large and depth < growth.max_depth:
             shape = (growth.candidates, len(large))
             features, fractions = stream.integers(runs.x.shape[1], size=shape), stream.random(shape)
             for column, node in enumerate(large):
                 _split(node, runs, growth, features[:, column], fractions[:, column])
-        level = [child for node in level for child in node.children]
+        level, depth = [child for node in level for child in node.children], depth + 1
     return roots
 
 
@@ -104,18 +104,21 @@ def _runs(n: int, n_algorithms: int, n_features: int, seed: int) -> Runs:
 
 
 @pytest.mark.parametrize("chunk", [1, 1 << 16], ids=["one candidate at a time", "all candidates at once"])
-@pytest.mark.parametrize(("n", "n_algorithms", "min_leaf"), [(1, 2, 2), (3, 1, 2), (40, 3, 2), (90, 5, 4)])
+@pytest.mark.parametrize(
+    ("n", "n_algorithms", "min_leaf", "max_depth"),
+    [(1, 2, 2, 10), (3, 1, 2, 10), (40, 3, 2, 10), (90, 5, 4, 10), (90, 5, 1, 3), (9, 2, 1, 0)],
+)
 def test_levelwise_growing_is_recursive_growing(
-    n: int, n_algorithms: int, min_leaf: int, chunk: int, monkeypatch: pytest.MonkeyPatch
+    n: int, n_algorithms: int, min_leaf: int, max_depth: int, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tailcut.models.growing._CACHED", chunk)
-    growth = Growth(trees=4, candidates=3, min_leaf=min_leaf, shrinkage=Shrinkage(1.5, 2.5))
+    growth = Growth(4, candidates=3, min_leaf=min_leaf, max_depth=max_depth, shrinkage=Shrinkage(1.5, 2.5))
     runs = _runs(n, n_algorithms, 4, seed=n)
     root = np.linspace(0.2, 1.0, n_algorithms)
     trees = grow(runs, root, growth, np.random.default_rng(3))
     slow = _slow(runs, root, growth, np.random.default_rng(3))
     if n >= 40:
-        assert trees.depth >= 3
+        assert 3 <= trees.depth <= max_depth
     for x in [*runs.x, *np.random.default_rng(4).normal(size=(20, 4))]:
         leaves = [_leaf(node, x) for node in slow]
         rows = trees.reached(x)
@@ -153,3 +156,59 @@ def test_nothing_to_split_on(width: int) -> None:
     trees = grow(runs, np.array([0.5]), Growth(trees=3, candidates=1), np.random.default_rng(0))
     assert trees.depth == 0
     assert trees.reached(np.ones(width)).tolist() == [0, 1, 2]
+
+
+def test_features_however_odd_make_no_deep_trees() -> None:
+    """Each threshold cuts off the largest value alone: unbounded, a tree would be a chain."""
+    x = np.exp(np.arange(300.0))[:, None]
+    runs = Runs(x, np.zeros(300, dtype=np.int64), (np.arange(300) % 2).astype(np.float64))
+    growth = Growth(trees=1, candidates=1, min_leaf=1)
+    trees = grow(runs, np.array([0.5]), growth, np.random.default_rng(0))
+    assert trees.depth == growth.max_depth == 10
+
+
+def test_as_many_trees_grow_together_as_are_quickly_grown() -> None:
+    growth = Growth(trees=20, candidates=20)
+    assert [at_once(n, growth) for n in (0, 1, 100, 300, 1000, 2000, 10**9)] == [20, 20, 20, 10, 3, 1, 1]
+    grown = grow(_runs(30, 2, 3, seed=0), np.full(2, 0.5), growth, np.random.default_rng(0), n_trees=7)
+    assert len(grown.roots) == 7
+
+
+def _forest(n_trees: int, seed: int) -> Trees:
+    growth = Growth(trees=n_trees, candidates=2)
+    return grow(_runs(50, 3, 4, seed=seed), np.full(3, 0.5), growth, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("n_new", [1, 3, 4, 5])
+def test_new_trees_take_the_place_of_the_oldest(n_new: int) -> None:
+    old, new = _forest(5, seed=0), _forest(n_new, seed=1)
+    mixed = old.renewed(new)
+    assert mixed.depth == max([*old.depths[n_new:], *new.depths])
+    for x in np.random.default_rng(2).normal(size=(50, 4)):
+        expected = np.concatenate([old.loss[old.reached(x)][n_new:], new.loss[new.reached(x)]])
+        assert np.array_equal(mixed.loss[mixed.reached(x)], expected)
+
+
+def test_trees_that_an_earlier_version_saved_are_the_same_trees() -> None:
+    """It had the nodes of all trees level by level, roots first, and room behind them."""
+    trees = _forest(4, seed=3)
+    nodes, order = trees.roots, [trees.roots]
+    while len(nodes := nodes[trees.child[nodes] != nodes]):
+        nodes = np.stack([trees.child[nodes], trees.child[nodes] + 1], axis=1).ravel()
+        order.append(nodes)
+    flat = np.concatenate(order)
+    place = np.empty_like(flat)
+    place[flat] = np.arange(len(flat))
+    room = np.arange(len(flat), len(flat) + 6)
+    state = {
+        "n_trees": 4,
+        "depth": trees.depth,
+        "feature": np.append(trees.feature[flat], 0 * room),
+        "threshold": np.append(trees.threshold[flat], np.full(6, np.inf)),
+        "child": np.append(place[trees.child[flat]], room),
+        "leaf": np.append(trees.leaf[flat], 0 * room),
+        "loss": np.concatenate([trees.loss, np.zeros((3, 3))]),
+    }
+    again = Trees.of_state(state)
+    for name, value in trees.state().items():
+        assert np.array_equal(value, getattr(again, name)), name

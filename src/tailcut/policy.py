@@ -179,14 +179,16 @@ class Policy:
         if self.untried or self.parts.first_runs.again:
             pool = np.arange(len(scores)) if offered is None else offered
             runs = self.runs[pool]
-            place = self.parts.first_runs.next(runs, self.explore_stream)
-            if self.parts.first_runs.due(runs):
-                return int(pool[place]), "exploration" if runs[place] else "first run"
-            # The untried are all alike to the model. If each had a draw of its own, the best of many draws
-            # would win; so one stands for all.
-            judged = runs > 0.0
-            judged[place] = True
-            offered = pool[judged]
+            due = self.parts.first_runs.due(runs)
+            if due or self.untried:
+                place = self.parts.first_runs.next(runs, self.explore_stream)
+                if due:
+                    return int(pool[place]), "exploration" if runs[place] else "first run"
+                # The untried are all alike to the model. If each had a draw of its own, the best of many
+                # draws would win; so one stands for all.
+                judged = runs > 0.0
+                judged[place] = True
+                offered = pool[judged]
         if self.parts.epsilon > 0.0 and self.explore_stream.random() < self.parts.epsilon:
             pool = np.arange(len(scores)) if offered is None else offered
             return int(pool[int(self.explore_stream.integers(len(pool)))]), "exploration"

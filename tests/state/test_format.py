@@ -51,7 +51,7 @@ def test_decisions_are_found_by_number_and_life_goes_on(old: Path) -> None:
         project.keep()
     with Journal(old) as journal:
         again = Project(journal, "thompson_rev")
-        assert again.answered("k1") == decision
+        assert again.answered("k1", "k2") == {"k1": decision}
         again.verify()
 
 

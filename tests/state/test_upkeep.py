@@ -72,7 +72,7 @@ def test_export_writes_every_event(file: Path, tmp_path: Path) -> None:
 def test_compacting_keeps_the_selector_the_answers_and_who_waits(file: Path) -> None:
     with Journal(file) as journal:
         one = Project(journal, "one")
-        before, counted, answer = one.selector.to_bytes(), one.tally.state(), one.answered("k5")
+        before, counted, answer = one.selector.to_bytes(), one.tally.state(), one.answered("k5")["k5"]
     size = file.stat().st_size
     result = tailcut("state", "compact", file, "--project", "one", "--json")
     assert result.returncode == 0, result.stderr
@@ -83,7 +83,7 @@ def test_compacting_keeps_the_selector_the_answers_and_who_waits(file: Path) -> 
         one = Project(journal, "one")
         assert one.selector.to_bytes() == before
         assert one.tally.state() == counted
-        assert one.answered("k5") == one.select([0.0, 0.0], key="k5") == answer
+        assert one.answered("k5")["k5"] == one.select([0.0, 0.0], key="k5") == answer
         assert one.explain(7).decision == 7  # it waits, and so can be explained
         assert one.observe(7, Outcome.solved(3.0))
         assert [event.body["text"] for event in one.history() if event.kind == "remark"] == ["stays"]

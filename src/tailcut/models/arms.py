@@ -6,6 +6,8 @@ constants are learned from the stream, each from a start that counts as a few al
     s^2    the mean squared error of the predictions made before each outcome
     m      the precision-weighted mean of the algorithms' means
     tau^2  the mean of (theta_a - m)^2 over the algorithms that were run, by expectation maximisation
+
+m and tau^2 are learned anew when there are more runs by a hundredth: at first after each.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ SPREAD, SPREAD_WEIGHT = 0.03, 3.0
 NOISE, NOISE_WEIGHT = 0.12, 10.0
 """Where s^2 starts, and how many runs that counts for."""
 _STEPS = 3
-"""Of expectation maximisation; enough for two digits, and every outcome starts it anew."""
+"""Of expectation maximisation, which starts anew each time; enough for two digits."""
+_AGAIN = 0.01
+"""Share of new runs that m and tau^2 are learned anew for."""
 
 
 class Arms:
@@ -49,7 +53,7 @@ class Arms:
         self.predictions = NOISE_WEIGHT
         self.squared_errors = NOISE * NOISE_WEIGHT
         """Of as many predictions; those of algorithms that were removed since are among them."""
-        self._infer()
+        self._learn_population()
 
     def update(self, algorithm: int, loss: float) -> None:
         """Learn that a run of `algorithm` cost `loss`."""
@@ -57,43 +61,58 @@ class Arms:
         self.predictions += 1.0
         self.runs[algorithm] += 1.0
         self.total[algorithm] += loss
-        self._infer()
+        if self.predictions >= self.due:
+            self._learn_population()
+        else:
+            self._infer()
 
     def recount(self, algorithms: NDArray[np.int64], losses: Array) -> None:
         """Count these runs alone, shapes (n,)."""
         self.runs = np.bincount(algorithms, minlength=len(self.runs)).astype(np.float64)
         self.total = np.bincount(algorithms, losses, minlength=len(self.runs)).astype(np.float64)
+        self._learn_population()
+
+    def _learn_population(self) -> None:
+        self.middle, self.spread = population(self.runs, self.total, self._noise, self.prior_weight)
+        self.due = (1.0 + _AGAIN) * self.predictions
+        """How many predictions there are when m and tau^2 are learned anew."""
         self._infer()
 
+    @property
+    def _noise(self) -> float:
+        return self.squared_errors / self.predictions
+
     def _infer(self) -> None:
-        noise = self.squared_errors / self.predictions
-        middle, spread = population(self.runs, self.total, noise, self.prior_weight)
-        self.mean, self.variance = posterior(self.runs, self.total, middle, spread, noise)
+        self.mean, self.variance = posterior(self.runs, self.total, self.middle, self.spread, self._noise)
 
     def add(self) -> None:
         """Append an algorithm without runs."""
         self.runs, self.total = np.append(self.runs, 0.0), np.append(self.total, 0.0)
-        self._infer()
+        self._learn_population()
 
     def remove(self, algorithm: int) -> None:
         """Drop one algorithm."""
         self.runs, self.total = np.delete(self.runs, algorithm), np.delete(self.total, algorithm)
-        self._infer()
+        self._learn_population()
 
     def state(self) -> dict[str, Any]:
-        """Return counts and sums; all else follows from them."""
-        return {
-            "runs": self.runs,
-            "total": self.total,
-            "predictions": self.predictions,
-            "squared_errors": self.squared_errors,
-        }
+        """Return counts and sums, and what was last learned of all algorithms; all else follows."""
+        return {name: getattr(self, name) for name in (*_COUNTS, *_POPULATION)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from counts and sums."""
-        self.runs, self.total = state["runs"], state["total"]
-        self.predictions, self.squared_errors = state["predictions"], state["squared_errors"]
+        """Continue where `state` was taken."""
+        for name in _COUNTS:
+            setattr(self, name, state[name])
+        if "middle" not in state:  # an earlier version learned m and tau^2 after every run
+            self._learn_population()
+            return
+        for name in _POPULATION:
+            setattr(self, name, state[name])
         self._infer()
+
+
+_COUNTS = ("runs", "total", "predictions", "squared_errors")
+_POPULATION = ("middle", "spread", "due")
 
 
 def posterior(runs: Array, total: Array, middle: float, spread: float, noise: float) -> tuple[Array, Array]:

@@ -52,19 +52,32 @@ class Growth:
     """Splits that a node considers, C."""
     min_leaf: int = 2
     """Runs that each side of a split needs."""
+    max_depth: int = 10
+    """Splits above a leaf at most, so that no features, however odd, make a decision slow."""
     shrinkage: Shrinkage = Shrinkage()
 
 
-def grow(runs: Runs, root: Array, growth: Growth, stream: np.random.Generator) -> Trees:
-    """Return trees grown on n >= 1 `runs`, for algorithms that cost `root` on the whole, shape (K,)."""
-    bark = _Bark(growth, len(runs.loss), len(root))
-    level: _Level | None = _first_level(runs, root, growth.trees)
+def at_once(n_runs: int, growth: Growth) -> int:
+    """Return how many of the trees to grow together: as many as fit the cache, so that it takes not long."""
+    return min(max(_CACHED // max(n_runs * growth.candidates, 1), 1), growth.trees)
+
+
+def grow(
+    runs: Runs, root: Array, growth: Growth, stream: np.random.Generator, n_trees: int | None = None
+) -> Trees:
+    """Return trees grown on n >= 1 `runs`, for algorithms that cost `root` on the whole, shape (K,).
+
+    They are all of the trees that `growth` speaks of, or `n_trees`.
+    """
+    bark = _Bark(growth.trees if n_trees is None else n_trees)
+    level: _Level | None = _first_level(runs, root, bark.n_trees)
     while level is not None:
         level.correct(growth.shrinkage)
-        feature, threshold = _splits(level, growth, stream)
+        last = len(bark.levels) == growth.max_depth
+        feature, threshold = _unsplit(level) if last else _splits(level, growth, stream)
         bark.add(level, feature, threshold)
         level = _next_level(level, feature, threshold)
-    return bark.trees
+    return bark.trees()
 
 
 class _Level:
@@ -133,9 +146,14 @@ def _next_level(level: _Level, feature: Indices, threshold: Array) -> _Level | N
     return _Level(level.runs, slots[by_child], sizes, level.loss[split].repeat(2, axis=0))
 
 
+def _unsplit(level: _Level) -> tuple[Indices, Array]:
+    """Return no split for any node."""
+    return np.full(len(level.sizes), -1), np.full(len(level.sizes), np.inf)
+
+
 def _splits(level: _Level, growth: Growth, stream: np.random.Generator) -> tuple[Indices, Array]:
     """Return the best split of each node: its feature, -1 where there is none, and its threshold; (N,)."""
-    feature, threshold = np.full(len(level.sizes), -1), np.full(len(level.sizes), np.inf)
+    feature, threshold = _unsplit(level)
     large = level.sizes >= 2 * growth.min_leaf
     n_features = level.runs.x.shape[1]
     if n_features == 0 or not large.any():
@@ -146,9 +164,9 @@ def _splits(level: _Level, growth: Growth, stream: np.random.Generator) -> tuple
     error = nodes.y - nodes.predicted()
     best = np.full(len(nodes.sizes), -1.0, dtype=np.float32)
     best_feature, best_threshold = np.full(len(best), -1), np.full(len(best), np.inf)
-    at_once = max(_CACHED // len(nodes.slots), 1)
-    for first in range(0, growth.candidates, at_once):
-        some = slice(first, first + at_once)
+    together = max(_CACHED // len(nodes.slots), 1)
+    for first in range(0, growth.candidates, together):
+        some = slice(first, first + together)
         gain, thresholds = _gains(nodes, error, features[some], fractions[some], growth)
         winner = gain.argmax(axis=0)
         of_each = (winner, np.arange(len(winner)))
@@ -192,34 +210,28 @@ def _gains(
 
 
 class _Bark:
-    """Collects finished levels into `Trees` that have room for as many leaves as there can be."""
+    """Collects finished levels."""
 
-    def __init__(self, growth: Growth, n_runs: int, n_algorithms: int) -> None:
-        leaves = growth.trees * max(n_runs // growth.min_leaf, 1)
-        nodes = 2 * leaves - growth.trees
-        self.nodes = 0
-        self.leaves = 0
-        self.trees = Trees(
-            n_trees=growth.trees,
-            depth=-1,
-            feature=np.zeros(nodes, dtype=np.int64),
-            threshold=np.full(nodes, np.inf),
-            child=np.arange(nodes),
-            leaf=np.zeros(nodes, dtype=np.int64),
-            loss=np.zeros((leaves, n_algorithms)),
-        )
+    def __init__(self, n_trees: int) -> None:
+        self.n_trees = n_trees
+        self.tree = [np.arange(n_trees)]
+        """Which tree each node belongs to, level by level."""
+        self.nodes = self.leaves = 0
+        self.levels: list[tuple[Indices, Array, Indices, Indices, Array]] = []
 
     def add(self, level: _Level, feature: Indices, threshold: Array) -> None:
         """Append a level whose nodes split so; those with feature -1 are leaves."""
-        trees, split = self.trees, feature >= 0
+        inner = feature >= 0
         here = np.arange(self.nodes, self.nodes + len(feature))
         self.nodes += len(feature)
-        trees.depth += 1
-        inner, outer = here[split], here[~split]
-        trees.feature[inner] = feature[split]
-        trees.threshold[inner] = threshold[split]
-        trees.child[inner] = self.nodes + 2 * np.arange(len(inner))
-        rows = np.arange(self.leaves, self.leaves + len(outer))
-        self.leaves += len(outer)
-        trees.leaf[outer] = rows
-        trees.loss[rows] = level.loss[~split]
+        child = np.where(inner, self.nodes + 2 * (np.cumsum(inner) - 1), here)
+        row = self.leaves + np.cumsum(~inner) - 1
+        self.leaves += int((~inner).sum())
+        self.levels.append((np.where(inner, feature, 0), threshold, child, row, level.loss[~inner]))
+        self.tree.append(self.tree[-1][inner].repeat(2))
+
+    def trees(self) -> Trees:
+        """Return what has grown."""
+        names = ("feature", "threshold", "child", "leaf", "loss")
+        arrays = (np.concatenate(parts) for parts in zip(*self.levels, strict=True))
+        return Trees.sorted(self.n_trees, self.tree, dict(zip(names, arrays, strict=True)))

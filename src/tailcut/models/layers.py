@@ -18,17 +18,21 @@ import numpy as np
 
 from tailcut import randomness
 from tailcut.models.arms import Arms
-from tailcut.models.growing import Growth, Shrinkage, grow
+from tailcut.models.growing import Growth, Shrinkage, at_once, grow
 from tailcut.models.reservoir import Reservoir, Runs
 from tailcut.models.ridge import RidgeBank
-from tailcut.models.trees import Indices, Trees
+from tailcut.models.trees import Trees
 from tailcut.representation import Views
 from tailcut.types import Array
 
-CANDIDATES = 0.2
-"""Splits that a node considers, as a share of the features."""
-REGROW = 1.15
-"""Trees are grown anew when there are so many times the runs: amortised, a constant cost per run."""
+CANDIDATES, LEAST_CANDIDATES = 0.2, 3
+"""Splits that a node considers, as a share of the features, and at least so many."""
+REGROW = 0.15
+"""Trees are grown anew when there are more runs by this share: amortised, a constant cost per run."""
+RESAMPLE = 1.0
+"""The same when the reservoir is full, and no longer grows but changes: half of it is new then."""
+RECENT = 1024
+"""Instances whose predictions are remembered at most."""
 
 
 class Layers:
@@ -66,7 +70,7 @@ class Layers:
         width = len(entries[views.trees])
         self.growth = Growth(
             trees=trees,
-            candidates=math.ceil(CANDIDATES * width),
+            candidates=max(math.ceil(CANDIDATES * width), LEAST_CANDIDATES),
             min_leaf=min_leaf,
             shrinkage=Shrinkage(hardness=hardness_weight),
         )
@@ -75,21 +79,26 @@ class Layers:
             n_algorithms=n_algorithms, n_features=len(entries[views.linear]), ridge=ridge, window=window
         )
         self.reservoir = Reservoir(size=window or reservoir, n_features=width, seed=seed, latest=bool(window))
-        self.trees = Trees.roots(trees, self.arms.mean)
+        self.trees = Trees.leaves(trees, self.arms.mean)
+        """In the order of their age, the oldest first."""
         self.grown_at = 0
-        """How many runs had been seen when the trees were grown."""
+        """How many runs had been seen when trees were last grown."""
+        self.grown = trees
+        """How many trees were grown then."""
         self.stream = randomness.stream(seed, "trees")
-        self._latest: tuple[Array, Indices] | None = None
-        """The latest instance and the leaves it reached: it is often learned right after it was predicted."""
-
-    def _reached(self, x: Array) -> Indices:
-        if self._latest is None or self._latest[0] is not x:
-            self._latest = x, self.trees.reached(x[self.views.trees])
-        return self._latest[1]
+        self._recent: dict[int, tuple[Array, Array]] = {}
+        """The latest instances and what the trees said of them: most are soon learned, too."""
 
     def _by_trees(self, x: Array) -> Array:
         """Return what the trees say, before the ridge, shape (K,)."""
-        return np.asarray(self.trees.loss[self._reached(x)].mean(axis=0))
+        known = self._recent.get(id(x))
+        if known is None or known[0] is not x:
+            if len(self._recent) == RECENT:
+                del self._recent[next(iter(self._recent))]
+            rows = self.trees.reached(x[self.views.trees])
+            mean = np.add.reduce(self.trees.loss.take(rows, axis=0)) / len(rows)
+            known = self._recent[id(x)] = x, mean
+        return known[1]
 
     def predict(self, x: Array) -> tuple[Array, Array]:
         """Return the expected losses at `x` and the variances of those on the whole, each of shape (K,).
@@ -114,6 +123,7 @@ class Layers:
             self._update_without(algorithm, target)
             return
         error = target - float(self._by_trees(x)[algorithm])
+        del self._recent[id(x)]
         self.ridge.update(algorithm, x[self.views.linear], error, 1.0)
         self.arms.update(algorithm, target)
         self.reservoir.put(x[self.views.trees], algorithm, target)
@@ -135,19 +145,26 @@ class Layers:
         self.arms.recount(runs.algorithm, runs.loss)
 
     def _due(self) -> float:
-        """Return how many runs must have been seen for the trees to be grown anew."""
+        """Return how many runs must have been seen for the next trees to be grown anew."""
+        size = self.reservoir.size
         if self.window:
-            return self.grown_at + (REGROW - 1.0) * min(self.grown_at, self.window)
-        return REGROW * self.grown_at
-
-    def _grow(self) -> None:
-        runs = self._with_features()
-        self.grown_at = self.reservoir.seen
-        self._latest = None
-        if len(runs.loss):
-            self.trees = grow(runs, self.arms.mean, self.growth, self.stream)
+            share = REGROW * min(self.grown_at, size)
         else:
-            self.trees = Trees.roots(self.growth.trees, self.arms.mean)
+            share = self.grown_at * (REGROW if self.grown_at < size else RESAMPLE)
+        return self.grown_at + share * self.grown / self.growth.trees
+
+    def _grow(self, *, all_of_them: bool = False) -> None:
+        """Grow the oldest trees anew: all while that is quickly done, later few at a time, and more often."""
+        runs = self._with_features()
+        n_runs, n_trees = len(runs.loss), self.growth.trees
+        self.grown_at = self.reservoir.seen
+        self.grown = n_trees if all_of_them else at_once(n_runs, self.growth)
+        self._recent.clear()
+        if n_runs:
+            new = grow(runs, self.arms.mean, self.growth, self.stream, self.grown)
+        else:
+            new = Trees.leaves(self.grown, self.arms.mean)
+        self.trees = self.trees.renewed(new)
 
     def _with_features(self) -> Runs:
         """Return the runs that trees can be grown on; a represented instance has no missing values."""
@@ -160,20 +177,20 @@ class Layers:
     def take_over(self, other: Layers) -> None:
         """Go on for a model that has seen no features; only its arms have learned."""
         self.arms = other.arms
-        self._grow()
+        self._grow(all_of_them=True)
 
     def add(self) -> None:
         """Append an algorithm that is as good as the others, as far as is known."""
         self.arms.add()
         self.ridge.add()
-        self._grow()
+        self._grow(all_of_them=True)
 
     def remove(self, algorithm: int) -> None:
         """Forget an algorithm and all its runs."""
         self.arms.remove(algorithm)
         self.ridge.remove(algorithm)
         self.reservoir.forget(algorithm)
-        self._grow()
+        self._grow(all_of_them=True)
 
     def state(self) -> dict[str, Any]:
         """Return the states of all parts."""
@@ -183,6 +200,7 @@ class Layers:
             "reservoir": self.reservoir.state(),
             "trees": self.trees.state(),
             "grown_at": self.grown_at,
+            "grown": self.grown,
             "stream": randomness.dump(self.stream),
         }
 
@@ -191,7 +209,8 @@ class Layers:
         self.arms.restore(state["arms"])
         self.ridge.restore(state["ridge"])
         self.reservoir.restore(state["reservoir"])
-        self.trees = Trees(**state["trees"])
+        self.trees = Trees.of_state(state["trees"])
         self.grown_at = state["grown_at"]
+        self.grown = state.get("grown", self.growth.trees)  # earlier versions grew all
         self.stream = randomness.restore(state["stream"])
-        self._latest = None
+        self._recent.clear()

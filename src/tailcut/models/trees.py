@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -15,39 +15,87 @@ Indices = NDArray[np.int64]
 
 @dataclass(slots=True)
 class Trees:
-    """T binary trees in flat arrays; nodes 0 to T-1 are the roots.
+    """T binary trees in flat arrays, one behind the other, each level by level.
 
     A node sends x[feature] <= threshold to `child` and the rest to `child` + 1. A leaf sends all to itself,
-    so that a walk needs no end: it makes `depth` steps.
+    so that a walk needs no end: it makes as many steps as the deepest tree has levels.
     """
 
-    n_trees: int
-    depth: int
+    roots: Indices
+    """The first node of each tree, shape (T,)."""
+    rows: Indices
+    """The first row of each tree in `loss`, shape (T,)."""
+    depths: Indices
+    """How many steps the longest walk down each tree takes, shape (T,)."""
     feature: Indices
     threshold: Array
     child: Indices
     leaf: Indices
-    """Which row of the arrays below belongs to a node, if it is a leaf."""
+    """Which row of `loss` belongs to a node, if it is a leaf."""
     loss: Array
     """What each algorithm is expected to cost on the instances of a leaf, shape (leaves, K)."""
+    depth: int = field(init=False)
+    """Of the deepest tree."""
+
+    def __post_init__(self) -> None:
+        self.depth = int(self.depths.max())
 
     @staticmethod
-    def roots(n_trees: int, loss: Array) -> Trees:
+    def leaves(n_trees: int, loss: Array) -> Trees:
         """Return trees that are leaves, for algorithms that cost `loss`, shape (K,)."""
         nodes = np.arange(n_trees)
+        none = np.zeros(n_trees, dtype=np.int64)
+        nowhere = np.full(n_trees, np.inf)
+        return Trees(nodes, nodes, none, none, nowhere, nodes, nodes, np.tile(loss, (n_trees, 1)))
+
+    @staticmethod
+    def sorted(n_trees: int, level: list[Indices], nodes: dict[str, Any]) -> Trees:
+        """Return trees whose nodes lie level by level, those of all trees together.
+
+        For each level `level` tells which tree its nodes belong to; `nodes` are the arrays of that name.
+        """
+        depths = np.zeros(n_trees, dtype=np.int64)
+        for depth, trees in enumerate(level):
+            depths[trees] = depth
+        tree = np.concatenate(level)
+        order = np.argsort(tree, kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        child = place[nodes["child"][order]]
+        is_leaf = child == np.arange(len(order))
+        leaf = np.cumsum(is_leaf) - is_leaf
+        roots = np.searchsorted(tree[order], np.arange(n_trees))
+        loss = nodes["loss"][nodes["leaf"][order][is_leaf]]
+        feature, threshold = nodes["feature"][order], nodes["threshold"][order]
+        return Trees(roots, leaf[roots], depths, feature, threshold, child, leaf, loss)
+
+    def renewed(self, new: Trees) -> Trees:
+        """Return the trees without the first ones, and as many `new` ones behind the others.
+
+        >>> old = Trees.leaves(3, np.array([0.1]))
+        >>> mixed = old.renewed(Trees.leaves(2, np.array([0.4])))
+        >>> mixed.reached(np.zeros(1)).tolist(), mixed.loss.ravel().tolist()
+        ([0, 1, 2], [0.1, 0.4, 0.4])
+        """
+        gone = len(new.roots)
+        if gone == len(self.roots):
+            return new
+        node, row = self.roots[gone], self.rows[gone]
+        nodes, rows = len(self.feature) - node, len(self.loss) - row
         return Trees(
-            n_trees=n_trees,
-            depth=0,
-            feature=np.zeros(n_trees, dtype=np.int64),
-            threshold=np.full(n_trees, np.inf),
-            child=nodes,
-            leaf=nodes.copy(),
-            loss=np.tile(loss, (n_trees, 1)),
+            np.append(self.roots[gone:] - node, new.roots + nodes),
+            np.append(self.rows[gone:] - row, new.rows + rows),
+            np.append(self.depths[gone:], new.depths),
+            np.append(self.feature[node:], new.feature),
+            np.append(self.threshold[node:], new.threshold),
+            np.append(self.child[node:] - node, new.child + nodes),
+            np.append(self.leaf[node:] - row, new.leaf + rows),
+            np.concatenate([self.loss[row:], new.loss]),
         )
 
     def reached(self, x: Array) -> Indices:
         """Return the rows of the leaves that the instance `x` falls into, shape (T,)."""
-        node = np.arange(self.n_trees)
+        node = self.roots
         for _ in range(self.depth):
             right = x.take(self.feature.take(node)) > self.threshold.take(node)
             node = self.child.take(node) + right
@@ -55,4 +103,20 @@ class Trees:
 
     def state(self) -> dict[str, Any]:
         """Return all arrays."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+
+    @staticmethod
+    def of_state(state: dict[str, Any]) -> Trees:
+        """Return the trees that a state holds."""
+        if "roots" in state:
+            return Trees(**state)
+        # An earlier version had the nodes of all trees level by level, roots first, and room behind them.
+        level, nodes = [np.arange(state["n_trees"])], np.arange(state["n_trees"])
+        for _ in range(state["depth"]):
+            inner = state["child"][nodes] != nodes
+            first = state["child"][nodes[inner]]
+            nodes = np.stack([first, first + 1], axis=1).ravel()
+            level.append(level[-1][inner].repeat(2))
+        used = sum(map(len, level))
+        arrays = {name: state[name][:used] for name in ("feature", "threshold", "child", "leaf")}
+        return Trees.sorted(state["n_trees"], level, {**arrays, "loss": state["loss"]})

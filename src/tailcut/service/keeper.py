@@ -27,7 +27,7 @@ from tailcut.service.metrics import Metrics
 from tailcut.service.problems import BusyError, NoProjectError
 from tailcut.state import Journal, Project
 
-SNAPSHOT_EVERY = 5_000
+SNAPSHOT_EVERY = 10_000
 """Events between two snapshots of a project: so many are repeated at most after a crash."""
 GROUP = 256
 """Jobs that share a transaction at most, so that the first of them does not wait long."""

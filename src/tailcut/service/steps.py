@@ -24,8 +24,11 @@ async def select(project: Name, request: Select, shared: Shared) -> Response:
 
     With a `key` the request may be sent again, after a lost connection for example: the answer is the same.
     """
-    decided = await shared.keeper.with_project(project, lambda kept: decide(kept, request), timed=True)
-    return answer(decided)
+
+    def work(kept: Project) -> dict[str, Any]:
+        return decide(kept, request, answered(kept, [request]))
+
+    return answer(await shared.keeper.with_project(project, work, timed=True))
 
 
 @router.post("/select/batch", response_model=DecidedBatch, summary="Decide for several instances at once")
@@ -33,7 +36,8 @@ async def select_batch(project: Name, batch: SelectBatch, shared: Shared) -> Res
     """Return a decision for each request, or what was wrong with it; one does not hinder the others."""
 
     def work(kept: Project) -> list[dict[str, Any]]:
-        return [_decided(kept, request) for request in batch.requests]
+        known = answered(kept, batch.requests)
+        return [_decided(kept, request, known) for request in batch.requests]
 
     return answer({"answers": await shared.keeper.with_project(project, work)})
 
@@ -71,11 +75,15 @@ async def proceed(project: Name, request: Proceed, shared: Shared) -> Response:
     return answer(await shared.keeper.with_project(project, work, timed=True))
 
 
-def decide(kept: Project, request: Select) -> dict[str, Any]:
+def answered(kept: Project, requests: list[Select]) -> dict[str, Decision]:
+    """Return the decisions that were made before for requests with the same keys."""
+    return kept.answered(*(request.key for request in requests if request.key is not None))
+
+
+def decide(kept: Project, request: Select, known: dict[str, Decision]) -> dict[str, Any]:
     """Return the decision for a request: a new one, or the one that its key was answered with."""
-    before = None if request.key is None else kept.answered(request.key)
-    if before is not None:
-        return told(before, repeated=True)
+    if request.key in known:
+        return told(known[request.key], repeated=True)
     check_room(kept, request)
     # null is a missing value, which the selector's border takes as nan
     features: Any = request.features
@@ -88,6 +96,8 @@ def decide(kept: Project, request: Select) -> dict[str, Any]:
         feature_cost=request.feature_cost,
         key=request.key,
     )
+    if request.key is not None:
+        known[request.key] = decision  # the same batch may ask again
     return told(decision, repeated=False)
 
 
@@ -128,9 +138,9 @@ def told(decision: Decision, repeated: bool) -> dict[str, Any]:
     }
 
 
-def _decided(kept: Project, request: Select) -> dict[str, Any]:
+def _decided(kept: Project, request: Select, known: dict[str, Decision]) -> dict[str, Any]:
     try:
-        return {"decision": decide(kept, request), "error": None}
+        return {"decision": decide(kept, request, known), "error": None}
     except JournalError:
         raise  # nothing of the batch will be written
     except TailcutError as error:

@@ -305,10 +305,11 @@ class Journal:
         query = f"{_EVENTS} WHERE {' AND '.join(where)} ORDER BY number {order} LIMIT ?"
         return [event_of(row) for row in self.rows(query, *values, *kinds, limit)]
 
-    def by_key(self, project: int, key: str) -> Event | None:
-        """Return the event that a client named by this key."""
-        found = self.rows(f"{_EVENTS} WHERE project = ? AND key = ?", project, key)
-        return event_of(found[0]) if found else None
+    def by_keys(self, project: int, keys: Sequence[str]) -> dict[str, Event]:
+        """Return the events that clients named by these keys, as far as there are any."""
+        marks = ", ".join("?" * len(keys))
+        found = self.rows(f"{_EVENTS} WHERE project = ? AND key IN ({marks})", project, *keys)
+        return {row[4]: event_of(row) for row in found}
 
     def made(self, project: int, decision: int) -> Event | None:
         """Return the event that made a decision."""

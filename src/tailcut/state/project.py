@@ -136,7 +136,7 @@ class Project:
         `key` is the caller's own name for this request: asked again with the same one, the decision that
         was made the first time is returned.
         """
-        before = None if key is None else self.answered(key)
+        before = None if key is None else self.answered(key).get(key)
         return before or self.decide(
             features,
             instance=instance,
@@ -175,10 +175,11 @@ class Project:
         self._remember(decision)
         return decision
 
-    def answered(self, key: str) -> Decision | None:
-        """Return the decision that was made for a key; None if the key is new."""
-        event = self.journal.by_key(self.number, key)
-        return None if event is None else events.decision_of(event)
+    def answered(self, *keys: str) -> dict[str, Decision]:
+        """Return the decisions that were made for these keys; those that are new are not in it."""
+        events_of = self.journal.by_keys(self.number, keys) if keys else {}
+        made = {key: events.decision_of(event) for key, event in events_of.items()}
+        return {key: decision for key, decision in made.items() if decision is not None}
 
     def observe(
         self, decision: Decision | int, outcome: Outcome, *, note: Mapping[str, Any] | None = None
