@@ -123,6 +123,17 @@ def test_a_project_is_shown_without_errors_foreign_requests_or_sideways_scrollin
         assert all(url.startswith(farm.address + "/") for url in visit.requests)
 
 
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_the_log_in_stays_within_its_card(browser: Browser, farm: Running, width: int) -> None:
+    with Visit(browser, farm, width=width) as visit:
+        visit.page.get_by_label("Token").wait_for()
+        edges = "one => [...one.querySelectorAll('*')].map(part => part.getBoundingClientRect().right)"
+        card = visit.page.locator(".login")
+        box = card.bounding_box()
+        assert box is not None
+        assert max(card.evaluate(edges)) < box["x"] + box["width"] <= width
+
+
 @pytest.mark.parametrize("token", ["tailcut_wrong", "nö"])
 def test_a_wrong_token_is_told_and_not_kept(browser: Browser, farm: Running, token: str) -> None:
     with Visit(browser, farm) as visit:

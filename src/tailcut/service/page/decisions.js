@@ -20,6 +20,7 @@ export function decisionsPart(context, refresher) {
   signal.addEventListener("abort", () => clearInterval(clockwork));
   const past = grid("Latest decisions", ["Decision", "Time", "Instance", "Algorithm", "Because", "Outcome", ""]);
   const waiting = grid("Decisions that wait for an outcome, the longest first", ["Decision", "Instance", "Algorithm", "Budget", "Waits for"], "cards open");
+  const never = el("p", { class: "note", hidden: true }, "None yet.");
   const none = el("p", { class: "note" }, "None.");
   const rest = el("p", { class: "note" });
   const refresh = refresher(2, context, async () => {
@@ -29,6 +30,8 @@ export function decisionsPart(context, refresher) {
     arrange(past.body, decisions, (one) => one.id, (one) => made(one, project, signal), ended);
     state.waiting = pending.decisions;
     age();
+    past.element.hidden = decisions.length === 0;
+    never.hidden = decisions.length > 0;
     waiting.element.hidden = pending.count === 0;
     say(rest, pending.count > OLDEST ? `and ${plural(pending.count - OLDEST, "more", "more")}, younger` : "");
     none.hidden = pending.count > 0;
@@ -40,7 +43,7 @@ export function decisionsPart(context, refresher) {
     refresh();
   } }, "Show older ones");
   const element = el("div", { class: "lists" },
-    el("section", { "aria-labelledby": "latest" }, el("h2", { id: "latest" }, "Latest decisions"), past.element, older),
+    el("section", { "aria-labelledby": "latest" }, el("h2", { id: "latest" }, "Latest decisions"), never, past.element, older),
     el("section", { "aria-labelledby": "waiting" }, el("h2", { id: "waiting" }, "Waiting for an outcome"), none, waiting.element, rest));
   return {
     element,
