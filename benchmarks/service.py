@@ -35,7 +35,7 @@ from tailcut.types import Decision, Outcome
 
 K, D, CUTOFF = 10, 100, 100.0
 PROCESSES, THREADS, BATCH = 2, 8, 64
-CORES = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 LINE = (
     "{selector:14} batch {batch:3}: {pairs_per_second:7.0f} pairs/s, select p50 {select_p50_ms:6.1f} ms, "
     "p99 {select_p99_ms:6.1f} ms, server CPU {server_cpu_share:.0%}"
@@ -114,7 +114,9 @@ def measure(selector: str, batch: int, seconds: float, folder: Path, profile: bo
     command = [sys.executable, "-m", "tailcut.cli", "serve", "--state", str(path), "--port", "0"]
     if profile:
         command[1:1] = ["-m", "cProfile", "-o", f"{selector}-{batch}.prof"]
+    apart(first=True)
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    apart(first=False)
     assert server.stdout is not None
     try:
         lines = [server.stdout.readline() for _ in range(3)]
@@ -123,7 +125,6 @@ def measure(selector: str, batch: int, seconds: float, folder: Path, profile: bo
             admin.create_project(
                 "p", algorithms=[f"a{k}" for k in range(K)], cutoff=CUTOFF, selector=selector
             )
-        apart(server.pid)
         before = _cpu_seconds(server.pid)
         seen = run_clients(address, token, seconds, batch)
         used = _cpu_seconds(server.pid) - before
@@ -144,11 +145,10 @@ def measure(selector: str, batch: int, seconds: float, folder: Path, profile: bo
     }
 
 
-def apart(server: int) -> None:
-    """Give the server a core of its own, and the others to this process and the clients it starts."""
-    if hasattr(os, "sched_setaffinity") and len(cores := sorted(CORES)) > 1:
-        os.sched_setaffinity(server, cores[:1])
-        os.sched_setaffinity(0, cores[1:])
+def apart(first: bool) -> None:
+    """Let this process, and all that it starts, run on the first core, or on the others."""
+    if len(CORES) > 1:
+        os.sched_setaffinity(0, CORES[:1] if first else CORES[1:])
 
 
 def run_clients(address: str, token: str, seconds: float, batch: int) -> dict[str, list[Any]]:

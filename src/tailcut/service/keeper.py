@@ -30,7 +30,8 @@ from tailcut.state import Journal, Project
 SNAPSHOT_EVERY = 10_000
 """Events between two snapshots of a project: so many are repeated at most after a crash."""
 GROUP = 256
-"""Jobs that share a transaction at most, so that the first of them does not wait long."""
+"""Steps that share a transaction, more or less, so that the first of them does not wait long, and whoever asks
+in batches prepares the next one while others are served."""
 LATENCIES = 1_000
 """Decisions whose latency is remembered."""
 
@@ -42,9 +43,11 @@ class Job(Generic[T]):
     """Something to do with a project, or with the journal, and who waits for it."""
 
     def __init__(
-        self, name: str | None, work: Callable[..., T], future: asyncio.Future[T], timed: bool
+        self, name: str | None, work: Callable[..., T], future: asyncio.Future[T], timed: bool, steps: int = 1
     ) -> None:
         self.name, self.work, self.future, self.timed = name, work, future, timed
+        self.steps = steps
+        """How many decisions or outcomes it is about."""
         self.since = time.perf_counter()
         self.result: T | None = None
         self.error: BaseException | None = None
@@ -112,10 +115,17 @@ class Keeper:
         self.journal.close()
 
     async def with_project(
-        self, name: str, work: Callable[[Project], T], *, slow: bool = False, timed: bool = False
+        self,
+        name: str,
+        work: Callable[[Project], T],
+        *,
+        slow: bool = False,
+        timed: bool = False,
+        steps: int = 1,
     ) -> T:
         """Do something with a project; what it wrote is on disk when this returns."""
-        return await self._enqueue(Job(name, work, asyncio.get_running_loop().create_future(), timed), slow)
+        future = asyncio.get_running_loop().create_future()
+        return await self._enqueue(Job(name, work, future, timed, steps), slow)
 
     async def with_journal(self, work: Callable[[], T]) -> T:
         """Do something with the journal or all projects."""
@@ -143,7 +153,11 @@ class Keeper:
     def _next_group(self) -> list[Job[Any]]:
         self._turn = 1 - self._turn
         line = self._lines[self._turn] or self._lines[1 - self._turn]
-        return [line.popleft() for _ in range(min(len(line), GROUP))]
+        group, steps = [], 0
+        while line and steps < GROUP:
+            group.append(line.popleft())
+            steps += group[-1].steps
+        return group
 
     def _do(self, group: list[Job[Any]]) -> None:
         """Do jobs, write what they did, tell who waits."""

@@ -39,7 +39,8 @@ async def select_batch(project: Name, batch: SelectBatch, shared: Shared) -> Res
         known = answered(kept, batch.requests)
         return [_decided(kept, request, known) for request in batch.requests]
 
-    return answer({"answers": await shared.keeper.with_project(project, work)})
+    steps = len(batch.requests)
+    return answer({"answers": await shared.keeper.with_project(project, work, steps=steps)})
 
 
 @router.post("/observe", response_model=Observed, summary="Tell how a run went")
@@ -58,7 +59,8 @@ async def observe_batch(project: Name, batch: ObserveBatch, shared: Shared) -> R
     def work(kept: Project) -> list[dict[str, Any]]:
         return [_observed(kept, outcome) for outcome in batch.outcomes]
 
-    return answer({"answers": await shared.keeper.with_project(project, work, slow=True)})
+    steps = len(batch.outcomes)
+    return answer({"answers": await shared.keeper.with_project(project, work, slow=True, steps=steps)})
 
 
 @router.post("/proceed", response_model=Proceeded, summary="Go on with an instance that is not solved")
