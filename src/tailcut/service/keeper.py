@@ -30,8 +30,8 @@ from tailcut.state import Journal, Project
 SNAPSHOT_EVERY = 10_000
 """Events between two snapshots of a project: so many are repeated at most after a crash."""
 GROUP = 256
-"""Steps that share a transaction, more or less, so that the first of them does not wait long, and whoever asks
-in batches prepares the next one while others are served."""
+"""Steps that share a transaction, more or less, so that the first of them does not wait long, and whoever
+asks in batches prepares the next one while others are served."""
 LATENCIES = 1_000
 """Decisions whose latency is remembered."""
 

@@ -84,7 +84,7 @@ def bounded_memory(make: Factory) -> None:
     sample = {"reservoir": 100} if "reservoir" in make.recipe.hyperparameters else {}
     selector = make(scenario, max_pending=20, **sample)
     sizes = []
-    for _ in range(3):
+    for _ in range(5):
         for row, _ in enumerate(serve(selector, scenario, range(300))):
             if row % 3 == 0:
                 selector.select(scenario.features[row % 300])  # its outcome never arrives
@@ -92,8 +92,9 @@ def bounded_memory(make: Factory) -> None:
             abandoned = selector.select(scenario.features[row])  # unsolved, and never gone on with
             selector.observe(abandoned, censored_at=abandoned.budget)
         sizes.append(len(selector.to_bytes()))
-    # Numbers written in decimal may gain a few digits; learned data may not gain an entry.
-    assert max(sizes) - min(sizes) < 1000, f"the state grows with the stream: {sizes} bytes"
+    # Numbers written in decimal may gain a few digits, and trees come out larger or smaller. Eight bytes for
+    # each instance, the least that can be remembered of one, would be more than this.
+    assert max(sizes) - min(sizes) < 1000 + 0.1 * min(sizes), f"the state grows with the stream: {sizes} bytes"
 
 
 def only_offered_are_chosen(make: Factory) -> None:
