@@ -94,7 +94,9 @@ def bounded_memory(make: Factory) -> None:
         sizes.append(len(selector.to_bytes()))
     # Numbers written in decimal may gain a few digits, and trees come out larger or smaller. Eight bytes for
     # each instance, the least that can be remembered of one, would be more than this.
-    assert max(sizes) - min(sizes) < 1000 + 0.1 * min(sizes), f"the state grows with the stream: {sizes} bytes"
+    assert max(sizes) - min(sizes) < 1000 + 0.1 * min(sizes), (
+        f"the state grows with the stream: {sizes} bytes"
+    )
 
 
 def only_offered_are_chosen(make: Factory) -> None:
