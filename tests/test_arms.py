@@ -103,13 +103,3 @@ def test_what_all_have_in_common_is_learned_anew_at_a_hundredth_more_runs() -> N
         assert due or arms.predictions > 100.0
     exact = posterior(arms.runs, arms.total, *population(arms.runs, arms.total, arms._noise), arms._noise)
     np.testing.assert_allclose(arms.mean, exact[0], rtol=1e-4)
-
-
-def test_a_state_of_an_earlier_version_is_gone_on_with() -> None:
-    arms = Arms(2)
-    for loss in (0.2, 0.4, 0.9):
-        arms.update(0, loss)
-    state = {name: arms.state()[name] for name in ("runs", "total", "predictions", "squared_errors")}
-    other = Arms(2)
-    other.restore(state)
-    assert np.array_equal(other.mean, arms.mean)

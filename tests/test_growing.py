@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from tailcut.models.growing import Growth, Shrinkage, at_once, grow
-from tailcut.models.odds import LEAST
+from tailcut.models.growing import Growth, at_once, grow
 from tailcut.models.reservoir import Runs
 from tailcut.models.trees import Indices, Trees
 from tailcut.types import Array
@@ -26,34 +25,19 @@ class Node:
     children: list[Node] = field(default_factory=list)
 
 
-def _clipped(p: float) -> float:
-    return min(max(p, LEAST), 1.0 - LEAST)
-
-
-def _correct(node: Node, runs: Runs, shrinkage: Shrinkage) -> None:
-    """Move all algorithms together, then each by its own runs."""
-    n = len(node.members)
-    before = sum(node.loss[runs.algorithm[i]] for i in node.members) / n
-    total = sum(float(runs.loss[i]) for i in node.members)
-    after = _clipped((total + shrinkage.hardness * before) / (n + shrinkage.hardness))
-    before = _clipped(before)
-    factor = after / (1.0 - after) / (before / (1.0 - before))
-    for a, p in enumerate(node.loss):
-        odds = _clipped(p) / (1.0 - _clipped(p)) * factor
-        node.loss[a] = odds / (1.0 + odds)
+def _correct(node: Node, runs: Runs, shrinkage: float) -> None:
+    """Move each algorithm by its own runs."""
     for a, p in enumerate(node.loss):
         own = [float(runs.loss[i]) for i in node.members if runs.algorithm[i] == a]
-        node.loss[a] += sum(y - p for y in own) / (len(own) + shrinkage.algorithm)
+        node.loss[a] += sum(y - p for y in own) / (len(own) + shrinkage)
 
 
-def _gain(node: Node, sides: list[list[int]], runs: Runs, shrinkage: Shrinkage) -> float:
+def _gain(node: Node, sides: list[list[int]], runs: Runs, shrinkage: float) -> float:
     gain = 0.0
     for side in sides:
-        errors = {i: float(runs.loss[i]) - node.loss[runs.algorithm[i]] for i in side}
-        gain += sum(errors.values()) ** 2 / (len(side) + shrinkage.hardness)
         for a in range(len(node.loss)):
-            own = [error for i, error in errors.items() if runs.algorithm[i] == a]
-            gain += sum(own) ** 2 / (len(own) + shrinkage.algorithm)
+            own = [float(runs.loss[i]) - node.loss[a] for i in side if runs.algorithm[i] == a]
+            gain += sum(own) ** 2 / (len(own) + shrinkage)
     return gain
 
 
@@ -112,7 +96,7 @@ def test_levelwise_growing_is_recursive_growing(
     n: int, n_algorithms: int, min_leaf: int, max_depth: int, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tailcut.models.growing._CACHED", chunk)
-    growth = Growth(4, candidates=3, min_leaf=min_leaf, max_depth=max_depth, shrinkage=Shrinkage(1.5, 2.5))
+    growth = Growth(4, candidates=3, min_leaf=min_leaf, max_depth=max_depth, shrinkage=2.5)
     runs = _runs(n, n_algorithms, 4, seed=n)
     root = np.linspace(0.2, 1.0, n_algorithms)
     trees = grow(runs, root, growth, np.random.default_rng(3))
@@ -127,7 +111,7 @@ def test_levelwise_growing_is_recursive_growing(
 
 def test_firm_priors_leave_the_root_as_it_is() -> None:
     runs, root = _runs(60, 3, 4, seed=1), np.array([0.2, 0.5, 0.7])
-    growth = Growth(trees=2, candidates=2, shrinkage=Shrinkage(1e12, 1e12))
+    growth = Growth(trees=2, candidates=2, shrinkage=1e12)
     trees = grow(runs, root, growth, np.random.default_rng(0))
     rows = trees.reached(runs.x[0])
     np.testing.assert_allclose(trees.loss[rows], [root, root], atol=1e-9)
@@ -135,19 +119,19 @@ def test_firm_priors_leave_the_root_as_it_is() -> None:
 
 def test_without_shrinkage_an_unsplit_tree_holds_the_means_of_the_algorithms() -> None:
     runs, root = _runs(60, 3, 4, seed=2), np.full(3, 0.5)
-    growth = Growth(trees=1, candidates=1, min_leaf=60, shrinkage=Shrinkage(1e-12, 1e-12))
+    growth = Growth(trees=1, candidates=1, min_leaf=60, shrinkage=1e-12)
     trees = grow(runs, root, growth, np.random.default_rng(0))
     means = [runs.loss[runs.algorithm == a].mean() for a in range(3)]
     np.testing.assert_allclose(trees.loss[trees.reached(runs.x[0])][0], means, rtol=1e-6)
 
 
-def test_an_algorithm_without_runs_shares_the_hardness_of_a_leaf() -> None:
-    """The second never runs, yet is expected to do worse where the first does."""
+def test_an_algorithm_without_runs_in_a_leaf_does_there_as_it_does_on_the_whole() -> None:
     x = np.repeat([[0.0], [1.0]], 20, axis=0)
     runs = Runs(x, np.zeros(40, dtype=np.int64), x[:, 0].copy())
-    trees = grow(runs, np.array([0.5, 0.5]), Growth(trees=1, candidates=1), np.random.default_rng(0))
+    trees = grow(runs, np.array([0.5, 0.7]), Growth(trees=1, candidates=1), np.random.default_rng(0))
     easy, hard = (trees.loss[trees.reached(np.array([value]))][0] for value in (0.0, 1.0))
-    assert easy[1] < 0.2 < 0.8 < hard[1]
+    assert easy[0] < 0.1 < 0.9 < hard[0]
+    assert easy[1] == hard[1] == 0.7
 
 
 @pytest.mark.parametrize("width", [0, 2], ids=["no features", "constant features"])
@@ -187,28 +171,3 @@ def test_new_trees_take_the_place_of_the_oldest(n_new: int) -> None:
     for x in np.random.default_rng(2).normal(size=(50, 4)):
         expected = np.concatenate([old.loss[old.reached(x)][n_new:], new.loss[new.reached(x)]])
         assert np.array_equal(mixed.loss[mixed.reached(x)], expected)
-
-
-def test_trees_that_an_earlier_version_saved_are_the_same_trees() -> None:
-    """It had the nodes of all trees level by level, roots first, and room behind them."""
-    trees = _forest(4, seed=3)
-    nodes, order = trees.roots, [trees.roots]
-    while len(nodes := nodes[trees.child[nodes] != nodes]):
-        nodes = np.stack([trees.child[nodes], trees.child[nodes] + 1], axis=1).ravel()
-        order.append(nodes)
-    flat = np.concatenate(order)
-    place = np.empty_like(flat)
-    place[flat] = np.arange(len(flat))
-    room = np.arange(len(flat), len(flat) + 6)
-    state = {
-        "n_trees": 4,
-        "depth": trees.depth,
-        "feature": np.append(trees.feature[flat], 0 * room),
-        "threshold": np.append(trees.threshold[flat], np.full(6, np.inf)),
-        "child": np.append(place[trees.child[flat]], room),
-        "leaf": np.append(trees.leaf[flat], 0 * room),
-        "loss": np.concatenate([trees.loss, np.zeros((3, 3))]),
-    }
-    again = Trees.of_state(state)
-    for name, value in trees.state().items():
-        assert np.array_equal(value, getattr(again, name)), name

@@ -135,7 +135,6 @@ _ROWS: list[Row] = [
             "pace": 1.0,
             "again": 1.0,
             "trees": 20,
-            "hardness_weight": 2.0,
             "min_leaf": 2,
             "ridge": 100.0,
             "prior_weight": 1.0,

@@ -55,7 +55,6 @@ ABLATIONS: dict[str, dict[str, float]] = {
     "as it is": {},
     "no trees: none ever splits": {"min_leaf": 1_000_000},
     "no ridge": {"ridge": 1e9},
-    "hardness not shared between algorithms": {"hardness_weight": 1e9},
     "no empirical Bayes: a fixed prior for the algorithms": {"prior_weight": 1e9},
     "all first runs at once": {"pace": 1e9},
     "nobody run again but by score": {"again": 0.0},
@@ -75,7 +74,6 @@ SETTINGS: dict[str, dict[str, tuple[float, ...]]] = {
         "pace": (0.5, 2.0),
         "again": (0.5, 2.0),
         "trees": (10, 40),
-        "hardness_weight": (0.7, 6.0, 1e9),  # 1e9: not shared at all
         "min_leaf": (1, 4),
         "ridge": (30.0, 300.0),
         "prior_weight": (0.3, 3.0, 1e9),  # 1e9: fixed

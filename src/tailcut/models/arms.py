@@ -97,22 +97,16 @@ class Arms:
 
     def state(self) -> dict[str, Any]:
         """Return counts and sums, and what was last learned of all algorithms; all else follows."""
-        return {name: getattr(self, name) for name in (*_COUNTS, *_POPULATION)}
+        return {name: getattr(self, name) for name in _STATE}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue where `state` was taken."""
-        for name in _COUNTS:
-            setattr(self, name, state[name])
-        if "middle" not in state:  # an earlier version learned m and tau^2 after every run
-            self._learn_population()
-            return
-        for name in _POPULATION:
+        for name in _STATE:
             setattr(self, name, state[name])
         self._infer()
 
 
-_COUNTS = ("runs", "total", "predictions", "squared_errors")
-_POPULATION = ("middle", "spread", "due")
+_STATE = ("runs", "total", "predictions", "squared_errors", "middle", "spread", "due")
 
 
 def posterior(runs: Array, total: Array, middle: float, spread: float, noise: float) -> tuple[Array, Array]:

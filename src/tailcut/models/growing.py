@@ -1,16 +1,9 @@
 """Growing many trees at once, level by level, on runs of several algorithms.
 
-A tree splits instances by their features alone; every node holds a loss for each algorithm: those of its
-parent, corrected by the runs that reach it. The correction has two steps, both shrunk towards none:
-
-    hardness   All algorithms move together. Their odds p / (1 - p) are multiplied by one factor, that
-               which takes the mean prediction of the node's N runs to their mean loss, shrunk:
-               (sum y + w mean p) / (N + w).
-    algorithm  Each algorithm a moves by sum (y - p_a) / (n_a + w') over its own n_a runs.
-
-So a leaf knows something of an algorithm that never ran there: what holds further up, and how hard its
-instances were for others. A node draws some features and for each a uniform threshold (extremely randomised
-trees, Geurts et al. 2006), and takes the one by which both steps gain most.
+A tree splits instances by their features alone; every node holds a loss p_a for each algorithm a: that of its
+parent, moved by sum (y - p_a) / (n_a + w) over the n_a runs of that algorithm which reach it. So a leaf knows
+of an algorithm that never ran there what holds further up. A node draws some features and for each a uniform
+threshold (extremely randomised trees, Geurts et al. 2006), and takes the one by which that step gains most.
 
 All nodes of a level, of all trees, are worked on together. The runs lie in slots, ordered by node and within
 it by algorithm, so that every sum is one `reduceat`. In shapes: S slots, N nodes, G groups (pairs of node
@@ -24,23 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.models.odds import log_odds, moved
 from tailcut.models.reservoir import Runs
 from tailcut.models.trees import Indices, Trees
 from tailcut.types import Array
 
 _CACHED = 1 << 16
 """Candidates are tried together while their tables have at most this many entries, which fit the cache."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shrinkage:
-    """How many runs it counts for that a node is like the node above it."""
-
-    hardness: float = 2.0
-    """In how hard its instances are, whatever algorithm runs: w."""
-    algorithm: float = 3.0
-    """In how well one algorithm does: w', in runs of that algorithm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +36,12 @@ class Growth:
     """Runs that each side of a split needs."""
     max_depth: int = 10
     """Splits above a leaf at most, so that no features, however odd, make a decision slow."""
-    shrinkage: Shrinkage = Shrinkage()
+    shrinkage: float = 3.0
+    """How many runs of an algorithm it counts for that it does as well in a node as in the one above: w."""
 
 
 def at_once(n_runs: int, growth: Growth) -> int:
-    """Return how many of the trees to grow together: as many as fit the cache, so that it takes not long."""
+    """Return how many trees to grow together: as many as fit the cache, so that nobody waits long."""
     return min(max(_CACHED // max(n_runs * growth.candidates, 1), 1), growth.trees)
 
 
@@ -107,16 +90,10 @@ class _Level:
         """Return what each run was expected to cost, (S,)."""
         return self.loss[self.node, self.algorithm]
 
-    def correct(self, shrinkage: Shrinkage) -> None:
+    def correct(self, shrinkage: float) -> None:
         """Take the losses from those of the parents to those of the nodes."""
-        before = np.add.reduceat(self.predicted(), self.starts) / self.sizes
-        observed = np.add.reduceat(self.y, self.starts)
-        after = (observed + shrinkage.hardness * before) / (self.sizes + shrinkage.hardness)
-        shift = log_odds(after) - log_odds(before)
-        self.loss = moved(self.loss, shift[:, None])
         surprise = np.add.reduceat(self.y - self.predicted(), self.groups)
-        step = surprise / (self.group_sizes + shrinkage.algorithm)
-        self.loss[self.group_node, self.group_algorithm] += step
+        self.loss[self.group_node, self.group_algorithm] += surprise / (self.group_sizes + shrinkage)
 
     def only(self, keep: NDArray[np.bool_]) -> _Level:
         """Return the level with only those nodes that are to `keep`, shape (N,)."""
@@ -183,8 +160,8 @@ def _gains(
 ) -> tuple[NDArray[np.float32], Array]:
     """Return what each candidate split gains, -1 where a side has too few runs, and its threshold; (C, N).
 
-    With e = y - p, for each slot the `error`, the gain is what the two steps would move, over both sides:
-    (sum e)^2 / (n + w), and for each algorithm (sum_a e)^2 / (n_a + w').
+    With e = y - p, for each slot the `error`, the gain is what the step would move, over both sides and all
+    algorithms: (sum_a e)^2 / (n_a + w).
     """
     width = level.runs.x.shape[1]
     # `repeat` and not `[:, level.node]`, which gives the same and takes longer
@@ -196,13 +173,10 @@ def _gains(
     n = np.add.reduceat(left, level.groups, axis=1)
     e = np.add.reduceat(np.multiply(left, error, out=left), level.groups, axis=1)
     all_n, all_e = level.group_sizes, np.add.reduceat(error, level.groups)
-    own = growth.shrinkage.algorithm
-    gain = np.square(e) / (n + own) + np.square(all_e - e) / (all_n - n + own)
+    w = growth.shrinkage
+    gain = np.square(e) / (n + w) + np.square(all_e - e) / (all_n - n + w)
     gain = np.add.reduceat(gain, level.node_groups, axis=1)
-    n, e = np.add.reduceat(n, level.node_groups, axis=1), np.add.reduceat(e, level.node_groups, axis=1)
-    all_e = np.add.reduceat(all_e, level.node_groups)
-    shared = growth.shrinkage.hardness
-    gain += np.square(e) / (n + shared) + np.square(all_e - e) / (level.sizes - n + shared)
+    n = np.add.reduceat(n, level.node_groups, axis=1)
     enough = (n >= growth.min_leaf) & (level.sizes - n >= growth.min_leaf)
     # Small nodes are often split alike by several candidates. Rounded, such gains are equal and the first
     # candidate wins, whatever order the machine adds in.

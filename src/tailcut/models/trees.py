@@ -104,19 +104,3 @@ class Trees:
     def state(self) -> dict[str, Any]:
         """Return all arrays."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-
-    @staticmethod
-    def of_state(state: dict[str, Any]) -> Trees:
-        """Return the trees that a state holds."""
-        if "roots" in state:
-            return Trees(**state)
-        # An earlier version had the nodes of all trees level by level, roots first, and room behind them.
-        level, nodes = [np.arange(state["n_trees"])], np.arange(state["n_trees"])
-        for _ in range(state["depth"]):
-            inner = state["child"][nodes] != nodes
-            first = state["child"][nodes[inner]]
-            nodes = np.stack([first, first + 1], axis=1).ravel()
-            level.append(level[-1][inner].repeat(2))
-        used = sum(map(len, level))
-        arrays = {name: state[name][:used] for name in ("feature", "threshold", "child", "leaf")}
-        return Trees.sorted(state["n_trees"], level, {**arrays, "loss": state["loss"]})
