@@ -105,6 +105,23 @@ def test_the_same_key_is_answered_once(shared: Running) -> None:
     assert shared.call("GET", path).json["pending"] == 1
 
 
+def test_the_same_key_is_answered_once_in_a_batch_too(shared: Running) -> None:
+    """Known from before, new and asked for twice in the batch, or none at all."""
+    path = shared.create("batch-keys")
+    before = shared.call("POST", f"{path}/select", {"features": [1.0], "key": "old"}).json
+    wrong = {"features": [1.0, 2.0], "key": "wrong"}
+    requests = [{"features": [2.0], "key": key} for key in ("new", "old", "new", None, None)]
+    answers = shared.call("POST", f"{path}/select/batch", {"requests": [wrong, *requests, wrong]}).json[
+        "answers"
+    ]
+    assert [answer["error"] is None for answer in answers] == [False, *[True] * 5, False]
+    new, old, again, one, other = (answer["decision"] for answer in answers[1:-1])
+    assert old == {**before, "repeated": True}
+    assert again == {**new, "repeated": True} != new
+    assert len({before["id"], new["id"], one["id"], other["id"]}) == 4
+    assert shared.call("GET", path).json["pending"] == 4
+
+
 def test_outcomes_late_in_any_order_and_again(shared: Running) -> None:
     path = shared.create("late")
     ids = [shared.call("POST", f"{path}/select", {"features": [1.0]}).json["id"] for _ in range(3)]
