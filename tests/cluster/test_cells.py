@@ -71,7 +71,7 @@ def test_all_three_executors_give_the_same_file(generated: Path, tmp_path: Path,
 def test_workers_with_other_code_are_refused(
     generated: Path, tmp_path: Path, farm: Farm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(on_dask, "identity", lambda: {"code": "other", "numpy": "0"})
+    monkeypatch.setattr(on_dask, "identity", lambda _contender: {"code": "other", "numpy": "0"})
     with (
         farm.client() as client,
         opened(tmp_path / "r.db") as store,

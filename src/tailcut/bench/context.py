@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from tailcut.aslib import Scenario
-from tailcut.bench.plan import code_digest, versions
 from tailcut.hindsight import oracle, single_best
 
 
@@ -21,19 +20,19 @@ def describe_run(command: str) -> dict[str, Any]:
     return {
         "command": command,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "tailcut": _version(),
+        "tailcut": _version("tailcut"),
         "python": platform.python_version(),
-        **versions(),
-        "code": code_digest(),
+        "numpy": _version("numpy"),
+        "scipy": _version("scipy"),
         "system": f"{platform.system()} {platform.release()}",
         "processor": _processor(),
         "cores": os.cpu_count() or 1,
     }
 
 
-def _version() -> str:
+def _version(package: str) -> str:
     try:
-        return version("tailcut")
+        return version(package)
     except PackageNotFoundError:
         return "not installed"
 

@@ -1,8 +1,9 @@
 """The plan: which cells to compute, and the hash that says whether one has been computed already.
 
 A cell is one selector on one scenario under one seed. Its hash covers all that determines its result: the
-scenario's content, the selector and all its hyperparameters, the seed, the penalty, the code of the core
-and the versions of the numerical libraries. Equal hash, equal result; so a result is never stale.
+scenario's content, the selector and all its hyperparameters, the seed, the penalty, the code of its parts and
+of the replay, and the versions of the libraries they call (`tailcut.bench.fingerprint`). Equal hash, equal
+result; so a result is never stale.
 """
 
 from __future__ import annotations
@@ -11,14 +12,12 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy
 
 from tailcut.aslib import Scenario
+from tailcut.bench.fingerprint import Fingerprint, fingerprint
 from tailcut.catalogue import CATALOGUE, DEFAULT_SELECTOR, recipe
 from tailcut.errors import InputError
 from tailcut.hindsight import LINES
@@ -96,6 +95,10 @@ class Contender:
         """Return all hyperparameters, defaults included."""
         return {} if self.selector in LINES else CATALOGUE[self.selector].settings(dict(self.hyperparameters))
 
+    def fingerprint(self) -> Fingerprint:
+        """Return what code and which libraries its results depend on."""
+        return fingerprint(CATALOGUE.get(self.selector))
+
 
 def _value(text: str) -> Any:
     for kind in (int, float):
@@ -135,27 +138,26 @@ def plan(
 
     The seeds are `first_seed`, `first_seed + 1`, ..., as many as `seeds` says.
     """
-    chosen = list(dict.fromkeys(contenders))
+    chosen = {contender: contender.fingerprint() for contender in contenders}
     cells = []
     for folder, scenario in scenarios:
         content = scenario_digest(scenario)
-        for contender in chosen:
+        for contender, code in chosen.items():
             for seed in range(first_seed, first_seed + seeds):
                 name, steps = scenario.name, len(scenario.instances)
-                key = _hash(content, contender, seed, penalty)
+                key = _hash(content, contender, seed, penalty, code)
                 cells.append(Cell(folder, name, contender, seed, penalty, key, steps))
     return cells
 
 
-def _hash(content: str, contender: Contender, seed: int, penalty: float) -> str:
+def _hash(content: str, contender: Contender, seed: int, penalty: float, code: Fingerprint) -> str:
     identity = {
         "scenario": content,
         "selector": contender.selector,
         "settings": contender.settings(),
         "seed": seed,
         "penalty": penalty,
-        "code": code_digest(),
-        "versions": versions(),
+        **code._asdict(),
     }
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
@@ -165,30 +167,4 @@ def scenario_digest(scenario: Scenario) -> str:
     digest = hashlib.sha256(json.dumps([scenario.name, scenario.cutoff, scenario.algorithms]).encode())
     for array in (scenario.features, scenario.runtimes, scenario.solved, scenario.feature_cost):
         digest.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of the numerical libraries."""
-    return {"numpy": np.__version__, "scipy": scipy.__version__}
-
-
-_DECISIVE = (
-    "*.py",
-    "representation/*.py",
-    "models/*.py",
-    "schedules/*.py",
-    "bench/replay.py",
-    "bench/metrics.py",
-)
-
-
-@cache
-def code_digest() -> str:
-    """Return the SHA-256 of the source of everything that decides, learns and measures."""
-    root = Path(__file__).parents[1]
-    files = sorted({path for pattern in _DECISIVE for path in root.glob(pattern)})
-    digest = hashlib.sha256()
-    for path in files:
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()

@@ -85,7 +85,9 @@ class _Grid:
             return
         self._count += 1
         key = f"cell-{self._name}-{self._count}"
-        future = self._client.submit(compute_here, cell, digest, content, identity(), key=key, pure=False)
+        future = self._client.submit(
+            compute_here, cell, digest, content, identity(cell.contender), key=key, pure=False
+        )
         self._under_way[future] = cell, alone
         self._arriving.add(future)
 

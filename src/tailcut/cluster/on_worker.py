@@ -11,7 +11,7 @@ from distributed import get_worker
 
 from tailcut.aslib import Scenario
 from tailcut.bench.compute import guarded
-from tailcut.bench.plan import Cell, code_digest, versions
+from tailcut.bench.plan import Cell, Contender
 from tailcut.bench.store import Result
 from tailcut.errors import InputError
 
@@ -20,9 +20,11 @@ _one_at_a_time = threading.Lock()
 _held: dict[str, Scenario] = {}
 
 
-def identity() -> dict[str, Any]:
-    """Return what must be the same here and there: the code that decides, the numerical libraries."""
-    return {"code": code_digest()[:12], **versions()}
+@cache
+def identity(contender: Contender) -> dict[str, Any]:
+    """Return what must be the same here and there: the code that decides, the libraries that it calls."""
+    code, libraries = contender.fingerprint()
+    return {"code": code[:12], **libraries}
 
 
 def handed_on(content: bytes) -> bytes:
@@ -32,9 +34,10 @@ def handed_on(content: bytes) -> bytes:
 
 def compute_here(cell: Cell, digest: str, content: bytes, expected: dict[str, Any]) -> Result:
     """Return the result of one cell, computed by this worker."""
-    if identity() != expected:
+    found = identity(cell.contender)
+    if found != expected:
         raise InputError(
-            f"Dask worker {get_worker().address} has {_words(identity())}; here it is {_words(expected)}: "
+            f"Dask worker {get_worker().address} has {_words(found)}; here it is {_words(expected)}: "
             "results would not be those of this code; install the same versions on the workers"
         )
     with _one_at_a_time:

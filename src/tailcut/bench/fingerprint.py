@@ -1,0 +1,327 @@
+"""The code behind a result: a hash of what decides, and the versions of the libraries it calls.
+
+A stored result is valid for as long as the code that made it means the same. So the hash is taken of syntax
+trees, not of files: docstrings, comments, layout, the words of errors and the place of a module do not count.
+It covers the modules that the parts of a row come from, inside the package or outside, those of the replay,
+and whatever they import, as far as it is source code; of an installed library the version counts.
+
+What a module imports by a computed name (`importlib.import_module`) is not seen. A part without source code, one
+typed into an interactive session for example, never equals any other, so its results are never reused.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import inspect
+import sys
+import sysconfig
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from functools import lru_cache, partial
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from tailcut.recipes import Row
+
+MEASURING = ("tailcut.bench.replay", "tailcut.bench.metrics")
+"""Where every cell starts: what replays a scenario and counts what that cost."""
+NOT_DECIDING = ("tailcut.catalogue", "tailcut.explaining", "tailcut.explanation", "tailcut.errors")
+"""Imported by what decides, without a say in it. Of the catalogue one row counts, which is hashed by itself."""
+
+
+class Fingerprint(NamedTuple):
+    """What, besides its input, determines the result of a selector."""
+
+    code: str
+    """Hash of the syntax trees of everything that decides, learns and measures."""
+    libraries: dict[str, str]
+    """Version of each library that this code imports, and of Python."""
+
+
+def fingerprint(row: Row | None) -> Fingerprint:
+    """Return the fingerprint of a row of the catalogue; None: of a hindsight line."""
+    parts = [] if row is None else list(_parts(row))
+    own = {part.__module__.partition(".")[0] for part in parts} | {"tailcut"}
+    found = _Closure(frozenset(own))
+    found.follow(MEASURING)
+    for part in parts:
+        found.follow_part(part)
+    described = "" if row is None else _described(row)
+    code = hashlib.sha256("\n".join([described, *sorted(found.digests)]).encode()).hexdigest()
+    python = ".".join(map(str, sys.version_info[:2]))
+    return Fingerprint(code, {"python": python, **{name: _version(name) for name in sorted(found.libraries)}})
+
+
+def _parts(row: Row) -> Iterator[Any]:
+    """Yield the classes and functions that a row is made of, that of the row itself included."""
+    yield from (cls for cls in type(row).__mro__ if cls.__module__ not in {"builtins", "abc", "typing"})
+    for one in fields(row):
+        yield from _callables(getattr(row, one.name))
+
+
+def _callables(value: Any) -> Iterator[Any]:
+    if isinstance(value, partial):
+        yield from _callables(value.func)
+        for argument in (*value.args, *value.keywords.values()):
+            yield from _callables(argument)
+    elif isinstance(value, type) or inspect.isroutine(value):
+        yield value
+    elif callable(value):
+        yield type(value)
+
+
+def _described(row: Row) -> str:
+    """Return what fills which slot of a row; its name, summary and settings are known elsewhere."""
+    slots = {one.name: getattr(row, one.name) for one in fields(row)}
+    named = {key: _named(value) for key, value in slots.items() if callable(value) or value in (True, False)}
+    return repr(sorted(named.items()))
+
+
+def _named(value: Any) -> str:
+    if isinstance(value, partial):
+        arguments = [*map(_named, value.args), *(f"{k}={_named(v)}" for k, v in value.keywords.items())]
+        return f"{_named(value.func)}({', '.join(arguments)})"
+    return str(getattr(value, "__qualname__", repr(value)))
+
+
+class _Closure:
+    """Modules reached by imports: their digests, and the libraries beyond."""
+
+    def __init__(self, own: frozenset[str]) -> None:
+        self.own = own
+        """Packages that are hashed by their source wherever they are installed."""
+        self.digests: set[str] = set()
+        self.libraries: set[str] = set()
+        self._seen: set[str] = set()
+
+    def follow_part(self, part: Any) -> None:
+        """Take in the module of a class or function; one that has no source equals nothing."""
+        known = _source_of(part.__module__) if part.__module__ in sys.modules else None
+        if known is not None:
+            self.follow([part.__module__])
+            return
+        try:
+            source = inspect.getsource(part)
+        except (OSError, TypeError):
+            source = uuid4().hex
+        self.digests.add(hashlib.sha256(source.encode()).hexdigest())
+
+    def follow(self, names: Iterable[str]) -> None:
+        """Take in modules and all that they import."""
+        waiting = deque(names)
+        while waiting:
+            name = waiting.popleft()
+            if name in self._seen or _is_any(name, NOT_DECIDING):
+                continue
+            self._seen.add(name)
+            module = self._module(name)
+            if module is None:
+                continue
+            bound = [self._bound(one, waiting) for one in module.imports]
+            content = "\n".join([*sorted(module.statements), *sorted(filter(None, bound))])
+            self.digests.add(hashlib.sha256(content.encode()).hexdigest())
+
+    def _bound(self, one: _Import, waiting: deque[str]) -> str | None:
+        """Return what an imported name stands for, and let its module be followed."""
+        home, name = self._resolved(one.module, one.name)
+        if _is_any(home, NOT_DECIDING):
+            return None
+        module = self._module(home)
+        if module is None:
+            return f"{one.alias} = {home}:{name}"
+        waiting.append(home)
+        meaning = module.statements if name is None else [module.named.get(name, "")]
+        return f"{one.alias} = {hashlib.sha256(''.join(sorted(meaning)).encode()).hexdigest()}"
+
+    def _resolved(self, module: str, name: str | None) -> tuple[str, str | None]:
+        """Return where a name is defined that may only be passed on: a module, and a name in it or None."""
+        while name is not None:
+            known = self._module(module)
+            if known is None or name in known.named:
+                break
+            passed_on = known.passed_on.get(name)
+            if passed_on is not None:
+                module, name = passed_on
+            elif _exists(f"{module}.{name}"):
+                module, name = f"{module}.{name}", None
+            else:
+                break
+        return module, name
+
+    def _module(self, name: str) -> _Module | None:
+        """Return a module of which the source counts; of any other the library is noted."""
+        top = name.partition(".")[0]
+        if top in sys.stdlib_module_names or top in sys.builtin_module_names:
+            return None
+        found = _source_of(name)
+        if found is None or (top not in self.own and _is_installed(found)):
+            self.libraries.add(top)
+            return None
+        return _read(found, name, found.stat().st_mtime_ns)
+
+
+def _is_any(name: str, packages: Iterable[str]) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def _source_of(name: str) -> Path | None:
+    """Return the source file of a module, None if it has none."""
+    loaded = sys.modules.get(name)
+    file = getattr(loaded, "__file__", None)
+    if loaded is None and _exists(name):
+        spec = importlib.util.find_spec(name)
+        file = None if spec is None else spec.origin
+    return Path(file) if file is not None and file.endswith(".py") and Path(file).is_file() else None
+
+
+def _exists(name: str) -> bool:
+    try:
+        return name in sys.modules or importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+@lru_cache
+def _installed_folders() -> tuple[Path, ...]:
+    return tuple({Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")})
+
+
+def _is_installed(file: Path) -> bool:
+    return any(file.resolve().is_relative_to(folder) for folder in _installed_folders())
+
+
+@lru_cache
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        names = packages_distributions().get(library, [])
+        return " ".join(version(name) for name in names) or "unknown"
+
+
+class _Import(NamedTuple):
+    """`alias` stands for `name` of `module`, or for the module itself where that is None."""
+
+    alias: str
+    module: str
+    name: str | None
+
+
+@dataclass
+class _Module:
+    """What a module means, as hashes."""
+
+    named: dict[str, str] = field(default_factory=dict)
+    """Name -> hash of the statements that bind it."""
+    effects: str = ""
+    """Hash of the statements that bind nothing."""
+    imports: list[_Import] = field(default_factory=list)
+    passed_on: dict[str, tuple[str, str | None]] = field(default_factory=dict)
+    """Imported at the top: name -> where it comes from."""
+
+    @property
+    def statements(self) -> list[str]:
+        """All hashes, each with its name."""
+        return [self.effects, *(f"{name} {digest}" for name, digest in self.named.items())]
+
+
+@lru_cache(maxsize=512)
+def _read(file: Path, name: str, _changed: int) -> _Module:
+    tree = _WithoutTypeChecking().visit(ast.parse(file.read_bytes(), filename=str(file)))
+    package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+    module = _Module()
+    module.imports = [one for node in ast.walk(tree) for one in _imports(node, package)]
+    module.passed_on = {
+        one.alias: (one.module, one.name) for node in _flat(tree.body) for one in _imports(node, package)
+    }
+    dumps: dict[str, list[str]] = {}
+    for statement in _Meaning().visit(tree).body:
+        dump = ast.dump(statement)
+        for bound in _binds(statement) or [""]:
+            dumps.setdefault(bound, []).append(dump)
+    digests = {key: hashlib.sha256("\n".join(found).encode()).hexdigest() for key, found in dumps.items()}
+    module.effects = digests.pop("", "")
+    module.named = digests
+    return module
+
+
+def _imports(node: ast.AST, package: str) -> Iterator[_Import]:
+    if isinstance(node, ast.Import):
+        for one in node.names:
+            whole = one.name if one.asname else one.name.partition(".")[0]
+            yield _Import(one.asname or whole, one.name, None)
+    elif isinstance(node, ast.ImportFrom):
+        origin = node.module or ""
+        if node.level:
+            origin = importlib.util.resolve_name("." * node.level + origin, package)
+        for one in node.names:
+            yield _Import(one.asname or one.name, origin, None if one.name == "*" else one.name)
+
+
+def _flat(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a module's top level, those within its conditions too."""
+    for statement in body:
+        yield statement
+        for name in ("body", "orelse", "finalbody"):
+            if isinstance(statement, ast.If | ast.Try | ast.With):
+                yield from _flat(getattr(statement, name, []))
+
+
+def _binds(statement: ast.stmt) -> list[str]:
+    """Return the names that a statement of the top level binds."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [statement.name]
+    if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.If | ast.Try | ast.With):
+        return []
+    stored = (node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and _is_stored(node))
+    defined = (one.name for one in _flat([statement]) if isinstance(one, ast.FunctionDef | ast.ClassDef))
+    return list(dict.fromkeys([*stored, *defined]))
+
+
+def _is_stored(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
+class _WithoutTypeChecking(ast.NodeTransformer):
+    """Drops what only type checkers read."""
+
+    def visit_If(self, node: ast.If) -> ast.If | None:  # noqa: N802 - the name is ast's
+        """Drop `if TYPE_CHECKING:`."""
+        if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            return None
+        self.generic_visit(node)
+        return node
+
+
+class _Meaning(ast.NodeTransformer):
+    """Drops what a program does not mean: docstrings, imports, `__all__`, and the words of errors."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:  # noqa: N802 - the name is ast's
+        """Drop strings that stand for themselves."""
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            return None
+        self.generic_visit(node)
+        return node
+
+    def visit_Import(self, _node: ast.Import) -> None:  # noqa: N802
+        """Drop it: what it brings is followed."""
+
+    def visit_ImportFrom(self, _node: ast.ImportFrom) -> None:  # noqa: N802
+        """Drop it: what it brings is followed."""
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign | None:  # noqa: N802
+        """Drop `__all__`."""
+        if any(isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets):
+            return None
+        self.generic_visit(node)
+        return node
+
+    def visit_Raise(self, node: ast.Raise) -> ast.Raise:  # noqa: N802
+        """Keep which error is raised, not what it says."""
+        raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        return ast.Raise(exc=raised, cause=None)
