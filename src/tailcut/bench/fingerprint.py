@@ -5,8 +5,8 @@ trees, not of files: docstrings, comments, layout, the words of errors and the p
 It covers the modules that the parts of a row come from, inside the package or outside, those of the replay,
 and whatever they import, as far as it is source code; of an installed library the version counts.
 
-What a module imports by a computed name (`importlib.import_module`) is not seen. A part without source code, one
-typed into an interactive session for example, never equals any other, so its results are never reused.
+What a module imports by a computed name (`importlib.import_module`) is not seen. A part without source code,
+one typed into an interactive session for example, never equals any other: its results are never reused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tailcut.recipes import Row
 MEASURING = ("tailcut.bench.replay", "tailcut.bench.metrics")
 """Where every cell starts: what replays a scenario and counts what that cost."""
 NOT_DECIDING = ("tailcut.catalogue", "tailcut.explaining", "tailcut.explanation", "tailcut.errors")
-"""Imported by what decides, without a say in it. Of the catalogue one row counts, which is hashed by itself."""
+"""Imported by what decides, without a say in it. Of the catalogue one row counts, hashed by itself."""
 
 
 class Fingerprint(NamedTuple):
@@ -290,7 +290,7 @@ def _is_stored(node: ast.Name) -> bool:
 class _WithoutTypeChecking(ast.NodeTransformer):
     """Drops what only type checkers read."""
 
-    def visit_If(self, node: ast.If) -> ast.If | None:  # noqa: N802 - the name is ast's
+    def visit_If(self, node: ast.If) -> ast.If | None:
         """Drop `if TYPE_CHECKING:`."""
         if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             return None
@@ -301,27 +301,27 @@ class _WithoutTypeChecking(ast.NodeTransformer):
 class _Meaning(ast.NodeTransformer):
     """Drops what a program does not mean: docstrings, imports, `__all__`, and the words of errors."""
 
-    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:  # noqa: N802 - the name is ast's
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
         """Drop strings that stand for themselves."""
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             return None
         self.generic_visit(node)
         return node
 
-    def visit_Import(self, _node: ast.Import) -> None:  # noqa: N802
+    def visit_Import(self, _node: ast.Import) -> None:
         """Drop it: what it brings is followed."""
 
-    def visit_ImportFrom(self, _node: ast.ImportFrom) -> None:  # noqa: N802
+    def visit_ImportFrom(self, _node: ast.ImportFrom) -> None:
         """Drop it: what it brings is followed."""
 
-    def visit_Assign(self, node: ast.Assign) -> ast.Assign | None:  # noqa: N802
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign | None:
         """Drop `__all__`."""
         if any(isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets):
             return None
         self.generic_visit(node)
         return node
 
-    def visit_Raise(self, node: ast.Raise) -> ast.Raise:  # noqa: N802
+    def visit_Raise(self, node: ast.Raise) -> ast.Raise:
         """Keep which error is raised, not what it says."""
         raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
         return ast.Raise(exc=raised, cause=None)
