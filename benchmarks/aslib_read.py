@@ -11,8 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tailcut.aslib import Scenario
 from tailcut.errors import ScenarioError
+from tailcut.scenarios import Scenario
 
 
 def seconds(folder: Path, *, cache: bool) -> float:

@@ -25,7 +25,7 @@ import numpy as np
 
 from tailcut import Selector
 from tailcut.models import RidgeBank
-from tailcut.policy import Policy
+from tailcut.policies.one_pick import Policy
 from tailcut.types import Array
 
 SIZES = [(4, 22), (11, 138), (31, 115), (10, 483)]

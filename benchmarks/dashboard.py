@@ -20,10 +20,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tailcut.client import Client
+from tailcut.journal import Tokens
+from tailcut.scenarios.synthetic import generate
 from tailcut.service import server
-from tailcut.state import Tokens
-from tailcut.synthetic import generate
+from tailcut.service.client import Client
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

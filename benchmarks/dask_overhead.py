@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from tailcut.aslib import Scenario
 from tailcut.bench.executors import Executor, processes
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.run import run
@@ -30,7 +29,8 @@ from tailcut.cluster.runs import ClusterRuns
 from tailcut.live.limits import Call, Ended, Limits
 from tailcut.live.local import LocalRuns
 from tailcut.live.work import Job, Runs, Work, drive
-from tailcut.synthetic import generate
+from tailcut.scenarios import Scenario
+from tailcut.scenarios.synthetic import generate
 
 WORKERS = 2
 

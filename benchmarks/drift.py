@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from tailcut import Scenario, Selector
 from tailcut.bench.metrics import Lines, normalised, paid
 from tailcut.bench.replay import Runs, replay, shuffled
-from tailcut.randomness import stream
-from tailcut.synthetic import generate
+from tailcut.numerics.randomness import stream
+from tailcut.scenarios.synthetic import generate
 from tailcut.types import Array
 
 STEPS = 6000

@@ -23,7 +23,7 @@ from core import CUTOFF, Stream
 from tailcut import Outcome, Recipe, Scenario, Selector
 from tailcut.bench.folder import scenarios_in
 from tailcut.catalogue import recipe
-from tailcut.forecast import Forecast
+from tailcut.explain.forecast import Forecast
 from tailcut.representation import pipeline
 from tailcut.types import Progress
 

@@ -20,9 +20,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
+from tailcut.journal import Journal, Project
+from tailcut.journal.project import SNAPSHOT_EVERY
 from tailcut.live.course import read_courses
-from tailcut.state import Journal, Project
-from tailcut.state.project import SNAPSHOT_EVERY
 from tailcut.types import Outcome
 
 ALGORITHMS = [f"solver-{number:02d}" for number in range(20)]

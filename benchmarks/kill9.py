@@ -23,9 +23,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tailcut.client import Client, RemoteProject
 from tailcut.errors import ServiceError
-from tailcut.state import Journal, Tokens, upkeep
+from tailcut.journal import Journal, Tokens, upkeep
+from tailcut.service.client import Client, RemoteProject
 from tailcut.types import Decision, Outcome
 
 SELECTORS = {"p": "tailcut", "q": "thompson_rev"}

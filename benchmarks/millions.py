@@ -22,7 +22,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from tailcut import Selector
-from tailcut.synthetic import generate
+from tailcut.scenarios.synthetic import generate
 from tailcut.types import Array
 
 PARTS = 1000
@@ -38,7 +38,7 @@ class Stream:
         self._rng = np.random.default_rng(seed)
 
     def chunk(self, size: int) -> tuple[Array, Array]:
-        """Return features (size, d) and runtimes (size, K) as `tailcut.synthetic` makes them."""
+        """Return features (size, d) and runtimes (size, K) as `tailcut.scenarios.synthetic` makes them."""
         rng, (n_algorithms, n_features) = self._rng, self._theta.shape
         features = rng.standard_normal((size, n_features))
         features[:, 0] = 2.0

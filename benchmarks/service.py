@@ -28,9 +28,9 @@ for _library in ("OPENBLAS", "OMP", "MKL"):  # one core is one thread
 
 import numpy as np
 
-from tailcut.client import Client, RemoteProject
 from tailcut.errors import ServiceError
-from tailcut.state import Journal
+from tailcut.journal import Journal
+from tailcut.service.client import Client, RemoteProject
 from tailcut.types import Decision, Outcome
 
 K, D, CUTOFF = 10, 100, 100.0

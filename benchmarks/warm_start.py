@@ -27,7 +27,7 @@ from tailcut import Scenario, Selector
 from tailcut.bench.folder import scenarios_in
 from tailcut.bench.metrics import Lines, normalised, paid
 from tailcut.bench.replay import replay
-from tailcut.randomness import stream
+from tailcut.numerics.randomness import stream
 from tailcut.types import Array
 
 SELECTORS = (

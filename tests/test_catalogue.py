@@ -12,8 +12,8 @@ import pytest
 from tailcut import CATALOGUE, Recipe, ScheduleRecipe, Selector, register
 from tailcut.catalogue import recipe
 from tailcut.errors import InputError
-from tailcut.hindsight import FIXED, LINES, PICKS
-from tailcut.recipes import Row
+from tailcut.policies.hindsight import FIXED, LINES, PICKS
+from tailcut.policies.recipes import Row
 
 PUBLISHED = [
     "thompson",

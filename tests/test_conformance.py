@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tailcut.catalogue import CATALOGUE
-from tailcut.censoring import MomentMatching
-from tailcut.recipes import Recipe
+from tailcut.policies.censoring import MomentMatching
+from tailcut.policies.recipes import Recipe
 from tailcut.testing import CHECKS, Factory, factory
 
 FEW_TREES = {"trees": 5}
@@ -61,7 +61,7 @@ def test_an_unbounded_selector_that_claims_to_be_bounded_is_caught() -> None:
 def test_a_selector_that_ignores_its_seed_is_caught() -> None:
     import numpy as np
 
-    from tailcut.exploration import Uniform
+    from tailcut.policies.exploration import Uniform
     from tailcut.testing.conformance import same_seed_same_choices
     from tailcut.types import Belief, Estimate
 

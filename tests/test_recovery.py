@@ -8,7 +8,7 @@ import pytest
 from tailcut import Outcome, Selector
 from tailcut.bench import replay
 from tailcut.catalogue import CATALOGUE
-from tailcut.synthetic import SyntheticScenario, generate
+from tailcut.scenarios.synthetic import SyntheticScenario, generate
 from tailcut.types import Array, Progress
 
 

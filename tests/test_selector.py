@@ -260,7 +260,7 @@ def test_save_is_atomic_and_load_names_what_is_wrong(tmp_path: Path) -> None:
 
 
 def test_load_refuses_other_states_and_unknown_selectors() -> None:
-    from tailcut.statefile import pack, unpack
+    from tailcut.state.statefile import pack, unpack
 
     with pytest.raises(StateFileError, match="not that of a selector"):
         Selector.from_bytes(pack({"kind": "snapshot"}))

@@ -9,11 +9,11 @@ The data flow, and where each step lives:
 `Selector` is the door; `tailcut.catalogue` lists the selectors by name, each a row of parts.
 """
 
-from tailcut.aslib import Scenario
 from tailcut.catalogue import CATALOGUE, register
 from tailcut.errors import TailcutError
-from tailcut.explanation import Explanation
-from tailcut.recipes import Recipe, ScheduleRecipe
+from tailcut.explain.explanation import Explanation
+from tailcut.policies.recipes import Recipe, ScheduleRecipe
+from tailcut.scenarios import Scenario
 from tailcut.selector import Selector
 from tailcut.types import Decision, Outcome
 

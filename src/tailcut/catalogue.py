@@ -1,8 +1,8 @@
 """One table: the name of a selector, its parts and its hyperparameters.
 
-A row says which class fills each slot of a policy (`tailcut.recipes`). A new selector is one more row
-(CONTRIBUTING.md): a `Recipe` if it picks one algorithm per instance, a `ScheduleRecipe` if it may go on to
-another.
+A row says which class fills each slot of a policy (`tailcut.policies.recipes`). A new selector is one more
+row (CONTRIBUTING.md): a `Recipe` if it picks one algorithm per instance, a `ScheduleRecipe` if it may go on
+to another.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from tailcut.censoring import AtCutoff, BuckleyJames, Drop, Lost
 from tailcut.errors import InputError
-from tailcut.exploration import Bounds, Greedy, Thompson, Uniform
-from tailcut.first_runs import FirstRuns
-from tailcut.hindsight import FIXED, LINES
-from tailcut.losses import ExpectedPar
 from tailcut.models import Forests, Layers, LeastSquares, Nothing, RidgeBank, RunningMeans
-from tailcut.recipes import Hyperparameter, Recipe, Row, ScheduleRecipe
+from tailcut.policies.censoring import AtCutoff, BuckleyJames, Drop, Lost
+from tailcut.policies.exploration import Bounds, Greedy, Thompson, Uniform
+from tailcut.policies.first_runs import FirstRuns
+from tailcut.policies.hindsight import FIXED, LINES
+from tailcut.policies.losses import ExpectedPar
+from tailcut.policies.recipes import Hyperparameter, Recipe, Row, ScheduleRecipe
+from tailcut.policies.targets import BoundedLoss, Seconds
 from tailcut.schedules import HazardSchedule, RoundRobin
-from tailcut.targets import BoundedLoss, Seconds
 
 DEFAULT_SELECTOR = "tailcut"
 """What to take unless there is a reason to take another."""
@@ -200,7 +200,7 @@ def recipe(name: str) -> Row:
         return CATALOGUE[name]
     if name in LINES:
         raise InputError(
-            f"{name!r} knows all runtimes in hindsight, so it cannot select; see tailcut.hindsight"
+            f"{name!r} knows all runtimes in hindsight, so it cannot select; see tailcut.policies.hindsight"
         )
     raise InputError(f"unknown selector {name!r}; known: {', '.join(CATALOGUE)}")
 

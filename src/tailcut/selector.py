@@ -1,7 +1,7 @@
 """The selector: `select()` an algorithm for an instance, `observe()` how it went. Start reading here.
 
 This module knows names, decisions and files. What to choose and what to learn is a policy
-(`tailcut.policy`), put together from parts by the catalogue. A schedule may `proceed()` to another
+(`tailcut.policies.one_pick`), put together from parts by the catalogue. A schedule may `proceed()` to another
 algorithm on the same instance.
 """
 
@@ -14,8 +14,18 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut import special, warm_start
-from tailcut.border import (
+from tailcut.catalogue import recipe
+from tailcut.errors import InputError, NotExplainedError
+from tailcut.explain.explainer import View, consider, explain_decision
+from tailcut.explain.explanation import Explanation
+from tailcut.numerics import special
+from tailcut.policies import warm_start
+from tailcut.policies.intake import Intake
+from tailcut.policies.one_pick import Choice, Chooser, Sparing, go_on
+from tailcut.policies.pending import Ledger
+from tailcut.policies.recipes import Row
+from tailcut.policies.runs import Run
+from tailcut.policies.validation import (
     FeatureReader,
     Features,
     chosen_among,
@@ -27,18 +37,9 @@ from tailcut.border import (
     spent_seconds,
     whole_number,
 )
-from tailcut.catalogue import recipe
-from tailcut.errors import InputError, NotExplainedError
-from tailcut.explaining import View, consider, explain_decision
-from tailcut.explanation import Explanation
-from tailcut.intake import Intake
-from tailcut.ledger import Ledger
-from tailcut.policy import Choice, Chooser, Sparing, go_on
-from tailcut.recipes import Row
-from tailcut.runs import Run
-from tailcut.saving import Saved
+from tailcut.policies.warm_start import Recorded
+from tailcut.state.saving import Saved
 from tailcut.types import Array, Decision, Outcome, Progress
-from tailcut.warm_start import Recorded
 
 
 class Selector(Saved):
@@ -295,7 +296,7 @@ class Selector(Saved):
     def fit(self, scenario: Recorded, *, known: NDArray[np.bool_] | None = None) -> int:
         """Learn from recorded runs, before the first decision or in between; return how many there were.
 
-        `scenario` is one of `tailcut.aslib`, or anything like it. Algorithms are matched by name: those
+        `scenario` is one of `tailcut.scenarios`, or anything like it. Algorithms are matched by name: those
         unknown here are ignored, those without runs stay untried. Features are matched by name where both
         sides have names, further ones are ignored; else their number must agree. Runs are learned as if
         stopped at the shorter of the two cutoffs. Left out are runs that are unknown: unsolved without

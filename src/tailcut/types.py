@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.errors import InputError, NotExplainedError
-from tailcut.explanation import Explanation
+from tailcut.explain.explanation import Explanation
 
 Array = NDArray[np.float64]
 """A float64 array; docstrings give its shape, with K algorithms and d features."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tailcut.aslib import Scenario
-from tailcut.synthetic import generate
+from tailcut.scenarios import Scenario
+from tailcut.scenarios.synthetic import generate
 
 
 def write_scenario(folder: Path, name: str, *, n_instances: int = 40, seed: int = 0) -> Scenario:

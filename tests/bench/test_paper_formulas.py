@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tailcut.aslib import Scenario
 from tailcut.bench.plan import PUBLISHED, Contender, plan
 from tailcut.bench.run import compute
 from tailcut.replication.approaches import APPROACHES
 from tailcut.replication.compare import z_score
 from tailcut.replication.protocol import Summary
 from tailcut.replication.published import cell
+from tailcut.scenarios import Scenario
 
 
 def test_the_published_plan_is_the_published_table() -> None:

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tailcut.aslib import Scenario
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.run import compute, run
 from tailcut.bench.store import Result, Store, opened
 from tailcut.errors import InputError
+from tailcut.scenarios import Scenario
 from tests.bench.conftest import write_scenario
 
 SELECTORS = ("thompson", "bj_thompson_rev", "rand_bclinucb", "sbs")

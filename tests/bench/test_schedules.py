@@ -15,9 +15,9 @@ import pytest
 from tailcut import Selector
 from tailcut.bench.metrics import paid
 from tailcut.bench.replay import look_back, replay
-from tailcut.synthetic import generate
+from tailcut.scenarios.synthetic import generate
 from tests.bench.test_metrics import TINY
-from tests.test_schedules import ROW
+from tests.schedules.test_proceed import ROW
 
 
 def test_every_slice_starts_from_scratch_and_all_of_them_are_paid() -> None:

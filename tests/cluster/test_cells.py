@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.aslib import Scenario
 from tailcut.bench.executors import inline, processes
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.run import run
@@ -22,6 +21,7 @@ from tailcut.cluster import cells as on_dask
 from tailcut.cluster.cells import on_cluster
 from tailcut.cluster.connect import connected
 from tailcut.errors import InputError
+from tailcut.scenarios import Scenario
 from tests.bench.conftest import write_scenario
 from tests.bench.test_run import SELECTORS, _content
 from tests.cluster.farm import Farm, wait_for

@@ -13,10 +13,10 @@ import pytest
 from tailcut.cluster.parcel import Parcel, packed, unpacked
 from tailcut.cluster.runs import ClusterRuns
 from tailcut.errors import InputError
+from tailcut.journal import Journal, Project
 from tailcut.live.limits import Command, Ending, Limits
 from tailcut.live.session import PROJECT, all_courses
 from tailcut.live.work import Job
-from tailcut.state import Journal, Project
 from tests.cluster.farm import Farm, wait_for
 from tests.live import toy
 from tests.live.test_run import TAILCUT, answers, still_running

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.aslib import Scenario
+from tailcut.scenarios import Scenario
 from tests.live import toy
 from tests.live.test_run import TAILCUT, still_running, wait_for
 

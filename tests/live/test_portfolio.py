@@ -60,7 +60,7 @@ def test_the_example_is_right_and_the_domain_fills_in() -> None:
     portfolio = read_portfolio(EXAMPLE)
     kissat = portfolio.solvers["kissat"]
     assert kissat.program.filled(instance="i.cnf", cutoff="1", memory="1") == Call(
-        "tailcut.sat.solve:main", ("kissat404", "i.cnf"), folder=EXAMPLE.parent
+        "tailcut.domains.sat.solve:main", ("kissat404", "i.cnf"), folder=EXAMPLE.parent
     )
     assert [sign.answer for sign in kissat.signs] == ["SATISFIABLE", "UNSATISFIABLE"]
     assert portfolio.features is not None

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from tailcut.journal import Journal, Project
 from tailcut.live.session import PROJECT, all_courses
-from tailcut.state import Journal, Project
 from tests.live import toy
 
 TAILCUT = [sys.executable, "-c", "from tailcut.cli import main; main()"]

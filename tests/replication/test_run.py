@@ -10,7 +10,7 @@ import pytest
 from tailcut.cli.aslib_folder import existing
 from tailcut.cli.replicate import chosen, found
 from tailcut.errors import InputError
-from tailcut.processes import BLAS_THREADS
+from tailcut.numerics.processes import BLAS_THREADS
 from tailcut.replication import APPROACHES, Comparison, scenarios
 from tailcut.replication.run import replicate, replicate_cell
 

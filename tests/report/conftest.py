@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.aslib import Scenario
 from tailcut.bench.context import describe_run, describe_scenario
 from tailcut.bench.plan import Contender, plan
 from tailcut.bench.run import run
 from tailcut.bench.store import opened
+from tailcut.scenarios import Scenario
 from tests.bench.conftest import write_scenario
 
 SELECTORS = ("bj_thompson_rev", "thompson", "rand_bclinucb", "epsilon_greedy", "oracle", "sbs")

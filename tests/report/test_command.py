@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from tailcut.aslib import Scenario
 from tailcut.bench.store import opened
+from tailcut.scenarios import Scenario
 from tests.bench.conftest import write_scenario
 from tests.report.conftest import command, fill
 

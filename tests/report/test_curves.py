@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from tailcut.aslib import Scenario
 from tailcut.bench.replay import shuffled
 from tailcut.bench.store import opened
 from tailcut.report.curves import regret, shares, solved_by
 from tailcut.report.gather import gather
 from tailcut.report.survival import kaplan_meier, survival
+from tailcut.scenarios import Scenario
 from tailcut.types import Array
 
 

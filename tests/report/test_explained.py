@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.aslib import Scenario
 from tailcut.bench.store import opened
-from tailcut.explanation import AlgorithmBelief
+from tailcut.explain.explanation import AlgorithmBelief
 from tailcut.report.drawings import Drawing, render
 from tailcut.report.explained import Explained, ExplainedDecision, explainable, explained
 from tailcut.report.figures import explanation
 from tailcut.report.gather import Report, gather
 from tailcut.report.missing import left_out
 from tailcut.report.style import INK
+from tailcut.scenarios import Scenario
 from tests.report.conftest import fill
 
 

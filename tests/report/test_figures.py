@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.aslib import Scenario
 from tailcut.bench.ranks import Comparison
 from tailcut.bench.store import opened
 from tailcut.report.complement import complement
@@ -15,6 +14,7 @@ from tailcut.report.drawings import Drawing, drawings, render, slug
 from tailcut.report.figures import critical, practice
 from tailcut.report.gather import gather
 from tailcut.report.style import INK, look
+from tailcut.scenarios import Scenario
 from tests.report.conftest import SELECTORS, fill
 
 

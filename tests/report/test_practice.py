@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tailcut.aslib import Scenario
 from tailcut.bench.store import opened
 from tailcut.report.complement import complement
 from tailcut.report.learning import learning
+from tailcut.scenarios import Scenario
 from tests.report.conftest import command
 
 
@@ -91,7 +91,7 @@ def test_the_command_reports_on_a_real_scenario(aslib: Path, tmp_path: Path) -> 
     done = command(*given, "--selector", "thompson", "--format", "svg")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
-    # four algorithms and 527 instances: as in the published overview (tests/aslib/published_scenarios.csv)
+    # four algorithms and 527 instances: as in the published overview (published_scenarios.csv)
     assert "the single best of 4 solvers" in page
     assert "of 527 instances unsolved" in page
     unsolved = int((~Scenario.read(aslib / "CPMP-2015").solved.any(axis=1)).sum())

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.aslib import Scenario
 from tailcut.bench.plan import Contender, plan
 from tailcut.bench.run import run
 from tailcut.bench.store import Result, opened
@@ -18,6 +17,7 @@ from tailcut.report.gather import Report, gather
 from tailcut.report.headline import headline
 from tailcut.report.missing import left_out
 from tailcut.report.results import load
+from tailcut.scenarios import Scenario
 from tests.report.conftest import fill
 
 

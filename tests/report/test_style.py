@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tailcut.catalogue import CATALOGUE
-from tailcut.hindsight import LINES
+from tailcut.policies.hindsight import LINES
 from tailcut.report.style import FAMILIES, LOOKS, look
 from tailcut.types import Array
 

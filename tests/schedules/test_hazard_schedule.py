@@ -6,7 +6,7 @@ import pytest
 from tailcut import Decision, Selector
 from tailcut.bench.metrics import paid
 from tailcut.bench.replay import replay
-from tailcut.synthetic import SyntheticScenario, generate
+from tailcut.scenarios.synthetic import SyntheticScenario, generate
 
 
 def run_all(selector: Selector, runtimes: dict[str, float], features: list[float] | None = None) -> list[str]:

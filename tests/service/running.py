@@ -8,11 +8,11 @@ import threading
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tailcut.client import Client
+from tailcut.journal import Tokens
 from tailcut.service import server
+from tailcut.service.client import Client
 from tailcut.service.context import Context
 from tailcut.service.limits import Limits
-from tailcut.state import Tokens
 
 
 class Answer(NamedTuple):

@@ -13,10 +13,10 @@ import pytest
 from fastapi.routing import APIRoute
 from starlette.routing import Route
 
+from tailcut.journal import Journal, Tokens
 from tailcut.service import guard
 from tailcut.service.app import build
 from tailcut.service.limits import Limits
-from tailcut.state import Journal, Tokens
 from tests.service.running import Running
 
 SCRIPTS = ("algorithms", "api", "app", "chart", "decisions", "dom")

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tailcut.client import Client, RemoteProject
 from tailcut.errors import InputError, ServiceError
+from tailcut.service.client import Client, RemoteProject
 from tailcut.types import Decision, Outcome
 from tests.service.running import Running
 

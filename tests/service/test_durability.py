@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tailcut.errors import JournalError
+from tailcut.journal import Journal, Project
 from tailcut.service.server import first_token
-from tailcut.state import Journal, Project
 from tests.service.running import Running
 
 
@@ -92,7 +92,7 @@ def test_a_file_system_that_is_read_only_is_told_at_the_start(small_disk: Path) 
 
 
 def test_a_file_that_is_locked_or_read_only_is_503(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tailcut.state.journal.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("tailcut.journal.journal.BUSY_SECONDS", 0.1)
     with Running(tmp_path / "state.db") as running:
         running.create("p")
         assert select(running, "k0") == 200

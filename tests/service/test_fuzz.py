@@ -147,7 +147,7 @@ def test_no_project_makes_it_fail(projects: Running, body: Any) -> None:
 
 def test_after_all_that_the_journal_repeats(projects: Running) -> None:
     """Runs last: whatever was accepted above is sound."""
-    from tailcut.state import Journal, upkeep
+    from tailcut.journal import Journal, upkeep
 
     with Journal(projects.path, read_only=True) as journal:
         found = list(upkeep.verify(journal))

@@ -13,8 +13,8 @@ from typing import IO
 
 import pytest
 
-from tailcut.client import Client
-from tailcut.state import Journal
+from tailcut.journal import Journal
+from tailcut.service.client import Client
 
 
 class Process:

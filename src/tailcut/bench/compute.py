@@ -9,12 +9,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from tailcut.aslib import Scenario
 from tailcut.bench.metrics import Lines, paid
 from tailcut.bench.plan import Cell
 from tailcut.bench.replay import look_back, replay
 from tailcut.bench.store import Result
-from tailcut.hindsight import LINES
+from tailcut.policies.hindsight import LINES
+from tailcut.scenarios import Scenario
 from tailcut.selector import Selector
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tailcut.aslib import Scenario
-from tailcut.hindsight import oracle, single_best
+from tailcut.policies.hindsight import oracle, single_best
+from tailcut.scenarios import Scenario
 
 
 def describe_run(command: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from tailcut.bench.compute import compute
 from tailcut.bench.plan import Cell
 from tailcut.bench.store import Result
 from tailcut.errors import MissingExtraError
-from tailcut.processes import unordered
+from tailcut.numerics.processes import unordered
 
 Executor = Callable[[Sequence[Cell]], Iterator[Result]]
 """Cells -> their results, as they come."""

@@ -26,11 +26,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from tailcut.recipes import Row
+from tailcut.policies.recipes import Row
 
 MEASURING = ("tailcut.bench.replay", "tailcut.bench.metrics")
 """Where every cell starts: what replays a scenario and counts what that cost."""
-NOT_DECIDING = ("tailcut.catalogue", "tailcut.explaining", "tailcut.explanation", "tailcut.errors")
+NOT_DECIDING = (
+    "tailcut.catalogue",
+    "tailcut.explain.explainer",
+    "tailcut.explain.explanation",
+    "tailcut.errors",
+)
 """Imported by what decides, without a say in it. Of the catalogue one row counts, hashed by itself."""
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tailcut.aslib import Scenario
 from tailcut.errors import InputError, NotRuntimeError
+from tailcut.scenarios import Scenario
 
 
 def scenarios_in(

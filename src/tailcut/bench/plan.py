@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from tailcut.aslib import Scenario
 from tailcut.bench.fingerprint import Fingerprint, fingerprint
 from tailcut.catalogue import CATALOGUE, DEFAULT_SELECTOR, recipe
 from tailcut.errors import InputError
-from tailcut.hindsight import LINES
+from tailcut.policies.hindsight import LINES
+from tailcut.scenarios import Scenario
 
 PUBLISHED = (
     "bj_thompson_rev",

@@ -19,12 +19,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.fixed_schedules import Stages, best_schedule
-from tailcut.hindsight import FIXED, PICKS
-from tailcut.randomness import stream
+from tailcut.bench.fixed_schedules import Stages, best_schedule
+from tailcut.numerics.randomness import stream
+from tailcut.policies.hindsight import FIXED, PICKS
+from tailcut.policies.warm_start import Recorded
 from tailcut.selector import Selector
 from tailcut.types import Array, Decision, Outcome
-from tailcut.warm_start import Recorded
 
 
 class Runs(Recorded, Protocol):
@@ -179,7 +179,7 @@ def _serve(
 
 
 def look_back(runs: Runs, line: str, *, seed: int, penalty: float = 10.0) -> Trace:
-    """Return the trace of a hindsight line (`tailcut.hindsight.LINES`); it needs no features."""
+    """Return the trace of a hindsight line (`tailcut.policies.hindsight.LINES`); it needs no features."""
     order = shuffled(len(runs.features), seed)
     nothing = np.zeros(len(order))
     if line in FIXED:
@@ -194,7 +194,7 @@ def look_back(runs: Runs, line: str, *, seed: int, penalty: float = 10.0) -> Tra
 def follow(stages: Stages, times: Array) -> Slices:
     """Return the runs of a fixed schedule; times (n, K), inf where unsolved.
 
-    >>> from tailcut.fixed_schedules import Stage
+    >>> from tailcut.bench.fixed_schedules import Stage
     >>> slices = follow((Stage(0, 2.0), Stage(1, 8.0)), np.array([[1.0, 9.0], [np.inf, 4.0]]))
     >>> slices.step.tolist(), slices.algorithm.tolist(), slices.seconds.tolist(), slices.solved.tolist()
     ([0, 1, 1], [0, 0, 1], [1.0, 2.0, 4.0], [True, True])

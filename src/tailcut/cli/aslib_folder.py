@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tailcut import bundled
 from tailcut.errors import InputError
+from tailcut.scenarios import bundled
 
 AslibOption = Annotated[
     Path | None,

@@ -13,8 +13,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tailcut import bundled
-from tailcut.aslib import Scenario
 from tailcut.bench.plan import Contender, plan
 from tailcut.bench.store import opened
 from tailcut.bench.summary import summarise
@@ -24,15 +22,16 @@ from tailcut.cli.demo_words import live_table, live_words, replay_table, replay_
 from tailcut.cli.live import serve_stream
 from tailcut.cli.report import practice_page
 from tailcut.cli.stopping import terminable
+from tailcut.domains.sat.cnf import write
+from tailcut.domains.sat.generators import generate
+from tailcut.domains.sat.generators import plan as formulas
 from tailcut.errors import InputError
+from tailcut.journal import Journal
 from tailcut.live.alone import Sum, alone, live_sum
 from tailcut.live.instances import Instance
 from tailcut.live.portfolio import read_portfolio
 from tailcut.live.session import Wanted
-from tailcut.sat.cnf import write
-from tailcut.sat.generators import generate
-from tailcut.sat.generators import plan as formulas
-from tailcut.state import Journal
+from tailcut.scenarios import Scenario, bundled
 
 LIVE = "tailcut_schedule"
 """What chooses in the live part."""
@@ -101,7 +100,7 @@ def _choosing() -> tuple[str, ...]:
 def _live(out: Path, count: int, jobs: int, say: _Voice) -> tuple[Sum, list[Sum]]:
     """Solve the first formulas of the bundled scenario's stream; return what it took, and others."""
     scenario = Scenario.read(bundled.SCENARIO)
-    portfolio = read_portfolio(Path(bundled.__file__).parent / "sat" / "portfolio.toml")
+    portfolio = read_portfolio(Path(bundled.__file__).parents[1] / "domains" / "sat" / "portfolio.toml")
     say(
         f"[bold]Live[/]: {count} formulas, {len(portfolio.solvers)} solvers, {scenario.cutoff:g} s of CPU "
         f"time for each formula, chosen by {labelled(LIVE)}, which knows nothing yet."

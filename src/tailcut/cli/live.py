@@ -25,7 +25,7 @@ from tailcut.cli.live_view import headline, solver_table, view_of
 from tailcut.cli.portfolio_check import check
 from tailcut.cli.stopping import terminable
 from tailcut.errors import InputError
-from tailcut.hindsight import LINES
+from tailcut.journal import Journal
 from tailcut.live.course import Course
 from tailcut.live.engine import Engine
 from tailcut.live.instances import Instance, instances_in
@@ -35,7 +35,7 @@ from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
 from tailcut.live.session import Wanted, all_courses, open_project, works
 from tailcut.live.tally import Tally
 from tailcut.live.work import Runs, drive
-from tailcut.state import Journal
+from tailcut.policies.hindsight import LINES
 
 
 def command(

@@ -11,7 +11,6 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tailcut import statefile
 from tailcut.cli.executors import (
     RUNS,
     RunExecutorOption,
@@ -22,12 +21,13 @@ from tailcut.cli.executors import (
 )
 from tailcut.cli.stopping import terminable
 from tailcut.errors import InputError
+from tailcut.journal import Journal
 from tailcut.live.instances import Instance, instances_in
 from tailcut.live.measure import Measurement
 from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
 from tailcut.live.provenance import readme
 from tailcut.live.work import Runs, drive
-from tailcut.state import Journal
+from tailcut.state import statefile
 
 
 def command(

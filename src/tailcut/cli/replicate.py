@@ -18,7 +18,6 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress
 from rich.table import Table as Printed
 
-from tailcut.aslib import Scenario
 from tailcut.cli.aslib_folder import AslibOption, existing
 from tailcut.errors import InputError
 from tailcut.replication.approaches import APPROACHES
@@ -26,6 +25,7 @@ from tailcut.replication.compare import VERDICTS, Comparison
 from tailcut.replication.published import scenarios
 from tailcut.replication.run import replicate
 from tailcut.replication.table import Table, table_of
+from tailcut.scenarios import Scenario
 
 
 def read_table(folder: Path) -> Table:

@@ -14,7 +14,6 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tailcut.aslib import Scenario
 from tailcut.bench.context import describe_scenario
 from tailcut.bench.plan import DEFAULT, Cell, Contender, plan
 from tailcut.bench.store import Result, Store, opened
@@ -25,6 +24,7 @@ from tailcut.report.figures.canvas import FORMATS, require
 from tailcut.report.gather import gather
 from tailcut.report.paper import compute_missing, paper_cells
 from tailcut.report.practitioner import build_practice
+from tailcut.scenarios import Scenario
 
 
 def command(

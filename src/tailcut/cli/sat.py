@@ -11,11 +11,11 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
+from tailcut.domains.sat.arms import ARMS
+from tailcut.domains.sat.cnf import dump, write
+from tailcut.domains.sat.generators import FAMILIES, plan
+from tailcut.domains.sat.generators import generate as make
 from tailcut.errors import InputError
-from tailcut.sat.arms import ARMS
-from tailcut.sat.cnf import dump, write
-from tailcut.sat.generators import FAMILIES, plan
-from tailcut.sat.generators import generate as make
 
 app = typer.Typer(
     help="Satisfiability, the bundled domain: generate formulas, list families and solvers.",
@@ -32,7 +32,7 @@ class _Planned(NamedTuple):
 
     @property
     def comment(self) -> str:
-        return f"tailcut.sat.generators.generate({self.family!r}, {self.seed})"
+        return f"tailcut.domains.sat.generators.generate({self.family!r}, {self.seed})"
 
 
 @app.command("generate")
@@ -97,7 +97,7 @@ def families(as_json: _AsJson = False) -> None:
 
 @app.command("solvers")
 def solvers(as_json: _AsJson = False) -> None:
-    """List the solvers: run one with `python -m tailcut.sat.solve NAME FILE`."""
+    """List the solvers: run one with `python -m tailcut.domains.sat.solve NAME FILE`."""
     if as_json:
         typer.echo(json.dumps([{"name": name, "what": what} for name, what in ARMS.items()], indent=2))
         return

@@ -13,10 +13,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from tailcut.aslib import Problem, Scenario, validate
-from tailcut.aslib.fetch import BASE_URL, fetch
 from tailcut.bench.context import describe_scenario
 from tailcut.errors import InputError
+from tailcut.scenarios import Problem, Scenario, validate
+from tailcut.scenarios.fetch import BASE_URL, fetch
 
 app = typer.Typer(
     help="Look at, check, make and fetch ASlib scenarios.", no_args_is_help=True, rich_markup_mode="markdown"

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.padding import Padding
 
 from tailcut.catalogue import CATALOGUE
-from tailcut.hindsight import LINES
+from tailcut.policies.hindsight import LINES
 
 
 def listing() -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tailcut.errors import InputError
-from tailcut.state import Journal, upkeep
+from tailcut.journal import Journal, upkeep
 
 app = typer.Typer(help="Check, export and compact state files.", no_args_is_help=True)
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tailcut.state.tokens import SCOPES, Tokens
+from tailcut.journal.tokens import SCOPES, Tokens
 
 app = typer.Typer(help="Create, list and revoke the tokens of a state file.", no_args_is_help=True)
 

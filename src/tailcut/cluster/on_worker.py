@@ -9,11 +9,11 @@ from typing import Any
 
 from distributed import get_worker
 
-from tailcut.aslib import Scenario
 from tailcut.bench.compute import guarded
 from tailcut.bench.plan import Cell, Contender
 from tailcut.bench.store import Result
 from tailcut.errors import InputError
+from tailcut.scenarios import Scenario
 
 _one_at_a_time = threading.Lock()
 """Cells in threads of one process would only wait for each other's interpreter lock, and time that."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tailcut.aslib import Scenario
+from tailcut.journal import Journal, Project
 from tailcut.live.session import PROJECT, all_courses
-from tailcut.state import Journal, Project
+from tailcut.scenarios import Scenario
 
 _PENALTY = 10.0
 

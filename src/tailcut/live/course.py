@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tailcut.state import Event, events
+from tailcut.journal import Event, events
 
 
 @dataclass

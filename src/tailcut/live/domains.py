@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tailcut.domains.sat.arms import PRELOAD
 from tailcut.live.answers import Sign
-from tailcut.sat.arms import PRELOAD
 
 
 def _nothing_to_try() -> tuple[tuple[Path, str | None], ...]:
@@ -31,7 +31,7 @@ class Domain:
 
 
 def _tiny_formulas() -> tuple[tuple[Path, str | None], ...]:
-    folder = Path(__file__).parent.parent / "sat" / "tiny"
+    folder = Path(__file__).parent.parent / "domains" / "sat" / "tiny"
     return ((folder / "sat.cnf", "SATISFIABLE"), (folder / "unsat.cnf", "UNSATISFIABLE"))
 
 
@@ -45,10 +45,10 @@ DOMAINS = {
             Sign("SATISFIABLE", pattern=_line(b"s SATISFIABLE")),
             Sign("UNSATISFIABLE", pattern=_line(b"s UNSATISFIABLE")),
         ),
-        features=("tailcut.sat.features:main", ("{instance}",)),
-        verify=("tailcut.sat.verify:main", ("{instance}", "{output}")),
+        features=("tailcut.domains.sat.features:main", ("{instance}",)),
+        verify=("tailcut.domains.sat.verify:main", ("{instance}", "{output}")),
         instances=("*.cnf", "*.cnf.gz", "*.cnf.xz"),
-        preload=(*PRELOAD, "tailcut.sat.verify"),
+        preload=(*PRELOAD, "tailcut.domains.sat.verify"),
         check=_tiny_formulas,
     ),
 }

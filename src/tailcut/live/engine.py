@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tailcut.errors import LiveError
+from tailcut.journal import Project, events
 from tailcut.live import judge
 from tailcut.live.asking import answer_of, features_job, read_features, solver_job
 from tailcut.live.course import Course
@@ -24,7 +25,6 @@ from tailcut.live.instances import Instance
 from tailcut.live.limits import Ended
 from tailcut.live.portfolio import Portfolio, Solver
 from tailcut.live.work import Job, Work
-from tailcut.state import Project, events
 from tailcut.types import Outcome
 
 

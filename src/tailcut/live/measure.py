@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tailcut.aslib import Scenario
 from tailcut.errors import InputError
+from tailcut.journal import Journal
 from tailcut.live import judge
 from tailcut.live.asking import answer_of, features_job, read_features, solver_job
 from tailcut.live.instances import Instance
 from tailcut.live.limits import Ending
 from tailcut.live.portfolio import Portfolio, Program, Solver
 from tailcut.live.work import Work
-from tailcut.state import Journal
+from tailcut.scenarios import Scenario
 
 PROJECT = "measure"
 FEATURES, RUN = "features", "run"

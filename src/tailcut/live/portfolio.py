@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tailcut.border import cutoff_seconds
 from tailcut.errors import InputError, PortfolioError
 from tailcut.live.answers import SOLVED, Sign
 from tailcut.live.domains import DOMAINS, Domain
 from tailcut.live.limits import Call, Command
 from tailcut.live.tomltable import TomlTable, read_toml
+from tailcut.policies.validation import cutoff_seconds
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _PROGRAM = ("command", "entry", "arguments", "environment", "memory", "limit")

@@ -8,13 +8,13 @@ from typing import Any
 
 from tailcut.catalogue import recipe
 from tailcut.errors import InputError
+from tailcut.journal import Journal, Project
+from tailcut.journal.project import NEEDS_HISTORY
 from tailcut.live.course import Course, read_courses
 from tailcut.live.engine import Engine
 from tailcut.live.instances import Instance
 from tailcut.live.portfolio import Portfolio
 from tailcut.live.work import Work
-from tailcut.state import Journal, Project
-from tailcut.state.project import NEEDS_HISTORY
 
 PROJECT = "run"
 """The name of the project in a state file of `tailcut run`."""

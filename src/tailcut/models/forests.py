@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.errors import MissingExtraError
-from tailcut.randomness import stream
+from tailcut.numerics.randomness import stream
 from tailcut.types import Array
 
 

@@ -16,12 +16,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tailcut import randomness
 from tailcut.models.arms import Arms
 from tailcut.models.growing import Growth, at_once, grow
 from tailcut.models.reservoir import Reservoir, Runs
 from tailcut.models.ridge import RidgeBank
 from tailcut.models.trees import Trees
+from tailcut.numerics import randomness
 from tailcut.representation import Views
 from tailcut.types import Array
 

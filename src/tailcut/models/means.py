@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tailcut.latest import Latest
+from tailcut.models.latest import Latest
 from tailcut.types import Array
 
 _SAFE = 1e-6

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut import randomness
+from tailcut.numerics import randomness
 from tailcut.types import Array
 
 

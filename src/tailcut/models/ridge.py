@@ -10,7 +10,7 @@ product. The base, H and theta of all algorithms lie in one array, so that one m
 one pass over the memory, predicts everything.
 
 Why this does not drift: an error E in A^-1 is carried by the next update to M E M' with
-M = A_new^-1 A_old, so it shrinks at least as fast as A^-1 itself; tests/test_ridge_drift.py holds the
+M = A_new^-1 A_old, so it shrinks at least as fast as A^-1 itself; tests/models/test_ridge_drift.py holds the
 bank against a batch solve after a million updates.
 """
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tailcut.latest import Latest
+from tailcut.models.latest import Latest
 from tailcut.types import Array
 
 SAFE = 1e-6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tailcut.processes import unordered
+from tailcut.numerics.processes import unordered
 from tailcut.replication.approaches import approach
 from tailcut.replication.compare import Comparison, compare
 from tailcut.replication.protocol import SEEDS, evaluate

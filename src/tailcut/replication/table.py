@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tailcut.aslib import Scenario
+from tailcut.scenarios import Scenario
 from tailcut.types import Array
 
 

@@ -7,8 +7,8 @@ from itertools import combinations
 
 import numpy as np
 
-from tailcut.aslib import Scenario
-from tailcut.hindsight import oracle
+from tailcut.policies.hindsight import oracle
+from tailcut.scenarios import Scenario
 from tailcut.types import Array
 
 

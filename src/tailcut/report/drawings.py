@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailcut.catalogue import is_schedule, labelled
-from tailcut.processes import unordered
+from tailcut.numerics.processes import unordered
 from tailcut.report.explained import Explained, ExplainedDecision
 from tailcut.report.figures import (
     canvas,

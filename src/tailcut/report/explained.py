@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tailcut.aslib import Scenario
 from tailcut.bench.plan import Contender
 from tailcut.bench.replay import shuffled
 from tailcut.catalogue import CATALOGUE
-from tailcut.explanation import Explanation
+from tailcut.explain.explanation import Explanation
 from tailcut.report.numbers import Standing
+from tailcut.scenarios import Scenario
 from tailcut.selector import Selector
 from tailcut.types import Decision, Outcome
 

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from tailcut.aslib import Scenario
 from tailcut.bench.context import describe_scenario
 from tailcut.bench.metrics import Lines, paid
 from tailcut.bench.ranks import Comparison
 from tailcut.bench.replay import look_back
 from tailcut.bench.store import Store
 from tailcut.errors import TailcutError
-from tailcut.hindsight import FIXED
+from tailcut.policies.hindsight import FIXED
 from tailcut.report.curves import Curves, Shares, cutoff_of, regret, shares, solved_by
 from tailcut.report.explained import Explained, explainable, explained
 from tailcut.report.numbers import METRICS, Grid, Standing, comparison, grid, standings
@@ -24,6 +23,7 @@ from tailcut.report.results import CellRow, Results, load
 from tailcut.report.sensitivity import SweepPoints, sensitivity
 from tailcut.report.survival import Survival, survival
 from tailcut.report.tradeoff import Scatter, featured, scatters
+from tailcut.scenarios import Scenario
 from tailcut.types import Array
 
 Traces = dict[str, dict[int, Any]]

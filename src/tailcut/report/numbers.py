@@ -10,7 +10,7 @@ import numpy as np
 from tailcut.bench.metrics import Lines, normalised, relative
 from tailcut.bench.ranks import Comparison, compare
 from tailcut.catalogue import kind_of
-from tailcut.hindsight import LINES
+from tailcut.policies.hindsight import LINES
 from tailcut.report.results import CellRow, Results
 from tailcut.types import Array
 

@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tailcut.aslib import Scenario
 from tailcut.bench.store import Store
 from tailcut.catalogue import kind_of, labelled
-from tailcut.hindsight import LINES
+from tailcut.policies.hindsight import LINES
 from tailcut.report.build import (
     Figures,
     explained_section,
@@ -28,6 +27,7 @@ from tailcut.report.learning import Learning, learning
 from tailcut.report.missing import left_out
 from tailcut.report.page import Section, bullets, page, paragraphs, table
 from tailcut.report.sheet import Entry, Sheet, scenarios_sheet
+from tailcut.scenarios import Scenario
 from tailcut.types import Array
 
 

@@ -13,7 +13,7 @@ from tailcut.bench.store import Store
 from tailcut.bench.sweeps import SWEEPS, Sweep
 from tailcut.catalogue import CATALOGUE, is_schedule, kind_of
 from tailcut.errors import InputError
-from tailcut.hindsight import LINES
+from tailcut.policies.hindsight import LINES
 
 FEWEST_SWEEP_VALUES = 3
 """From so many values of one hyperparameter on, they are a sweep and not contenders of their own."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.aslib import Scenario
+from tailcut.scenarios import Scenario
 from tailcut.types import Array
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tailcut.catalogue import is_schedule, kind_of
-from tailcut.hindsight import LINES
+from tailcut.policies.hindsight import LINES
 from tailcut.report.numbers import Standing
 from tailcut.report.style import look
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.numerics.vectors import LARGEST, ordinary
 from tailcut.representation.part import Part
 from tailcut.types import Array
-from tailcut.vectors import LARGEST, ordinary
 
 
 class ImputeMean(Part):

@@ -63,7 +63,7 @@ class Pipeline(Part):
         """How many entries go in; `width` come out."""
         self.width = self.start(n_features)
         self.forecast_width = len(range(self.width)[self.views().linear])
-        """How many entries, from the first on, a model on the side looks at (`tailcut.forecast`)."""
+        """How many entries, from the first on, a model on the side looks at (`tailcut.explain.forecast`)."""
 
     def start(self, width: int) -> int:
         """Prepare all parts, each for the width that the one before it gives."""

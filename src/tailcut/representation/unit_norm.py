@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from tailcut.numerics.vectors import squared_length
 from tailcut.representation.part import Part
 from tailcut.types import Array
-from tailcut.vectors import squared_length
 
 _SAFE = (1e-140, 1e140)
 

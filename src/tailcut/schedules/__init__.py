@@ -1,6 +1,6 @@
 """Policies that may stop an algorithm early and start another on the same instance, one per file.
 
-Each does what `tailcut.policy.Chooser` asks, has a class attribute `bounded`, and is a `ScheduleRecipe` in
+Each does what `Chooser` asks, has a class attribute `bounded`, and is a `ScheduleRecipe` in
 the catalogue.
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailcut.forecast import Forecasts
+from tailcut.explain.forecast import Forecasts
 from tailcut.schedules.curves import Curves
 from tailcut.types import Array, Progress
 

@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.forecast import Forecasts
-from tailcut.policy import Choice
+from tailcut.explain.forecast import Forecasts
+from tailcut.numerics.vectors import NO_FEATURES
+from tailcut.policies.feature_budget import Thrift
+from tailcut.policies.one_pick import Choice
 from tailcut.representation import Pipeline
 from tailcut.schedules.curves import CUTS, Curves
 from tailcut.schedules.forecasts import forecasts, likelihood
 from tailcut.schedules.hardness import Hardness
 from tailcut.schedules.hazards import Hazards
 from tailcut.schedules.planner import Plan, Planner
-from tailcut.thrift import Thrift
 from tailcut.types import Array, Outcome, Progress, Status
-from tailcut.vectors import NO_FEATURES
 
 FIRST_WHOLE = 16
 """The first instance that starts with a run of all the time, whatever the plan."""

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from tailcut import special
+from tailcut.numerics import special
 from tailcut.schedules.curves import CUTS
 from tailcut.types import Array
 

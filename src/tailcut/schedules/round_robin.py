@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.policy import Choice
+from tailcut.policies.one_pick import Choice
 from tailcut.types import Array, Outcome, Progress
 
 

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from tailcut.errors import JournalError
-from tailcut.state.tokens import Token, Tokens, scopes_of
+from tailcut.journal.tokens import Token, Tokens, scopes_of
 
 FRESH = 1.0
 """Seconds after which the tokens are read again: so long a revoked one may still be good."""

@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from tailcut import __version__
 from tailcut.errors import TailcutError
+from tailcut.journal import Journal
 from tailcut.service import pages, problems, projects, reading, steps
 from tailcut.service.access import Access
 from tailcut.service.context import Context, Reader
@@ -22,7 +23,6 @@ from tailcut.service.guard import OPEN, READING, Guard
 from tailcut.service.keeper import SNAPSHOT_EVERY, Keeper
 from tailcut.service.limits import Limits
 from tailcut.service.metrics import Metrics
-from tailcut.state import Journal
 
 LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 """The names by which a server on this machine is asked for."""

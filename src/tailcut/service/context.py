@@ -14,10 +14,10 @@ from fastapi.routing import APIRoute
 from pydantic_core import from_json, to_json
 from starlette.responses import Response
 
+from tailcut.journal import Journal
 from tailcut.service.keeper import Keeper
 from tailcut.service.limits import Limits
 from tailcut.service.metrics import Metrics
-from tailcut.state import Journal
 
 T = TypeVar("T")
 

@@ -22,10 +22,10 @@ from typing import Any, Generic, TypeVar
 from pydantic_core import to_json
 
 from tailcut.errors import JournalError, TailcutError
+from tailcut.journal import Journal, Project
 from tailcut.service.limits import Limits
 from tailcut.service.metrics import Metrics
 from tailcut.service.problems import BusyError, NoProjectError
-from tailcut.state import Journal, Project
 
 SNAPSHOT_EVERY = 10_000
 """Events between two snapshots of a project: so many are repeated at most after a crash."""

@@ -9,14 +9,14 @@ from starlette.responses import Response
 
 from tailcut.catalogue import CATALOGUE, recipe
 from tailcut.errors import InputError, JournalError
+from tailcut.journal import Project
+from tailcut.journal.project import make
 from tailcut.service import limits
 from tailcut.service.answers import ProjectInfo, ProjectList, SelectorList
 from tailcut.service.context import Context, Name, Route, Shared, answer
 from tailcut.service.problems import LimitError
 from tailcut.service.requests import NewAlgorithm, NewProject
 from tailcut.service.steps import check_cells
-from tailcut.state import Project
-from tailcut.state.project import make
 
 router = APIRouter(prefix="/v1", tags=["projects"], route_class=Route)
 Algorithm = Annotated[str, Path(max_length=limits.ALGORITHM_NAME, description="The algorithm's name")]

@@ -10,12 +10,12 @@ from fastapi import Path as InPath
 from starlette.responses import Response, StreamingResponse
 
 from tailcut import __version__
+from tailcut.journal import Event, Journal, Project, events
 from tailcut.service import answers, limits, live
 from tailcut.service.context import Name, Route, Shared, answer
 from tailcut.service.problems import NoProjectError, problem
 from tailcut.service.statistics import exposition, statistics
 from tailcut.service.steps import told
-from tailcut.state import Event, Journal, Project, events
 
 router = APIRouter(prefix="/v1", tags=["reading"], route_class=Route)
 Limit = Annotated[int, Query(ge=1, le=limits.PAGE)]

@@ -15,8 +15,8 @@ from pydantic import (
     model_validator,
 )
 
+from tailcut.journal.project import MAX_PENDING
 from tailcut.service import limits
-from tailcut.state.project import MAX_PENDING
 from tailcut.types import Outcome
 
 _PRINTABLE = r"^[^\x00-\x1f\x7f]*$"

@@ -18,10 +18,10 @@ import uvicorn
 from fastapi import FastAPI
 
 from tailcut.errors import InputError
+from tailcut.journal import Journal, Tokens
 from tailcut.service.app import LOCAL, build
 from tailcut.service.keeper import SNAPSHOT_EVERY
 from tailcut.service.limits import Limits
-from tailcut.state import Journal, Tokens
 
 FIRST_TOKEN = "first"
 """The name of the token that is made when there is none."""

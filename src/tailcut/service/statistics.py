@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from tailcut.journal import Project, Tally
 from tailcut.service.metrics import head, sample
-from tailcut.state import Project, Tally
 
 SHOWN = 200
 """Latencies that are told one by one."""

@@ -8,11 +8,11 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from tailcut.errors import InputError, JournalError, TailcutError
+from tailcut.journal import Project
 from tailcut.service import limits, problems
 from tailcut.service.answers import Decided, DecidedBatch, Observed, ObservedBatch, Proceeded
 from tailcut.service.context import Name, Route, Shared, answer
 from tailcut.service.requests import Observe, ObserveBatch, Proceed, Select, SelectBatch
-from tailcut.state import Project
 from tailcut.types import Decision
 
 router = APIRouter(prefix="/v1/projects/{project}", tags=["steps"], route_class=Route)

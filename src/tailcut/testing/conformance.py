@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 
 from tailcut.errors import ConflictingOutcomeError
+from tailcut.scenarios.synthetic import SyntheticScenario
 from tailcut.selector import Selector
-from tailcut.synthetic import SyntheticScenario
 from tailcut.testing.explaining import EXPLAINING
 from tailcut.testing.proceeding import PROCEEDING
 from tailcut.testing.sparing import SPARING

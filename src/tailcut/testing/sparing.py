@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 
 from tailcut.errors import InputError
+from tailcut.scenarios.synthetic import SyntheticScenario
 from tailcut.selector import Selector
-from tailcut.synthetic import SyntheticScenario
 from tailcut.testing.stream import Factory, outcome_of, serve, small_scenario
 from tailcut.types import Decision
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tailcut.catalogue import recipe
-from tailcut.recipes import Row
+from tailcut.policies.recipes import Row
+from tailcut.scenarios.synthetic import SyntheticScenario, generate
 from tailcut.selector import Selector
-from tailcut.synthetic import SyntheticScenario, generate
 from tailcut.types import Decision, Outcome
 
 

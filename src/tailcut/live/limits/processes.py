@@ -18,7 +18,7 @@ from tailcut.errors import InputError, LiveError
 from tailcut.live.limits import linux, wire
 from tailcut.live.limits.run import Run
 from tailcut.live.limits.values import Call, Command, Limits
-from tailcut.processes import BLAS_THREADS
+from tailcut.numerics.processes import BLAS_THREADS
 
 _SERVER = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "

@@ -75,12 +75,12 @@ class Call:
 
     What it prints is the run's output; an exception is a traceback on standard error and exit code 1.
 
-    >>> Call("tailcut.sat.solve:main", ("minisat22", "queue/i1.cnf")).entry
-    'tailcut.sat.solve:main'
-    >>> Call("tailcut.sat.solve")
+    >>> Call("tailcut.domains.sat.solve:main", ("minisat22", "queue/i1.cnf")).entry
+    'tailcut.domains.sat.solve:main'
+    >>> Call("tailcut.domains.sat.solve")
     Traceback (most recent call last):
         ...
-    tailcut.errors.InputError: entry must read 'module:function', got 'tailcut.sat.solve'
+    tailcut.errors.InputError: entry must read 'module:function', got 'tailcut.domains.sat.solve'
     """
 
     entry: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tailcut.explanation import AlgorithmBelief, Explanation, percent, seconds
+from tailcut.explain.explanation import AlgorithmBelief, Explanation, percent, seconds
 from tailcut.report.explained import ExplainedDecision
 from tailcut.report.figures.canvas import (
     distinct,

@@ -1,0 +1,104 @@
+"""What a solver says of a formula, and the lines in which SAT competitions have it said.
+
+``s SATISFIABLE``, ``s UNSATISFIABLE`` or ``s UNKNOWN``; with a model, ``v`` lines of literals that end in 0.
+The exit code repeats it: 10, 20, or 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from tailcut.domains.sat.formula import Literals
+from tailcut.errors import InputError
+
+_PER_LINE = 12
+"""Literals on a ``v`` line: below 78 characters for formulas of up to 99,999 variables."""
+
+
+class Status(StrEnum):
+    """Whether the formula has a model, as far as the solver found out."""
+
+    SATISFIABLE = "SATISFIABLE"
+    UNSATISFIABLE = "UNSATISFIABLE"
+    UNKNOWN = "UNKNOWN"
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code that goes with it."""
+        return {Status.SATISFIABLE: 10, Status.UNSATISFIABLE: 20}.get(self, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A status and, if satisfiable, a model: true literals, which may leave variables open."""
+
+    status: Status
+    model: Literals | None = None
+
+    @classmethod
+    def of(cls, satisfiable: bool | None, model: Sequence[int] | Literals | None = None) -> Answer:
+        """Return the answer of a solver that says yes, no, or neither (None).
+
+        >>> Answer.of(False).status
+        <Status.UNSATISFIABLE: 'UNSATISFIABLE'>
+        """
+        if satisfiable is None:
+            return cls(Status.UNKNOWN)
+        if not satisfiable:
+            return cls(Status.UNSATISFIABLE)
+        return cls(Status.SATISFIABLE, np.asarray([] if model is None else model, dtype=np.int32))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Answer) or self.status is not other.status:
+            return False
+        if self.model is None or other.model is None:
+            return self.model is other.model
+        return np.array_equal(self.model, other.model)
+
+    def __hash__(self) -> int:
+        return hash((self.status, None if self.model is None else self.model.tobytes()))
+
+    def text(self) -> str:
+        r"""Return the lines to print.
+
+        >>> Answer.of(True, [1, -2]).text()
+        's SATISFIABLE\nv 1 -2 0\n'
+        """
+        lines = [f"s {self.status}"]
+        if self.model is not None:
+            words = [*map(str, self.model.tolist()), "0"]
+            lines += ["v " + " ".join(words[i : i + _PER_LINE]) for i in range(0, len(words), _PER_LINE)]
+        return "\n".join(lines) + "\n"
+
+
+def parse_output(text: str) -> Answer:
+    r"""Return the answer in what a solver printed; unknown if it printed none.
+
+    A model that breaks off (no 0 at its end) is as good as none, and so is one with anything but
+    integers: the answer then has no model.
+
+    >>> parse_output("c hello\ns SATISFIABLE\nv 1 -2\nv 3 0\n").model.tolist()
+    [1, -2, 3]
+    >>> parse_output("s SATISFIABLE\nv 1 -2\n").model is None
+    True
+    """
+    status = Status.UNKNOWN
+    words: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("s "):
+            said = line[2:].strip()
+            if said not in Status.__members__:
+                raise InputError(f"a solver's answer must be one of {', '.join(Status)}, not {said[:40]!r}")
+            status = Status(said)
+        elif line.startswith("v"):
+            words += line[1:].split()
+    if status is not Status.SATISFIABLE or not words or words[-1] != "0":
+        return Answer(status)
+    try:
+        return Answer(status, np.array(words[:-1], dtype=np.int64).astype(np.int32))
+    except (ValueError, OverflowError):
+        return Answer(status)

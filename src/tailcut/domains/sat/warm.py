@@ -1,0 +1,13 @@
+"""Importing this has the local search compiled and loaded, so that no run pays for it.
+
+Meant for a process that imports modules and then forks (`PRELOAD`). Where it cannot be
+compiled, the import does nothing: the arm itself says what is missing when it is asked.
+"""
+
+import contextlib
+
+from tailcut.domains.sat.local_search import load
+from tailcut.errors import CompilerError
+
+with contextlib.suppress(CompilerError):
+    load()

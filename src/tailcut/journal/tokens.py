@@ -1,0 +1,131 @@
+"""Tokens: who may read and who may write, kept as hashes in the state file.
+
+A token is 256 random bits, so its plain SHA-256 is as good as a slow hash: those are for passwords, which
+people choose and attackers guess. Nobody guesses 256 bits, however fast each guess is.
+
+Tokens may be made and revoked while another process writes events: SQLite lets the two take turns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tailcut.errors import InputError, JournalError
+from tailcut.journal.journal import connect
+from tailcut.journal.schema import APPLICATION, FORMAT
+
+SCOPES = ("read", "write")
+PREFIX = "tailcut_"
+"""What a token begins with, so that people and scanners know what they see."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class Token(NamedTuple):
+    """What is known of a token; the token itself is not."""
+
+    name: str
+    hash: str
+    scopes: frozenset[str]
+    created: float
+    revoked: float | None
+
+
+def hashed(token: str) -> str:
+    """Return what is stored of a token."""
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def scopes_of(token: str, known: Iterable[Token]) -> frozenset[str] | None:
+    """Return what a token allows; None: it is not one, or not any more.
+
+    Every known token is compared, each in constant time, so the time taken tells nothing.
+    """
+    presented, found = hashed(token), None
+    for one in known:
+        if hmac.compare_digest(presented, one.hash) and one.revoked is None:
+            found = one.scopes
+    return found
+
+
+class Tokens:
+    """The tokens of a state file, which exists.
+
+    >>> import tempfile
+    >>> from tailcut.journal import Journal
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = Path(folder.name) / "state.db"
+    >>> Journal(path).close()
+    >>> tokens = Tokens(path)
+    >>> secret = tokens.create("dashboard", ["read"])
+    >>> sorted(scopes_of(secret, tokens.all())), scopes_of("guessed", tokens.all())
+    (['read'], None)
+    >>> tokens.revoke("dashboard")
+    >>> scopes_of(secret, tokens.all()) is None
+    True
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise JournalError(f"{self.path}: there is no such state file")
+        with self._open("ro") as db:
+            (application,) = db.execute("PRAGMA application_id").fetchone()
+            (version,) = db.execute("PRAGMA user_version").fetchone()
+        if application != APPLICATION:
+            raise JournalError(f"{self.path}: is a database, but not a state file of Tailcut")
+        if version != FORMAT:
+            raise JournalError(f"{self.path}: tokens are kept in state format {FORMAT}, this is {version}")
+
+    @contextmanager
+    def _open(self, mode: str) -> Iterator[sqlite3.Connection]:
+        try:
+            db = connect(self.path, mode)
+            try:
+                db.execute("PRAGMA synchronous = FULL")
+                yield db
+            finally:
+                db.close()
+        except sqlite3.Error as error:
+            raise JournalError(f"{self.path}: {error}", full="disk is full" in str(error)) from error
+
+    def create(self, name: str, scopes: Iterable[str]) -> str:
+        """Make a token and return it; it is nowhere to be found afterwards."""
+        wanted = sorted(set(scopes))
+        if not _NAME.fullmatch(name):
+            raise InputError(f"name of a token must be letters, digits and . _ -, at most 64, got {name!r}")
+        if not wanted or set(wanted) - set(SCOPES):
+            raise InputError(f"scopes must be of {', '.join(SCOPES)}, got {', '.join(wanted) or 'none'}")
+        token = PREFIX + secrets.token_urlsafe(32)
+        with self._open("rw") as db:
+            if db.execute("SELECT 1 FROM tokens WHERE name = ?", (name,)).fetchone():
+                raise InputError(f"{self.path}: there is a token {name!r} already")
+            values = (name, hashed(token), " ".join(wanted), time.time())
+            db.execute("INSERT INTO tokens (name, hash, scopes, created) VALUES (?, ?, ?, ?)", values)
+        return token
+
+    def revoke(self, name: str) -> None:
+        """Let a token be good no longer; its name stays taken."""
+        with self._open("rw") as db:
+            query = "UPDATE tokens SET revoked = coalesce(revoked, ?) WHERE name = ?"
+            if not db.execute(query, (time.time(), name)).rowcount:
+                raise InputError(f"{self.path}: there is no token {name!r}")
+
+    def all(self) -> list[Token]:
+        """Return all tokens, also those that were revoked."""
+        with self._open("ro") as db:
+            query = "SELECT name, hash, scopes, created, revoked FROM tokens ORDER BY number"
+            return [
+                Token(name, digest, frozenset(scopes.split()), created, revoked)
+                for name, digest, scopes, created, revoked in db.execute(query)
+            ]

@@ -1,0 +1,125 @@
+"""Looking after a state file: check it, write it out, make it smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tailcut.errors import JournalError, TailcutError
+from tailcut.journal import events
+from tailcut.journal.journal import Journal
+from tailcut.journal.project import NEEDS_HISTORY, Project
+from tailcut.journal.records import plain_json
+from tailcut.journal.schema import FORMAT
+
+
+class Verified(NamedTuple):
+    """What repeating a project's history gave."""
+
+    project: str
+    events: int
+    """How many were repeated."""
+    problem: str | None
+    """Where it differs; None: nowhere."""
+
+
+class Compacted(NamedTuple):
+    """What compacting a project did."""
+
+    project: str
+    dropped: int
+    kept: int
+
+
+def verify(journal: Journal, names: Sequence[str] = ()) -> Iterator[Verified]:
+    """Repeat the whole history of the projects of these names, without any: of all."""
+    for name in _chosen(journal, names, _has_selector):
+        yield _verify(journal, name)
+
+
+def _verify(journal: Journal, name: str) -> Verified:
+    try:
+        with journal.as_of_now():  # else what a server writes meanwhile would look like a difference
+            return Verified(name, Project(journal, name).verify(), None)
+    except TailcutError as error:
+        return Verified(name, 0, str(error))
+
+
+def export(journal: Journal, names: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+    """Yield everything that is written down, as JSON values: the file, each project, its events."""
+    yield {"tailcut_state": FORMAT}
+    numbers = journal.projects()
+    for name in _chosen(journal, names):
+        number, base = numbers[name], journal.base(numbers[name])
+        yield {
+            "project": name,
+            "created": journal.created(number),
+            "description": journal.description(number),
+            "compacted_up_to_event": None if base is None else base.event,
+        }
+        for event in journal.events(number):
+            yield {"project": name, **event._asdict()}
+
+
+def compact(journal: Journal, names: Sequence[str] = ()) -> Iterator[Compacted]:
+    """Put a snapshot in the place of each project's events, and give the room back.
+
+    Kept are remarks, decisions that wait or may go on, and the answers to the latest keys. Projects whose
+    users go by their history (`tailcut run`, `tailcut measure`) are left as they are.
+    """
+    for name in _chosen(journal, names, _can_do_without_history):
+        yield _compact(journal, Project(journal, name))
+    with journal.errors_told():
+        journal.rows("VACUUM")
+        journal.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _compact(journal: Journal, project: Project) -> Compacted:
+    number, last = project.number, project.last_event
+    state, tally = project.selector.to_bytes(), project.tally.state()
+    waiting = {*project.tally.pending, *project.tally.open}
+    oldest_key = project.selector._ledger.next_id - project.tally.limit
+    values = (number, last, state, plain_json(tally))
+    with journal.together(), journal.transaction() as db:
+        db.execute("REPLACE INTO bases (project, event, state, tally) VALUES (?, ?, ?, ?)", values)
+        journal.keep_snapshot(number, last, state, tally)
+        db.execute("CREATE TEMP TABLE waiting (decision INTEGER PRIMARY KEY)")
+        db.executemany("INSERT INTO waiting VALUES (?)", [(one,) for one in waiting])
+        dropped = db.execute(_DROP, (number, last, events.REMARK, oldest_key)).rowcount
+        db.execute("DROP TABLE waiting")
+    ((kept,),) = journal.rows("SELECT count(*) FROM events WHERE project = ?", number)
+    return Compacted(project.name, dropped, kept)
+
+
+_DROP = """DELETE FROM events WHERE project = ? AND number <= ? AND kind <> ?
+    AND NOT (key IS NOT NULL AND decision >= ?)
+    AND NOT (decision IS NOT NULL AND kind <> 'observe' AND decision IN (SELECT decision FROM waiting))"""
+
+
+def _has_selector(description: Mapping[str, Any]) -> bool:
+    return "selector" in description
+
+
+def _can_do_without_history(description: Mapping[str, Any]) -> bool:
+    return _has_selector(description) and not description.get(NEEDS_HISTORY)
+
+
+def _anything(_description: Mapping[str, Any]) -> bool:
+    return True
+
+
+def _chosen(
+    journal: Journal, names: Sequence[str], suits: Callable[[Mapping[str, Any]], bool] = _anything
+) -> list[str]:
+    """Return the names given, or all; of those only the ones whose description suits."""
+    numbers = journal.projects()
+    known = list(numbers)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        all_known = ", ".join(known) or "none"
+        raise JournalError(f"{journal.path}: there is no project {unknown[0]!r}; known: {all_known}")
+    found = [name for name in names or known if suits(journal.description(numbers[name]))]
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise JournalError(f"{journal.path}: project {missing[0]!r} cannot do without its history")
+    return found

@@ -1,0 +1,1 @@
+"""Numbers: normal tails, named random streams, vectors, and work spread over processes."""

@@ -1,0 +1,1 @@
+"""What decides: the protocol, one pick, the sliding window, recipes; and the parts they are made of."""

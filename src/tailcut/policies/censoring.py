@@ -1,0 +1,136 @@
+"""What an unfinished run teaches: from a censoring point to a lesson for the model.
+
+A rule turns "longer than t" into a pseudo-observation, a target and a weight, or into nothing. A
+solved run needs no rule: its target is its runtime, its weight 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from tailcut.numerics.normal import draw_above, upper_tail_moments
+from tailcut.policies.targets import Target
+
+Look = Callable[[], tuple[float, float]]
+"""Mean and variance of the model for the run in question; called only by rules that need it."""
+
+
+class Unfinished(NamedTuple):
+    """A run that was watched for `seconds`, of at most `cutoff`, and had not finished."""
+
+    seconds: float
+    cutoff: float
+    target: Target
+
+    def value(self, factor: float = 1.0) -> float:
+        """Return the target of a run that had finished at `factor` times the seconds watched."""
+        return self.target.value(self.seconds * factor, self.cutoff)
+
+
+class Lesson(NamedTuple):
+    """A pseudo-observation: learn `target`, weighing `weight` observations."""
+
+    target: float
+    weight: float
+
+
+class CensoringRule(Protocol):
+    """Decides what to learn from a run that had not finished when it was stopped."""
+
+    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> Lesson | None:
+        """Return what to learn, or None for nothing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Learn nothing from unfinished runs (the paper's blind variants)."""
+
+    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> None:
+        """Return None."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtCutoff:
+    """Take the run as if it had finished at `timeout_factor` times the moment it was stopped.
+
+    >>> from tailcut.policies.targets import Seconds
+    >>> run = Unfinished(seconds=5.0, cutoff=5.0, target=Seconds())
+    >>> AtCutoff(timeout_factor=10.0).lesson(run, lambda: (0.0, 1.0), np.random.default_rng(0))
+    Lesson(target=50.0, weight=1.0)
+    """
+
+    timeout_factor: float = 1.0
+
+    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> Lesson:  # noqa: ARG002
+        """Return the imputed runtime."""
+        return Lesson(run.value(self.timeout_factor), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class BuckleyJames:
+    """Draw the log-runtime from the model's own belief, given that it is longer (paper, Alg. 3).
+
+    The belief of x'theta is N(mean, sigma variance); the draw is its upper tail beyond the censoring
+    point. The paper writes a logarithm around the draw, a slip: it already is a log-runtime.
+    """
+
+    sigma: float = 1.0
+
+    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> Lesson:
+        """Return the drawn runtime."""
+        mean, variance = look()
+        return Lesson(draw_above(rng, mean, math.sqrt(self.sigma * variance), run.value()), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class MomentMatching:
+    """Take over mean and variance of the exact posterior (assumed-density filtering), no draw.
+
+    For a run with noise N(0, noise^2), the belief of its log-runtime is N(mean, S^2) with
+    S^2 = noise^2 (1 + variance). Knowing that it exceeds the censoring point moves the mean by S r and
+    shrinks the variance by the factor 1 - r g (see `tailcut.numerics.normal.upper_tail_moments`). The
+    pseudo-observation returned here does exactly that to a ridge posterior.
+    """
+
+    noise: float = 1.0
+
+    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> Lesson | None:  # noqa: ARG002
+        """Return the observation whose update has the same two moments."""
+        return self.pseudo_observation(run, *look())
+
+    def pseudo_observation(self, run: Unfinished, mean: float, variance: float) -> Lesson | None:
+        """Return the same for a belief at hand, with the variance for unit noise."""
+        deviation = self.noise * math.sqrt(1.0 + variance)
+        r, gap = upper_tail_moments(mean, deviation, run.value())
+        shrink = r * gap
+        if shrink <= 0.0:
+            return None  # it was certain to take longer: nothing new
+        return Lesson(mean + deviation / gap, shrink / (1.0 + variance * (1.0 - shrink)))
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """For a bounded loss: a run that used up its cutoff cost all there is to lose, 1.
+
+    A run stopped before its cutoff might still have been solved, the less likely the less time was left. It
+    is learned as lost for the share of the cutoff that it was watched, and for the rest as costing what
+    the model expects of it, or at least what its time has cost already.
+
+    >>> from tailcut.policies.targets import BoundedLoss
+    >>> timeout = Unfinished(seconds=60.0, cutoff=60.0, target=BoundedLoss())
+    >>> Lost().lesson(timeout, lambda: (0.4, 1.0), np.random.default_rng(0))
+    Lesson(target=1.0, weight=1.0)
+    """
+
+    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> Lesson:  # noqa: ARG002
+        """Return the whole loss, or what is expected of a run that was stopped early."""
+        if run.seconds >= run.cutoff:
+            return Lesson(1.0, 1.0)
+        watched = run.seconds / run.cutoff
+        return Lesson(watched + (1.0 - watched) * min(max(look()[0], run.value()), 1.0), 1.0)

@@ -1,0 +1,97 @@
+"""What is minimised: from an estimate to one number per algorithm, all algorithms at once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from tailcut.numerics import special
+from tailcut.numerics.normal import SMALLEST_SPREAD, solved_part, timeout_probability
+from tailcut.types import Array, Estimate, Progress
+
+_LARGEST_LOG = 700.0
+"""exp() of more would overflow; estimates beyond it count as equally extreme."""
+
+
+class Loss(Protocol):
+    """Turns an estimate into scores of which the lowest wins."""
+
+    def scores(self, estimate: Estimate, cutoff: float) -> Array:
+        """Return one finite number per algorithm, shape (K,)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """The optimistic value itself: log-seconds or seconds, as the model predicts."""
+
+    def scores(self, estimate: Estimate, cutoff: float) -> Array:  # noqa: ARG002
+        """Return the optimistic values."""
+        return estimate.low
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedPar:
+    """The expected PARk loss of a lognormal runtime: m if solved, `penalty` times C if not.
+
+    >>> loss = ExpectedPar(penalty=10.0)
+    >>> sure = Estimate(np.log([1.0, 50.0]), np.log([1.0, 50.0]), np.array([1e-6, 1e-6]))
+    >>> loss.scores(sure, cutoff=10.0).round(6).tolist()  # solved after 1 s; timed out at 10 s
+    [1.0, 100.0]
+    """
+
+    penalty: float = 10.0
+
+    def scores(self, estimate: Estimate, cutoff: float) -> Array:
+        """Return expected seconds: exact for one value, the paper's mix of both bounds for two."""
+        if estimate.low is estimate.high:
+            return expected_par(estimate.low, estimate.spread, cutoff, self.penalty)
+        return optimistic_par(estimate.low, estimate.high, estimate.spread, cutoff, self.penalty)
+
+
+def expected_par(mu: Array, s: Array, cutoff: float, penalty: float = 10.0) -> Array:
+    """Return E[loss] = Phi(a) E_C + (1 - Phi(a)) P(C), in [0, P(C)]; paper, eq. (expected_loss_3).
+
+    log m ~ N(mu, s^2), a = (log C - mu)/s, P(C) = penalty C.
+    """
+    s = np.maximum(s, SMALLEST_SPREAD)
+    unsolved = penalty * cutoff
+    loss = solved_part(mu, s, cutoff) + timeout_probability(mu, s, cutoff) * unsolved
+    return np.minimum(loss, unsolved)
+
+
+def expected_par_left(mu: Array, s: Array, progress: Progress, penalty: float = 10.0) -> Array:
+    """Return E[loss] of a run that gets all the time left, in [0, P(C)]: the time used before counts too.
+
+    >>> short = np.log([5.0]), np.array([1e-6])  # 5 s for sure, after 20 s of 60 s
+    >>> expected_par_left(*short, Progress(60.0, 20.0, None)).round(6).tolist()
+    [25.0]
+    """
+    s = np.maximum(s, SMALLEST_SPREAD)
+    timeout = timeout_probability(mu, s, progress.left)
+    unsolved = penalty * progress.cutoff
+    loss = solved_part(mu, s, progress.left) + (1.0 - timeout) * progress.used + timeout * unsolved
+    return np.minimum(loss, unsolved)
+
+
+def optimistic_par(low: Array, high: Array, s: Array, cutoff: float, penalty: float = 10.0) -> Array:
+    """Return the paper's lower estimate of E[loss] from both bounds o = low, p = high; shape (K,).
+
+    exp(o + s^2/2) Phi(b_p - s)/Phi(b_o) + (1 - Phi(b_p)) (P(C) - exp(p + s^2/2) Phi(b_o - s)/Phi(b_p))
+    with b_o = (log C - o)/s, b_p = (log C - p)/s. The formula is the paper's; with wide bounds it leaves
+    [0, P(C)] far behind, which is how these selectors were defined. Ratios are taken in log space.
+    """
+    s = np.maximum(s, SMALLEST_SPREAD)
+    b_low, b_high = (math.log(cutoff) - low) / s, (math.log(cutoff) - high) / s
+    half = 0.5 * s * s
+    first = _exp(low + half + special.log_ndtr(b_high - s) - special.log_ndtr(b_low))
+    second = _exp(high + half + special.log_ndtr(b_low - s) - special.log_ndtr(b_high))
+    loss: Array = first + special.ndtr(-b_high) * (penalty * cutoff - second)
+    return loss
+
+
+def _exp(logarithm: Array) -> Array:
+    return np.exp(np.minimum(logarithm, _LARGEST_LOG))

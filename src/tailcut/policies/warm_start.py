@@ -1,0 +1,199 @@
+"""Warm start: recorded runs, matched to a selector's algorithms and features, as lessons for its policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailcut.errors import InputError
+from tailcut.numerics.randomness import stream
+from tailcut.policies.one_pick import Chooser
+from tailcut.policies.validation import FeatureReader, cutoff_seconds, names
+from tailcut.types import Array, Outcome, Progress
+
+
+class Recorded(Protocol):
+    """Recorded runs of K algorithms on n instances with d features.
+
+    Where `feature_names` is there as well (d names), features are matched by name.
+    """
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """Names of the algorithms."""
+        ...
+
+    @property
+    def cutoff(self) -> float:
+        """Seconds after which a run is stopped."""
+        ...
+
+    @property
+    def features(self) -> Array:
+        """Features, nan where missing, shape (n, d)."""
+        ...
+
+    @property
+    def runtimes(self) -> Array:
+        """Seconds of every run, meaningful where solved, shape (n, K)."""
+        ...
+
+    @property
+    def solved(self) -> NDArray[np.bool_]:
+        """Whether the run finished within the cutoff, shape (n, K)."""
+        ...
+
+
+class Past(NamedTuple):
+    """What there is to learn, for a selector's own cutoff and the order of its own algorithms."""
+
+    rows: NDArray[np.intp]
+    """The instances with at least one known run, in the order of the scenario, shape (m,)."""
+    seconds: Array
+    """When each run ended, at most `watched`, shape (m, K)."""
+    solved: NDArray[np.bool_]
+    """Whether it had solved its instance by then, shape (m, K)."""
+    known: NDArray[np.bool_]
+    """Whether anything is known of it, shape (m, K)."""
+    watched: float
+    """Seconds after which runs were stopped: the shorter of the two cutoffs."""
+
+
+def matched(
+    scenario: Recorded,
+    known: NDArray[np.bool_] | None,
+    algorithms: Sequence[str],
+    cutoff: float,
+) -> Past:
+    """Return the known runs of those `algorithms` that the scenario has, stopped at `cutoff`."""
+    for field in ("algorithms", "cutoff", "features", "runtimes", "solved"):
+        if not hasattr(scenario, field):
+            raise InputError(
+                f"{field}: a {type(scenario).__name__} has none, so it is no scenario to learn from"
+            )
+    theirs = names("algorithms", scenario.algorithms)
+    shape = (len(_table("features", scenario.features)), len(theirs))
+    runtimes = _table("runtimes", scenario.runtimes, shape)
+    solved = _flags("solved", scenario.solved, shape)
+    watched = min(cutoff, cutoff_seconds(scenario.cutoff))
+    there = solved | ~np.isnan(runtimes)
+    if known is not None:
+        there &= _flags("known", known, shape)
+    _check_seconds(runtimes, solved & there)
+    place = {name: number for number, name in enumerate(theirs)}
+    columns = np.array([place.get(name, -1) for name in algorithms])
+    if (columns < 0).all():
+        raise InputError(
+            f"algorithms: the scenario has runs of {', '.join(theirs) or 'none'}, "
+            f"and this selector knows only {', '.join(algorithms)}"
+        )
+    there = np.where(columns < 0, False, there[:, columns])
+    rows = np.flatnonzero(there.any(axis=1))
+    # A run solved after our cutoff is unsolved here. Of an unsolved run only the cutoff counts: it may
+    # have crashed early, or its recorded time may be the truth that nobody waited for.
+    in_time = solved[:, columns] & (runtimes[:, columns] <= watched)
+    seconds = np.where(in_time, runtimes[:, columns], watched)
+    return Past(rows, seconds[rows], in_time[rows], there[rows], watched)
+
+
+def features_of(scenario: Recorded, rows: NDArray[np.intp], reader: FeatureReader, *, needed: bool) -> Array:
+    """Return the features of some instances in the order that `reader` has, or settles now; shape (m, d).
+
+    Where they are not `needed` those of the scenario settle nothing, and need not fit.
+    """
+    if not needed:
+        return np.full((len(rows), reader.width or 0), np.nan)
+    features = _table("features", scenario.features)
+    given = getattr(scenario, "feature_names", None)
+    theirs = None if given is None else names("feature_names", given)
+    if theirs is not None and len(theirs) != features.shape[1]:
+        raise InputError(
+            f"feature_names has {len(theirs)} names for the {features.shape[1]} columns of features"
+        )
+    if theirs is not None and reader.names is not None:
+        lacking = [name for name in reader.names if name not in theirs]
+        if lacking:
+            raise InputError(f"feature_names: the scenario lacks {', '.join(lacking)}")
+        features = features[:, [theirs.index(name) for name in reader.names]]
+    elif reader.width is not None and features.shape[1] != reader.width:
+        raise InputError(
+            f"features: the scenario has {features.shape[1]} per instance, this selector {reader.width}"
+        )
+    features = features[rows]
+    infinite = np.argwhere(np.isinf(features))
+    if len(infinite):
+        row, column = infinite[0]
+        raise InputError(f"features[{rows[row]}, {column}] is infinite; use nan for missing")
+    if reader.names is None and reader.width is None:
+        reader.names = theirs
+    reader.width = features.shape[1]
+    return features
+
+
+def teach(policy: Chooser, past: Past, features: Array, *, cutoff: float, seed: int, schedules: bool) -> int:
+    """Let a policy learn every known run, instances in the order of `seed`; return how many there were.
+
+    The features (m, d) of all instances are taken in first: they need no outcome, and so a running
+    standardisation is right from the first lesson on.
+    """
+    instances = policy.represent(features)
+    nothing_failed = np.zeros(past.known.shape[1]) if schedules else None
+    progress = Progress(cutoff, 0.0, nothing_failed)
+    learned = 0
+    for row, algorithm, outcome in _lessons(past, seed):
+        policy.started(algorithm)
+        policy.learn(algorithm, instances[row], outcome, progress, past.watched)
+        learned += 1
+    return learned
+
+
+def _lessons(past: Past, seed: int) -> Iterator[tuple[int, int, Outcome]]:
+    """Yield the position among the rows, the algorithm and the outcome of every known run."""
+    unsolved = Outcome.censored(past.watched)
+    for row in stream(seed, "warm start").permutation(len(past.rows)).tolist():
+        for algorithm in np.flatnonzero(past.known[row]).tolist():
+            solved = past.solved[row, algorithm]
+            yield row, algorithm, Outcome.solved(past.seconds[row, algorithm]) if solved else unsolved
+
+
+def _table(field: str, given: object, shape: tuple[int, int] | None = None) -> Array:
+    """Return a two-dimensional table of numbers, or say what is wrong with it."""
+    try:
+        table = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{field} must be numbers: {error}") from None
+    if table.ndim != 2:
+        raise InputError(f"{field} must be a table of one row per instance, got shape {table.shape}")
+    if shape is not None:
+        _check_shape(field, table.shape, shape)
+    return table
+
+
+def _flags(field: str, given: object, shape: tuple[int, int]) -> NDArray[np.bool_]:
+    """Return a table of truth values, or say what is wrong with it."""
+    flags = np.asarray(given)
+    if flags.dtype != np.bool_:
+        raise InputError(f"{field} must be true or false everywhere, got numbers of type {flags.dtype}")
+    _check_shape(field, flags.shape, shape)
+    return flags
+
+
+def _check_shape(field: str, shape: tuple[int, ...], expected: tuple[int, int]) -> None:
+    if shape != expected:
+        raise InputError(
+            f"{field} must have one row per instance and one column per algorithm, {expected}, got {shape}"
+        )
+
+
+def _check_seconds(runtimes: Array, solved: NDArray[np.bool_]) -> None:
+    """Raise unless every run that was solved has a time."""
+    wrong = np.argwhere(solved & ~((runtimes >= 0.0) & (runtimes < np.inf)))
+    if len(wrong):
+        row, column = wrong[0]
+        raise InputError(
+            f"runtimes[{row}, {column}] must be a finite number of seconds >= 0 where solved, "
+            f"got {runtimes[row, column]}"
+        )

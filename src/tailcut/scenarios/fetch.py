@@ -1,0 +1,105 @@
+"""Fetching a scenario's files from the ASlib repository: resumed, checked, and not fetched twice.
+
+A file arrives as ``NAME.part`` and gets its name once it is whole. The manifest keeps the SHA-256 and size
+of each; a second run recomputes them and asks the network only for what is missing or has changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tailcut.errors import DownloadError, InputError
+from tailcut.scenarios.cache import user_cache
+from tailcut.scenarios.download import NotThere, download
+from tailcut.scenarios.reader import OPTIONAL, REQUIRED
+from tailcut.state import statefile
+
+BASE_URL = "https://raw.githubusercontent.com/coseal/aslib_data/master"
+MANIFEST = "manifest.json"
+EXTRAS = ("readme.txt", "citation.bib")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+Progress = Callable[[str, int, int | None], None]
+"""Called with the file's name, the bytes at hand, and their number in all if that is known."""
+
+
+def fetch(
+    name: str,
+    *,
+    to: str | os.PathLike[str] | None = None,
+    base_url: str = BASE_URL,
+    timeout: float = 30.0,
+    progress: Progress | None = None,
+) -> Path:
+    """Fetch the scenario `name` and return its folder, `to`/`name` or one in the user's cache."""
+    if not _NAME.fullmatch(name):
+        raise InputError(f"a scenario's name has letters, digits, '.', '_' and '-' only, got {name!r}")
+    if not base_url.startswith(("http://", "https://")):
+        raise InputError(f"base URL must start with http:// or https://, got {base_url!r}")
+    folder = (user_cache() / "scenarios" if to is None else Path(to)) / name
+    source = f"{base_url.rstrip('/')}/{name}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _fetch_all(folder, source, timeout, progress)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            folder.rmdir()  # goes only if it is empty: nothing at all was fetched
+        if isinstance(error, DownloadError):
+            raise
+        raise DownloadError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    return folder
+
+
+def _fetch_all(folder: Path, source: str, timeout: float, progress: Progress | None) -> None:
+    manifest = _read_manifest(folder, source)
+    for file in (*REQUIRED, *OPTIONAL, *EXTRAS):
+        known = manifest["files"].get(file)
+        if file in manifest["absent"] or (known is not None and known == _summary(folder / file)):
+            continue
+        url = f"{source}/{file}"
+        try:
+            download(url, folder / file, timeout, None if progress is None else partial(progress, file))
+            manifest["files"][file] = _summary(folder / file)
+        except NotThere:
+            if file in REQUIRED:
+                raise DownloadError(f"{url}: not found (404); is the scenario's name right?") from None
+            manifest["absent"].append(file)
+        _write_manifest(folder, manifest)
+
+
+def _read_manifest(folder: Path, source: str) -> dict[str, Any]:
+    """Return what is known of the folder; nothing if the manifest is damaged or of another source."""
+    empty: dict[str, Any] = {"source": source, "files": {}, "absent": []}
+    try:
+        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_bytes())
+    except (FileNotFoundError, ValueError):
+        return empty
+    wanted = isinstance(manifest, dict) and manifest.get("source") == source
+    if (
+        not wanted
+        or not isinstance(manifest.get("files"), dict)
+        or not isinstance(manifest.get("absent"), list)
+    ):
+        return empty
+    return manifest
+
+
+def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    statefile.write(folder / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())
+
+
+def _summary(path: Path) -> dict[str, Any] | None:
+    """Return the digest and size of a file, or None if it is not there."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    return {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}

@@ -1,0 +1,157 @@
+"""Scenario: recorded runs of K algorithms on n instances, as arrays that nothing changes any more."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailcut.scenarios.cells import STATUSES
+from tailcut.types import Array
+
+if TYPE_CHECKING:
+    from tailcut.scenarios.frames import Frame
+
+GroundTruth = Mapping[str, Array | tuple[str | None, ...]]
+"""Column name -> numbers, shape (n,), nan where unknown, or n texts, None where unknown."""
+
+
+class _ByValue:
+    """Equality by the values of all fields, arrays included; a nan equals a nan."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))  # type: ignore[arg-type]
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return False
+    if isinstance(a, Mapping):
+        return isinstance(b, Mapping) and a.keys() == b.keys() and all(_same(a[k], b[k]) for k in a)
+    return bool(a == b)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureStep(_ByValue):
+    """A part of the feature computation that runs, fails and costs as one."""
+
+    name: str
+    features: tuple[str, ...]
+    """Names of the features it provides."""
+    requires: tuple[str, ...]
+    """Names of the steps that must have run before."""
+    costs: Array
+    """Seconds it took on each instance, shape (n,); 0 where none are recorded."""
+    statuses: NDArray[np.uint8]
+    """How it ended on each instance, as positions in `STATUSES`, shape (n,)."""
+    default: bool = True
+    """Whether the scenario's authors use it by default."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario(_ByValue):
+    """Recorded runs of K algorithms on n instances with d features, repetitions made one.
+
+    Rows are ordered by instance, columns by algorithm, both as strings. The arrays are read-only.
+
+    >>> runs = {"instance": ["i1", "i1", "i2", "i2"], "algorithm": ["a", "b", "a", "b"],
+    ...         "runtime": [1.0, 60.0, 60.5, 8.0]}
+    >>> features = {"instance": ["i1", "i2"], "size": [10.0, None]}
+    >>> scenario = Scenario.from_frames(runs, features, cutoff=60.0, name="tiny")
+    >>> scenario.losses().tolist()
+    [[1.0, 60.0], [600.0, 8.0]]
+    """
+
+    name: str
+    cutoff: float
+    """Seconds after which a run counts as unsolved."""
+    instances: tuple[str, ...]
+    algorithms: tuple[str, ...]
+    feature_names: tuple[str, ...]
+    features: Array
+    """Mean over repetitions, nan where missing, shape (n, d)."""
+    runtimes: Array
+    """Median seconds over repetitions as recorded, also of unsolved runs, shape (n, K).
+
+    A run that did not end `ok` and has no time recorded counts as having used the cutoff.
+    """
+    solved: NDArray[np.bool_]
+    """Whether the run ended `ok` and within the cutoff, shape (n, K)."""
+    statuses: NDArray[np.uint8]
+    """Most frequent status over repetitions, as positions in `STATUSES`, shape (n, K)."""
+    feature_cost: Array
+    """Seconds that all feature steps took together, shape (n,); 0 where no costs are given."""
+    feature_steps: tuple[FeatureStep, ...] = ()
+    has_feature_costs: bool = False
+    """Whether costs were recorded at all."""
+    folds: NDArray[np.int64] | None = None
+    """Fold of each instance in the first repetition of the scenario's cross-validation, shape (n,)."""
+    ground_truth: GroundTruth | None = None
+
+    def __post_init__(self) -> None:
+        arrays = [self.features, self.runtimes, self.solved, self.statuses, self.feature_cost]
+        arrays += [step.costs for step in self.feature_steps] + [s.statuses for s in self.feature_steps]
+        arrays += [] if self.folds is None else [self.folds]
+        arrays += [c for c in (self.ground_truth or {}).values() if isinstance(c, np.ndarray)]
+        for array in arrays:
+            array.flags.writeable = False
+
+    def losses(self, penalty: float = 10.0) -> Array:
+        """Return the PARk loss of every run, shape (n, K): its time if solved, else `penalty` cutoffs."""
+        return np.where(self.solved, self.runtimes, penalty * self.cutoff)
+
+    def status(self, instance: int, algorithm: int) -> str:
+        """Return how a run ended, in ASlib's words."""
+        return STATUSES[int(self.statuses[instance, algorithm])]
+
+    def timeout_shares(self) -> Array:
+        """Return the share of instances that each algorithm leaves unsolved, shape (K,)."""
+        return np.asarray((~self.solved).mean(axis=0))
+
+    @staticmethod
+    def read(path: str | os.PathLike[str], *, cache: bool = True) -> Scenario:
+        """Return the scenario in the folder `path`, which holds its ASlib files.
+
+        With `cache`, what was read is kept in the user's cache folder under a digest of the files' bytes,
+        so that the next time is fast and never stale.
+        """
+        from tailcut.scenarios.reader import read
+
+        return read(path, cache=cache)
+
+    @staticmethod
+    def from_frames(
+        runs: Frame,
+        features: Frame,
+        *,
+        cutoff: float,
+        name: str = "scenario",
+        feature_costs: Frame | None = None,
+    ) -> Scenario:
+        """Return a scenario made of tables: mappings of columns, or pandas or polars data frames.
+
+        `runs` has the columns instance, algorithm, runtime and, optionally, status and repetition;
+        `features` has instance, optionally repetition, and one column per feature; `feature_costs`, if
+        given, has instance, optionally repetition, and one column of seconds per feature step. None and
+        nan are missing values. Without a status, a run is `ok` if its runtime is at most the cutoff, and
+        else a `timeout`.
+        """
+        from tailcut.scenarios.frames import from_frames
+
+        return from_frames(runs, features, cutoff=cutoff, name=name, feature_costs=feature_costs)
+
+    def write(self, folder: str | os.PathLike[str]) -> None:
+        """Write the scenario's ASlib files into `folder`; reading them gives an equal scenario."""
+        from tailcut.scenarios.writer import write
+
+        write(self, folder)

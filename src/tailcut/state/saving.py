@@ -1,0 +1,63 @@
+"""Keeping an object in a file: what a state file needs of it, written once."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, Self
+
+from tailcut.errors import InputError, StateFileError
+from tailcut.state import statefile
+
+
+class Saved(ABC):
+    """Something that can be saved and loaded; it tells its state as values, and is made of them again."""
+
+    @abstractmethod
+    def _state(self) -> dict[str, Any]:
+        """Return everything, as arrays and plain values (`tailcut.state.statefile`)."""
+
+    @classmethod
+    @abstractmethod
+    def _from_state(cls, state: dict[str, Any]) -> Self:
+        """Return what had this state."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a file, atomically; `load` continues from it bit for bit."""
+        statefile.write(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return what was saved in a file, or raise `StateFileError` naming what is wrong."""
+        try:
+            return cls.from_bytes(Path(path).read_bytes())
+        except StateFileError as error:
+            raise StateFileError(f"{os.fspath(path)}: {error}") from None
+
+    def to_bytes(self) -> bytes:
+        """Return the whole state as bytes."""
+        return statefile.pack({"kind": kind_of(type(self)), **self._state()})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Return that whose `to_bytes` gave `data`."""
+        state = statefile.unpack(data)
+        kind = kind_of(cls)
+        if state.get("kind") != kind:
+            raise StateFileError(f"this is a Tailcut state, but not that of a {kind}")
+        try:
+            return cls._from_state(state)
+        except InputError as error:
+            raise StateFileError(f"the saved {kind} cannot be made here: {error}") from error
+        except KeyError as error:
+            raise StateFileError(f"the state of the {kind} lacks {error}") from error
+
+
+def kind_of(cls: type) -> str:
+    """Return what a state file calls the objects of a class.
+
+    >>> kind_of(Saved)
+    'saved'
+    """
+    return cls.__name__.lower()

@@ -1,0 +1,122 @@
+"""The journal file: what is acknowledged stays, what is foreign is refused, a full disk damages nothing."""
+
+from __future__ import annotations
+
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tailcut.errors import JournalError
+from tailcut.journal import Journal
+
+WRITER = """
+import sys
+from tailcut.journal import Journal
+with Journal(sys.argv[1]) as journal:
+    project = journal.projects().get("p") or journal.create("p", {})
+    first = sum(1 for _ in journal.events(project))
+    for number in range(first, first + 100_000):
+        pair = [("count", {"number": number}), ("twin", {"number": number})]
+        journal.append(project, pair[: 1 + number % 2])
+        print(number, flush=True)
+"""
+
+
+def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    chance = random.Random(7)
+    acknowledged: set[int] = set()
+    for _ in range(8):
+        with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE) as writer:
+            assert writer.stdout is not None
+            said = writer.stdout.readline()
+            time.sleep(chance.uniform(0.0, 0.15))
+            writer.send_signal(signal.SIGKILL)
+            rest = writer.stdout.read()
+        lines = (said + rest).split(b"\n")[:-1]  # the last may be torn
+        acknowledged |= {int(line) for line in lines}
+        with Journal(path, read_only=True) as journal:
+            events = list(journal.events(journal.projects()["p"]))
+        counted = [event.body["number"] for event in events if event.kind == "count"]
+        assert acknowledged <= set(counted)
+        twins = [event.body["number"] for event in events if event.kind == "twin"]
+        assert twins == [number for number in counted if number % 2]  # all of a transaction or nothing
+
+
+def test_events_come_back_in_order_by_project(tmp_path: Path) -> None:
+    with Journal(tmp_path / "state.db") as journal:
+        one, two = journal.create("one", {"a": 1}), journal.create("two", {})
+        for number in range(5):
+            journal.append((one, two)[number % 2], [("event", {"number": number, "text": "ä\n"})])
+        assert [event.body["number"] for event in journal.events(one)] == [0, 2, 4]
+        second = next(iter(journal.events(two)))
+        assert [event.body["number"] for event in journal.events(two, after=second.number)] == [3]
+        assert journal.projects() == {"one": one, "two": two}
+        assert journal.description(one) == {"a": 1}
+
+
+def test_a_second_writer_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    with Journal(path) as journal:
+        project = journal.create("p", {})
+        with pytest.raises(JournalError, match="another process is writing"):
+            Journal(path)
+        with Journal(path, read_only=True) as reader:
+            journal.append(project, [("event", {})])
+            assert len(list(reader.events(project))) == 1
+    Journal(path).close()
+
+
+def test_a_full_disk_loses_nothing_and_damages_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    with Journal(path) as journal:
+        project = journal.create("p", {})
+        journal.append(project, [("event", {"text": "kept"})])
+        (pages,) = journal._db.execute("PRAGMA page_count").fetchone()
+        journal._db.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(JournalError, match="disk is full") as caught:
+            journal.append(project, [("event", {"text": "x" * 100_000})])
+        assert caught.value.full
+        journal._db.execute("PRAGMA max_page_count = 1000000")
+        journal.append(project, [("event", {"text": "later"})])
+        assert [event.body["text"] for event in journal.events(project)] == ["kept", "later"]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: path.write_bytes(b"no database at all" * 100), "not a database"),
+        (
+            lambda path: sqlite3.connect(path).execute("CREATE TABLE t (x)").connection.close(),
+            "not a state file",
+        ),
+        (lambda path: path.mkdir(), "unable to open"),
+    ],
+)
+def test_what_is_no_journal_is_refused(tmp_path: Path, make: object, message: str) -> None:
+    path = tmp_path / "state.db"
+    make(path)  # type: ignore[operator]
+    with pytest.raises(JournalError, match=message):
+        Journal(path)
+
+
+def test_a_newer_format_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    Journal(path).close()
+    with sqlite3.connect(path) as raw:
+        raw.execute("PRAGMA user_version = 99")
+    raw.close()
+    with pytest.raises(JournalError, match="state format 99 is newer"):
+        Journal(path)
+
+
+def test_a_missing_file_is_not_made_by_reading(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match="no such state file"):
+        Journal(tmp_path / "state.db", read_only=True)
+    assert list(tmp_path.iterdir()) == []

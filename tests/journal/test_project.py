@@ -1,0 +1,129 @@
+"""A project comes back bit for bit, whatever was done to it and wherever it was cut off."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tailcut.errors import InputError, JournalError
+from tailcut.journal import Journal, Project, project
+from tailcut.types import Decision, Outcome
+
+NAMES = ["a", "b", "c"]
+
+
+def description(selector: str, **more: Any) -> dict[str, Any]:
+    return {"selector": selector, "algorithms": NAMES, "cutoff": 60.0, "seed": 3, **more}
+
+
+def live_a_little(kept: Project, steps: int, seed: int) -> None:
+    """Decide, observe late and out of order, proceed, add and remove."""
+    rng = np.random.default_rng(seed)
+    waiting: list[Decision] = []
+    for step in range(steps):
+        values = rng.normal(size=4)
+        values[rng.random(4) < 0.1] = math.nan
+        waiting.append(kept.select(values, instance=f"i{step}", spent=float(step % 3)))
+        while len(waiting) > 3 or (waiting and rng.random() < 0.5):
+            decision = waiting.pop(int(rng.integers(len(waiting))))
+            outcome = (
+                Outcome.solved(float(rng.exponential(20.0)))
+                if rng.random() < 0.5
+                else Outcome.censored(decision.budget)
+            )
+            assert kept.observe(decision, outcome, note={"step": step})
+            assert not kept.observe(decision.id, outcome)
+            following = kept.proceed(decision)
+            if following is not None:
+                waiting.append(following)
+        if step == 10:
+            kept.add_algorithm("d")
+        if step == 20:
+            kept.remove_algorithm("b")
+        kept.remark({"step": step})
+
+
+@pytest.mark.parametrize("selector", ["thompson_rev", "tailcut", "tailcut_schedule", "round_robin"])
+def test_it_comes_back_bit_for_bit(tmp_path: Path, selector: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(project, "SNAPSHOT_EVERY", 37)
+    with Journal(tmp_path / "state.db") as journal:
+        kept = Project.create(journal, "p", description(selector))
+        live_a_little(kept, 40, seed=1)
+        before = kept.selector.to_bytes()
+        events = len(list(kept.history()))
+    with Journal(tmp_path / "state.db") as journal:
+        again = Project(journal, "p")
+        assert again.selector.to_bytes() == before
+        assert again.verify() == events
+
+
+def test_a_copy_at_any_moment_comes_back(tmp_path: Path) -> None:
+    """A file copied between two steps is what a crash leaves behind."""
+    with Journal(tmp_path / "state.db") as journal:
+        kept = Project.create(journal, "p", description("thompson"))
+        for number in range(6):
+            live_a_little_more = kept.select([1.0 * number, 2.0])
+            copy = tmp_path / f"copy{number}"
+            copy.mkdir()
+            for name in ("state.db", "state.db-wal"):
+                shutil.copy(tmp_path / name, copy / name)
+            with Journal(copy / "state.db") as other:
+                assert Project(other, "p").selector.to_bytes() == kept.selector.to_bytes()
+            kept.observe(live_a_little_more, Outcome.solved(1.0 + number))
+
+
+def test_a_step_that_cannot_be_written_did_not_happen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Journal(tmp_path / "state.db") as journal:
+        kept = Project.create(journal, "p", description("thompson"))
+        decision = kept.select([1.0])
+        before = kept.selector.to_bytes()
+
+        def full(*_: object, **__: object) -> int:
+            raise JournalError("disk is full", full=True)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(journal, "append", full)
+            with pytest.raises(JournalError):
+                kept.observe(decision, Outcome.solved(2.0))
+            with pytest.raises(JournalError):
+                kept.select([2.0])
+        assert kept.selector.to_bytes() == before
+        assert kept.observe(decision, Outcome.solved(2.0))
+
+
+def test_a_wrong_step_is_not_written(tmp_path: Path) -> None:
+    with Journal(tmp_path / "state.db") as journal:
+        kept = Project.create(journal, "p", description("thompson"))
+        kept.select([1.0])
+        for wrong in ([math.inf], [1.0, 2.0]):
+            with pytest.raises(InputError):
+                kept.select(wrong)
+        assert len(list(kept.history())) == 1
+
+
+def test_a_journal_that_was_tampered_with_is_found(tmp_path: Path) -> None:
+    with Journal(tmp_path / "state.db") as journal:
+        kept = Project.create(journal, "p", description("thompson"))
+        kept.select([1.0])
+        journal._db.execute("UPDATE events SET body = replace(body, '\"a\"', '\"c\"')")
+        with pytest.raises(JournalError, match="event 1: the decision was c for 60 s, and is a for 60 s"):
+            kept.verify()
+
+
+def test_unknown_and_double_projects(tmp_path: Path) -> None:
+    with Journal(tmp_path / "state.db") as journal:
+        Project.create(journal, "p", description("random"))
+        with pytest.raises(JournalError, match="there is a project 'p' already"):
+            Project.create(journal, "p", description("random"))
+        with pytest.raises(JournalError, match="no project 'q'; known: p"):
+            Project(journal, "q")
+        with pytest.raises(InputError, match="unknown selector"):
+            Project.create(journal, "r", description("nonsense"))
+        assert list(journal.projects()) == ["p"]

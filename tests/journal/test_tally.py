@@ -1,0 +1,102 @@
+"""What is counted is what happened, in bounded memory, and can be counted again."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tailcut.journal import Journal, Project
+from tailcut.journal.survival import Bins
+from tailcut.journal.tally import CURVE, Tally
+from tailcut.types import Outcome
+
+
+def description(selector: str = "random", **more: Any) -> dict[str, Any]:
+    return {"selector": selector, "algorithms": ["a", "b"], "cutoff": 60.0, **more}
+
+
+def test_the_counts_are_those_of_the_events(tmp_path: Path) -> None:
+    with Journal(tmp_path / "state.db") as journal:
+        project = Project.create(journal, "p", description(max_pending=3))
+        outcomes = [Outcome.solved(6.0), Outcome.censored(60.0), Outcome.failed()]
+        decisions = [project.select([1.0], spent=4.0) for _ in outcomes]
+        for decision, outcome in zip(decisions, outcomes, strict=True):
+            project.observe(decision, outcome)
+        for _ in range(5):
+            project.select([1.0])
+        tally = project.tally
+        assert (tally.decisions, tally.outcomes, tally.given_up) == (8, 3, 2)
+        assert tuple(tally.pending) == project.selector.pending == (5, 6, 7)
+        assert (tally.instances, tally.solved) == (3, 1)
+        assert tally.par10 == pytest.approx((10.0 + 600.0 + 600.0) / 3)
+        assert sum(counts.chosen for counts in tally.algorithms.values()) == 8
+        means = [counts.loss / counts.outcomes for counts in tally.algorithms.values() if counts.outcomes]
+        assert tally.regret == pytest.approx(1210.0 - 3 * min(means))
+
+
+def test_a_schedule_counts_instances_and_not_slices(tmp_path: Path) -> None:
+    with Journal(tmp_path / "state.db") as journal:
+        project = Project.create(journal, "p", description("round_robin"))
+        for solved in (True, False):
+            first = project.select()
+            project.observe(first, Outcome.censored(30.0))
+            second = project.proceed(first)
+            assert second is not None
+            project.observe(second, Outcome.solved(5.0) if solved else Outcome.censored(30.0))
+            assert project.proceed(second) is None
+        tally = project.tally
+        assert (tally.instances, tally.solved, tally.outcomes) == (2, 1, 4)
+        assert tally.loss == pytest.approx(35.0 + 600.0)
+        assert tally.regret is None
+        assert not tally.open
+        project.verify()
+
+
+def test_it_is_kept_with_the_snapshot(tmp_path: Path) -> None:
+    with Journal(tmp_path / "state.db") as journal:
+        project = Project.create(journal, "p", description())
+        for number in range(20):
+            decision = project.select([1.0])
+            if number % 3:
+                project.observe(decision, Outcome.solved(1.0 + number))
+        project.keep()
+        project.select([1.0])
+        before = project.tally.state()
+    with Journal(tmp_path / "state.db") as journal:
+        again = Project(journal, "p")
+        assert again.tally.state() == before
+        assert json.loads(json.dumps(before)) == before
+
+
+def test_the_curve_is_bounded_and_even() -> None:
+    tally = Tally(60.0, schedules=False, limit=10)
+    for number in range(5 * CURVE):
+        tally.counts("a").solved += 1
+        tally._finish(tally.counts("a"), 1.0, float(number), solved=True)
+    assert CURVE // 2 <= len(tally.curve) < CURVE
+    steps = {b.instances - a.instances for a, b in pairwise(tally.curve)}
+    assert steps == {tally.stride}
+    assert all(point.loss == point.instances for point in tally.curve)
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 200.0), st.booleans()), max_size=60))
+def test_survival_only_falls_and_counts_everyone(runs: list[tuple[float, bool]]) -> None:
+    bins = Bins(cutoff=100.0)
+    for seconds, solved in runs:
+        bins.add(seconds, solved=solved)
+    points = bins.curve()
+    assert bool(points) == bool(runs)
+    if points:
+        assert points[0] == (0.0, 1.0, len(runs))
+        for before, after in pairwise(points):
+            assert before.time < after.time <= 100.0 * (1 + 1e-9)
+            assert 0.0 <= after.survival <= before.survival
+            assert after.at_risk <= before.at_risk
+        if all(solved for _, solved in runs):
+            assert points[-1].survival == pytest.approx(0.0, abs=1e-12)

@@ -1,0 +1,275 @@
+"""Fetching, against a real HTTP server on this machine that can also misbehave."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import json
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tailcut.errors import DownloadError, InputError
+from tailcut.scenarios import Scenario
+from tailcut.scenarios.fetch import MANIFEST, fetch
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Serves `files`; `mode` says how; `asked` lists path, Range and status of every request."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.files: dict[str, bytes] = {}
+        self.mode = "ranges"
+        self.break_after = 100
+        self.breaks_left = 0
+        self.tags = True
+        self.asked: list[tuple[str, str | None, int]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Keep quiet about connections that tests break off."""
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        server, wanted = self.server, self.headers.get("Range")
+        content = server.files.get(self.path)
+        if server.mode == "error":
+            return self.answer(503, {}, b"", wanted)
+        if content is None:
+            return self.answer(404, {}, b"", wanted)
+        tag = f'"{hashlib.sha256(content).hexdigest()[:8]}"'
+        start = self.start(wanted, tag)
+        if start and start >= len(content):
+            return self.answer(416, {"Content-Range": f"bytes */{len(content)}"}, b"", wanted)
+        headers = {"ETag": tag} if server.tags else {}
+        if start:
+            told = start + 1 if server.mode == "wrong range" else start
+            headers["Content-Range"] = f"bytes {told}-{len(content) - 1}/{len(content)}"
+        return self.answer(206 if start else 200, headers, content[start:], wanted)
+
+    def start(self, wanted: str | None, tag: str) -> int:
+        if not wanted or self.server.mode == "no ranges" or self.headers.get("If-Range", tag) != tag:
+            return 0
+        match = re.fullmatch(r"bytes=(\d+)-", wanted)
+        assert match is not None
+        return int(match[1])
+
+    def answer(self, status: int, headers: dict[str, str], body: bytes, wanted: str | None) -> None:
+        server = self.server
+        server.asked.append((self.path, wanted, status))
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        if server.mode != "no length":
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if server.breaks_left and len(body) > server.break_after:
+            server.breaks_left -= 1
+            self.wfile.write(body[: server.break_after])
+            self.wfile.flush()
+            self.connection.shutdown(socket.SHUT_RDWR)
+        else:
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Keep quiet."""
+
+
+@pytest.fixture
+def server(small_files: dict[str, bytes]) -> Iterator[Server]:
+    with Server() as running:
+        running.files = {f"/small/{name}": data for name, data in small_files.items()}
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+def test_a_scenario_is_fetched_and_reads(server: Server, small: Scenario, tmp_path: Path) -> None:
+    seen: list[tuple[str, int, int | None]] = []
+    folder = fetch("small", to=tmp_path, base_url=server.url + "/", progress=lambda *what: seen.append(what))
+    assert folder == tmp_path / "small"
+    assert Scenario.read(folder) == small
+    assert not list(folder.glob("*.part*"))
+    size = len(server.files["/small/description.txt"])
+    assert ("description.txt", size, size) in seen
+
+
+def test_the_manifest_keeps_digests_and_a_second_run_asks_for_nothing(
+    server: Server, small_files: dict[str, bytes], tmp_path: Path
+) -> None:
+    folder = fetch("small", to=tmp_path, base_url=server.url)
+    manifest = json.loads((folder / MANIFEST).read_text())
+    assert manifest["source"] == f"{server.url}/small"
+    assert manifest["files"] == {
+        name: {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
+        for name, data in small_files.items()
+    }
+    assert set(manifest["absent"]) == {"cv.arff", "ground_truth.arff", "readme.txt", "citation.bib"}
+    asked = len(server.asked)
+    fetch("small", to=tmp_path, base_url=server.url)
+    assert len(server.asked) == asked
+
+
+@pytest.mark.parametrize("damage", ["changed", "gone"])
+def test_a_file_that_changed_or_went_is_fetched_again(server: Server, damage: str, tmp_path: Path) -> None:
+    folder = fetch("small", to=tmp_path, base_url=server.url)
+    path = folder / "algorithm_runs.arff"
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes().replace(b"1.5", b"2.5"))
+    server.asked.clear()
+    fetch("small", to=tmp_path, base_url=server.url)
+    assert server.asked == [("/small/algorithm_runs.arff", None, 200)]
+    assert path.read_bytes() == server.files["/small/algorithm_runs.arff"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"source": "elsewhere"}', b"\xff"])
+def test_a_damaged_or_foreign_manifest_means_fetching_again(
+    server: Server, content: bytes, small: Scenario, tmp_path: Path
+) -> None:
+    folder = fetch("small", to=tmp_path, base_url=server.url)
+    (folder / MANIFEST).write_bytes(content)
+    server.asked.clear()
+    fetch("small", to=tmp_path, base_url=server.url)
+    assert len(server.asked) == 9
+    assert Scenario.read(folder) == small
+
+
+def test_a_broken_connection_is_resumed_by_range(server: Server, small: Scenario, tmp_path: Path) -> None:
+    server.breaks_left = 2
+    folder = fetch("small", to=tmp_path, base_url=server.url)
+    assert server.asked[:3] == [
+        ("/small/description.txt", None, 200),
+        ("/small/description.txt", "bytes=100-", 206),
+        ("/small/description.txt", "bytes=200-", 206),
+    ]
+    assert Scenario.read(folder) == small
+
+
+def test_what_broke_off_too_often_is_resumed_by_the_next_run(
+    server: Server, small: Scenario, tmp_path: Path
+) -> None:
+    server.breaks_left = 3
+    with pytest.raises(
+        DownloadError, match=r"description\.txt: ended after 300 of \d+ bytes; run again to resume"
+    ):
+        fetch("small", to=tmp_path, base_url=server.url)
+    assert (tmp_path / "small" / "description.txt.part").stat().st_size == 300
+    assert not (tmp_path / "small" / "description.txt").exists()
+    server.asked.clear()
+    folder = fetch("small", to=tmp_path, base_url=server.url)
+    assert server.asked[0] == ("/small/description.txt", "bytes=300-", 206)
+    assert Scenario.read(folder) == small
+
+
+@pytest.mark.parametrize("tags", [True, False])
+def test_a_server_that_knows_no_ranges_sends_all_again(
+    server: Server, tags: bool, small: Scenario, tmp_path: Path
+) -> None:
+    server.mode, server.breaks_left, server.tags = "no ranges", 1, tags
+    folder = fetch("small", to=tmp_path, base_url=server.url)
+    assert server.asked[1] == ("/small/description.txt", "bytes=100-", 200)
+    assert Scenario.read(folder) == small
+
+
+def test_a_file_that_changed_between_two_runs_is_not_mixed(
+    server: Server, small_files: dict[str, bytes], tmp_path: Path
+) -> None:
+    server.breaks_left = 3
+    with pytest.raises(DownloadError):
+        fetch("small", to=tmp_path, base_url=server.url)
+    changed = small_files["description.txt"].replace(b"small", b"other")
+    server.files["/small/description.txt"] = changed
+    folder = fetch("small", to=tmp_path, base_url=server.url)
+    assert (folder / "description.txt").read_bytes() == changed
+
+
+def test_a_part_longer_than_the_file_is_thrown_away(server: Server, small: Scenario, tmp_path: Path) -> None:
+    (tmp_path / "small").mkdir()
+    (tmp_path / "small" / "description.txt.part").write_bytes(b"x" * 10_000)
+    folder = fetch("small", to=tmp_path, base_url=server.url)
+    assert [status for path, _, status in server.asked if path.endswith("description.txt")] == [416, 200]
+    assert Scenario.read(folder) == small
+
+
+def test_a_server_that_sends_another_range_is_not_believed(server: Server, tmp_path: Path) -> None:
+    server.mode, server.breaks_left = "wrong range", 1
+    with pytest.raises(DownloadError, match="asked for the bytes from 100 on, the server sent others"):
+        fetch("small", to=tmp_path, base_url=server.url)
+
+
+def test_a_body_without_a_length_is_taken_as_it_comes(
+    server: Server, small: Scenario, tmp_path: Path
+) -> None:
+    server.mode = "no length"
+    assert Scenario.read(fetch("small", to=tmp_path, base_url=server.url)) == small
+
+
+def test_an_unknown_scenario_is_told_and_leaves_nothing(server: Server, tmp_path: Path) -> None:
+    with pytest.raises(
+        DownloadError, match=r"nobody/description\.txt: not found \(404\); is the scenario's name"
+    ):
+        fetch("nobody", to=tmp_path, base_url=server.url)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failing_server_is_told(server: Server, tmp_path: Path) -> None:
+    server.mode = "error"
+    with pytest.raises(DownloadError, match="the server answered 503 Service Unavailable"):
+        fetch("small", to=tmp_path, base_url=server.url)
+
+
+def test_no_server_is_told(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(DownloadError, match=r"cannot be reached: .*refused"):
+        fetch("small", to=tmp_path, base_url=f"http://127.0.0.1:{port}")
+
+
+def test_a_silent_server_is_told(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(DownloadError, match=r"cannot be reached: no answer within 0\.2 s"):
+            fetch("small", to=tmp_path, base_url=url, timeout=0.2)
+
+
+@pytest.mark.parametrize("name", ["", "..", "../x", "a/b", "-x", "a b", "a\n", "a%2fb"])
+def test_names_that_are_no_scenario_are_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a scenario's name has letters"):
+        fetch(name, to=tmp_path, base_url="http://127.0.0.1:1")
+
+
+def test_other_places_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="must start with http"):
+        fetch("small", to=tmp_path, base_url="file:///etc")
+    for url in ("http://[half", "http://a b", "http://127.0.0.1:port"):
+        with pytest.raises(DownloadError, match="is no usable URL"):
+            fetch("small", to=tmp_path, base_url=url)
+
+
+def test_a_place_that_cannot_be_written_is_told(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(DownloadError, match="cannot be written"):
+        fetch("small", to=tmp_path / "file", base_url=server.url)
+
+
+def test_without_a_place_the_users_cache_is_taken(server: Server, own_cache: Path) -> None:
+    assert fetch("small", base_url=server.url) == own_cache / "scenarios" / "small"
