@@ -11,15 +11,18 @@ from dataclasses import replace
 from functools import partial
 
 from tailcut.errors import InputError
+from tailcut.explain.forecast import RuntimeForecast
 from tailcut.models import Forests, Layers, LeastSquares, Nothing, RidgeBank, RunningMeans
 from tailcut.policies.censoring import AtCutoff, BuckleyJames, Drop, Lost
 from tailcut.policies.exploration import Bounds, Greedy, Thompson, Uniform
 from tailcut.policies.first_runs import FirstRuns
 from tailcut.policies.hindsight import FIXED, LINES
+from tailcut.policies.hyperparameters import Value
 from tailcut.policies.losses import ExpectedPar
-from tailcut.policies.recipes import Hyperparameter, Recipe, Row, ScheduleRecipe
+from tailcut.policies.recipes import Recipe, Row, ScheduleRecipe
 from tailcut.policies.targets import BoundedLoss, Seconds
 from tailcut.schedules import HazardSchedule, RoundRobin
+from tailcut.types import PENALTY
 
 DEFAULT_SELECTOR = "tailcut"
 """What to take unless there is a reason to take another."""
@@ -30,7 +33,7 @@ _THOMPSON = Recipe(
     model=RidgeBank,
     censoring=AtCutoff,
     exploration=Thompson,
-    hyperparameters={"ridge": 0.5, "sigma": 1.0},
+    hyperparameters={"ridge": 0.5, "noise_variance": 1.0},
 )
 _BLINDUCB = Recipe(
     name="blinducb",
@@ -49,14 +52,14 @@ _BCLINUCB = replace(
 )
 
 
-def _revisited(row: Recipe, **more: Hyperparameter) -> Recipe:
+def _revisited(row: Recipe, **more: Value) -> Recipe:
     """Return the row that minimises expected PARk instead of the log-runtime."""
     return replace(
         row,
         name=f"{row.name}_rev",
         summary=f"{row.summary}; minimises expected PARk",
         loss=ExpectedPar,
-        hyperparameters={**row.hyperparameters, **more, "penalty": 10.0},
+        hyperparameters={**row.hyperparameters, **more, "penalty": PENALTY},
     )
 
 
@@ -96,13 +99,13 @@ _ROWS: list[Row] = [
     _buckley_james(_THOMPSON),
     _buckley_james(_revisited(_THOMPSON)),
     _BLINDUCB,
-    _revisited(_BLINDUCB, sigma=10.0),
+    _revisited(_BLINDUCB, noise=10.0),
     _BCLINUCB,
-    _revisited(_BCLINUCB, sigma=10.0),
+    _revisited(_BCLINUCB, noise=10.0),
     _randomised(_BLINDUCB),
-    _randomised(_revisited(_BLINDUCB, sigma=10.0)),
+    _randomised(_revisited(_BLINDUCB, noise=10.0)),
     _randomised(_BCLINUCB),
-    _randomised(_revisited(_BCLINUCB, sigma=10.0)),
+    _randomised(_revisited(_BCLINUCB, noise=10.0)),
     _DEGROOTE,
     replace(
         _DEGROOTE,
@@ -128,10 +131,10 @@ _ROWS: list[Row] = [
         exploration=Thompson,
         target=BoundedLoss,
         first_runs=partial(FirstRuns, in_order=False),
-        forecast=True,
+        forecaster=RuntimeForecast,
         hyperparameters={
             "solved_share": 0.3,
-            "sigma": 0.09,
+            "noise_variance": 0.09,
             "pace": 1.0,
             "again": 1.0,
             "trees": 20,
@@ -150,8 +153,8 @@ _ROWS: list[Row] = [
         censoring=Lost,
         exploration=Thompson,
         target=BoundedLoss,
-        forecast=True,
-        hyperparameters={"ridge": 30.0, "sigma": 0.01, "solved_share": 0.3},
+        forecaster=RuntimeForecast,
+        hyperparameters={"ridge": 30.0, "noise_variance": 0.01, "solved_share": 0.3},
     ),
     Recipe(
         name="epsilon_greedy",
@@ -177,7 +180,12 @@ _ROWS: list[Row] = [
         summary="Our own: learns when algorithms solve instances, runs them in slices, plans anew after each",
         representation="centred",
         policy=HazardSchedule,
-        hyperparameters={"shared_variance": 0.3, "own_variance": 0.1, "penalty": 10.0, "feature_share": 0.1},
+        hyperparameters={
+            "shared_variance": 0.3,
+            "own_variance": 0.1,
+            "penalty": PENALTY,
+            "feature_share": 0.1,
+        },
     ),
     ScheduleRecipe(
         name="round_robin",
@@ -200,9 +208,10 @@ def recipe(name: str) -> Row:
         return CATALOGUE[name]
     if name in LINES:
         raise InputError(
-            f"{name!r} knows all runtimes in hindsight, so it cannot select; see tailcut.policies.hindsight"
+            f"{name!r} knows all runtimes in hindsight, so it cannot select; see tailcut.policies.hindsight",
+            field="selector",
         )
-    raise InputError(f"unknown selector {name!r}; known: {', '.join(CATALOGUE)}")
+    raise InputError(f"unknown selector {name!r}; known: {', '.join(CATALOGUE)}", field="selector")
 
 
 def register(row: Row) -> None:

@@ -10,7 +10,16 @@ class TailcutError(Exception):
 
 
 class InputError(TailcutError, ValueError):
-    """A value handed in is not what was asked for."""
+    """A value handed in is not what was asked for.
+
+    >>> InputError("cutoff must be a finite number of seconds > 0, got -1", field="cutoff").field
+    'cutoff'
+    """
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+        """The parameter at fault, by its name; None where no single one is."""
 
 
 class UnknownDecisionError(TailcutError, LookupError):
@@ -22,7 +31,7 @@ class ConflictingOutcomeError(TailcutError, ValueError):
 
 
 class OutOfTurnError(InputError):
-    """A schedule was to go on before the last outcome was known, or twice from the same point."""
+    """A schedule was to continue before the last outcome was known, or twice from the same point."""
 
 
 class NotExplainedError(TailcutError, LookupError):

@@ -1,13 +1,14 @@
 """The selector: `select()` an algorithm for an instance, `observe()` how it went. Start reading here.
 
 This module knows names, decisions and files. What to choose and what to learn is a policy
-(`tailcut.policies.one_pick`), put together from parts by the catalogue. A schedule may `proceed()` to another
+(`tailcut.policies`), put together from parts by the catalogue. A schedule may `proceed()` to another
 algorithm on the same instance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 from weakref import ref
 
@@ -16,30 +17,29 @@ from numpy.typing import NDArray
 
 from tailcut.catalogue import recipe
 from tailcut.errors import InputError, NotExplainedError
-from tailcut.explain.explainer import View, consider, explain_decision
 from tailcut.explain.explanation import Explanation
+from tailcut.explain.reasons import SelectorView, consider, explain_decision
 from tailcut.numerics import special
+from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies import warm_start
-from tailcut.policies.intake import Intake
-from tailcut.policies.one_pick import Choice, Chooser, Sparing, go_on
-from tailcut.policies.pending import Ledger
+from tailcut.policies.pending import Pending, PendingRun, number_of
+from tailcut.policies.protocol import Choice, Policy
 from tailcut.policies.recipes import Row
-from tailcut.policies.runs import Run
-from tailcut.policies.validation import (
-    FeatureReader,
+from tailcut.policies.selector_like import Recorded
+from tailcut.representation.reader import FeatureReader
+from tailcut.state.saved import Saved
+from tailcut.types import (
+    Array,
+    Decision,
     Features,
-    chosen_among,
-    cutoff_seconds,
-    instance_name,
-    names,
-    one_outcome,
-    seconds_before,
-    spent_seconds,
-    whole_number,
+    Origin,
+    Outcome,
+    Progress,
+    Request,
+    check_names,
+    check_seconds,
+    check_whole_number,
 )
-from tailcut.policies.warm_start import Recorded
-from tailcut.state.saving import Saved
-from tailcut.types import Array, Decision, Outcome, Progress
 
 
 class Selector(Saved):
@@ -76,33 +76,37 @@ class Selector(Saved):
     ) -> None:
         self._recipe = selector if isinstance(selector, Row) else recipe(selector)
         self._settings = self._recipe.settings(hyperparameters)
-        self._algorithms = names("algorithms", algorithms)
+        self._algorithms = check_names("algorithms", algorithms)
         if not self._algorithms:
-            raise InputError("algorithms must name at least one algorithm")
-        self._cutoff = cutoff_seconds(cutoff)
-        self._seed = whole_number("seed", seed, at_least=0)
-        self._ledger = Ledger(whole_number("max_pending", max_pending, at_least=1))
-        named = None if feature_names is None else names("feature_names", feature_names)
-        thrift = self._recipe.thrift(self._settings)
-        self._features = Intake(named, needed=self._recipe.needs_features, thrift=thrift)
+            raise InputError("algorithms must name at least one algorithm", field="algorithms")
+        self._cutoff = check_seconds("cutoff", cutoff, above_zero=True)
+        self._seed = check_whole_number("seed", seed, at_least=0)
+        self._pending = Pending(check_whole_number("max_pending", max_pending, at_least=1))
+        self._reader = FeatureReader(
+            None if feature_names is None else check_names("feature_names", feature_names)
+        )
+        self._budget = self._recipe.feature_budget(self._settings)
         self._schedules = self._recipe.schedules
-        self._policy: Chooser | None = None  # made by the first select(): only then d is known
+        self._policy: Policy | None = None  # made by the first select(): only then d is known
         special.load()
 
-    def _build(self, n_features: int) -> Chooser:
-        sizes = {"n_algorithms": len(self._algorithms), "n_features": n_features}
-        return self._recipe.build(self._settings, **sizes, seed=self._seed, thrift=self._features.thrift)
+    def _build(self, n_features: int) -> Policy:
+        return self._recipe.build(
+            self._settings,
+            n_algorithms=len(self._algorithms),
+            n_features=n_features,
+            cutoff=self._cutoff,
+            seed=self._seed,
+            feature_budget=self._budget,
+        )
 
-    def _ready(self, known: int | None) -> Chooser:
-        """Return the policy, made for as many features as there are by now; before, `known` were."""
-        width = self._features.width or 0
+    def _ready(self) -> Policy:
+        """Return the policy, for as many features as there are by now."""
+        width = self._reader.width or 0
         if self._policy is None:
             self._policy = self._build(width)
-        elif self.spares_features and known is None and width:
-            wider = self._build(width)
-            assert isinstance(wider, Sparing)
-            wider.take_over(self._policy)
-            self._policy = wider
+        elif width > self._policy.n_features:
+            self._policy.widen(width)
         return self._policy
 
     def __repr__(self) -> str:
@@ -131,35 +135,22 @@ class Selector(Saved):
     @property
     def feature_names(self) -> tuple[str, ...] | None:
         """The names of the features, in order, if they have any."""
-        return self._features.names
+        return self._reader.names
 
     @property
     def n_features(self) -> int | None:
         """The number of features; None while it is not known."""
-        return self._features.width
+        return self._reader.width
 
     @property
     def needs_features(self) -> bool:
         """Whether the selector looks at features at all."""
-        return self._recipe.needs_features
+        return self._settings.get("representation", "none") != "none"
 
     @property
     def spares_features(self) -> bool:
-        """Whether it can do without features where they cost more than they bring (docs/thrift.md)."""
-        return self._features.thrift is not None
-
-    def feature_budget(self, *, cutoff: float | None = None) -> float:
-        """Return how many seconds computing the next instance's features may take; 0: do without them.
-
-        Ask before each instance. When the time is over and they are not there, or when it is 0, pass None
-        to `select`. Selectors that cannot do without have the whole cutoff. Changes nothing.
-
-        >>> Selector("tailcut", algorithms=["a", "b"], cutoff=300).feature_budget()
-        30.0
-        >>> Selector("epsilon_greedy", algorithms=["a", "b"], cutoff=300).feature_budget()
-        0.0
-        """
-        return self._features.budget(self._cutoff if cutoff is None else cutoff_seconds(cutoff))
+        """Whether it can skip features where they cost more than they bring (docs/feature-budget.md)."""
+        return self._budget is not None
 
     @property
     def schedules(self) -> bool:
@@ -167,9 +158,30 @@ class Selector(Saved):
         return self._schedules
 
     @property
+    def decisions(self) -> int:
+        """How many decisions were made."""
+        return self._pending.next_id
+
+    @property
     def pending(self) -> tuple[int, ...]:
         """The ids of the decisions that wait for an outcome, oldest first."""
-        return tuple(self._ledger.pending)
+        return tuple(self._pending.runs)
+
+    def feature_budget(self, *, cutoff: float | None = None) -> float:
+        """Return how many seconds computing the next instance's features may take; 0: skip them.
+
+        Ask before each instance. When the time is over and they are not there, or when it is 0, pass None
+        to `select`. Selectors that cannot skip features have the whole cutoff. Changes nothing.
+
+        >>> Selector("tailcut", algorithms=["a", "b"], cutoff=300).feature_budget()
+        30.0
+        >>> Selector("epsilon_greedy", algorithms=["a", "b"], cutoff=300).feature_budget()
+        0.0
+        """
+        limit = Request(cutoff=cutoff).limit(self._cutoff)
+        if self._budget is not None:
+            return self._budget.seconds(limit)
+        return limit if self.needs_features else 0.0
 
     def select(
         self,
@@ -185,51 +197,66 @@ class Selector(Saved):
 
         `features` is a vector, or a mapping from feature names to values; nan (or an absent name) is a
         missing value. The first call fixes their number, and their names and order if it is a mapping.
-        Selectors that look at no features need none, and those that spare them may get None. `cutoff` and
-        `among` (a subset of the algorithms) hold for this instance only. `feature_cost` is how many
+        Selectors that look at no features need none, and those that can skip them may get None. `cutoff`
+        and `among` (a subset of the algorithms) hold for this instance only. `feature_cost` is how many
         seconds it took to compute the features, or to try (`feature_budget`), and `spent` what was
         used on the instance for other reasons. Both count: the run gets at most the rest of the cutoff.
         """
-        if features is None and self.needs_features and not self.spares_features:
-            raise InputError(f"{self.name} chooses by features: pass them to select()")
-        instance = instance_name(instance)
-        limit = self._cutoff if cutoff is None else cutoff_seconds(cutoff)
-        if spent != 0.0 or feature_cost != 0.0:
-            spent, feature_cost = seconds_before(spent, feature_cost, limit)
-        offered = None if among is None else chosen_among(among, self._algorithms)
-        known = self._features.width
-        vector = self._features.take(features, feature_cost, limit)
-        policy = self._ready(known)
-        if not self._schedules:
-            choice = policy.choose(vector, offered, Progress(limit, spent, None))
-            return self._decide(choice, vector, offered, instance, limit, spent)
-        progress = Progress(limit, spent, np.zeros(len(self._algorithms)))
-        choice = policy.choose(vector, offered, progress)
-        subset = None if offered is None else tuple(self._algorithms[a] for a in offered)
-        return self._decide(choice, vector, offered, instance, limit, spent, 0, subset, {})
+        return self.decide(Request(features, instance, cutoff, among, spent, feature_cost))
 
-    def _decide(
-        self,
-        choice: Choice,
-        features: Array | None,
-        offered: NDArray[np.intp] | None,
-        instance: str | None,
-        cutoff: float,
-        spent: float,
-        stage: int = 0,
-        among: tuple[str, ...] | None = None,
-        failed: Mapping[str, float] | None = None,
+    def decide(self, request: Request) -> Decision:
+        """Return what `select` returns, for a request that is at hand as a whole."""
+        self._check_features(request)
+        limit = request.limit(self._cutoff)
+        used = request.used(limit)
+        offered = self._offered(request)
+        vector = self._reader.read(request.features)
+        if self._budget is not None:
+            given, cost = request.features is not None, request.feature_cost
+            vector = self._budget.admit(vector, given=given, cost=cost, cutoff=limit)
+        policy = self._ready()
+        progress = Progress(limit, used, np.zeros(len(self._algorithms)) if self._schedules else None)
+        choice = policy.choose(vector, offered, progress)
+        name = self._algorithms[choice.algorithm]
+        run = PendingRun(name, request.instance, limit, choice.x, choice.budget, used)
+        if self._schedules:
+            among = None if offered is None else tuple(self._algorithms[a] for a in offered)
+            run = run._replace(among=among, failed={})
+        return self._decided(choice, run, vector, offered)
+
+    def _check_features(self, request: Request) -> None:
+        if request.features is None and self.needs_features and self._budget is None:
+            raise InputError(f"{self.name} chooses by features: pass them to select()", field="features")
+
+    def _offered(self, request: Request) -> NDArray[np.intp] | None:
+        """Return the numbers of the algorithms to choose from, in increasing order; None: all."""
+        if request.among is None:
+            return None
+        wanted = set(request.among)
+        unknown = wanted.difference(self._algorithms)
+        if unknown or not wanted:
+            problem = f"names unknown algorithms: {', '.join(sorted(unknown))}" if unknown else "is empty"
+            raise InputError(f"among {problem}; known: {', '.join(self._algorithms)}", field="among")
+        return np.array([i for i, name in enumerate(self._algorithms) if name in wanted])
+
+    def _decided(
+        self, choice: Choice, run: PendingRun, features: Array | None, offered: NDArray[np.intp] | None
     ) -> Decision:
         """Return the policy's choice under a number, which waits for its outcome from now on."""
-        algorithm, reason, scores, x, budget = choice
-        values = scores.tolist()
-        shown = range(len(values)) if offered is None else offered
-        name = self._algorithms[algorithm]
-        by_name = {self._algorithms[a]: values[a] for a in shown}
-        run = Run(name, instance, cutoff, x, budget, spent, stage, among, failed)
-        number = self._ledger.enter(run)
-        origin = (ref(self), features, x, self._ledger.learned, failed)
-        return Decision(number, instance, name, budget, cutoff, by_name, reason, stage, spent, origin)
+        scores = choice.scores.tolist()
+        shown = range(len(scores)) if offered is None else offered
+        return Decision(
+            id=self._pending.enter(run),
+            instance=run.instance,
+            algorithm=run.algorithm,
+            budget=run.budget,
+            cutoff=run.cutoff,
+            scores={self._algorithms[a]: scores[a] for a in shown},
+            reason=choice.reason,
+            stage=run.stage,
+            spent=run.spent,
+            origin=Origin(ref(self), features, run.x, self._pending.learned, run.failed),
+        )
 
     def observe(
         self,
@@ -246,15 +273,15 @@ class Selector(Saved):
         is accepted and changes nothing (False is returned), a different one is an error. An outcome
         for an algorithm that has been removed is taken and teaches nothing.
         """
-        outcome = one_outcome(outcome, runtime, censored_at, failed)
-        run = self._ledger.settle(decision, outcome)
+        outcome = Outcome.one_of(outcome, runtime, censored_at, failed)
+        run = self._pending.settle(decision, outcome)
         if run is None:
             return False
         if run.algorithm in self._algorithms:
             assert self._policy is not None
             algorithm = self._algorithms.index(run.algorithm)
             self._policy.learn(algorithm, run.x, outcome, run.progress(self._algorithms), run.budget)
-            self._ledger.learned += 1
+            self._pending.learned += 1
         return True
 
     def proceed(self, decision: Decision | int, *, spent: float | None = None) -> Decision | None:
@@ -276,22 +303,34 @@ class Selector(Saved):
         better: of a failed run the whole budget counts as used. What failed is not tried again on the
         same instance.
         """
-        number, run = self._ledger.find_open(decision)
+        number, run = self._pending.find_open(decision)
         if run is None:
             return None
         if spent is not None:
-            run = run._replace(spent=spent_seconds(spent))
-        assert self._policy is not None
-        choice, offered = go_on(self._policy, run, self._algorithms) if run.time_is_left else (None, None)
-        del self._ledger.open[number]
+            run = run._replace(spent=check_seconds("spent", spent))
+        choice, offered = self._next(run)
+        del self._pending.open[number]
         if choice is None:
             return None
-        _, instance, cutoff, _, _, used, stage, among, failed = run
         origin = decision.origin if isinstance(decision, Decision) else None
-        features = None if origin is None else origin[1]
-        following = self._decide(choice, features, offered, instance, cutoff, used, stage + 1, among, failed)
-        self._ledger.continued[number] = following.id
+        name = self._algorithms[choice.algorithm]
+        run = run._replace(algorithm=name, x=choice.x, budget=choice.budget, stage=run.stage + 1)
+        following = self._decided(choice, run, None if origin is None else origin.features, offered)
+        self._pending.continued[number] = following.id
         return following
+
+    def _next(self, run: PendingRun) -> tuple[Choice | None, NDArray[np.intp] | None]:
+        """Ask the policy how to continue with an open instance; return also what it was offered."""
+        numbers = run.still_offered(self._algorithms)
+        if numbers == [] or not run.time_is_left:
+            return None, None
+        assert self._policy is not None
+        offered = None if numbers is None else np.array(numbers)
+        return self._policy.proceed(run.x, offered, run.progress(self._algorithms)), offered
+
+    def continuation(self, decision: Decision | int) -> int | None:
+        """Return the number of the decision that continued the same instance; None if there is none."""
+        return self._pending.continued.get(number_of(decision))
 
     def fit(self, scenario: Recorded, *, known: NDArray[np.bool_] | None = None) -> int:
         """Learn from recorded runs, before the first decision or in between; return how many there were.
@@ -300,27 +339,21 @@ class Selector(Saved):
         unknown here are ignored, those without runs stay untried. Features are matched by name where both
         sides have names, further ones are ignored; else their number must agree. Runs are learned as if
         stopped at the shorter of the two cutoffs. Left out are runs that are unknown: unsolved without
-        a runtime (nan), or told so by `known`, shape (n, K). See docs/warm-start.md.
+        a runtime (nan), or marked so by `known`, shape (n, K). See docs/warm-start.md.
         """
         past = warm_start.matched(scenario, known, self._algorithms, self._cutoff)
-        width = self._features.width
-        features = warm_start.features_of(scenario, past.rows, self._features, needed=self.needs_features)
-        return warm_start.teach(
-            self._ready(width),
-            past,
-            features,
-            cutoff=self._cutoff,
-            seed=self._seed,
-            schedules=self._schedules,
-        )
+        features = warm_start.features_of(scenario, past.rows, self._reader, needed=self.needs_features)
+        policy = self._ready()
+        cutoff, seed = self._cutoff, self._seed
+        return warm_start.teach(policy, past, features, cutoff=cutoff, seed=seed, schedules=self._schedules)
 
-    def explain(self, decision: Decision, *, top: int = 5) -> Explanation:
-        """Return why a decision of this selector fell as it did, by what the selector believes now.
+    def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
+        """Return why a decision of this selector was made, by what the selector believes now.
 
         The same as `decision.explain()`, also for a decision that was pickled, and for one that was made
-        before this selector was saved and loaded. `top` features are told. Changes nothing.
+        before this selector was saved and loaded. `top` features are shown. Changes nothing.
         """
-        return explain_decision(self._view(top), decision, self._ledger)
+        return explain_decision(self._view(top), decision, self._pending)
 
     def consider(
         self,
@@ -332,27 +365,48 @@ class Selector(Saved):
     ) -> Explanation:
         """Return what would be chosen for an instance, and why, without deciding, drawing or learning.
 
-        The scores are those without any luck in them, so `select` may still choose another.
+        `features` mean what they mean in `select`. The scores are those without any luck in them, so
+        `select` may still choose another.
         """
-        limit = self._cutoff if cutoff is None else cutoff_seconds(cutoff)
-        offered = (
-            range(len(self._algorithms)) if among is None else chosen_among(among, self._algorithms).tolist()
-        )
-        # A copy of the reader, since the first call settles names.
-        reader = FeatureReader(self._features.names, self._features.width)
-        return consider(self._view(top), reader.read(features), limit, offered)
+        request = Request(features, cutoff=cutoff, among=among)
+        self._check_features(request)
+        view = self._view(top)
+        limit = request.limit(self._cutoff)
+        progress = Progress(limit, 0.0, np.zeros(len(self._algorithms)) if self._schedules else None)
+        return consider(view, self._raw(features), progress, self._offered(request))
 
-    def _view(self, top: int) -> View:
+    def _raw(self, features: Features) -> Array:
+        """Return the features that a policy gets, settling and counting nothing."""
+        if features is None and self._budget is not None:
+            return NO_FEATURES
+        return self._reader.copy().read(features)
+
+    def _view(self, top: int) -> SelectorView:
         if self._policy is None:
             raise NotExplainedError(f"{self.name} has not decided anything yet: there is nothing to explain")
-        top = whole_number("top", top, at_least=0)
-        return View(self._policy, self.name, self._algorithms, self._features.names, top)
+        top = check_whole_number("top", top, at_least=0)
+        return SelectorView(self._policy, self.name, self._algorithms, self._reader.names, top)
+
+    def recall(self, decision: Decision, features: Features, learned: int) -> Decision:
+        """Return a decision that was written down, with what an explanation of it needs.
+
+        `features` are those that it was made with, and `learned` the number of outcomes learned before it.
+        Where its outcome is known, the instance is represented as it would be today.
+        """
+        raw = self._raw(features) if decision.stage == 0 else None  # later runs do not repeat them
+        run = self._pending.find(decision.id)
+        if run is None and raw is None and self.needs_features:
+            raise NotExplainedError(f"decision {decision.id} was observed: what it was made with is gone")
+        if run is not None:
+            return replace(decision, origin=Origin(ref(self), raw, run.x, learned, run.failed))
+        x = self._view(0).policy.peek(NO_FEATURES if raw is None else raw)
+        return replace(decision, origin=Origin(ref(self), raw, x, learned, {} if self._schedules else None))
 
     def add_algorithm(self, name: str) -> None:
         """Offer one more algorithm from now on."""
-        (name,) = names("algorithm", [name])
+        (name,) = check_names("algorithm", [name])
         if name in self._algorithms:
-            raise InputError(f"there is an algorithm {name!r} already")
+            raise InputError(f"there is an algorithm {name!r} already", field="algorithm")
         self._algorithms = (*self._algorithms, name)
         if self._policy is not None:
             self._policy.add()
@@ -360,9 +414,12 @@ class Selector(Saved):
     def remove_algorithm(self, name: str) -> None:
         """Stop offering an algorithm and forget what was learned of it."""
         if name not in self._algorithms:
-            raise InputError(f"there is no algorithm {name!r}; known: {', '.join(self._algorithms)}")
+            known = ", ".join(self._algorithms)
+            raise InputError(f"there is no algorithm {name!r}; known: {known}", field="algorithm")
         if len(self._algorithms) == 1:
-            raise InputError(f"{name!r} is the only algorithm left; a selector needs at least one")
+            raise InputError(
+                f"{name!r} is the only algorithm left; a selector needs at least one", field="algorithm"
+            )
         if self._policy is not None:
             self._policy.remove(self._algorithms.index(name))
         self._algorithms = tuple(other for other in self._algorithms if other != name)
@@ -374,9 +431,11 @@ class Selector(Saved):
             "algorithms": list(self._algorithms),
             "cutoff": self._cutoff,
             "seed": self._seed,
-            **self._features.state(),
-            "max_pending": self._ledger.limit,
-            **self._ledger.state(),
+            "feature_names": None if self._reader.names is None else list(self._reader.names),
+            "n_features": self._reader.width,
+            "feature_budget": None if self._budget is None else self._budget.state(),
+            "max_pending": self._pending.limit,
+            "pending": self._pending.state(),
             "policy": None if self._policy is None else self._policy.state(),
         }
 
@@ -391,9 +450,11 @@ class Selector(Saved):
             max_pending=state["max_pending"],
             **state["settings"],
         )
-        self._features.restore(state)
+        self._reader.width = state["n_features"]
+        if self._budget is not None:
+            self._budget.restore(state["feature_budget"])
         if state["policy"] is not None:
             self._policy = self._build(state["n_features"] or 0)
             self._policy.restore(state["policy"])
-        self._ledger.restore(state)
+        self._pending.restore(state["pending"])
         return self

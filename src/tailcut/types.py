@@ -1,26 +1,79 @@
-"""The values that cross every boundary: Outcome, Decision, Progress, Belief, Estimate.
+"""The values that cross every boundary: Request, Decision, Outcome, Progress, Belief, Estimate, Forecasts.
 
-Each is frozen. What comes from outside (an `Outcome`) is validated once, when it is made; all code
-behind the border trusts it. Whether a run was censored is a field, set by whoever stopped the run:
-nothing in Tailcut finds out by comparing times.
+Each is frozen. What comes from outside is checked once, when the value is made, and all code behind trusts
+it. Whether a run was censored is a field, set by whoever stopped the run: nothing in Tailcut finds out by
+comparing times.
 """
 
 from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.errors import InputError, NotExplainedError
-from tailcut.explain.explanation import Explanation
+
+if TYPE_CHECKING:
+    from tailcut.explain.explanation import Explanation
 
 Array = NDArray[np.float64]
 """A float64 array; docstrings give its shape, with K algorithms and d features."""
+
+Features = Sequence[float] | Array | Mapping[str, float] | None
+"""A vector, a mapping from names to values, or None where none were computed; nan is a missing value."""
+
+PENALTY = 10.0
+"""The k of PARk: an unsolved instance counts k times its cutoff."""
+
+
+def check_names(field: str, given: Iterable[str]) -> tuple[str, ...]:
+    """Return names as a tuple, or say which is not one or comes twice.
+
+    >>> check_names("algorithms", ["a", "b", "a"])
+    Traceback (most recent call last):
+        ...
+    tailcut.errors.InputError: algorithms[2] repeats 'a'
+    """
+    if isinstance(given, str):
+        raise InputError(f"{field} must be a list of names, got the single string {given!r}", field=field)
+    seen: dict[str, None] = {}
+    for position, name in enumerate(given):
+        if not isinstance(name, str) or not name:
+            raise InputError(f"{field}[{position}] must be a non-empty string, got {name!r}", field=field)
+        if name in seen:
+            raise InputError(f"{field}[{position}] repeats {name!r}", field=field)
+        seen[name] = None
+    return tuple(seen)
+
+
+def check_seconds(field: str, given: float, *, above_zero: bool = False) -> float:
+    """Return a finite number of seconds, at least 0 or more than that, or say what is wrong with it.
+
+    >>> check_seconds("cutoff", 0, above_zero=True)
+    Traceback (most recent call last):
+        ...
+    tailcut.errors.InputError: cutoff must be a finite number of seconds > 0, got 0
+    """
+    try:
+        seconds = float(given)
+    except (TypeError, ValueError):
+        seconds = math.nan
+    if not 0.0 <= seconds < math.inf or (above_zero and seconds == 0.0):
+        bound = ">" if above_zero else ">="
+        raise InputError(f"{field} must be a finite number of seconds {bound} 0, got {given!r}", field=field)
+    return seconds
+
+
+def check_whole_number(field: str, given: int, at_least: int) -> int:
+    """Return a whole number, or say what is wrong with it."""
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < at_least:
+        raise InputError(f"{field} must be a whole number >= {at_least}, got {given!r}", field=field)
+    return int(given)
 
 
 class Status(enum.Enum):
@@ -35,7 +88,7 @@ class Status(enum.Enum):
 class Outcome:
     """What is known of a run after it ended: solved at t, censored at t, or failed.
 
-    Build it with one of the three named constructors:
+    Build it with one of the named constructors:
 
     >>> Outcome.solved(12.5)
     Outcome(status=<Status.SOLVED: 'solved'>, time=12.5)
@@ -56,14 +109,17 @@ class Outcome:
     @staticmethod
     def solved(runtime: float) -> Outcome:
         """Return the outcome of a run that solved its instance after `runtime` seconds."""
-        return Outcome(Status.SOLVED, _seconds("runtime", runtime))
+        return Outcome(Status.SOLVED, check_seconds("runtime", runtime))
 
     @staticmethod
     def censored(at: float) -> Outcome:
         """Return the outcome of a run that was stopped, unfinished, after `at` seconds."""
-        seconds = _seconds("censored_at", at)
+        seconds = check_seconds("censored_at", at)
         if seconds == 0.0:
-            raise InputError("censored_at must be more than 0 seconds: a run never started teaches nothing")
+            raise InputError(
+                "censored_at must be more than 0 seconds: a run that never started teaches nothing",
+                field="censored_at",
+            )
         return Outcome(Status.CENSORED, seconds)
 
     @staticmethod
@@ -75,34 +131,161 @@ class Outcome:
         """
         return Outcome(Status.FAILED, None)
 
+    @staticmethod
+    def one_of(
+        outcome: Outcome | None, runtime: float | None, censored_at: float | None, failed: bool
+    ) -> Outcome:
+        """Return the one outcome that was given, in whichever form."""
+        given = (outcome is not None) + (runtime is not None) + (censored_at is not None) + bool(failed)
+        if given != 1:
+            raise InputError(
+                f"give exactly one of outcome, runtime, censored_at and failed=True; got {given}",
+                field="outcome",
+            )
+        if runtime is not None:
+            return Outcome.solved(runtime)
+        if censored_at is not None:
+            return Outcome.censored(censored_at)
+        if outcome is not None and not isinstance(outcome, Outcome):
+            raise InputError(f"outcome must be an Outcome, got {outcome!r}", field="outcome")
+        return Outcome.failed() if outcome is None else outcome
 
-def _seconds(name: str, value: float) -> float:
-    """Return `value` as a float, or say what is wrong with it."""
-    try:
-        seconds = float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be a number of seconds, got {value!r}") from None
-    if not 0.0 <= seconds < math.inf:
-        raise InputError(f"{name} must be a finite number of seconds >= 0, got {value!r}")
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What `select` is asked: an instance, and what holds for it alone.
+
+    A selector, a project in the journal and the service's client all build one of it, so that they
+    have the same parameters.
+
+    >>> Request([0.5, float("nan")], instance="i1", among=["b", "a"]).to_dict()["features"]
+    [0.5, None]
+    """
+
+    features: Features = None
+    instance: str | None = None
+    cutoff: float | None = None
+    """Seconds for this instance; None: the selector's own."""
+    among: Iterable[str] | None = None
+    """Which algorithms may be chosen, a tuple once checked; None: all."""
+    spent: float = 0.0
+    """Seconds used on the instance before, features excepted."""
+    feature_cost: float = 0.0
+    """Seconds that computing the features took, or the attempt."""
+
+    def __post_init__(self) -> None:
+        """Check everything that can be checked without knowing the selector."""
+        if self.instance is not None and not isinstance(self.instance, str):
+            raise InputError(f"instance must be a string, got {self.instance!r}", field="instance")
+        if self.cutoff is not None:
+            self._settle("cutoff", check_seconds("cutoff", self.cutoff, above_zero=True))
+        if self.among is not None:
+            self._settle("among", check_names("among", self.among))
+        if self.spent != 0.0 or self.feature_cost != 0.0:
+            self._settle("spent", check_seconds("spent", self.spent))
+            self._settle("feature_cost", check_seconds("feature_cost", self.feature_cost))
+
+    def _settle(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def limit(self, cutoff: float) -> float:
+        """Return the seconds after which the instance counts as unsolved, `cutoff` being the usual."""
+        return cutoff if self.cutoff is None else self.cutoff
+
+    def used(self, cutoff: float) -> float:
+        """Return the seconds used before the run; raise if nothing of `cutoff` is left.
+
+        >>> Request(spent=5, feature_cost=2).used(cutoff=60.0)
+        7.0
+        """
+        if self.spent == 0.0 and self.feature_cost == 0.0:
+            return 0.0
+        check_time_left("spent", self.spent, cutoff)
+        check_time_left("feature_cost", self.feature_cost, cutoff)
+        return check_time_left("spent + feature_cost", self.spent + self.feature_cost, cutoff)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the request as JSON values; a missing feature value is None."""
+        return {
+            "features": _plain_features(self.features),
+            "instance": self.instance,
+            "cutoff": self.cutoff,
+            "among": None if self.among is None else list(self.among),
+            "spent": self.spent,
+            "feature_cost": self.feature_cost,
+        }
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> Request:
+        """Return the request that `to_dict` turned into `values`; what else they hold is ignored."""
+        return Request(**{one.name: values[one.name] for one in fields(Request)})
+
+
+def check_time_left(field: str, seconds: float, cutoff: float) -> float:
+    """Return seconds used before a run, or say that they leave nothing of the cutoff.
+
+    >>> check_time_left("spent", 61, cutoff=60.0)
+    Traceback (most recent call last):
+        ...
+    tailcut.errors.InputError: spent must be less than the cutoff of 60 s, got 61: no time is left to run
+    """
+    if seconds >= cutoff:
+        raise InputError(
+            f"{field} must be less than the cutoff of {cutoff:g} s, got {seconds!r}: no time is left to run",
+            field=field.partition(" ")[0],
+        )
     return seconds
 
 
-Origin = tuple[Callable[[], Any], Array | None, Array, int, Mapping[str, float] | None]
-"""Where a decision comes from: a plain tuple, because every decision makes one.
+def _plain_features(features: Features) -> list[float | None] | dict[str, float | None] | None:
+    if features is None:
+        return None
+    if isinstance(features, Mapping):
+        return {name: _plain(value) for name, value in features.items()}
+    if isinstance(features, list) and _all_finite(features):
+        return list(features)
+    return [_plain(value) for value in features]
 
-It holds a function that returns the selector or None, if that is gone; the instance's raw features, shape
-(d,), None if they were not known any more; the represented instance, shape (d',); how many outcomes the
-selector had learned; and, of a schedule, the longest each algorithm had run in vain on the instance.
-"""
+
+def _all_finite(values: Sequence[Any]) -> bool:
+    """Return quickly that all are finite numbers; where that is not sure, return False."""
+    try:
+        return type(sum(values, 0.0)) is float and math.isfinite(sum(values))
+    except (TypeError, OverflowError):
+        return False
 
 
-def _nobody() -> None:
+def _plain(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) else float(value)
+
+
+def _no_selector() -> None:
     """Return no selector."""
+
+
+class Origin(NamedTuple):
+    """Where a decision comes from: what an explanation of it needs."""
+
+    selector: Callable[[], Any]
+    """Returns the selector, or None if that is gone."""
+    features: Array | None
+    """The instance's raw features, shape (d,); None if they are no longer known."""
+    x: Array
+    """The represented instance, shape (d',)."""
+    learned: int
+    """How many outcomes the selector had learned."""
+    failed: Mapping[str, float] | None
+    """Of a schedule, the longest each algorithm had run unsuccessfully on the instance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Which algorithm to run on an instance, for how long, and what it was weighed against."""
+    """Which algorithm to run on an instance, for how long, and what it was weighed against.
+
+    >>> decision = Decision(0, "i1", "kissat", 60.0, 60.0, {"kissat": 0.2, "minisat": 0.7}, "lowest score")
+    >>> Decision.from_dict(decision.to_dict()) == decision
+    True
+    """
 
     id: int
     """The decision's number, counted from 0 by the selector that made it."""
@@ -124,9 +307,9 @@ class Decision:
     """What `explain` needs."""
 
     def explain(self, *, top: int = 5) -> Explanation:
-        """Return why it fell like this, with the `top` features that weighed most; best asked at once.
+        """Return why it was made, with the `top` features that weighed most; best asked at once.
 
-        `Explanation.outcomes_since` tells whether the selector has learned since.
+        `Explanation.outcomes_since` says whether the selector has learned since.
 
         >>> from tailcut import Selector
         >>> selector = Selector("thompson", algorithms=["a", "b"], cutoff=60)
@@ -136,7 +319,7 @@ class Decision:
           > a     1   -1.1      1 s (0.058 - 17 s)      1 %           8.7 s
             b     0   -0.8      1 s (0.058 - 17 s)      1 %           8.7 s
         """
-        selector = None if self.origin is None else self.origin[0]()
+        selector = None if self.origin is None else self.origin.selector()
         if selector is None:
             raise NotExplainedError(
                 f"decision {self.id} does not know its selector any more; ask the selector: "
@@ -145,12 +328,34 @@ class Decision:
         explanation: Explanation = selector.explain(self, top=top)
         return explanation
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the decision as JSON values, without what only an explanation needs."""
+        return {
+            "id": self.id,
+            "instance": self.instance,
+            "algorithm": self.algorithm,
+            "budget": self.budget,
+            "cutoff": self.cutoff,
+            "scores": {name: score if math.isfinite(score) else None for name, score in self.scores.items()},
+            "reason": self.reason,
+            "stage": self.stage,
+            "spent": self.spent,
+        }
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> Decision:
+        """Return the decision that `to_dict` turned into `values`; what else they hold is ignored."""
+        given = {name: values[name] for name in _DECISION}
+        given["scores"] = {k: math.nan if v is None else v for k, v in given["scores"].items()}
+        return Decision(**given)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Let a copy, in another process for example, know everything but the selector."""
-        values = [getattr(self, one.name) for one in fields(self)]
-        if self.origin is not None:
-            values[-1] = (_nobody, *self.origin[1:])
-        return Decision, tuple(values)
+        origin = None if self.origin is None else self.origin._replace(selector=_no_selector)
+        return Decision, (*(getattr(self, name) for name in _DECISION), origin)
+
+
+_DECISION = tuple(one.name for one in fields(Decision) if one.name != "origin")
 
 
 class Progress(NamedTuple):
@@ -161,8 +366,8 @@ class Progress(NamedTuple):
     used: float
     """Seconds used on it so far, features included."""
     failed: Array | None
-    """The longest each algorithm has run on it in vain, shape (K,): 0 where it has not run, the cutoff
-    where it failed. None for policies that pick once, which have nothing to look back on."""
+    """The longest each algorithm has run on it unsuccessfully, shape (K,): 0 where it has not run, the
+    cutoff where it failed. None for policies that pick once, which have nothing to look back on."""
 
     @property
     def left(self) -> float:
@@ -197,3 +402,27 @@ class Estimate(NamedTuple):
     """Pessimistic target, shape (K,); the same object as `low` where there is only one value."""
     spread: Array
     """Standard deviation of the log-runtime around these, shape (K,)."""
+
+
+class Forecasts(NamedTuple):
+    """Predicted runs of K algorithms on one instance, each array of shape (K,)."""
+
+    median: Array
+    """Seconds."""
+    low: Array
+    """Seconds that one run in twenty falls below."""
+    high: Array
+    """Seconds that one run in twenty exceeds."""
+    timeout: Array
+    """Probability that a run does not finish in the time that is left."""
+    expected_par: Array
+    """Expected PARk in seconds."""
+    penalty: float
+    """Its k."""
+
+
+class Quantity(NamedTuple):
+    """What a number is, in words, and its unit: 's', 'log s', or '' where it has none."""
+
+    label: str
+    unit: str

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tailcut.bench.fixed_schedules import Stages, best_schedule
 from tailcut.numerics.randomness import stream
 from tailcut.policies.hindsight import FIXED, PICKS
-from tailcut.policies.warm_start import Recorded
+from tailcut.policies.selector_like import Recorded
 from tailcut.selector import Selector
 from tailcut.types import Array, Decision, Outcome
 

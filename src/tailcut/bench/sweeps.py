@@ -32,9 +32,9 @@ def _steps(start: float, stop: float, step: float) -> tuple[float, ...]:
 
 
 SWEEPS = (
-    Sweep("bj_thompson_rev", "sigma", _steps(1.0, 10.0, 0.5)),
+    Sweep("bj_thompson_rev", "noise_variance", _steps(1.0, 10.0, 0.5)),
     Sweep("bj_thompson_rev", "ridge", _steps(0.05, 1.0, 0.05)),
-    Sweep("rand_bclinucb_rev", "sigma", _steps(1.0, 10.0, 0.5)),
+    Sweep("rand_bclinucb_rev", "noise", _steps(1.0, 10.0, 0.5)),
     Sweep("rand_bclinucb_rev", "alpha", _steps(0.1, 2.0, 0.1)),
     Sweep("rand_bclinucb_rev", "rand_sigma", _steps(0.025, 0.525, 0.025)),
 )
@@ -58,9 +58,9 @@ ABLATIONS: dict[str, dict[str, float]] = {
     "no empirical Bayes: a fixed prior for the algorithms": {"prior_weight": 1e9},
     "all first runs at once": {"pace": 1e9},
     "nobody run again but by score": {"again": 0.0},
-    "no exploration": {"sigma": 1e-12},
-    "exploration by 0.6 of the posterior deviation": {"sigma": 0.36},
-    "exploration by the posterior deviation": {"sigma": 1.0},
+    "no exploration": {"noise_variance": 1e-12},
+    "exploration by 0.6 of the posterior deviation": {"noise_variance": 0.36},
+    "exploration by the posterior deviation": {"noise_variance": 1.0},
     "10 trees": {"trees": 10},
     "40 trees": {"trees": 40},
     "a reservoir of 500 runs": {"reservoir": 500},
@@ -70,7 +70,7 @@ ABLATIONS: dict[str, dict[str, float]] = {
 SETTINGS: dict[str, dict[str, tuple[float, ...]]] = {
     DEFAULT_SELECTOR: {
         "solved_share": (0.15, 0.6),
-        "sigma": (0.0225, 0.36),  # half and twice the share of the posterior deviation
+        "noise_variance": (0.0225, 0.36),  # half and twice the share of the posterior deviation
         "pace": (0.5, 2.0),
         "again": (0.5, 2.0),
         "trees": (10, 40),

@@ -1,75 +1,27 @@
-"""What a run will take: from a belief about its log-runtime to numbers for people.
+"""What a run will take, for selectors that learn something else than runtimes, a bounded loss for example.
 
-`Forecasts` are those numbers. `Forecast` is a model on the side for selectors that learn something else
-than runtimes, a bounded loss for example: it takes in every outcome and is never asked to decide.
+A model on the side: it takes in every outcome and is never asked to decide.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from tailcut.models import RidgeBank
-from tailcut.numerics.normal import SMALLEST_SPREAD, tail_beyond, timeout_probability, upper_tail_moments
+from tailcut.numerics.normal import tail_beyond, upper_tail_moments
 from tailcut.policies.censoring import MomentMatching, Unfinished
-from tailcut.policies.losses import expected_par_left
 from tailcut.policies.targets import LogSeconds
-from tailcut.types import Array, Outcome, Progress, Status
+from tailcut.state.stateful import Stateful
+from tailcut.types import Array, Forecasts, Outcome, Progress, Status
 
-_FIVE_PERCENT = 1.6448536269514722
-"""A standard normal draw is beyond this in one of twenty cases."""
-_LARGEST_LOG = 700.0
-"""exp() of more would overflow."""
 _LOG = LogSeconds()
 _PRIOR_WEIGHT = 10.0
 """The noise is first taken as 1 on the log scale, and this many runs count as having shown it."""
 
 
-class Forecasts(NamedTuple):
-    """Predicted runs of K algorithms on one instance, each array of shape (K,)."""
-
-    median: Array
-    """Seconds."""
-    low: Array
-    """Seconds that one run in twenty falls below."""
-    high: Array
-    """Seconds that one run in twenty exceeds."""
-    timeout: Array
-    """Probability that a run does not finish in the time that is left."""
-    expected_par: Array
-    """Expected PARk in seconds."""
-    penalty: float
-    """Its k."""
-
-
-def lognormal(mean: Array, deviation: Array, progress: Progress, penalty: float) -> Forecasts:
-    """Return the forecasts for log-runtimes ~ N(mean, deviation^2), shapes (K,).
-
-    >>> found = lognormal(np.log([10.0]), np.array([1.0]), Progress(60.0, 0.0, None), penalty=10.0)
-    >>> found.median.round(3).tolist(), found.low.round(3).tolist(), found.high.round(3).tolist()
-    ([10.0], [1.93], [51.803])
-    >>> found.timeout.round(4).tolist(), found.expected_par.round(2).tolist()
-    ([0.0366], [34.91])
-    """
-    deviation = np.maximum(deviation, SMALLEST_SPREAD)
-    reach = _FIVE_PERCENT * deviation
-    return Forecasts(
-        _exp(mean),
-        _exp(mean - reach),
-        _exp(mean + reach),
-        timeout_probability(mean, deviation, progress.left),
-        expected_par_left(mean, deviation, progress, penalty),
-        penalty,
-    )
-
-
-def _exp(logarithm: Array) -> Array:
-    return np.exp(np.clip(logarithm, -_LARGEST_LOG, _LARGEST_LOG))
-
-
-class Forecast:
+class RuntimeForecast(Stateful):
     """A ridge regression of the log-runtime per algorithm, with a noise that is learned too.
 
     An unfinished run is learned by moment matching (`MomentMatching`). The noise variance
@@ -81,13 +33,15 @@ class Forecast:
     a share of runs taken to never end, as large as its surplus of timeouts over those predicted; the
     median and the interval are those of the other runs.
 
-    >>> forecast = Forecast(n_algorithms=1, n_features=1)
+    >>> forecast = RuntimeForecast(n_algorithms=1, n_features=1)
     >>> for _ in range(200):
     ...     forecast.learn(0, np.array([10.0]), Outcome.solved(20.0), cutoff=60.0)
     >>> found = forecast.predict(np.array([10.0]), Progress(60.0, 0.0, None), penalty=10.0)
     >>> found.median.round(1).tolist(), found.timeout.round(3).tolist()
     ([20.0], [0.0])
     """
+
+    STATE = ("bank", "weight", "squares", "surplus", "endable")
 
     def __init__(self, *, n_algorithms: int, n_features: int, ridge: float = 1.0) -> None:
         self.bank = RidgeBank(n_algorithms=n_algorithms, n_features=n_features, ridge=ridge)
@@ -141,7 +95,7 @@ class Forecast:
         """Return what runs on the instance represented by `x` will take."""
         mean, variance = self.bank.predict(x[: self.bank.n_features])
         deviation = np.sqrt(self.squares / self.weight * (1.0 + variance))
-        found, endless = lognormal(mean, deviation, progress, penalty), self.endless
+        found, endless = _LOG.forecasts(mean, deviation, progress, penalty), self.endless
         unsolved = penalty * progress.cutoff
         return found._replace(
             timeout=found.timeout + endless * (1.0 - found.timeout),
@@ -161,13 +115,6 @@ class Forecast:
         self.weight, self.squares = np.delete(self.weight, algorithm), np.delete(self.squares, algorithm)
         self.surplus, self.endable = np.delete(self.surplus, algorithm), np.delete(self.endable, algorithm)
 
-    def state(self) -> dict[str, Any]:
-        """Return all that was learned."""
-        names = ("weight", "squares", "surplus", "endable")
-        return {"bank": self.bank.state(), **{name: getattr(self, name) for name in names}}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue exactly where `state` was taken."""
-        self.bank.restore(state["bank"])
-        self.weight, self.squares = state["weight"], state["squares"]
-        self.surplus, self.endable = state["surplus"], state["endable"]
+    def widen(self, n_features: int) -> None:
+        """Take represented instances of this many entries: new ones in front, those known behind."""
+        self.bank.widen(n_features)

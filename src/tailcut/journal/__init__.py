@@ -5,7 +5,6 @@ records.py   events and snapshots as plain values
 journal.py   the append-only file: projects, events, snapshots
 events.py    what an event says, and how a selector repeats it
 project.py   a named selector that writes down every step and comes back bit for bit
-recall.py    earlier decisions, to be explained
 tally.py     what a project has done so far, counted event by event
 survival.py  how long an algorithm's runs take
 upkeep.py    verify, export, compact

@@ -12,9 +12,8 @@ from typing import Any
 
 from tailcut.errors import JournalError
 from tailcut.journal.records import Event
-from tailcut.policies.validation import Features
 from tailcut.selector import Selector
-from tailcut.types import Decision, Outcome, Status
+from tailcut.types import Decision, Features, Outcome, Status
 
 SELECT, OBSERVE, PROCEED = "select", "observe", "proceed"
 ADD, REMOVE = "add algorithm", "remove algorithm"
@@ -70,7 +69,7 @@ def details(decision: Decision | None) -> dict[str, Any]:
     if decision is None:
         return {}
     scores = {name: score if math.isfinite(score) else None for name, score in decision.scores.items()}
-    learned = 0 if decision.origin is None else decision.origin[3]
+    learned = 0 if decision.origin is None else decision.origin.learned
     return {
         "instance": decision.instance,
         "cutoff": decision.cutoff,

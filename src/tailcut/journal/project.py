@@ -11,12 +11,10 @@ from tailcut.errors import InputError, JournalError, OutOfTurnError, StateFileEr
 from tailcut.explain.explanation import Explanation
 from tailcut.journal import events
 from tailcut.journal.journal import Journal
-from tailcut.journal.recall import recall
 from tailcut.journal.records import Entry, Event, Snapshot
 from tailcut.journal.tally import Tally
-from tailcut.policies.validation import Features
 from tailcut.selector import Selector
-from tailcut.types import Decision, Outcome
+from tailcut.types import Decision, Features, Outcome
 
 SNAPSHOT_EVERY = 1000
 """Events between two snapshots: so many at most are repeated when a project is opened."""
@@ -214,7 +212,7 @@ class Project:
         try:
             return self.proceed(number, spent=spent), False
         except OutOfTurnError:
-            following = self.selector._ledger.continued.get(number)
+            following = self.selector.continuation(number)
             event = None if following is None else self.journal.made(self.number, following)
             if event is None:
                 raise
@@ -241,7 +239,10 @@ class Project:
             event = self.journal.made(self.number, number)
             if event is None:
                 raise UnknownDecisionError(f"there is no decision {number}")
-            decision = recall(self.selector, event)
+            made = events.decision_of(event)
+            assert made is not None
+            learned = event.body["details"]["learned"]
+            decision = self.selector.recall(made, event.body.get("features"), learned)
         return self.selector.explain(decision, top=top)
 
     def _remember(self, decision: Decision | None) -> None:

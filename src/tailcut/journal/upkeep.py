@@ -78,7 +78,7 @@ def _compact(journal: Journal, project: Project) -> Compacted:
     number, last = project.number, project.last_event
     state, tally = project.selector.to_bytes(), project.tally.state()
     waiting = {*project.tally.pending, *project.tally.open}
-    oldest_key = project.selector._ledger.next_id - project.tally.limit
+    oldest_key = project.selector.decisions - project.tally.limit
     values = (number, last, state, plain_json(tally))
     with journal.together(), journal.transaction() as db:
         db.execute("REPLACE INTO bases (project, event, state, tally) VALUES (?, ?, ?, ?)", values)

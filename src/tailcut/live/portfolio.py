@@ -13,7 +13,7 @@ from tailcut.live.answers import SOLVED, Sign
 from tailcut.live.domains import DOMAINS, Domain
 from tailcut.live.limits import Call, Command
 from tailcut.live.tomltable import TomlTable, read_toml
-from tailcut.policies.validation import cutoff_seconds
+from tailcut.types import check_seconds
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _PROGRAM = ("command", "entry", "arguments", "environment", "memory", "limit")
@@ -118,7 +118,7 @@ def cutoff_of(portfolio: Portfolio, given: float | None) -> float:
     cutoff = portfolio.cutoff if given is None else given
     if cutoff is None:
         raise InputError(f"give --cutoff, or write cutoff = ... into {portfolio.file}")
-    return cutoff_seconds(cutoff)
+    return check_seconds("cutoff", cutoff, above_zero=True)
 
 
 def _domain(table: TomlTable) -> Domain:

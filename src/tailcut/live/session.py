@@ -34,7 +34,11 @@ def open_project(journal: Journal, portfolio: Portfolio, wanted: Wanted) -> tupl
     """Return the project of a state file, begun or continued, and what changed about its solvers."""
     row = recipe(wanted.selector)
     settings = row.settings(dict(wanted.hyperparameters))
-    if portfolio.features is None and row.needs_features and row.thrift(settings) is None:
+    if (
+        portfolio.features is None
+        and settings.get("representation", "none") != "none"
+        and row.feature_budget(settings) is None
+    ):
         raise InputError(
             f"{wanted.selector} cannot choose without features, and {portfolio.file} has no [features]"
         )

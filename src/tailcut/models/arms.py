@@ -12,11 +12,10 @@ m and tau^2 are learned anew when there are more runs by a hundredth: at first a
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.state.stateful import Stateful
 from tailcut.types import Array
 
 MEAN, MEAN_WEIGHT = 0.5, 1.0
@@ -31,7 +30,7 @@ _AGAIN = 0.01
 """Share of new runs that m and tau^2 are learned anew for."""
 
 
-class Arms:
+class Arms(Stateful):
     """Posterior mean and variance of each algorithm's mean loss, shapes (K,).
 
     >>> arms = Arms(2)
@@ -40,6 +39,8 @@ class Arms:
     >>> bool(arms.mean[0] < arms.mean[1] < MEAN)  # the other one is expected to be better, too
     True
     """
+
+    STATE = ("runs", "total", "predictions", "squared_errors", "middle", "spread", "due")
 
     mean: Array
     variance: Array
@@ -55,21 +56,22 @@ class Arms:
         """Of as many predictions; those of algorithms that were removed since are among them."""
         self._learn_population()
 
-    def update(self, algorithm: int, loss: float) -> None:
-        """Learn that a run of `algorithm` cost `loss`."""
-        self.squared_errors += (loss - float(self.mean[algorithm])) ** 2
-        self.predictions += 1.0
-        self.runs[algorithm] += 1.0
-        self.total[algorithm] += loss
+    def update(self, algorithm: int, loss: float, weight: float = 1.0) -> None:
+        """Learn that a run of `algorithm` cost `loss`, weighing `weight` runs."""
+        self.squared_errors += weight * (loss - float(self.mean[algorithm])) ** 2
+        self.predictions += weight
+        self.runs[algorithm] += weight
+        self.total[algorithm] += weight * loss
         if self.predictions >= self.due:
             self._learn_population()
         else:
             self._infer()
 
-    def recount(self, algorithms: NDArray[np.int64], losses: Array) -> None:
+    def recount(self, algorithms: NDArray[np.int64], losses: Array, weights: Array) -> None:
         """Count these runs alone, shapes (n,)."""
-        self.runs = np.bincount(algorithms, minlength=len(self.runs)).astype(np.float64)
-        self.total = np.bincount(algorithms, losses, minlength=len(self.runs)).astype(np.float64)
+        count = len(self.runs)
+        self.runs = np.bincount(algorithms, weights, minlength=count).astype(np.float64)
+        self.total = np.bincount(algorithms, weights * losses, minlength=count).astype(np.float64)
         self._learn_population()
 
     def _learn_population(self) -> None:
@@ -95,18 +97,9 @@ class Arms:
         self.runs, self.total = np.delete(self.runs, algorithm), np.delete(self.total, algorithm)
         self._learn_population()
 
-    def state(self) -> dict[str, Any]:
-        """Return counts and sums, and what was last learned of all algorithms; all else follows."""
-        return {name: getattr(self, name) for name in _STATE}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue where `state` was taken."""
-        for name in _STATE:
-            setattr(self, name, state[name])
+    def restored(self) -> None:
+        """Compute what follows from counts and sums."""
         self._infer()
-
-
-_STATE = ("runs", "total", "predictions", "squared_errors", "middle", "spread", "due")
 
 
 def posterior(runs: Array, total: Array, middle: float, spread: float, noise: float) -> tuple[Array, Array]:

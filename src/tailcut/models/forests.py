@@ -1,4 +1,4 @@
-"""A random forest per algorithm, grown anew on all of its outcomes: the baselines of Degroote et al.
+"""A random forest per algorithm, grown again on all of its outcomes: the baselines of Degroote et al.
 
 They keep every outcome, so memory and time grow with the stream; `bounded` says so. scikit-learn comes
 with the extra ``batch``.
@@ -17,19 +17,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.errors import MissingExtraError
+from tailcut.models.model import Model
 from tailcut.numerics.randomness import stream
+from tailcut.numerics.ranges import TreeCount
+from tailcut.representation.part import Views
 from tailcut.types import Array
 
 
-class Forests:
+class Forests(Model):
     """The history of each algorithm and a forest grown on it; 0 before the first outcome.
 
     A forest is grown when a prediction needs it, so learning several outcomes in a row costs one.
     """
 
+    STATE = ("histories",)
     bounded: ClassVar[bool] = False
+    needs_features: ClassVar[bool] = True
 
-    def __init__(self, *, n_algorithms: int, n_features: int, trees: int = 100, seed: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        n_algorithms: int,
+        n_features: int,
+        trees: TreeCount = 100,
+        seed: int = 0,
+    ) -> None:
         self.n_features = n_features
         self.trees = trees
         self.seed = seed
@@ -84,8 +96,16 @@ class Forests:
         """Drop one algorithm with its history."""
         del self.inputs[algorithm], self.targets[algorithm], self.grown[algorithm]
 
-    def state(self) -> dict[str, Any]:
-        """Return the histories; the forests follow from them."""
+    def widen(self, n_features: int, views: Views) -> None:  # noqa: ARG002
+        """Take the new features of past runs as 0; the forests are grown again when asked."""
+        nothing = np.zeros(n_features - self.n_features)
+        self.n_features = n_features
+        self.inputs = [[np.concatenate([nothing, x]) for x in history] for history in self.inputs]
+        self.grown = [None] * len(self.grown)
+
+    @property
+    def histories(self) -> dict[str, Any]:
+        """All outcomes, algorithm by algorithm, as three arrays; the forests follow from them."""
         inputs = [x for history in self.inputs for x in history]
         targets = [target for history in self.targets for target in history]
         return {
@@ -94,11 +114,11 @@ class Forests:
             "targets": np.array(targets, dtype=np.float64),
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take over the histories and grow anew when asked."""
-        spans = [slice(start, end) for start, end in pairwise(np.cumsum([0, *state["counts"]]))]
-        self.inputs = [list(state["inputs"][span]) for span in spans]
-        self.targets = [state["targets"][span].tolist() for span in spans]
+    @histories.setter
+    def histories(self, saved: dict[str, Any]) -> None:
+        spans = [slice(start, end) for start, end in pairwise(np.cumsum([0, *saved["counts"]]))]
+        self.inputs = [list(saved["inputs"][span]) for span in spans]
+        self.targets = [saved["targets"][span].tolist() for span in spans]
         self.grown = [None] * len(spans)
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.models.reservoir import Runs
+from tailcut.models.reservoir import RunTable
 from tailcut.models.trees import Indices, Trees
 from tailcut.types import Array
 
@@ -33,7 +33,7 @@ class Growth:
     candidates: int = 1
     """Splits that a node considers, C."""
     min_leaf: int = 2
-    """Runs that each side of a split needs."""
+    """RunTable that each side of a split needs."""
     max_depth: int = 10
     """Splits above a leaf at most, so that no features, however odd, make a decision slow."""
     shrinkage: float = 3.0
@@ -46,7 +46,7 @@ def at_once(n_runs: int, growth: Growth) -> int:
 
 
 def grow(
-    runs: Runs, root: Array, growth: Growth, stream: np.random.Generator, n_trees: int | None = None
+    runs: RunTable, root: Array, growth: Growth, stream: np.random.Generator, n_trees: int | None = None
 ) -> Trees:
     """Return trees grown on n >= 1 `runs`, for algorithms that cost `root` on the whole, shape (K,).
 
@@ -66,12 +66,12 @@ def grow(
 class _Level:
     """The nodes of one level and the runs that reach them."""
 
-    def __init__(self, runs: Runs, slots: Indices, sizes: Indices, loss: Array) -> None:
+    def __init__(self, runs: RunTable, slots: Indices, sizes: Indices, loss: Array) -> None:
         self.runs = runs
         self.slots = slots
         """Which run is in which slot, shape (S,)."""
         self.sizes = sizes
-        """Runs of each node, (N,)."""
+        """RunTable of each node, (N,)."""
         self.loss = loss
         """Of each node and algorithm, (N, K)."""
         self.starts = np.cumsum(sizes) - sizes
@@ -103,7 +103,7 @@ class _Level:
         return _Level(self.runs, slots, self.sizes[keep], self.loss[keep])
 
 
-def _first_level(runs: Runs, root: Array, n_trees: int) -> _Level:
+def _first_level(runs: RunTable, root: Array, n_trees: int) -> _Level:
     by_algorithm = np.argsort(runs.algorithm, kind="stable")
     sizes = np.full(n_trees, len(by_algorithm))
     return _Level(runs, np.tile(by_algorithm, n_trees), sizes, np.tile(root, (n_trees, 1)))

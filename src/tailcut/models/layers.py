@@ -12,30 +12,32 @@ corrects what the trees get wrong on new instances, not on those that they were 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from dataclasses import replace
 
 import numpy as np
 
 from tailcut.models.arms import Arms
 from tailcut.models.growing import Growth, at_once, grow
-from tailcut.models.reservoir import Reservoir, Runs
+from tailcut.models.model import Model
+from tailcut.models.reservoir import Reservoir, RunTable
 from tailcut.models.ridge import RidgeBank
 from tailcut.models.trees import Trees
 from tailcut.numerics import randomness
+from tailcut.numerics.ranges import Count, Positive, TreeCount, Window
 from tailcut.representation import Views
 from tailcut.types import Array
 
 CANDIDATES, LEAST_CANDIDATES = 0.2, 3
 """Splits that a node considers, as a share of the features, and at least so many."""
 REGROW = 0.15
-"""Trees are grown anew when there are more runs by this share: amortised, a constant cost per run."""
+"""Trees are grown again when there are more runs by this share: amortised, a constant cost per run."""
 RESAMPLE = 1.0
 """The same when the reservoir is full, and no longer grows but changes: half of it is new then."""
 RECENT = 1024
 """Instances whose predictions are remembered at most."""
 
 
-class Layers:
+class Layers(Model):
     """Predicts the bounded loss of K algorithms; the variance is that of their losses on the whole.
 
     >>> model = Layers(n_algorithms=2, n_features=1, views=Views(slice(None), slice(None)), seed=0)
@@ -46,7 +48,7 @@ class Layers:
     (True, True)
     """
 
-    bounded: ClassVar[bool] = True
+    STATE = ("arms", "ridge", "reservoir", "trees", "grown_at", "grown", "stream")
 
     def __init__(
         self,
@@ -55,12 +57,12 @@ class Layers:
         n_features: int,
         views: Views,
         seed: int,
-        trees: int = 20,
-        min_leaf: int = 2,
-        ridge: float = 100.0,
-        prior_weight: float = 1.0,
-        reservoir: int = 2000,
-        window: int = 0,
+        trees: TreeCount = 20,
+        min_leaf: Count = 2,
+        ridge: Positive = 100.0,
+        prior_weight: Positive = 1.0,
+        reservoir: Count = 2000,
+        window: Window = 0,
     ) -> None:
         self.views = views
         self.window = window
@@ -69,7 +71,7 @@ class Layers:
         width = len(entries[views.trees])
         self.growth = Growth(
             trees=trees,
-            candidates=max(math.ceil(CANDIDATES * width), LEAST_CANDIDATES),
+            candidates=_candidates(n_features, views),
             min_leaf=min_leaf,
         )
         self.arms = Arms(n_algorithms, prior_weight=prior_weight)
@@ -84,19 +86,19 @@ class Layers:
         self.grown = trees
         """How many trees were grown then."""
         self.stream = randomness.stream(seed, "trees")
-        self._recent: dict[int, tuple[Array, Array]] = {}
-        """The latest instances and what the trees said of them: most are soon learned, too."""
+        self._recent: dict[bytes, Array] = {}
+        """What the trees said of the latest instances, by their content: most are soon learned, too."""
 
     def _by_trees(self, x: Array) -> Array:
         """Return what the trees say, before the ridge, shape (K,)."""
-        known = self._recent.get(id(x))
-        if known is None or known[0] is not x:
+        key = x.tobytes()
+        known = self._recent.get(key)
+        if known is None:
             if len(self._recent) == RECENT:
                 del self._recent[next(iter(self._recent))]
             rows = self.trees.reached(x[self.views.trees])
-            mean = np.add.reduce(self.trees.loss.take(rows, axis=0)) / len(rows)
-            known = self._recent[id(x)] = x, mean
-        return known[1]
+            known = self._recent[key] = np.add.reduce(self.trees.loss.take(rows, axis=0)) / len(rows)
+        return known
 
     def predict(self, x: Array) -> tuple[Array, Array]:
         """Return the expected losses at `x` and the variances of those on the whole, each of shape (K,).
@@ -112,38 +114,42 @@ class Layers:
         mean, variance = self.predict(x)
         return float(mean[algorithm]), float(variance[algorithm])
 
-    def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:  # noqa: ARG002
-        """Learn a run; it counts as one, since for a bounded loss every lesson has the weight 1.
+    def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:
+        """Learn a run; in the trees it counts as one, whatever its weight, or as none.
 
         Without features it teaches what its algorithm costs on the whole, and nothing else.
         """
+        if weight <= 0.0:
+            self._keep_place(algorithm, 0.0, 0.0)
+            return
         if not len(x):
-            self._update_without(algorithm, target)
+            self.arms.update(algorithm, target, weight)
+            self._keep_place(algorithm, target, weight)
             return
         error = target - float(self._by_trees(x)[algorithm])
-        del self._recent[id(x)]
-        self.ridge.update(algorithm, x[self.views.linear], error, 1.0)
-        self.arms.update(algorithm, target)
-        self.reservoir.put(x[self.views.trees], algorithm, target)
-        if self.window:
-            self._recount()
+        self._recent.pop(x.tobytes(), None)
+        self.ridge.update(algorithm, x[self.views.linear], error, weight)
+        self.arms.update(algorithm, target, weight)
+        self.reservoir.put(x[self.views.trees], algorithm, target, weight)
+        self._recount()
         if self.reservoir.seen >= self._due():
             self._grow()
 
-    def _update_without(self, algorithm: int, target: float) -> None:
-        """Learn a run without features; it takes no place among those that trees are grown on."""
-        self.arms.update(algorithm, target)
-        if self.window:  # one of the latest runs it is all the same
-            self.reservoir.put(np.full(self.reservoir.places.x.shape[1], np.nan), algorithm, target)
+    def _keep_place(self, algorithm: int, target: float, weight: float) -> None:
+        """Let a run that trees cannot be grown on be one of the latest all the same."""
+        if self.window:
+            nowhere = np.full(self.reservoir.places.x.shape[1], np.nan)
+            self.reservoir.put(nowhere, algorithm, target, weight)
             self._recount()
 
     def _recount(self) -> None:
-        """Let the arms count the latest runs alone."""
-        runs = self.reservoir.runs()
-        self.arms.recount(runs.algorithm, runs.loss)
+        """Let the arms count the latest runs alone, if only those are to count."""
+        if self.window:
+            runs = self.reservoir.runs()
+            self.arms.recount(runs.algorithm, runs.loss, runs.weight)
 
     def _due(self) -> float:
-        """Return how many runs must have been seen for the next trees to be grown anew."""
+        """Return how many runs must have been seen for the next trees to be grown again."""
         size = self.reservoir.size
         if self.window:
             share = REGROW * min(self.grown_at, size)
@@ -152,7 +158,7 @@ class Layers:
         return self.grown_at + share * self.grown / self.growth.trees
 
     def _grow(self, *, all_of_them: bool = False) -> None:
-        """Grow the oldest trees anew: all while that is quickly done, later few at a time, and more often."""
+        """Grow the oldest trees again: all while that is quick, later few at a time and more often."""
         runs = self._with_features()
         n_runs, n_trees = len(runs.loss), self.growth.trees
         self.grown_at = self.reservoir.seen
@@ -164,17 +170,20 @@ class Layers:
             new = Trees.leaves(self.grown, self.arms.mean)
         self.trees = self.trees.renewed(new)
 
-    def _with_features(self) -> Runs:
+    def _with_features(self) -> RunTable:
         """Return the runs that trees can be grown on; a represented instance has no missing values."""
         runs = self.reservoir.runs()
         if not self.window or not runs.x.shape[1]:
-            return runs
-        there = ~np.isnan(runs.x[:, 0])
-        return runs if there.all() else Runs(runs.x[there], runs.algorithm[there], runs.loss[there])
+            return runs.only(runs.weight > 0.0)
+        return runs.only(~np.isnan(runs.x[:, 0]))
 
-    def take_over(self, other: Layers) -> None:
-        """Go on for a model that has seen no features; only its arms have learned."""
-        self.arms = other.arms
+    def widen(self, n_features: int, views: Views) -> None:
+        """Take instances with features from now on; so far only the arms have learned."""
+        self.views = views
+        entries = range(n_features)
+        self.ridge.widen(len(entries[views.linear]))
+        self.reservoir.widen(len(entries[views.trees]))
+        self.growth = replace(self.growth, candidates=_candidates(n_features, views))
         self._grow(all_of_them=True)
 
     def add(self) -> None:
@@ -190,25 +199,11 @@ class Layers:
         self.reservoir.forget(algorithm)
         self._grow(all_of_them=True)
 
-    def state(self) -> dict[str, Any]:
-        """Return the states of all parts."""
-        return {
-            "arms": self.arms.state(),
-            "ridge": self.ridge.state(),
-            "reservoir": self.reservoir.state(),
-            "trees": self.trees.state(),
-            "grown_at": self.grown_at,
-            "grown": self.grown,
-            "stream": randomness.dump(self.stream),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from the states of all parts."""
-        self.arms.restore(state["arms"])
-        self.ridge.restore(state["ridge"])
-        self.reservoir.restore(state["reservoir"])
-        self.trees = Trees(**state["trees"])
-        self.grown_at = state["grown_at"]
-        self.grown = state["grown"]
-        self.stream = randomness.restore(state["stream"])
+    def restored(self) -> None:
+        """Forget predictions of other trees."""
         self._recent.clear()
+
+
+def _candidates(n_features: int, views: Views) -> int:
+    """Return how many splits a node considers."""
+    return max(math.ceil(CANDIDATES * len(range(n_features)[views.trees])), LEAST_CANDIDATES)

@@ -9,17 +9,17 @@ as scikit-learn's LinearRegression and numpy's lstsq give them.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 
+from tailcut.models.model import Model
+from tailcut.representation.part import Views
 from tailcut.types import Array
 
 _RANK = 1e-12
 """Directions smaller than this against the largest count as rounding of a dependence, not as data."""
 
 
-class LeastSquares:
+class LeastSquares(Model):
     """One least-squares regression with intercept per algorithm; 0 before the first outcome.
 
     >>> model = LeastSquares(n_algorithms=1, n_features=1)
@@ -29,15 +29,14 @@ class LeastSquares:
     21.0
     """
 
-    bounded: ClassVar[bool] = True
+    STATE = ("factors",)
 
     def __init__(self, *, n_algorithms: int, n_features: int) -> None:
         self.n_features = n_features
         self.factors = np.zeros((n_algorithms, n_features + 2, n_features + 2))
         """R of the rows (1, x, y), upper triangular, shape (K, d + 2, d + 2)."""
-        self._weights = np.zeros((n_algorithms, n_features))
-        self._intercepts = np.zeros(n_algorithms)
         self._stale: set[int] = set()
+        self.restored()
 
     def predict(self, x: Array) -> tuple[Array, Array]:
         """Return the predictions of all algorithms, shape (K,), and no variance."""
@@ -66,25 +65,29 @@ class LeastSquares:
     def add(self) -> None:
         """Append an algorithm without outcomes."""
         size = self.n_features + 2
-        self._take_over(np.concatenate([self.factors, np.zeros((1, size, size))]))
+        self.factors = np.concatenate([self.factors, np.zeros((1, size, size))])
+        self.restored()
 
     def remove(self, algorithm: int) -> None:
         """Drop one algorithm."""
-        self._take_over(np.delete(self.factors, algorithm, axis=0))
+        self.factors = np.delete(self.factors, algorithm, axis=0)
+        self.restored()
 
-    def state(self) -> dict[str, Any]:
-        """Return the factors; the fits follow from them."""
-        return {"factors": self.factors}
+    def widen(self, n_features: int, views: Views) -> None:  # noqa: ARG002
+        """Take the new features of past rows as 0: their columns of the factor are 0."""
+        old, extra = self.n_features, n_features - self.n_features
+        self.n_features = n_features
+        kept = [0, *range(extra + 1, extra + old + 2)]  # the intercept, the known features, the target
+        wider = np.zeros((len(self.factors), n_features + 2, n_features + 2))
+        wider[np.ix_(range(len(wider)), kept, kept)] = self.factors
+        self.factors = wider
+        self.restored()
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take over the factors and fit anew when asked."""
-        self._take_over(state["factors"])
-
-    def _take_over(self, factors: Array) -> None:
-        self.factors = factors
-        self._weights = np.zeros((len(factors), self.n_features))
-        self._intercepts = np.zeros(len(factors))
-        self._stale = set(range(len(factors)))
+    def restored(self) -> None:
+        """Fit again when asked: all that a fit needs is in the factors."""
+        self._weights = np.zeros((len(self.factors), self.n_features))
+        self._intercepts = np.zeros(len(self.factors))
+        self._stale = set(range(len(self.factors)))
 
 
 def _solve(factor: Array) -> tuple[Array, float]:

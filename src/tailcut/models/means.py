@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 
-from tailcut.models.latest import Latest
+from tailcut.models.model import Model
+from tailcut.models.sliding_window import SlidingWindow
+from tailcut.numerics.ranges import Window
+from tailcut.representation.part import Views
 from tailcut.types import Array
 
+_Latest = SlidingWindow[tuple[int, float, float]]
 _SAFE = 1e-6
 """A run is not subtracted where it leaves less than this share of its own weight: that would be rounding."""
 
 
-class RunningMeans:
+class RunningMeans(Model):
     """One weighted mean per algorithm; 0 before its first outcome.
 
     >>> means = RunningMeans(n_algorithms=2, n_features=0)
@@ -25,15 +27,15 @@ class RunningMeans:
     With a `window`, only the latest so many runs count, all algorithms together.
     """
 
-    bounded: ClassVar[bool] = True
+    STATE = ("weight", "mean", "recent", "gone")
 
-    def __init__(self, *, n_algorithms: int, n_features: int, window: int = 0) -> None:  # noqa: ARG002 - every model is made alike
+    def __init__(self, *, n_algorithms: int, n_features: int, window: Window = 0) -> None:  # noqa: ARG002 - every model is made alike
         self.weight = np.zeros(n_algorithms)
         self.mean = np.zeros(n_algorithms)
-        self.recent: Latest[tuple[int, float, float]] | None = Latest(window) if window else None
+        self.recent: _Latest | None = SlidingWindow(window) if window else None
         """Algorithm, target and weight of the latest runs, if only those are to count."""
         self.gone = 0
-        """How many runs were let go since all means were last computed anew."""
+        """How many runs were let go since all means were last computed again."""
 
     def predict(self, x: Array) -> tuple[Array, Array]:  # noqa: ARG002
         """Return the means, and 1 / (1 + weight) as their variance for unit noise; shapes (K,)."""
@@ -53,8 +55,8 @@ class RunningMeans:
             if oldest is not None:
                 self._let_go(self.recent, *oldest)
 
-    def _let_go(self, recent: Latest[tuple[int, float, float]], a: int, target: float, weight: float) -> None:
-        """Move the mean of `a` back; now and then compute all anew, so that rounding does not pile up."""
+    def _let_go(self, recent: _Latest, a: int, target: float, weight: float) -> None:
+        """Move the mean of `a` back; now and then compute all again, so that rounding does not pile up."""
         left = self.weight[a] - weight
         self.gone += 1
         if left < _SAFE * weight or self.gone >= recent.size:
@@ -63,8 +65,8 @@ class RunningMeans:
             self.weight[a] = left
             self.mean[a] -= weight / left * (target - self.mean[a])
 
-    def _renew(self, recent: Latest[tuple[int, float, float]]) -> None:
-        """Compute all weights and means anew from the runs in the window."""
+    def _renew(self, recent: _Latest) -> None:
+        """Compute all weights and means again from the runs in the window."""
         sums = np.zeros((2, len(self.mean)))
         for algorithm, target, weight in recent:
             sums[:, algorithm] += weight, weight * target
@@ -81,14 +83,5 @@ class RunningMeans:
         if self.recent is not None:
             self.recent.remove(algorithm)
 
-    def state(self) -> dict[str, Any]:
-        """Return weights and means, and the latest runs if only those count."""
-        recent = {} if self.recent is None else {"recent": [*map(list, self.recent)], "gone": self.gone}
-        return {"weight": self.weight, "mean": self.mean, **recent}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from weights and means."""
-        self.weight, self.mean = state["weight"], state["mean"]
-        if self.recent is not None:
-            self.recent.replace(tuple(run) for run in state["recent"])
-            self.gone = state["gone"]
+    def widen(self, n_features: int, views: Views) -> None:
+        """Change nothing: features are not looked at."""

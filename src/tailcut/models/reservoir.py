@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.numerics import randomness
+from tailcut.state.stateful import Stateful
 from tailcut.types import Array
 
 
-class Runs(NamedTuple):
+class RunTable(NamedTuple):
     """What n runs were like."""
 
     x: Array
@@ -20,9 +21,15 @@ class Runs(NamedTuple):
     """Who ran, shape (n,)."""
     loss: Array
     """What it cost, shape (n,)."""
+    weight: Array
+    """How many runs it counts for, shape (n,); 0: it took its place and taught nothing."""
+
+    def only(self, chosen: NDArray[np.bool_]) -> RunTable:
+        """Return the chosen runs alone."""
+        return self if chosen.all() else RunTable(*(values[chosen] for values in self))  # type: ignore[arg-type]
 
 
-class Reservoir:
+class Reservoir(Stateful):
     """At most `size` runs; when it is full, a new one replaces a random one or is passed over.
 
     After t runs each of them is here with probability size / t (Vitter's algorithm R). With `latest`, a new
@@ -35,6 +42,8 @@ class Reservoir:
     (2, 4)
     """
 
+    STATE = ("filled", "seen", "oldest", "stream")
+
     def __init__(self, *, size: int, n_features: int, seed: int, latest: bool = False) -> None:
         self.size = size
         self.latest = latest
@@ -43,10 +52,10 @@ class Reservoir:
         self.kept = 0
         self.seen = 0
         """How many runs those kept stand for."""
-        self.places = Runs(np.zeros((size, n_features)), np.zeros(size, dtype=np.int64), np.zeros(size))
+        self.places = _places(size, n_features)
         self.stream = randomness.stream(seed, "reservoir")
 
-    def put(self, x: Array, algorithm: int, loss: float) -> None:
+    def put(self, x: Array, algorithm: int, loss: float, weight: float = 1.0) -> None:
         """Keep a run, or not."""
         self.seen += 1
         if self.kept < self.size:
@@ -61,35 +70,45 @@ class Reservoir:
             self.places.x[place] = x
             self.places.algorithm[place] = algorithm
             self.places.loss[place] = loss
+            self.places.weight[place] = weight
 
-    def runs(self) -> Runs:
+    def runs(self) -> RunTable:
         """Return the runs kept: views, not copies."""
-        x, algorithm, loss = self.places
-        return Runs(x[: self.kept], algorithm[: self.kept], loss[: self.kept])
+        return RunTable(*(values[: self.kept] for values in self.places))  # type: ignore[arg-type]
 
     def forget(self, algorithm: int) -> None:
         """Drop the runs of an algorithm; those behind it move up by one."""
         order = np.roll(np.arange(self.kept), -self.oldest)
         self.oldest = 0
-        runs = Runs(*(values[order] for values in self.runs()))  # type: ignore[arg-type]
+        runs = RunTable(*(values[order] for values in self.runs()))  # type: ignore[arg-type]
         others = runs.algorithm != algorithm
         kept = int(others.sum())
         self.seen = round(self.seen * kept / max(self.kept, 1))
-        self._fill(Runs(runs.x[others], runs.algorithm[others], runs.loss[others]))
+        self._fill(runs.only(others))
         self.places.algorithm[:kept] -= self.places.algorithm[:kept] > algorithm
 
-    def _fill(self, runs: Runs) -> None:
+    def _fill(self, runs: RunTable) -> None:
         self.kept = len(runs.loss)
         for place, values in zip(self.places, runs, strict=True):
             place[: self.kept] = values
 
-    def state(self) -> dict[str, Any]:
-        """Return the runs kept, in their places."""
-        order = {"oldest": self.oldest} if self.latest else {}
-        return {"seen": self.seen, **self.runs()._asdict(), "stream": randomness.dump(self.stream), **order}
+    def widen(self, n_features: int) -> None:
+        """Let instances have this many features; of the runs kept none are known: nan."""
+        kept = self.runs()
+        self.places = _places(self.size, n_features)
+        self._fill(kept._replace(x=np.full((len(kept.loss), n_features), np.nan)))
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue with the runs kept."""
-        self.seen, self.oldest = state["seen"], state.get("oldest", 0)
-        self._fill(Runs(state["x"], state["algorithm"], state["loss"]))
-        self.stream = randomness.restore(state["stream"])
+    @property
+    def filled(self) -> dict[str, Any]:
+        """The runs kept, in their places, as one array per field."""
+        return self.runs()._asdict()
+
+    @filled.setter
+    def filled(self, saved: dict[str, Any]) -> None:
+        self._fill(RunTable(**saved))
+
+
+def _places(size: int, n_features: int) -> RunTable:
+    return RunTable(
+        np.zeros((size, n_features)), np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(size)
+    )

@@ -17,11 +17,14 @@ bank against a batch solve after a million updates.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from tailcut.models.window import SAFE, Kept, Window
+from tailcut.models.model import Model
+from tailcut.models.sliding_window import SAFE, Kept, RidgeWindow
+from tailcut.numerics.ranges import Positive, Window
+from tailcut.representation.part import Views
 from tailcut.types import Array
 
 COLLECT = 8
@@ -29,7 +32,7 @@ COLLECT = 8
 _ONES = np.ones(COLLECT)
 
 
-class RidgeBank:
+class RidgeBank(Model):
     """K ridge posteriors N(theta, A^-1), for unit noise.
 
     >>> bank = RidgeBank(n_algorithms=2, n_features=1, ridge=1.0)
@@ -38,19 +41,22 @@ class RidgeBank:
     >>> mean.round(12).tolist(), variance.round(12).tolist()
     ([2.0, 0.0], [0.5, 1.0])
 
-    With a `window`, only the latest so many runs count, all algorithms together (`tailcut.models.window`).
+    With a `window`, only the latest so many runs count, all algorithms together (`sliding_window`).
     """
 
-    bounded: ClassVar[bool] = True
+    STATE = ("table", "collected", "window")
+    needs_features: ClassVar[bool] = True
 
-    def __init__(self, *, n_algorithms: int, n_features: int, ridge: float = 1.0, window: int = 0) -> None:
+    def __init__(
+        self, *, n_algorithms: int, n_features: int, ridge: Positive = 1.0, window: Window = 0
+    ) -> None:
         self.ridge = ridge
         self.n_features = n_features
         self.table = self._prior(n_algorithms)
         """Per algorithm d rows of the base, `COLLECT` rows of H and theta; (K, d + COLLECT + 1, d)."""
         self.collected = [0] * n_algorithms
         """How many rows of H are in use, per algorithm; the others are 0."""
-        self.window = Window(window, n_algorithms) if window else None
+        self.window = RidgeWindow(window, n_algorithms) if window else None
         """The latest runs, all algorithms together, if only those are to count."""
 
     def _prior(self, n_algorithms: int) -> Array:
@@ -118,7 +124,7 @@ class RidgeBank:
         if collected + 1 == COLLECT:
             self._fold(algorithm)
 
-    def _let_go(self, window: Window, run: Kept) -> None:
+    def _let_go(self, window: RidgeWindow, run: Kept) -> None:
         """Forget a run that has left the window: the update, with its weight negative."""
         algorithm, x, target, weight = run
         u, mean = self.solve(algorithm, x)
@@ -134,8 +140,8 @@ class RidgeBank:
         if due is not None:
             self._renew(window, due)
 
-    def _renew(self, window: Window, algorithm: int) -> None:
-        """Compute a posterior anew from the runs in the window, free of all rounding before."""
+    def _renew(self, window: RidgeWindow, algorithm: int) -> None:
+        """Compute a posterior again from the runs in the window, free of all rounding before."""
         table = self.table[algorithm]
         if window.count[algorithm] == 0:
             table[:] = self._prior(1)[0]
@@ -165,13 +171,12 @@ class RidgeBank:
         if self.window is not None:
             self.window.remove(algorithm)
 
-    def state(self) -> dict[str, Any]:
-        """Return the whole table, and the window if there is one."""
-        recent = {} if self.window is None else {"window": self.window.state()}
-        return {"table": self.table, "collected": self.collected, **recent}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from the whole table."""
-        self.table, self.collected = state["table"], list(state["collected"])
+    def widen(self, n_features: int, views: Views | None = None) -> None:  # noqa: ARG002
+        """Put features in front of which nothing is known: past runs had 0 there, so all else stays."""
+        extra = n_features - self.n_features
+        self.n_features = n_features
+        wider = self._prior(len(self.table))
+        wider[:, extra:, extra:] = self.table  # base, H and theta alike; the prior of the new ones stays
+        self.table = wider
         if self.window is not None:
-            self.window.restore(state["window"], len(self.collected))
+            self.window.widen(extra)

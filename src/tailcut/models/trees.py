@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.state.stateful import Stateful
 from tailcut.types import Array
 
 Indices = NDArray[np.int64]
 
 
-@dataclass(slots=True)
-class Trees:
+@dataclass
+class Trees(Stateful):
     """T binary trees in flat arrays, one behind the other, each level by level.
 
     A node sends x[feature] <= threshold to `child` and the rest to `child` + 1. A leaf sends all to itself,
@@ -37,7 +38,13 @@ class Trees:
     depth: int = field(init=False)
     """Of the deepest tree."""
 
+    STATE = ("roots", "rows", "depths", "feature", "threshold", "child", "leaf", "loss")
+
     def __post_init__(self) -> None:
+        self.restored()
+
+    def restored(self) -> None:
+        """Find the deepest tree."""
         self.depth = int(self.depths.max())
 
     @staticmethod
@@ -100,7 +107,3 @@ class Trees:
             right = x.take(self.feature.take(node)) > self.threshold.take(node)
             node = self.child.take(node) + right
         return self.leaf.take(node)
-
-    def state(self) -> dict[str, Any]:
-        """Return all arrays."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.init}

@@ -7,7 +7,7 @@ leaves the other's numbers as they were.
 from __future__ import annotations
 
 import zlib
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def stream(seed: int, name: str) -> np.random.Generator:
 class Still(np.random.Generator):
     """A stream in which nothing is left to chance: every draw is the middle of its distribution.
 
-    For asking what a part that draws would do without luck; `estimate` of Thompson sampling is the mean.
+    For asking what a part that draws would do without luck: a Thompson sample is then the mean.
 
     >>> Still().standard_normal(2).tolist(), Still().random(1).tolist()
     ([0.0, 0.0], [0.5])
@@ -43,15 +43,3 @@ class Still(np.random.Generator):
     def random(self, size: Any = None, *_more: Any, **_named: Any) -> Any:
         """Return halves."""
         return 0.5 if size is None else np.full(size, 0.5)
-
-
-def dump(generator: np.random.Generator) -> dict[str, Any]:
-    """Return where `generator` stands, as plain JSON values."""
-    return cast(dict[str, Any], generator.bit_generator.state)
-
-
-def restore(state: dict[str, Any]) -> np.random.Generator:
-    """Return a generator that continues exactly where `dump` found one."""
-    bits = np.random.PCG64()
-    bits.state = cast(Any, state)
-    return np.random.Generator(bits)

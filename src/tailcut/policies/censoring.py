@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from tailcut.numerics.normal import draw_above, upper_tail_moments
+from tailcut.numerics.ranges import Positive
 from tailcut.policies.targets import Target
 
 Look = Callable[[], tuple[float, float]]
@@ -65,7 +66,7 @@ class AtCutoff:
     Lesson(target=50.0, weight=1.0)
     """
 
-    timeout_factor: float = 1.0
+    timeout_factor: Positive = 1.0
 
     def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> Lesson:  # noqa: ARG002
         """Return the imputed runtime."""
@@ -76,16 +77,16 @@ class AtCutoff:
 class BuckleyJames:
     """Draw the log-runtime from the model's own belief, given that it is longer (paper, Alg. 3).
 
-    The belief of x'theta is N(mean, sigma variance); the draw is its upper tail beyond the censoring
+    The belief of x'theta is N(mean, noise_variance variance); the draw is its upper tail beyond the censoring
     point. The paper writes a logarithm around the draw, a slip: it already is a log-runtime.
     """
 
-    sigma: float = 1.0
+    noise_variance: Positive = 1.0
 
     def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> Lesson:
         """Return the drawn runtime."""
         mean, variance = look()
-        return Lesson(draw_above(rng, mean, math.sqrt(self.sigma * variance), run.value()), 1.0)
+        return Lesson(draw_above(rng, mean, math.sqrt(self.noise_variance * variance), run.value()), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ class MomentMatching:
     pseudo-observation returned here does exactly that to a ridge posterior.
     """
 
-    noise: float = 1.0
+    noise: Positive = 1.0
 
     def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> Lesson | None:  # noqa: ARG002
         """Return the observation whose update has the same two moments."""

@@ -6,62 +6,72 @@ Parts here are frozen values; the randomness comes in by the argument `rng`.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 
-from tailcut.types import Array, Belief, Estimate
+from tailcut.numerics.ranges import NonNegative, Positive
+from tailcut.types import Array, Belief, Estimate, Quantity
 
 
-class Exploration(Protocol):
+class Exploration(ABC):
     """Turns what is believed of all K algorithms into what they are judged by."""
 
+    quantity: ClassVar[Quantity | None] = None
+    """What the estimates are, where that is not what the model predicts."""
+
+    @property
+    @abstractmethod
+    def noise_deviation(self) -> float:
+        """The standard deviation of a run's target around its mean, for forecasts."""
+
+    @abstractmethod
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:
         """Return optimistic and pessimistic values and the spread, each of shape (K,)."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
-class Greedy:
-    """Judge by the mean; `sigma` is the deviation of the noise."""
+class Greedy(Exploration):
+    """Judge by the mean; `noise` is the standard deviation of a run's target."""
 
-    sigma: float = 1.0
+    noise: Positive = 1.0
 
     @property
-    def noise(self) -> float:
-        """The deviation of a run's target around its mean."""
-        return self.sigma
+    def noise_deviation(self) -> float:
+        """The standard deviation of a run's target around its mean."""
+        return self.noise
 
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:  # noqa: ARG002
         """Return the mean as both values."""
-        return Estimate(belief.mean, belief.mean, np.full(len(belief.mean), self.sigma))
+        return Estimate(belief.mean, belief.mean, np.full(len(belief.mean), self.noise))
 
 
 @dataclass(frozen=True, slots=True)
-class Thompson:
-    """Judge by one draw from the posterior N(x'theta, sigma x'A^-1 x) of each algorithm.
+class Thompson(Exploration):
+    """Judge by one draw from the posterior N(x'theta, noise_variance x'A^-1 x) of each algorithm.
 
-    A draw of the whole vector theta ~ N(theta, sigma A^-1) would give x'theta exactly this scalar
-    distribution, so no vector is drawn.
+    A draw of the whole vector theta ~ N(theta, noise_variance A^-1) would give x'theta exactly this scalar
+    distribution, so no vector is drawn. The paper calls the variance sigma.
     """
 
-    sigma: float = 1.0
+    noise_variance: Positive = 1.0
 
     @property
-    def noise(self) -> float:
-        """The deviation of a run's target around its mean: sigma A^-1 is the posterior for this variance."""
-        return math.sqrt(self.sigma)
+    def noise_deviation(self) -> float:
+        """The standard deviation of a run's target around its mean."""
+        return math.sqrt(self.noise_variance)
 
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:  # noqa: ARG002
         """Return the draw as both values and the posterior deviation as spread."""
-        spread = np.sqrt(self.sigma * belief.variance)
+        spread = np.sqrt(self.noise_variance * belief.variance)
         draw = belief.mean + spread * rng.standard_normal(len(spread))
         return Estimate(draw, draw, spread)
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Exploration):
     """Judge by confidence bounds, mean -+ alpha times a width (LinUCB and its variants).
 
     The width is sqrt(x'A^-1 x), widened against the bias of learning timeouts as log C where
@@ -69,30 +79,37 @@ class Bounds:
     `rand_sigma` is given.
     """
 
-    alpha: float = 1.0
-    sigma: float = 1.0
-    """Deviation of the noise, for losses that ask for it."""
+    alpha: NonNegative = 1.0
+    noise: Positive = 1.0
+    """Standard deviation of a run's target, for losses that ask for it; the paper calls it sigma."""
     bias_corrected: bool = False
-    rand_sigma: float | None = None
+    rand_sigma: NonNegative | None = None
 
     @property
-    def noise(self) -> float:
-        """The deviation of a run's target around its mean."""
-        return self.sigma
+    def noise_deviation(self) -> float:
+        """The standard deviation of a run's target around its mean."""
+        return self.noise
 
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:
-        """Return both bounds; the spread is sigma."""
+        """Return both bounds; the spread is the noise."""
         width = self.alpha * np.sqrt(belief.variance)
         if self.bias_corrected:
             width *= bias_correction(belief.censored, cutoff)
         if self.rand_sigma is not None:
             width *= np.abs(rng.standard_normal(len(width))) * self.rand_sigma
-        return Estimate(belief.mean - width, belief.mean + width, np.full(len(width), self.sigma))
+        return Estimate(belief.mean - width, belief.mean + width, np.full(len(width), self.noise))
 
 
 @dataclass(frozen=True, slots=True)
-class Uniform:
+class Uniform(Exploration):
     """Judge by nothing: one uniform number per algorithm."""
+
+    quantity: ClassVar[Quantity | None] = Quantity("a random number", "")
+
+    @property
+    def noise_deviation(self) -> float:
+        """Return 1: the model is not listened to."""
+        return 1.0
 
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:  # noqa: ARG002
         """Return random values."""

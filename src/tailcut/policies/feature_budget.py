@@ -19,11 +19,13 @@ is not waited for. That alone saves most of what they cost (docs/research.md).
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from tailcut.types import Array
+from tailcut.numerics.ranges import Penalty, Share
+from tailcut.numerics.vectors import NO_FEATURES
+from tailcut.state.stateful import Stateful
+from tailcut.types import PENALTY, Array
 
 NEGLIGIBLE = 0.01
 """Features that take less of the cutoff than this, on average, are not given up whatever they bring: there is
@@ -46,14 +48,16 @@ FIRST_GAIN, FIRST_WEIGHT = 0.1, 10.0
 """What features are thought to gain at first, and how many instances that counts for."""
 
 
-class Fading:
+class FadingMean(Stateful):
     """The mean of the latest values, of which older ones count less and less.
 
-    >>> mean = Fading(1.0, weight=1.0)
+    >>> mean = FadingMean(1.0, weight=1.0)
     >>> mean.add(0.0)
     >>> round(mean.mean, 2)
     0.5
     """
+
+    STATE = ("total", "weight")
 
     def __init__(self, start: float = 0.0, weight: float = 0.0, *, memory: int = MEMORY) -> None:
         self.total, self.weight = start * weight, weight
@@ -70,16 +74,18 @@ class Fading:
         return self.total / self.weight if self.weight else 0.0
 
 
-class Thrift:
-    """Estimates of what features cost and bring, and what follows for the next instance.
+class FeatureBudget(Stateful):
+    """How long computing features may take: estimates of what they cost and bring.
 
-    >>> thrift = Thrift(share=0.1)
-    >>> thrift.budget(cutoff=300.0)
+    >>> budget = FeatureBudget(feature_share=0.1)
+    >>> budget.seconds(cutoff=300.0)
     30.0
     """
 
-    def __init__(self, *, share: float = 0.1, penalty: float = 10.0) -> None:
-        self.share = share
+    STATE = ("begun", "tried", "cost", "finished", "price", "gain", "product", "square")
+
+    def __init__(self, *, feature_share: Share = 0.1, penalty: Penalty = PENALTY) -> None:
+        self.share = feature_share
         """The longest that computing features may take, as a share of the cutoff."""
         self.penalty = penalty
         """How many cutoffs an unsolved instance costs."""
@@ -87,14 +93,14 @@ class Thrift:
         """How many instances there were."""
         self.tried = 0
         """For how many of them features were computed, or tried to."""
-        self.cost = Fading()
+        self.cost = FadingMean()
         """Of the instances with features or with an attempt at them: the time it took, in cutoffs."""
-        self.finished = Fading(1.0, weight=1.0)
+        self.finished = FadingMean(1.0, weight=1.0)
         """Of the same instances: whether the features were there in time."""
-        self.price = Fading()
+        self.price = FadingMean()
         """Of all instances: what computing features would cost them."""
-        self.gain = Fading(FIRST_GAIN, FIRST_WEIGHT, memory=SHORT_MEMORY)
-        self.product, self.square = Fading(), Fading()
+        self.gain = FadingMean(FIRST_GAIN, FIRST_WEIGHT, memory=SHORT_MEMORY)
+        self.product, self.square = FadingMean(), FadingMean()
         """Of predicted deviation times what happened, and of the former squared."""
 
     @property
@@ -102,8 +108,8 @@ class Thrift:
         """Whether features cost enough to think about it."""
         return self.cost.mean >= NEGLIGIBLE
 
-    def budget(self, cutoff: float) -> float:
-        """Return how many seconds computing the next instance's features may take; 0: do without."""
+    def seconds(self, cutoff: float) -> float:
+        """Return how many seconds computing the next instance's features may take; 0: skip them."""
         pays = not self.charged or self.tried < TRIAL or self.worth > self.price.mean
         return self.share * cutoff if pays or self.begun % EVERY == 0 else 0.0
 
@@ -118,6 +124,22 @@ class Thrift:
         precision = self.square.total / NOISE + 1.0
         mean = (self.product.total / NOISE + 1.0) / precision
         return min(max(mean + BENEFIT_OF_DOUBT / math.sqrt(precision), 0.0), 1.0)
+
+    def admit(self, vector: Array, *, given: bool, cost: float, cutoff: float) -> Array:
+        """Return what a policy gets of an instance whose features took `cost` seconds, `given` or not.
+
+        >>> budget, features = FeatureBudget(), np.array([1.0, 2.0])
+        >>> budget.admit(features, given=True, cost=0.5, cutoff=60.0).tolist()
+        [1.0, 2.0]
+        >>> budget.admit(np.full(2, np.nan), given=False, cost=6.0, cutoff=60.0).tolist()  # stopped
+        [nan, nan]
+        >>> budget.admit(np.full(2, np.nan), given=False, cost=0.0, cutoff=60.0).tolist()  # skipped
+        []
+        """
+        tried = given or cost > 0.0
+        self.begin(cost / cutoff if tried else None, finished=given)
+        # Tried unsuccessfully, all values are missing: the instance is a large one, which says something.
+        return vector if tried else NO_FEATURES
 
     def begin(self, cost: float | None, *, finished: bool) -> None:
         """Count an instance; `cost` is that of its features, in cutoffs, None if nobody tried."""
@@ -148,25 +170,3 @@ class Thrift:
         """Take in after how much time an instance was solved, in cutoffs, all its runs together."""
         later = self.cost.mean
         self.price.total += 1.0 if total + later > 1.0 else later / self.penalty
-
-    def state(self) -> dict[str, Any]:
-        """Return all counts."""
-        return {
-            "begun": self.begun,
-            "tried": self.tried,
-            **{name: _pair(getattr(self, name)) for name in _MEANS},
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue exactly where `state` was taken."""
-        self.begun, self.tried = state["begun"], state["tried"]
-        for name in _MEANS:
-            mean: Fading = getattr(self, name)
-            mean.total, mean.weight = state[name]
-
-
-_MEANS = ("cost", "finished", "price", "gain", "product", "square")
-
-
-def _pair(mean: Fading) -> list[float]:
-    return [mean.total, mean.weight]

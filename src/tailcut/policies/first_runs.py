@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tailcut.numerics.ranges import NonNegative, Positive
 from tailcut.types import Array
 
 
@@ -28,8 +29,8 @@ class FirstRuns:
     [False, False, True]
     """
 
-    pace: float = math.inf
-    again: float = 0.0
+    pace: Positive = math.inf
+    again: NonNegative = 0.0
     in_order: bool = True
     """Whether of those that have run least the first in number is next, else a random one."""
 

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from tailcut.numerics import special
 from tailcut.numerics.normal import SMALLEST_SPREAD, solved_part, timeout_probability
-from tailcut.types import Array, Estimate, Progress
+from tailcut.numerics.ranges import Penalty
+from tailcut.types import PENALTY, Array, Estimate, Progress, Quantity
 
 _LARGEST_LOG = 700.0
 """exp() of more would overflow; estimates beyond it count as equally extreme."""
 
 
-class Loss(Protocol):
+class Loss(ABC):
     """Turns an estimate into scores of which the lowest wins."""
 
+    @abstractmethod
     def scores(self, estimate: Estimate, cutoff: float) -> Array:
         """Return one finite number per algorithm, shape (K,)."""
-        ...
+
+    def quantity(self, target: Quantity) -> Quantity:
+        """Return what the scores are, for a model that predicts `target`."""
+        return target
 
 
 @dataclass(frozen=True, slots=True)
-class Predicted:
+class Predicted(Loss):
     """The optimistic value itself: log-seconds or seconds, as the model predicts."""
 
     def scores(self, estimate: Estimate, cutoff: float) -> Array:  # noqa: ARG002
@@ -34,7 +39,7 @@ class Predicted:
 
 
 @dataclass(frozen=True, slots=True)
-class ExpectedPar:
+class ExpectedPar(Loss):
     """The expected PARk loss of a lognormal runtime: m if solved, `penalty` times C if not.
 
     >>> loss = ExpectedPar(penalty=10.0)
@@ -43,7 +48,11 @@ class ExpectedPar:
     [1.0, 100.0]
     """
 
-    penalty: float = 10.0
+    penalty: Penalty = PENALTY
+
+    def quantity(self, target: Quantity) -> Quantity:  # noqa: ARG002
+        """Return that they are expected PARk, whatever the model predicts."""
+        return Quantity(f"expected PAR{self.penalty:g}", "s")
 
     def scores(self, estimate: Estimate, cutoff: float) -> Array:
         """Return expected seconds: exact for one value, the paper's mix of both bounds for two."""
@@ -52,7 +61,7 @@ class ExpectedPar:
         return optimistic_par(estimate.low, estimate.high, estimate.spread, cutoff, self.penalty)
 
 
-def expected_par(mu: Array, s: Array, cutoff: float, penalty: float = 10.0) -> Array:
+def expected_par(mu: Array, s: Array, cutoff: float, penalty: float = PENALTY) -> Array:
     """Return E[loss] = Phi(a) E_C + (1 - Phi(a)) P(C), in [0, P(C)]; paper, eq. (expected_loss_3).
 
     log m ~ N(mu, s^2), a = (log C - mu)/s, P(C) = penalty C.
@@ -63,7 +72,7 @@ def expected_par(mu: Array, s: Array, cutoff: float, penalty: float = 10.0) -> A
     return np.minimum(loss, unsolved)
 
 
-def expected_par_left(mu: Array, s: Array, progress: Progress, penalty: float = 10.0) -> Array:
+def expected_par_left(mu: Array, s: Array, progress: Progress, penalty: float = PENALTY) -> Array:
     """Return E[loss] of a run that gets all the time left, in [0, P(C)]: the time used before counts too.
 
     >>> short = np.log([5.0]), np.array([1e-6])  # 5 s for sure, after 20 s of 60 s
@@ -77,7 +86,7 @@ def expected_par_left(mu: Array, s: Array, progress: Progress, penalty: float = 
     return np.minimum(loss, unsolved)
 
 
-def optimistic_par(low: Array, high: Array, s: Array, cutoff: float, penalty: float = 10.0) -> Array:
+def optimistic_par(low: Array, high: Array, s: Array, cutoff: float, penalty: float = PENALTY) -> Array:
     """Return the paper's lower estimate of E[loss] from both bounds o = low, p = high; shape (K,).
 
     exp(o + s^2/2) Phi(b_p - s)/Phi(b_o) + (1 - Phi(b_p)) (P(C) - exp(p + s^2/2) Phi(b_o - s)/Phi(b_p))

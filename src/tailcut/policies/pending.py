@@ -3,15 +3,78 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
 
 from tailcut.errors import ConflictingOutcomeError, OutOfTurnError, UnknownDecisionError
-from tailcut.policies import runs
-from tailcut.policies.runs import Run
-from tailcut.types import Decision, Outcome, Status
+from tailcut.numerics.vectors import NO_FEATURES
+from tailcut.types import Array, Decision, Outcome, Progress, Status
+
+_NOTHING = 1e-9
+"""Less than this share of the cutoff is no time left but the rounding of a sum."""
 
 
-class Ledger:
+class PendingRun(NamedTuple):
+    """What is kept of a run until its outcome is known, and of an instance that is still open.
+
+    Algorithms are known by name here, for their numbers may change meanwhile.
+    """
+
+    algorithm: str
+    instance: str | None
+    cutoff: float
+    x: Array
+    """The represented instance, shape (d,)."""
+    budget: float
+    spent: float = 0.0
+    """Seconds used on the instance before this run or, of an open instance, after it."""
+    stage: int = 0
+    among: tuple[str, ...] | None = None
+    """Which algorithms may run on this instance; None: all. Kept for schedules only."""
+    failed: Mapping[str, float] | None = None
+    """The longest each algorithm has run unsuccessfully on this instance; None where one pick is all."""
+
+    @property
+    def time_is_left(self) -> bool:
+        """Whether another run on the instance makes sense."""
+        return self.cutoff - self.spent > _NOTHING * self.cutoff
+
+    def progress(self, algorithms: Sequence[str]) -> Progress:
+        """Return how far the instance has come, for the algorithms in this order."""
+        failed = self.failed
+        if failed is None:
+            return Progress(self.cutoff, self.spent, None)
+        return Progress(self.cutoff, self.spent, np.array([failed.get(name, 0.0) for name in algorithms]))
+
+    def after(self, outcome: Outcome) -> PendingRun:
+        """Return the instance after this run ended without solving it.
+
+        >>> run = PendingRun("a", None, 60.0, np.zeros(0), budget=20.0, spent=5.0, failed={})
+        >>> run.after(Outcome.censored(20.0)).spent, run.after(Outcome.censored(20.0)).failed
+        (25.0, {'a': 20.0})
+        >>> run.after(Outcome.failed()).failed  # it would not have solved it in any time
+        {'a': 60.0}
+        """
+        assert outcome.status is not Status.SOLVED
+        # A failed run does not say when it ended; its whole slice counts unless the caller knows better.
+        took, known = (self.budget, self.cutoff) if outcome.time is None else (outcome.time, outcome.time)
+        failed = dict(self.failed or {})
+        failed[self.algorithm] = max(known, failed.get(self.algorithm, 0.0))
+        return self._replace(spent=min(self.cutoff, self.spent + took), failed=failed)
+
+    def still_offered(self, algorithms: Sequence[str]) -> list[int] | None:
+        """Return the numbers of those that may run next, None for all: not those that failed for good."""
+        failed = self.failed or {}
+        lost = {name for name, seconds in failed.items() if seconds >= self.cutoff}
+        if self.among is None and not lost:
+            return None
+        pool = set(algorithms if self.among is None else self.among) - lost
+        return [number for number, name in enumerate(algorithms) if name in pool]
+
+
+class Pending:
     """Numbers decisions and keeps the latest `limit` of each kind, so that a stream costs no memory."""
 
     def __init__(self, limit: int) -> None:
@@ -19,35 +82,35 @@ class Ledger:
         self.next_id = 0
         self.learned = 0
         """How many outcomes taught the selector something, since ever."""
-        self.pending: OrderedDict[int, Run] = OrderedDict()
+        self.runs: OrderedDict[int, PendingRun] = OrderedDict()
         """Decisions that wait for their outcome, oldest first."""
         self.observed: OrderedDict[int, Outcome] = OrderedDict()
         """Outcomes, the oldest first."""
         # Of schedules only, and for no longer than the decision is in `observed`:
-        self.open: dict[int, Run] = {}
+        self.open: dict[int, PendingRun] = {}
         """Unsolved instances, by the last decision on each."""
         self.continued: dict[int, int] = {}
         """Decision -> the next one on the same instance."""
 
-    def enter(self, run: Run) -> int:
+    def enter(self, run: PendingRun) -> int:
         """Let a run wait for its outcome and return its number; the oldest is given up if there are many."""
         number = self.next_id
-        self.pending[number] = run
+        self.runs[number] = run
         self.next_id = number + 1
-        if len(self.pending) > self.limit:
-            self.pending.popitem(last=False)
+        if len(self.runs) > self.limit:
+            self.runs.popitem(last=False)
         return number
 
-    def settle(self, decision: Decision | int, outcome: Outcome) -> Run | None:
+    def settle(self, decision: Decision | int, outcome: Outcome) -> PendingRun | None:
         """Take in the outcome of a run and return the run; None if this very outcome is known already."""
-        number = _number(decision)
-        run = self.pending.get(number)
+        number = number_of(decision)
+        run = self.runs.get(number)
         if run is None:
             self._check_repeated(number, outcome)
             return None
         if isinstance(decision, Decision):
             _check_same(decision, run)
-        del self.pending[number]
+        del self.runs[number]
         self.observed[number] = outcome
         if run.failed is not None and outcome.status is not Status.SOLVED:
             self.open[number] = run.after(outcome)
@@ -57,9 +120,9 @@ class Ledger:
             self.continued.pop(oldest, None)
         return run
 
-    def find_open(self, decision: Decision | int) -> tuple[int, Run | None]:
-        """Return a decision's number and its instance, None if that is over; raise if it cannot go on."""
-        number = _number(decision)
+    def find_open(self, decision: Decision | int) -> tuple[int, PendingRun | None]:
+        """Return a decision's number and its instance, None if that is over; raise if it cannot continue."""
+        number = number_of(decision)
         run = self.open.get(number)
         if run is None:
             self._check_over(number)
@@ -67,9 +130,13 @@ class Ledger:
             _check_same(decision, run)
         return number, run
 
+    def find(self, number: int) -> PendingRun | None:
+        """Return what is still known of the run of a decision, be it waiting or its instance open."""
+        return self.runs.get(number) or self.open.get(number)
+
     def check_own(self, decision: Decision) -> None:
         """Raise unless the decision can be one of ours."""
-        run = self.pending.get(decision.id)
+        run = self.runs.get(decision.id)
         if run is not None:
             _check_same(decision, run)
         elif not 0 <= decision.id < self.next_id:
@@ -87,7 +154,7 @@ class Ledger:
 
     def _check_over(self, number: int) -> None:
         """Raise unless the decision is known to have been the last on its instance."""
-        if number in self.pending:
+        if number in self.runs:
             raise OutOfTurnError(f"decision {number} waits for its outcome: observe() it before proceed()")
         if number in self.continued:
             raise OutOfTurnError(f"decision {number} was already continued, by {self.continued[number]}")
@@ -107,32 +174,33 @@ class Ledger:
         return {
             "next_id": self.next_id,
             "learned": self.learned,
-            "pending": runs.pack(self.pending),
+            "pending": _pack(self.runs),
             "observed": [[n, o.status.value, o.time] for n, o in self.observed.items()],
-            "open": runs.pack(self.open),
+            "open": _pack(self.open),
             "continued": [[number, following] for number, following in self.continued.items()],
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue exactly where `state` was taken."""
         self.next_id = state["next_id"]
-        self.learned = state.get("learned", len(state["observed"]))
-        self.pending = OrderedDict(runs.unpack(state["pending"]))
+        self.learned = state["learned"]
+        self.runs = OrderedDict(_unpack(state["pending"]))
         self.observed = OrderedDict((n, Outcome(Status(s), t)) for n, s, t in state["observed"])
-        if "open" in state:  # not in format 1, which knew no schedules
-            self.open = runs.unpack(state["open"])
-            self.continued = dict(state["continued"])
+        self.open = _unpack(state["open"])
+        self.continued = dict(state["continued"])
 
 
-def _number(decision: Decision | int) -> int:
+def number_of(decision: Decision | int) -> int:
+    """Return the number of a decision, given by itself or as that number."""
     number = decision.id if isinstance(decision, Decision) else decision
     if not isinstance(number, int):
         raise UnknownDecisionError(f"there is no decision {number!r}: decisions are numbered")
     return number
 
 
-def _check_same(decision: Decision, run: Run) -> None:
-    if (decision.algorithm, decision.instance, decision.cutoff) != run[:3]:
+def _check_same(decision: Decision, run: PendingRun) -> None:
+    own = (run.algorithm, run.instance, run.cutoff)
+    if (decision.algorithm, decision.instance, decision.cutoff) != own:
         raise UnknownDecisionError(
             f"decision {decision.id} ({decision.algorithm} on {decision.instance}) is not this selector's: "
             f"its own number {decision.id} is {run.algorithm} on {run.instance}"
@@ -141,3 +209,31 @@ def _check_same(decision: Decision, run: Run) -> None:
 
 def _words(outcome: Outcome) -> str:
     return outcome.status.value if outcome.time is None else f"{outcome.status.value} at {outcome.time:g} s"
+
+
+_COLUMNS = tuple(name for name in PendingRun._fields if name != "x")
+
+
+def _pack(runs: Mapping[int, PendingRun]) -> dict[str, Any]:
+    """Return runs as values for a state file: a column per field, the instances as one table."""
+    columns = {name: [getattr(run, name) for run in runs.values()] for name in _COLUMNS}
+    return {"number": list(runs), **columns, "x": _table([run.x for run in runs.values()])}
+
+
+def _table(instances: list[Array]) -> Array:
+    """Return represented instances as rows; a row of nan is one without features."""
+    width = max(map(len, instances), default=0)
+    rows = [x if len(x) else np.full(width, np.nan) for x in instances]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), width)
+
+
+def _unpack(state: Mapping[str, Any]) -> dict[int, PendingRun]:
+    """Return the runs that `_pack` turned into `state`."""
+    found = {}
+    columns = zip(*(state[name] for name in _COLUMNS), strict=True)
+    for number, values, x in zip(state["number"], columns, state["x"], strict=True):
+        kept = dict(zip(_COLUMNS, values, strict=True))
+        kept["among"] = None if kept["among"] is None else tuple(kept["among"])
+        kept["x"] = NO_FEATURES if np.isnan(x).any() else x  # represented, no value is missing
+        found[number] = PendingRun(**kept)
+    return found

@@ -1,4 +1,4 @@
-"""A policy that goes by its latest runs only, for streams on which algorithms change their ways.
+"""One pick by its latest runs only, for streams on which algorithms change their ways.
 
 The model lets go of old runs itself (docs/drift.md says how a model offers that); here are the counts that
 go with it.
@@ -6,31 +6,31 @@ go with it.
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
-from tailcut.models.latest import Latest
+from tailcut.models.sliding_window import SlidingWindow
 from tailcut.policies.censoring import Lesson, Unfinished
-from tailcut.policies.one_pick import Choice, Parts, Policy
+from tailcut.policies.one_pick import OnePick, Parts
+from tailcut.policies.protocol import Choice, Offered
 from tailcut.types import Array, Outcome, Progress, Status
 
 
-class WindowedPolicy(Policy):
-    """A policy that counts the latest `window` choices and outcomes; its model must have the same window.
+class WindowedPick(OnePick):
+    """A one-pick policy that counts the latest `window` choices and outcomes; its model has the same window.
 
     An algorithm that was not chosen for so long is untried again: nothing is known of it any more.
     """
 
-    def __init__(self, parts: Parts, *, n_algorithms: int, seed: int, window: int) -> None:
-        super().__init__(parts, n_algorithms=n_algorithms, seed=seed)
-        self.choices: Latest[tuple[int]] = Latest(window)
-        """The algorithms chosen last."""
-        self.outcomes: Latest[tuple[int, bool]] = Latest(window)
-        """Algorithm of each of the latest outcomes, and whether it was unsolved."""
+    STATE = (*OnePick.STATE, "choices", "outcomes")
 
-    def choose(self, features: Array, offered: NDArray[np.intp] | None, progress: Progress) -> Choice:
+    def __init__(
+        self, parts: Parts, *, n_algorithms: int, seed: int, window: int, epsilon: float, penalty: float
+    ) -> None:
+        self.choices: SlidingWindow[tuple[int]] = SlidingWindow(window)
+        """The algorithms chosen last."""
+        self.outcomes: SlidingWindow[tuple[int, bool]] = SlidingWindow(window)
+        """Algorithm of each of the latest outcomes, and whether it was unsolved."""
+        super().__init__(parts, n_algorithms=n_algorithms, seed=seed, epsilon=epsilon, penalty=penalty)
+
+    def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:
         """Return the algorithm to run, and let the oldest choice go."""
         choice = super().choose(features, offered, progress)
         self._let_go(choice.algorithm)
@@ -45,7 +45,7 @@ class WindowedPolicy(Policy):
         oldest = self.choices.push((algorithm,))
         if oldest is not None:
             self.runs[oldest[0]] -= 1.0
-            self.untried = self._count_untried()
+            self.restored()
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
         """Learn the outcome of a run, and let the oldest outcome go."""
@@ -63,17 +63,3 @@ class WindowedPolicy(Policy):
         super().remove(algorithm)
         self.choices.remove(algorithm)
         self.outcomes.remove(algorithm)
-
-    def state(self) -> dict[str, Any]:
-        """Return all that was learned, with the latest choices and outcomes, oldest first."""
-        return {
-            **super().state(),
-            "choices": [algorithm for (algorithm,) in self.choices],
-            "outcomes": [[algorithm, unsolved] for algorithm, unsolved in self.outcomes],
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue exactly where `state` was taken."""
-        super().restore(state)
-        self.choices.replace((algorithm,) for algorithm in state["choices"])
-        self.outcomes.replace((algorithm, unsolved) for algorithm, unsolved in state["outcomes"])

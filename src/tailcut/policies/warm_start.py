@@ -3,48 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.errors import InputError
 from tailcut.numerics.randomness import stream
-from tailcut.policies.one_pick import Chooser
-from tailcut.policies.validation import FeatureReader, cutoff_seconds, names
-from tailcut.types import Array, Outcome, Progress
-
-
-class Recorded(Protocol):
-    """Recorded runs of K algorithms on n instances with d features.
-
-    Where `feature_names` is there as well (d names), features are matched by name.
-    """
-
-    @property
-    def algorithms(self) -> tuple[str, ...]:
-        """Names of the algorithms."""
-        ...
-
-    @property
-    def cutoff(self) -> float:
-        """Seconds after which a run is stopped."""
-        ...
-
-    @property
-    def features(self) -> Array:
-        """Features, nan where missing, shape (n, d)."""
-        ...
-
-    @property
-    def runtimes(self) -> Array:
-        """Seconds of every run, meaningful where solved, shape (n, K)."""
-        ...
-
-    @property
-    def solved(self) -> NDArray[np.bool_]:
-        """Whether the run finished within the cutoff, shape (n, K)."""
-        ...
+from tailcut.policies.protocol import Policy
+from tailcut.policies.selector_like import Recorded
+from tailcut.representation.reader import FeatureReader
+from tailcut.types import Array, Outcome, Progress, check_names, check_seconds
 
 
 class Past(NamedTuple):
@@ -74,11 +43,11 @@ def matched(
             raise InputError(
                 f"{field}: a {type(scenario).__name__} has none, so it is no scenario to learn from"
             )
-    theirs = names("algorithms", scenario.algorithms)
+    theirs = check_names("algorithms", scenario.algorithms)
     shape = (len(_table("features", scenario.features)), len(theirs))
     runtimes = _table("runtimes", scenario.runtimes, shape)
     solved = _flags("solved", scenario.solved, shape)
-    watched = min(cutoff, cutoff_seconds(scenario.cutoff))
+    watched = min(cutoff, check_seconds("cutoff", scenario.cutoff, above_zero=True))
     there = solved | ~np.isnan(runtimes)
     if known is not None:
         there &= _flags("known", known, shape)
@@ -108,7 +77,7 @@ def features_of(scenario: Recorded, rows: NDArray[np.intp], reader: FeatureReade
         return np.full((len(rows), reader.width or 0), np.nan)
     features = _table("features", scenario.features)
     given = getattr(scenario, "feature_names", None)
-    theirs = None if given is None else names("feature_names", given)
+    theirs = None if given is None else check_names("feature_names", given)
     if theirs is not None and len(theirs) != features.shape[1]:
         raise InputError(
             f"feature_names has {len(theirs)} names for the {features.shape[1]} columns of features"
@@ -133,7 +102,7 @@ def features_of(scenario: Recorded, rows: NDArray[np.intp], reader: FeatureReade
     return features
 
 
-def teach(policy: Chooser, past: Past, features: Array, *, cutoff: float, seed: int, schedules: bool) -> int:
+def teach(policy: Policy, past: Past, features: Array, *, cutoff: float, seed: int, schedules: bool) -> int:
     """Let a policy learn every known run, instances in the order of `seed`; return how many there were.
 
     The features (m, d) of all instances are taken in first: they need no outcome, and so a running

@@ -12,14 +12,11 @@ missing feedback never touches them.
 [0.6, 0.8]
 """
 
-from tailcut.representation.ignore import Ignore
+from tailcut.representation.elementary import Ignore, Intercept, SignedLog, UnitNorm
 from tailcut.representation.impute import ImputeMean
-from tailcut.representation.intercept import Intercept
 from tailcut.representation.part import Part, Pipeline, Views
-from tailcut.representation.signed_log import SignedLog
 from tailcut.representation.standardise import Standardise
 from tailcut.representation.twofold import Twofold
-from tailcut.representation.unit_norm import UnitNorm
 
 PIPELINES: dict[str, tuple[type[Part], ...]] = {
     "none": (Ignore,),

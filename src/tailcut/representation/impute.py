@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +18,8 @@ class ImputeMean(Part):
     >>> [float(impute(np.array([value]))[0]) for value in (np.nan, 2.0, 4.0, np.nan)]
     [0.0, 2.0, 4.0, 3.0]
     """
+
+    STATE = ("seen", "total")
 
     def start(self, width: int) -> int:
         """Forget all; expect vectors of `width` entries."""
@@ -45,11 +45,3 @@ class ImputeMean(Part):
 
     def _filled(self, x: Array, missing: NDArray[np.bool_]) -> Array:
         return np.where(missing, self.total / np.maximum(self.seen, 1.0), x)
-
-    def state(self) -> dict[str, Any]:
-        """Return counts and sums."""
-        return {"seen": self.seen, "total": self.total}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from counts and sums."""
-        self.seen, self.total = state["seen"], state["total"]

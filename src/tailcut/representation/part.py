@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from tailcut.state.stateful import Stateful
 from tailcut.types import Array
 
 
@@ -17,7 +18,7 @@ class Views(NamedTuple):
     trees: slice
 
 
-class Part:
+class Part(Stateful):
     """One step from a vector to a vector. The defaults are those of a step with no memory."""
 
     def start(self, width: int) -> int:
@@ -39,13 +40,6 @@ class Part:
         """Return which entries of what comes out are for whom: all for all, unless a part says otherwise."""
         return Views(slice(None), slice(None))
 
-    def state(self) -> dict[str, Any]:
-        """Return what the part has learned, as arrays and plain values."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from what `state` returned."""
-
 
 class Pipeline(Part):
     """Parts applied one after the other.
@@ -57,13 +51,19 @@ class Pipeline(Part):
     (2, [1.0, 1.0])
     """
 
+    STATE = ("parts",)
+
     def __init__(self, parts: Sequence[Part], n_features: int) -> None:
         self.parts = tuple(parts)
+        self.widen(n_features)
+
+    def widen(self, n_features: int) -> None:
+        """Take vectors of this many entries from now on; before, there were none to learn from."""
         self.n_features = n_features
         """How many entries go in; `width` come out."""
         self.width = self.start(n_features)
-        self.forecast_width = len(range(self.width)[self.views().linear])
-        """How many entries, from the first on, a model on the side looks at (`tailcut.explain.forecast`)."""
+        self.linear_width = len(range(self.width)[self.views().linear])
+        """How many of these, from the first on, are meant for linear models."""
 
     def start(self, width: int) -> int:
         """Prepare all parts, each for the width that the one before it gives."""
@@ -97,12 +97,3 @@ class Pipeline(Part):
             self(x)
         rows = [self.peek(x) for x in features]
         return np.array(rows, dtype=np.float64).reshape(len(rows), self.width)
-
-    def state(self) -> dict[str, Any]:
-        """Return the states of the parts, by position."""
-        return {str(i): part.state() for i, part in enumerate(self.parts)}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore each part from its own state."""
-        for i, part in enumerate(self.parts):
-            part.restore(state[str(i)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,8 @@ class Standardise(Part):
     >>> [round(float(part(np.array([value]))[0]), 3) for value in (5.0, 7.0, np.nan, 1e9)]
     [0.0, 1.0, 0.0, 1.414]
     """
+
+    STATE = ("seen", "mean", "squares")
 
     def __init__(self, *, clip: float = 4.0, norm: float = 4.0) -> None:
         self.clip = clip
@@ -64,11 +65,3 @@ class Standardise(Part):
         varied = deviation > 1e-9 * np.abs(self.mean)  # else the deviation is rounding of a constant
         z = np.divide(after, deviation, out=np.zeros_like(after), where=varied)
         return np.clip(z, -self.clip, self.clip) * self.scale
-
-    def state(self) -> dict[str, Any]:
-        """Return counts, means and sums of squared deviations."""
-        return {"seen": self.seen, "mean": self.mean, "squares": self.squares}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from counts, means and sums of squared deviations."""
-        self.seen, self.mean, self.squares = state["seen"], state["mean"], state["squares"]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from tailcut.representation.intercept import Intercept
+from tailcut.representation.elementary import Intercept
 from tailcut.representation.part import Part, Views
 from tailcut.representation.standardise import Standardise
 from tailcut.types import Array
@@ -31,6 +30,8 @@ class Twofold(Part):
     >>> part(np.array([2.0, np.nan])).round(1).tolist()
     [0.0, 0.0, 5.8, 2.0, -10.0]
     """
+
+    STATE = ("standardise",)
 
     def __init__(self) -> None:
         self.standardise = Standardise()
@@ -56,11 +57,3 @@ class Twofold(Part):
 
     def _both(self, standardised: Array, x: Array) -> Array:
         return np.concatenate([self.intercept(standardised), np.where(np.isnan(x), MISSING, x)])
-
-    def state(self) -> dict[str, Any]:
-        """Return the state of the standardisation."""
-        return self.standardise.state()
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the standardisation."""
-        self.standardise.restore(state)

@@ -13,12 +13,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from tailcut.errors import InputError
-from tailcut.policies import validation as border
 from tailcut.scenarios import aggregate, tables
 from tailcut.scenarios.cells import STATUSES, Codes, codes
 from tailcut.scenarios.problems import shown
 from tailcut.scenarios.scenario import FeatureStep, Scenario
-from tailcut.types import Array
+from tailcut.types import Array, check_names, check_seconds
 
 
 class DataFrame(Protocol):
@@ -41,7 +40,7 @@ def from_frames(
     runs: Frame, features: Frame, *, cutoff: float, name: str = "scenario", feature_costs: Frame | None = None
 ) -> Scenario:
     """Return the scenario in these tables; `Scenario.from_frames` says what they hold."""
-    seconds = border.cutoff_seconds(cutoff)
+    seconds = check_seconds("cutoff", cutoff, above_zero=True)
     if not isinstance(name, str) or not name:
         raise InputError(f"name must be a non-empty string, got {name!r}")
     recorded = _runs(_Reader("runs", runs), seconds)
@@ -129,7 +128,7 @@ class _Reader:
         self.title = title
         self.frame = frame
         listed = list(frame) if isinstance(frame, Mapping) else self._columns(frame)
-        self.names = border.names(f"columns of {title}", [str(name) for name in listed])
+        self.names = check_names(f"columns of {title}", [str(name) for name in listed])
         self.labels = dict(zip(self.names, listed, strict=True))
         lengths = {name: len(self.column(name)) for name in self.names}
         if len(set(lengths.values())) > 1:

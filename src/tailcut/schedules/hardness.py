@@ -7,14 +7,13 @@ say which classes it may belong to (a discrete frailty, in the language of survi
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tailcut.state.stateful import Stateful
 from tailcut.types import Array
 
 
-class Hardness:
+class Hardness(Stateful):
     """M classes of instances, from hard to easy, with learned frequencies.
 
     `spread` is the deviation of the log-odds over instances that is expected at first, and `weight` how
@@ -23,6 +22,8 @@ class Hardness:
     >>> Hardness().frequencies().argmax()
     np.int64(3)
     """
+
+    STATE = ("counts",)
 
     def __init__(
         self, *, classes: int = 7, reach: float = 5.0, spread: float = 2.5, weight: float = 10.0
@@ -49,11 +50,3 @@ class Hardness:
         """Count one instance as `after`; where it was counted as `before` already, that is taken back."""
         self.counts += after if before is None else after - before
         np.maximum(self.counts, self.least, out=self.counts)
-
-    def state(self) -> dict[str, Any]:
-        """Return what was learned."""
-        return {"counts": self.counts}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue where `state` was taken."""
-        self.counts = state["counts"]

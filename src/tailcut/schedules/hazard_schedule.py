@@ -1,23 +1,22 @@
-"""The learning schedule: hazards per algorithm, planned anew after every run."""
+"""The learning schedule: hazards per algorithm, planned again after every run."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tailcut.explain.forecast import Forecasts
+from tailcut.numerics.ranges import Penalty, Positive
 from tailcut.numerics.vectors import NO_FEATURES
-from tailcut.policies.feature_budget import Thrift
-from tailcut.policies.one_pick import Choice
+from tailcut.policies.feature_budget import FeatureBudget
+from tailcut.policies.protocol import Choice, Offered, Policy
 from tailcut.representation import Pipeline
-from tailcut.schedules.curves import CUTS, Curves
-from tailcut.schedules.forecasts import forecasts, likelihood
+from tailcut.schedules.curves import CUTS, Curves, forecasts, likelihood
 from tailcut.schedules.hardness import Hardness
 from tailcut.schedules.hazards import Hazards
 from tailcut.schedules.planner import Plan, Planner
-from tailcut.types import Array, Outcome, Progress, Status
+from tailcut.types import PENALTY, Array, Forecasts, Outcome, Progress, Quantity, Status
 
 FIRST_WHOLE = 16
 """The first instance that starts with a run of all the time, whatever the plan."""
@@ -27,32 +26,37 @@ WEIGHED = 4
 """Of so many instances with features that cost something, one is planned without them, too, to compare."""
 
 
-class HazardSchedule:
+class HazardSchedule(Policy):
     """Learns when algorithms solve instances, and runs them in slices that lower the expected PARk.
 
-    Times are cut at fractions of the cutoff of the first instance; later ones may have another cutoff.
+    Times are cut at fractions of the selector's cutoff; an instance may have another one.
 
     What happens late in a run is only seen in long runs, so a schedule that thinks little of it would never
     learn better. Instances number 16, 32, 64, ... therefore start with one run of all the time: few
     enough to cost next to nothing, and never the last.
     """
 
-    bounded: ClassVar[bool] = True
+    STATE = ("representation", "hardness", "hazards", "instances")
+    predicts_runtimes: ClassVar[bool] = True
+    quantity = Quantity("expected loss of the best plan", "s")
 
     def __init__(
         self,
         *,
         n_algorithms: int,
         n_features: int,
+        cutoff: float,
         representation: Pipeline,
-        shared_variance: float = 0.3,
-        own_variance: float = 0.1,
-        penalty: float = 10.0,
-        thrift: Thrift | None = None,
+        shared_variance: Positive = 0.3,
+        own_variance: Positive = 0.1,
+        penalty: Penalty = PENALTY,
+        feature_budget: FeatureBudget | None = None,
     ) -> None:
         self.representation = representation
-        self.thrift = Thrift(penalty=penalty) if thrift is None else thrift
+        self.feature_budget = FeatureBudget(penalty=penalty) if feature_budget is None else feature_budget
         self.penalty = penalty
+        self.cuts = CUTS * cutoff
+        """Where time is cut, in seconds, shape (J,)."""
         self.hardness = Hardness()
         self.hazards = Hazards(
             n_algorithms=n_algorithms,
@@ -60,23 +64,21 @@ class HazardSchedule:
             shared_variance=shared_variance,
             own_variance=own_variance,
         )
-        self.scale = 0.0
-        """The cutoff that the cuts are fractions of; 0 until the first instance."""
         self.instances = 0
         """How many instances were begun."""
 
-    def choose(self, features: Array, offered: NDArray[np.intp] | None, progress: Progress) -> Choice:
+    def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:
         """Return the first run on an instance."""
         self.instances += 1
         whole = self.instances >= FIRST_WHOLE and self.instances.bit_count() == 1
         x = self.representation(features) if len(features) else NO_FEATURES
         first = self._next(x, offered, progress, whole=whole)
         assert first is not None, "on a new instance everyone may run"
-        if self.thrift.charged and len(x) and self.instances % WEIGHED == 0:
+        if self.feature_budget.charged and len(x) and self.instances % WEIGHED == 0:
             self._weigh(x, float(first.scores.min()), offered, progress)
         return first
 
-    def _weigh(self, x: Array, best: float, offered: NDArray[np.intp] | None, progress: Progress) -> None:
+    def _weigh(self, x: Array, best: float, offered: Offered, progress: Progress) -> None:
         """Compare the best plan by features with what would be done without them.
 
         That is a first run and, when it fails, another for the rest. Plans may be longer, which is worth
@@ -92,47 +94,50 @@ class HazardSchedule:
         )
         longer = float(without.min() - blind.losses.min())
         lost = float(by_features[without.argmin()]) - longer - best
-        self.thrift.weigh(lost / (self.penalty * progress.cutoff))
+        self.feature_budget.weigh(lost / (self.penalty * progress.cutoff))
 
-    def proceed(self, x: Array, offered: NDArray[np.intp] | None, progress: Progress) -> Choice | None:
+    def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
         """Return the next run, or None when nobody could run longer than it has in vain."""
         return self._next(x, offered, progress, whole=False)
 
-    def _next(
-        self, x: Array, offered: NDArray[np.intp] | None, progress: Progress, *, whole: bool
-    ) -> Choice | None:
-        self.scale = self.scale or progress.cutoff
+    def _next(self, x: Array, offered: Offered, progress: Progress, *, whole: bool) -> Choice | None:
         plan = self._plan(x, offered, progress, whole=whole)
         if plan is None:
             return None
         reason = "exploration" if whole else "lowest score"
         return Choice(plan.algorithm, reason, plan.losses, x, plan.budget)
 
-    def _plan(
-        self, x: Array, offered: NDArray[np.intp] | None, progress: Progress, *, whole: bool
-    ) -> Plan | None:
+    def _plan(self, x: Array, offered: Offered, progress: Progress, *, whole: bool) -> Plan | None:
         assert progress.failed is not None
         curves = self.curves(x)
         planner = self._planner(curves, offered, progress)
         classes = self.hardness.given(likelihood(curves, progress.failed))
         return planner.plan(classes, progress.failed, progress.left, whole=whole)
 
-    def _planner(self, curves: Curves, offered: NDArray[np.intp] | None, progress: Progress) -> Planner:
+    def _planner(self, curves: Curves, offered: Offered, progress: Progress) -> Planner:
         barred = np.zeros(len(curves.survival), dtype=bool)
         if offered is not None:
             barred[:] = True
             barred[offered] = False
         return Planner(curves, (self.penalty - 1.0) * progress.cutoff, barred)
 
+    @property
+    def n_features(self) -> int:  # type: ignore[override]
+        """How many raw features an instance has."""
+        return self.representation.n_features
+
     def peek(self, features: Array) -> Array:
         """Return raw features represented, learning nothing."""
-        return self.representation.peek(features)
+        return self.representation.peek(features) if len(features) else NO_FEATURES
 
-    def judge(self, x: Array, progress: Progress) -> Array:
-        """Return the expected loss of the best plan that starts with each algorithm, shape (K,)."""
-        assert progress.failed is not None
+    def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
+        """Return the first run of the best plan."""
+        return self._next(x, offered, progress, whole=False)
+
+    def judge(self, x: Array, progress: Progress, algorithms: Sequence[int]) -> Array:
+        """Return the expected loss of the best plan that starts with each of these algorithms."""
         plan = self._plan(x, None, progress, whole=False)
-        return np.zeros(len(progress.failed)) if plan is None else plan.losses
+        return np.zeros(len(algorithms)) if plan is None else plan.losses[list(algorithms)]
 
     def forecasts(self, x: Array, progress: Progress) -> Forecasts:
         """Return what a run of all that is left would take, for each algorithm."""
@@ -143,16 +148,15 @@ class HazardSchedule:
 
     def curves(self, x: Array) -> Curves:
         """Return the survival curves of all algorithms on an instance."""
-        return Curves(self.hazards.log_odds(x), self.hardness.shift, cuts=CUTS * self.scale)
+        return Curves(self.hazards.log_odds(x), self.hardness.shift, cuts=self.cuts)
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
         """Learn the intervals that a run passed beyond what was known before it."""
         assert progress.failed is not None
-        self.scale = self.scale or progress.cutoff
         solved = outcome.status is Status.SOLVED
         end = progress.cutoff if outcome.time is None else outcome.time
-        start, answers, weights = passed(float(progress.failed[algorithm]), end, solved, CUTS * self.scale)
-        self._tell_thrift(algorithm, x, outcome, progress, budget)
+        start, answers, weights = passed(float(progress.failed[algorithm]), end, solved, self.cuts)
+        self._weigh_features(algorithm, x, outcome, progress, budget)
         if not len(answers):
             return
         curves = self.curves(x)
@@ -163,17 +167,17 @@ class HazardSchedule:
         self.hardness.learn(self.hardness.given(before) if seen else None, classes)
         self.hazards.learn(algorithm, x, answers, weights, start, self.hardness.shift, classes)
 
-    def _tell_thrift(
+    def _weigh_features(
         self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float
     ) -> None:
         """Tell what time would have cost and, of first runs, whether features told how it would go."""
         assert progress.failed is not None
         first, solved = not progress.failed.any(), outcome.status is Status.SOLVED
         if solved and outcome.time is not None:
-            self.thrift.solved((progress.used + outcome.time) / progress.cutoff)
-        if first and len(x) and self.thrift.charged:
+            self.feature_budget.solved((progress.used + outcome.time) / progress.cutoff)
+        if first and len(x) and self.feature_budget.charged:
             predicted, without = (self._unsolved(instance, budget) for instance in (x, NO_FEATURES))
-            self.thrift.check(algorithm, 0.0 if solved else 1.0, predicted, without)
+            self.feature_budget.check(algorithm, 0.0 if solved else 1.0, predicted, without)
 
     def _unsolved(self, x: Array, seconds: float) -> Array:
         """Return the chance that a first run of so many seconds is in vain, shape (K,)."""
@@ -190,14 +194,10 @@ class HazardSchedule:
         """Take in instances that need no decision, shape (n, d); return them represented, shape (n, w)."""
         return self.representation.take_in(features)
 
-    def started(self, _algorithm: int) -> None:
-        """Count nothing: nobody has to have a first run."""
-
-    def take_over(self, other: HazardSchedule) -> None:
-        """Go on for a schedule that was made before any features were seen."""
-        self.hazards.take_over(other.hazards)
-        self.hardness = other.hardness
-        self.scale, self.instances = other.scale, other.instances
+    def widen(self, n_features: int) -> None:
+        """Take instances with this many features from now on; all that was learned stays."""
+        self.representation.widen(n_features)
+        self.hazards.widen(self.representation.width)
 
     def add(self) -> None:
         """Make room for one more algorithm."""
@@ -206,23 +206,6 @@ class HazardSchedule:
     def remove(self, algorithm: int) -> None:
         """Forget an algorithm."""
         self.hazards.remove(algorithm)
-
-    def state(self) -> dict[str, Any]:
-        """Return all that was learned."""
-        return {
-            "representation": self.representation.state(),
-            "hardness": self.hardness.state(),
-            "hazards": self.hazards.state(),
-            "scale": self.scale,
-            "instances": self.instances,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue where `state` was taken."""
-        self.representation.restore(state["representation"])
-        self.hardness.restore(state["hardness"])
-        self.hazards.restore(state["hazards"])
-        self.scale, self.instances = state["scale"], state["instances"]
 
 
 def passed(known: float, end: float, solved: bool, cuts: Array) -> tuple[int, Array, Array]:

@@ -17,12 +17,11 @@ towards v moves by u g / (1 + f V) and its variance falls by u^2 f / (1 + f V).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tailcut.numerics import special
 from tailcut.schedules.curves import CUTS
+from tailcut.state.stateful import Stateful
 from tailcut.types import Array
 
 FIRST_LEVEL = -1.5
@@ -34,7 +33,7 @@ LEVEL, SKILL, TURN, COMMON = 0.4, 0.5, 0.1, 0.3
 numbers above they describe the hazards of the 21 scenarios taken together; see docs/research.md."""
 
 
-class Hazards:
+class Hazards(Stateful):
     """Beliefs about K algorithms on instances with d features.
 
     >>> hazards = Hazards(n_algorithms=2, n_features=0)
@@ -43,6 +42,19 @@ class Hazards:
     >>> (hazards.log_odds(np.zeros(0)) > before).any(axis=1).tolist()  # some of it is common to all
     [True, True]
     """
+
+    STATE = (
+        "level",
+        "level_variance",
+        "common",
+        "common_variance",
+        "skill",
+        "skill_variance",
+        "turn",
+        "turn_variance",
+        "weights",
+        "covariance",
+    )
 
     def __init__(
         self,
@@ -63,8 +75,13 @@ class Hazards:
         self.turn_variance = np.full((n_algorithms, len(CUTS)), TURN)
         self.weights = np.zeros((n_algorithms + 1, n_features))
         """Weights of the features: a row per algorithm, and the shared ones in the last row."""
-        self.covariance = self._covariances(n_algorithms + 1)
-        self.covariance[-1] *= shared_variance / own_variance
+        self.covariance = self._priors(n_algorithms)
+
+    def _priors(self, n_algorithms: int) -> Array:
+        """Return a covariance per algorithm, and that of the shared weights in the last place."""
+        covariance = self._covariances(n_algorithms + 1)
+        covariance[-1] *= self.shared_variance / self.own_variance
+        return covariance
 
     def _covariances(self, rows: int) -> Array:
         return np.tile(np.eye(self.n_features) * self.own_variance, (rows, 1, 1))
@@ -135,9 +152,13 @@ class Hazards:
         self.turn[algorithm, j] += self.turn_variance[algorithm, j] * slope
         self.turn_variance[algorithm, j] -= self.turn_variance[algorithm, j] ** 2 * curvature
 
-    def take_over(self, other: Hazards) -> None:
-        """Go on for hazards that have seen no features."""
-        self.restore({**other.state(), "weights": self.weights, "covariance": self.covariance})
+    def widen(self, n_features: int) -> None:
+        """Put features in front of which nothing is known; past instances had 0, their mean, there."""
+        extra = n_features - self.n_features
+        self.n_features = n_features
+        self.weights = np.pad(self.weights, ((0, 0), (extra, 0)))
+        known, self.covariance = self.covariance, self._priors(len(self.weights) - 1)
+        self.covariance[:, extra:, extra:] = known
 
     def add(self) -> None:
         """Make room for one more algorithm, the last in number."""
@@ -152,29 +173,6 @@ class Hazards:
         """Forget an algorithm; what it taught about all of them stays."""
         for name in ("skill", "skill_variance", "turn", "turn_variance", "weights", "covariance"):
             setattr(self, name, np.delete(getattr(self, name), algorithm, axis=0))
-
-    def state(self) -> dict[str, Any]:
-        """Return what was learned."""
-        return {name: getattr(self, name) for name in _LEARNED}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue where `state` was taken."""
-        for name in _LEARNED:
-            setattr(self, name, state[name])
-
-
-_LEARNED = (
-    "level",
-    "level_variance",
-    "common",
-    "common_variance",
-    "skill",
-    "skill_variance",
-    "turn",
-    "turn_variance",
-    "weights",
-    "covariance",
-)
 
 
 def _shrink(covariance: Array, direction: Array, factor: float) -> None:

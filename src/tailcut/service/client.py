@@ -20,8 +20,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from tailcut.errors import InputError, ServiceError
 from tailcut.explain.explanation import AlgorithmBelief, Explanation, FeatureEffect
-from tailcut.policies.validation import Features, one_outcome
-from tailcut.types import Decision, Outcome, Status
+from tailcut.types import Decision, Features, Outcome, Status
 
 _AGAIN = frozenset({502, 503, 504})
 """Answers after which the same request may succeed."""
@@ -174,7 +173,7 @@ class RemoteProject:
         failed: bool = False,
     ) -> bool:
         """Tell how a decision went, as `Selector.observe`; False: that was known already."""
-        outcome = one_outcome(outcome, runtime, censored_at, failed)
+        outcome = Outcome.one_of(outcome, runtime, censored_at, failed)
         return bool(self._post("/observe", _observation(decision, outcome))["learned"])
 
     def observe_batch(self, outcomes: Iterable[tuple[Decision | int, Outcome]]) -> list[bool | ServiceError]:

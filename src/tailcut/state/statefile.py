@@ -1,8 +1,8 @@
 """Nested values with arrays, as bytes that are checked before they are believed.
 
-A state is a dict of plain JSON values, numpy arrays and further dicts. Its bytes are a line that names
-format and version, a line with the SHA-256 of the rest, the tree as JSON, and the arrays as they lie in
-memory. Nothing is unpickled, and nothing is parsed before the checksum holds.
+A state is a dict of plain JSON values, numpy arrays, and lists and dicts of such. Its bytes are a line that
+names format and version, a line with the SHA-256 of the rest, the tree as JSON, and the arrays as they lie
+in memory. Nothing is unpickled, and nothing is parsed before the checksum holds.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ import numpy as np
 
 from tailcut.errors import StateFileError
 
-VERSION = 2
-"""What is written: since 2 a selector's state may hold instances that are still open."""
-_READABLE = ("1", "2")
+VERSION = 3
+"""The format that is written, and the only one that is read: earlier ones were never released."""
 _MAGIC = b"TAILCUT STATE "
 _DTYPES = {"<f8", "<i8", "|u1", "|b1"}
 
@@ -45,10 +44,8 @@ def unpack(data: bytes) -> dict[str, Any]:
     if not first.startswith(_MAGIC):
         raise StateFileError("not a Tailcut state: the first line does not say so")
     version = first.removeprefix(_MAGIC).decode("ascii", "replace")
-    if version not in _READABLE:
-        raise StateFileError(
-            f"state format {version!r} is not known to this Tailcut, which reads {' and '.join(_READABLE)}"
-        )
+    if version != str(VERSION):
+        raise StateFileError(f"state format {version!r} is not known to this Tailcut, which reads {VERSION}")
     digest, _, body = rest.partition(b"\n")
     if hashlib.sha256(body).hexdigest().encode() != digest:
         raise StateFileError("the state is damaged: its checksum does not match its content")
@@ -95,7 +92,12 @@ def _lift(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
         return {"__array__": kind, "shape": list(array.shape)}
     if isinstance(value, dict):
         return {key: _lift(item, arrays) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_lift(item, arrays) if isinstance(item, _NESTED) else item for item in value]
     return value
+
+
+_NESTED = (dict, list, tuple, np.ndarray)
 
 
 class _Reader:
@@ -121,4 +123,6 @@ def _lower(value: Any, reader: _Reader) -> Any:
         if "__array__" in value:
             return reader.take(value["__array__"], value["shape"])
         return {key: _lower(item, reader) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_lower(item, reader) if isinstance(item, dict | list) else item for item in value]
     return value

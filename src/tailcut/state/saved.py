@@ -12,7 +12,7 @@ from tailcut.state import statefile
 
 
 class Saved(ABC):
-    """Something that can be saved and loaded; it tells its state as values, and is made of them again."""
+    """Something that can be saved and loaded; it gives its state as values, and is made of them again."""
 
     @abstractmethod
     def _state(self) -> dict[str, Any]:

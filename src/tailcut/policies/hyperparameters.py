@@ -1,0 +1,93 @@
+"""Hyperparameters as parts declare them: in the constructor, with their bounds beside the parameter.
+
+    ridge: Annotated[float, Range(above=0.0)] = 1.0
+
+A parameter without a range takes any finite number, or any text if its default is one.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, get_args, get_type_hints
+
+from tailcut.errors import InputError
+from tailcut.numerics.ranges import Range
+
+Value = float | int | str
+"""What a hyperparameter may be."""
+
+MADE_FOR_THE_PART = frozenset(
+    {"n_algorithms", "n_features", "seed", "cutoff", "views", "representation", "feature_budget", "parts"}
+)
+"""Constructor parameters that the recipe fills in; they are no hyperparameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A hyperparameter as a part declares it."""
+
+    whole: bool
+    """Whether it is a whole number."""
+    range: Range
+    default: Any
+
+
+def declared(part: Callable[..., Any]) -> dict[str, Parameter]:
+    """Return the hyperparameters of a part, by name: those of its constructor that are not bound already.
+
+    >>> from tailcut.models.ridge import RidgeBank
+    >>> str(declared(RidgeBank)["ridge"].range)
+    '> 0 and <= 1e+12'
+    """
+    made = part.func if isinstance(part, partial) else part
+    bound = set(part.keywords) if isinstance(part, partial) else set()
+    hints = _hints(made)
+    return {
+        name: _parameter(hints.get(name), parameter.default)
+        for name, parameter in inspect.signature(made).parameters.items()
+        if name not in bound | MADE_FOR_THE_PART
+    }
+
+
+def _hints(made: Any) -> dict[str, Any]:
+    """Return the annotations of a constructor; none where they name what only type checkers know."""
+    constructor: Any = type.__getattribute__(made, "__init__") if isinstance(made, type) else made
+    try:
+        return get_type_hints(constructor, include_extras=True)
+    except NameError:
+        return {}
+
+
+def _parameter(hint: Any, default: Any) -> Parameter:
+    for one in (hint, *get_args(hint)):  # `X | None` holds its X among its arguments
+        for found in getattr(one, "__metadata__", ()):
+            if isinstance(found, Range):
+                return Parameter(one.__origin__ is int, found, default)
+    return Parameter(hint is int, Range(), default)
+
+
+def made(part: Callable[..., Any], settings: Mapping[str, Any]) -> Any:
+    """Return what `part` makes of those settings that it has parameters for."""
+    wanted = inspect.signature(part).parameters
+    return part(**{name: value for name, value in settings.items() if name in wanted})
+
+
+def checked(owner: str, name: str, value: Any, default: Value, parameter: Parameter | None) -> Value:
+    """Return a hyperparameter in the type of its default, or say what was expected."""
+    if isinstance(default, str):
+        if isinstance(value, str):
+            return value
+        raise InputError(f"{owner}: {name} must be a text, got {value!r}", field="hyperparameters")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{owner}: {name} must be a number, got {value!r}", field="hyperparameters")
+    whole = isinstance(default, int) if parameter is None else parameter.whole
+    range_ = Range() if parameter is None else parameter.range
+    if not math.isfinite(value) or value not in range_ or (whole and value != int(value)):
+        kind = "a whole number" if whole else "a finite number"
+        expected = f"{kind} {range_}".rstrip()
+        raise InputError(f"{owner}: {name} must be {expected}, got {value!r}", field="hyperparameters")
+    return int(value) if whole else float(value)

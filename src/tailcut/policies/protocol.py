@@ -1,0 +1,104 @@
+"""What a selector needs of a policy, for algorithms that are only numbers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailcut.numerics.vectors import NO_FEATURES
+from tailcut.state.stateful import Stateful
+from tailcut.types import Array, Forecasts, Outcome, Progress, Quantity
+
+Offered = NDArray[np.intp] | None
+"""The numbers of the algorithms to choose from, in increasing order; None: all."""
+
+
+class Choice(NamedTuple):
+    """What a policy decided: the algorithm's number, and what is needed to explain and to learn."""
+
+    algorithm: int
+    reason: str
+    scores: Array
+    """One per algorithm, the lower the better, shape (K,)."""
+    x: Array
+    """The represented instance, shape (d,); handed back when its outcome is known."""
+    budget: float
+    """Seconds to run; more than 0, at most what is left of the cutoff."""
+
+
+class Policy(Stateful, ABC):
+    """Decides and learns for K algorithms, numbered 0 to K-1.
+
+    A policy must say how to choose, to proceed, to learn, and to add and remove algorithms. The other verbs
+    have defaults that suit one that looks at no features and explains nothing.
+    """
+
+    bounded: ClassVar[bool] = True
+    """Whether memory and time per step are independent of how many outcomes were learned."""
+    predicts_runtimes: ClassVar[bool] = False
+    """Whether `forecasts` returns any."""
+    quantity: Quantity = Quantity("", "")
+    """What its scores are."""
+    n_features: int = 0
+    """How many raw features an instance has, as far as the policy knows."""
+
+    @abstractmethod
+    def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:
+        """Return the first run on an instance with these raw `features`, nan where missing, shape (d,)."""
+
+    @abstractmethod
+    def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
+        """Return the next run on the unsolved instance represented by `x`, or None to give it up.
+
+        There is time left, and `offered` lacks the algorithms that failed on this instance.
+        """
+
+    @abstractmethod
+    def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
+        """Learn how a run of `algorithm` went that was given `budget` seconds.
+
+        `progress` is that before the run. A run censored at t is known to need longer than t, no more.
+        """
+
+    @abstractmethod
+    def add(self) -> None:
+        """Make room for one more algorithm, the last in number."""
+
+    @abstractmethod
+    def remove(self, algorithm: int) -> None:
+        """Forget an algorithm; those behind it move up by one."""
+
+    def widen(self, n_features: int) -> None:
+        """Take instances with this many features from now on; all that was learned stays."""
+        self.n_features = n_features
+
+    def represent(self, features: Array) -> Array:
+        """Take in instances that need no decision, shape (n, d); return them represented, shape (n, w)."""
+        return np.zeros((len(features), 0))
+
+    def started(self, algorithm: int) -> None:
+        """Take note of a run that was not chosen here: its algorithm is not untried any more."""
+
+    def peek(self, features: Array) -> Array:  # noqa: ARG002
+        """Return raw features represented, learning nothing."""
+        return NO_FEATURES
+
+    def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:  # noqa: ARG002
+        """Return what would be chosen if there were no luck in it, changing nothing; None: not known."""
+        return None
+
+    def judge(self, x: Array, progress: Progress, algorithms: Sequence[int]) -> Array | None:  # noqa: ARG002
+        """Return what these algorithms score at `x` without luck, the lower the better; None: not known."""
+        return None
+
+    def forecasts(self, x: Array, progress: Progress) -> Forecasts | None:  # noqa: ARG002
+        """Return what runs of all K algorithms will take, or None if that is not known."""
+        return None
+
+    def times_chosen(self, algorithm: int) -> int | None:  # noqa: ARG002
+        """Return how often an algorithm was chosen, or None if that is not counted."""
+        return None

@@ -1,0 +1,114 @@
+"""What stands for recorded runs and for a selector, whoever implements it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailcut.types import Array, Decision, Features, Outcome
+
+if TYPE_CHECKING:
+    from tailcut.explain.explanation import Explanation
+
+
+class Recorded(Protocol):
+    """Recorded runs of K algorithms on n instances with d features: an ASlib scenario, or the like.
+
+    Where `feature_names` is there as well (d names), features are matched by name.
+    """
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """Names of the algorithms."""
+        ...
+
+    @property
+    def cutoff(self) -> float:
+        """Seconds after which a run is stopped."""
+        ...
+
+    @property
+    def features(self) -> Array:
+        """Features, nan where missing, shape (n, d)."""
+        ...
+
+    @property
+    def runtimes(self) -> Array:
+        """Seconds of every run, meaningful where solved, shape (n, K)."""
+        ...
+
+    @property
+    def solved(self) -> NDArray[np.bool_]:
+        """Whether the run finished within the cutoff, shape (n, K)."""
+        ...
+
+
+class SelectorLike(Protocol):
+    """What a selector does, be it here, in a journal or behind HTTP: one set of verbs for all three.
+
+    `tailcut.Selector`, `tailcut.journal.Project` and `tailcut.service.client.RemoteProject` are checked
+    against it.
+    """
+
+    def select(
+        self,
+        features: Features = None,
+        *,
+        instance: str | None = None,
+        cutoff: float | None = None,
+        among: Iterable[str] | None = None,
+        spent: float = 0.0,
+        feature_cost: float = 0.0,
+    ) -> Decision:
+        """Return which algorithm to run on an instance, and for how long."""
+        ...
+
+    def observe(
+        self,
+        decision: Decision | int,
+        outcome: Outcome | None = None,
+        *,
+        runtime: float | None = None,
+        censored_at: float | None = None,
+        failed: bool = False,
+    ) -> bool:
+        """Learn how a decision went; False: that was known already."""
+        ...
+
+    def proceed(self, decision: Decision | int, *, spent: float | None = None) -> Decision | None:
+        """Return what to run next on the instance of a decision that was observed; None: it is over."""
+        ...
+
+    def fit(self, scenario: Recorded, *, known: NDArray[np.bool_] | None = None) -> int:
+        """Learn from recorded runs; return how many there were."""
+        ...
+
+    def feature_budget(self, *, cutoff: float | None = None) -> float:
+        """Return how many seconds computing the next instance's features may take; 0: skip them."""
+        ...
+
+    def consider(
+        self,
+        features: Features = None,
+        *,
+        cutoff: float | None = None,
+        among: Iterable[str] | None = None,
+        top: int = 5,
+    ) -> Explanation:
+        """Return what would be chosen for an instance, and why, without deciding or learning."""
+        ...
+
+    def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
+        """Return why a decision was made, by what the selector believes now."""
+        ...
+
+    def add_algorithm(self, name: str) -> None:
+        """Offer one more algorithm from now on."""
+        ...
+
+    def remove_algorithm(self, name: str) -> None:
+        """Stop offering an algorithm and forget what was learned of it."""
+        ...

@@ -1,0 +1,84 @@
+"""Steps without memory: ignore all, squash, append a constant, scale to length 1."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tailcut.numerics.vectors import squared_length
+from tailcut.representation.part import Part
+from tailcut.types import Array
+
+_SAFE = (1e-140, 1e140)
+
+
+class Ignore(Part):
+    """Turn every vector into the empty one.
+
+    >>> Ignore()(np.array([1.0, np.nan])).tolist()
+    []
+    """
+
+    def start(self, width: int) -> int:  # noqa: ARG002
+        """Nothing comes out, whatever goes in."""
+        return 0
+
+    def __call__(self, x: Array) -> Array:
+        """Return the empty vector."""
+        return np.empty(0, dtype=x.dtype)
+
+
+class SignedLog(Part):
+    """Squash each feature logarithmically, keeping its sign; nan stays nan.
+
+    >>> SignedLog()(np.array([0.0, 1e300, -1e300])).round(1).tolist()
+    [0.0, 690.8, -690.8]
+    """
+
+    def __call__(self, x: Array) -> Array:
+        """Return sign(x) log(1 + |x|)."""
+        return np.copysign(np.log1p(np.abs(x)), x)
+
+
+class Intercept(Part):
+    """Append the constant `value`.
+
+    It is large so that a ridge that holds the features back leaves the level nearly free: a constant of 10
+    has the prior deviation of 10 features.
+
+    >>> Intercept()(np.array([5.0])).tolist()
+    [5.0, 10.0]
+    """
+
+    def __init__(self, *, value: float = 10.0) -> None:
+        self.value = value
+
+    def start(self, width: int) -> int:
+        """One entry more comes out than goes in."""
+        return width + 1
+
+    def __call__(self, x: Array) -> Array:
+        """Return `x` with the constant behind it."""
+        return np.append(x, self.value)
+
+
+class UnitNorm(Part):
+    """Scale a vector to unit length; the zero vector stays as it is.
+
+    >>> UnitNorm()(np.array([3e300, 4e300])).tolist()
+    [0.6, 0.8]
+    >>> UnitNorm()(np.array([0.0, 0.0])).tolist()
+    [0.0, 0.0]
+    """
+
+    def __call__(self, x: Array) -> Array:
+        """Return x / |x|."""
+        length = math.sqrt(squared_length(x))
+        if not _SAFE[0] < length < _SAFE[1]:  # squares may have over- or underflowed: scale first
+            largest = float(np.abs(x).max(initial=0.0))
+            if largest == 0.0:
+                return x
+            x = x / largest
+            length = math.sqrt(squared_length(x))
+        return x / length

@@ -1,0 +1,82 @@
+"""Features as they are handed in, as a vector of one agreed length and order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tailcut.errors import InputError
+from tailcut.numerics.vectors import ordinary
+from tailcut.types import Array, Features, check_names
+
+
+class FeatureReader:
+    """Turns the features of each instance into a vector of one agreed length and order.
+
+    The first instance settles what was not given: the number of features, and their names and order if
+    it comes as a mapping.
+
+    >>> reader = FeatureReader()
+    >>> reader.read({"clauses": 850.0, "variables": 200.0}).tolist()
+    [850.0, 200.0]
+    >>> reader.read({"variables": 100.0}).tolist()
+    [nan, 100.0]
+    """
+
+    def __init__(self, names: tuple[str, ...] | None = None, width: int | None = None) -> None:
+        self.names = names
+        self.width = len(names) if names is not None else width
+
+    def copy(self) -> FeatureReader:
+        """Return a reader to try something with: what it settles stays with it."""
+        return FeatureReader(self.names, self.width)
+
+    def read(self, features: Features) -> Array:
+        """Return a new vector, finite or nan in every entry; None gives one of missing values."""
+        if features is None:
+            return np.full(self.width or 0, math.nan)
+        if isinstance(features, np.ndarray | list | tuple) or not isinstance(features, Mapping):
+            vector = self._vector(features, self.names)
+        else:
+            order = self._order(features)
+            vector = self._vector([features.get(name, math.nan) for name in order], order)
+            self.names = order
+        self.width = len(vector)
+        return vector
+
+    def _order(self, features: Mapping[str, float]) -> tuple[str, ...]:
+        """Return the names in their agreed order; the first mapping sets it."""
+        if self.names is None:
+            if self.width is not None:
+                raise InputError(
+                    "features have no names here: earlier calls passed plain vectors", field="features"
+                )
+            return check_names("features", features)
+        unknown = [str(name) for name in features if name not in self.names]
+        if unknown:
+            raise InputError(f"unknown features: {', '.join(unknown)}", field="features")
+        return self.names
+
+    def _vector(self, values: Sequence[float] | Array, order: tuple[str, ...] | None) -> Array:
+        try:
+            vector = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"features must be numbers (nan where missing): {error}", field="features"
+            ) from None
+        if vector.ndim != 1:
+            raise InputError(
+                f"features must be one vector, got an array of shape {vector.shape}", field="features"
+            )
+        if self.width is not None and len(vector) != self.width:
+            raise InputError(f"expected {self.width} features, got {len(vector)}", field="features")
+        if ordinary(vector):
+            return vector
+        infinite = np.isinf(vector)
+        if infinite.any():
+            position = int(infinite.argmax())
+            name = "" if order is None else f" ({order[position]})"
+            raise InputError(f"feature {position}{name} is infinite; use nan for missing", field="features")
+        return vector
