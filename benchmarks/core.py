@@ -25,7 +25,7 @@ import numpy as np
 
 from tailcut import Selector
 from tailcut.models import RidgeBank
-from tailcut.policies.one_pick import Policy
+from tailcut.policies.one_pick import OnePick
 from tailcut.types import Array
 
 SIZES = [(4, 22), (11, 138), (31, 115), (10, 483)]
@@ -64,7 +64,7 @@ class Stream:
 
 def bank_of(selector: Selector) -> RidgeBank:
     """Return the ridge bank inside a selector that has decided at least once."""
-    assert isinstance(selector._policy, Policy)
+    assert isinstance(selector._policy, OnePick)
     bank = selector._policy.parts.model
     assert isinstance(bank, RidgeBank)
     return bank

@@ -23,7 +23,7 @@ from core import CUTOFF, Stream
 from tailcut import Outcome, Recipe, Scenario, Selector
 from tailcut.bench.folder import scenarios_in
 from tailcut.catalogue import recipe
-from tailcut.explain.forecast import Forecast
+from tailcut.explain.forecast import RuntimeForecast
 from tailcut.representation import pipeline
 from tailcut.types import Progress
 
@@ -41,7 +41,9 @@ def cost(n_algorithms: int, n_features: int) -> tuple[float, float, float]:
     row = recipe("bounded_thompson")
     assert isinstance(row, Recipe)
     stream = Stream(n_algorithms, n_features)
-    pair = [Selector(replace(row, forecast=on), stream.algorithms, CUTOFF) for on in (False, True)]
+    pair = [
+        Selector(replace(row, forecaster=on), stream.algorithms, CUTOFF) for on in (None, RuntimeForecast)
+    ]
     timed = np.array([[_seconds(stream, selector) for selector in pair] for _ in range(BLOCKS)])
     decision = pair[1].select(stream.features[0])
     explaining = []
@@ -57,7 +59,7 @@ def calibration(scenario: Scenario) -> tuple[float, float, float]:
     """Return the share of runs inside the interval, and timeouts as predicted and as they happened."""
     rng = np.random.default_rng(0)
     represent = pipeline("standardised", len(scenario.feature_names))
-    forecast = Forecast(n_algorithms=len(scenario.algorithms), n_features=represent.width)
+    forecast = RuntimeForecast(n_algorithms=len(scenario.algorithms), n_features=represent.width)
     order = rng.permutation(len(scenario.instances))[:LONGEST].tolist()
     progress, seen = Progress(scenario.cutoff, 0.0, None), []
     for step, row in enumerate(order):

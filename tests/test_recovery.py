@@ -22,7 +22,9 @@ def _learn_everything(name: str, scenario: SyntheticScenario, rows: range) -> Ar
     """Feed every algorithm's outcome on every instance to the policy; return its weights (K, d)."""
     recipe = CATALOGUE[name]
     n_algorithms, n_features = scenario.theta.shape
-    policy = recipe.build(recipe.settings({}), n_algorithms=n_algorithms, n_features=n_features, seed=0)
+    policy = recipe.build(
+        recipe.settings({}), n_algorithms=n_algorithms, n_features=n_features, cutoff=scenario.cutoff, seed=0
+    )
     start = Progress(scenario.cutoff, 0.0, None)
     for row in rows:
         for algorithm in range(n_algorithms):

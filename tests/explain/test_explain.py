@@ -18,12 +18,12 @@ from tailcut import Explanation, Outcome, Selector
 from tailcut.catalogue import CATALOGUE
 from tailcut.errors import InputError, NotExplainedError, UnknownDecisionError
 from tailcut.explain.explanation import AlgorithmBelief, FeatureEffect
-from tailcut.explain.forecast import Forecasts, lognormal
-from tailcut.policies.one_pick import Policy
+from tailcut.policies.one_pick import OnePick
 from tailcut.policies.recipes import ScheduleRecipe
+from tailcut.policies.targets import LogSeconds
 from tailcut.representation import PIPELINES, pipeline
 from tailcut.schedules import RoundRobin
-from tailcut.types import Array, Decision, Progress
+from tailcut.types import Array, Decision, Forecasts, Progress
 
 NAMES = ("clauses", "variables", "ratio")
 
@@ -121,7 +121,7 @@ def test_an_effect_is_the_change_of_the_score_difference() -> None:
     """By hand for a ridge on unit vectors: the means at x, and at x with the running mean filled in."""
     selector, decision = _served("thompson")
     policy = selector._policy
-    assert isinstance(policy, Policy)
+    assert isinstance(policy, OnePick)
     explanation = decision.explain()
     impute: Any = policy.parts.representation.parts[0]
     means = impute.total / impute.seen
@@ -186,7 +186,7 @@ def test_foreign_decisions_are_refused() -> None:
     with pytest.raises(NotExplainedError, match="does not know what it was made with"):
         selector.explain(Decision(0, None, "a", 100.0, 100.0, {"a": 1.0}, "lowest score"))
     with pytest.raises(InputError, match="expected the Decision itself, got 3"):
-        selector.explain(3)  # type: ignore[arg-type]
+        selector.explain(3)
 
 
 def test_removed_algorithms_have_no_numbers() -> None:
@@ -216,10 +216,6 @@ def test_considering_changes_nothing_and_needs_a_first_decision() -> None:
             selector.consider([1.0])
         selector.select([1.0] if row.needs_features else None)
         before = selector.to_bytes()
-        if row.schedules:
-            with pytest.raises(NotExplainedError, match="is a schedule"):
-                selector.consider()
-            continue
         explanation = selector.consider([2.0], cutoff=5.0, among=["b"])
         assert (explanation.decision, explanation.algorithm, explanation.cutoff) == (None, "b", 5.0)
         assert explanation.rival is None
@@ -229,9 +225,13 @@ def test_considering_changes_nothing_and_needs_a_first_decision() -> None:
 class _Oracle(RoundRobin):
     """A schedule that says what it expects of its runs."""
 
+    predicts_runtimes = True
+
     def forecasts(self, x: Array, progress: Progress) -> Forecasts:
         assert progress.failed is not None
-        return lognormal(np.log(1.0 + progress.failed), np.ones(self.n_algorithms), progress, 2.0)
+        return LogSeconds().forecasts(
+            np.log(1.0 + progress.failed), np.ones(self.n_algorithms), progress, 2.0
+        )
 
 
 def test_a_schedule_may_bring_its_own_forecasts() -> None:

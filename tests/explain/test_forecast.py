@@ -11,9 +11,10 @@ from scipy import integrate, stats
 
 from tailcut import Outcome, Selector
 from tailcut.catalogue import CATALOGUE, recipe
-from tailcut.explain.forecast import Forecast, lognormal
+from tailcut.explain.forecast import RuntimeForecast
 from tailcut.policies.losses import expected_par, expected_par_left
 from tailcut.policies.recipes import Recipe
+from tailcut.policies.targets import LogSeconds
 from tailcut.scenarios.synthetic import generate
 from tailcut.types import Array, Progress
 
@@ -29,12 +30,12 @@ def _instances(n: int, rng: np.random.Generator, d: int = 6) -> Array:
 
 
 @pytest.fixture(scope="module")
-def taught() -> tuple[Forecast, Array]:
+def taught() -> tuple[RuntimeForecast, Array]:
     """A forecast after 400 runs of each of three algorithms, every third or so timed out; true weights."""
     rng = np.random.default_rng(1)
     theta = 0.5 * rng.standard_normal((3, 7))
     theta[:, -1] = np.array([0.35, 0.4, 0.3])  # medians of 30 s, 55 s and 20 s
-    forecast = Forecast(n_algorithms=3, n_features=7)
+    forecast = RuntimeForecast(n_algorithms=3, n_features=7)
     for x in _instances(400, rng):
         for k, noise in enumerate(NOISE):
             runtime = math.exp(x @ theta[k] + noise * rng.standard_normal())
@@ -44,7 +45,7 @@ def taught() -> tuple[Forecast, Array]:
 
 
 @pytest.fixture(scope="module")
-def future(taught: tuple[Forecast, Array]) -> tuple[Array, ...]:
+def future(taught: tuple[RuntimeForecast, Array]) -> tuple[Array, ...]:
     """What was forecast for 2,000 new instances, and how long the runs took, each (2000, 3)."""
     forecast, theta = taught
     rng = np.random.default_rng(2)
@@ -77,7 +78,7 @@ def test_the_expected_loss_is_what_is_paid_on_average(future: tuple[Array, ...])
     assert par.mean(axis=0) == pytest.approx(paid.mean(axis=0), rel=0.2)
 
 
-def test_the_noise_of_each_algorithm_is_learned(taught: tuple[Forecast, Array]) -> None:
+def test_the_noise_of_each_algorithm_is_learned(taught: tuple[RuntimeForecast, Array]) -> None:
     forecast, _ = taught
     assert np.sqrt(forecast.squares / forecast.weight) == pytest.approx(NOISE, rel=0.15)
 
@@ -85,7 +86,7 @@ def test_the_noise_of_each_algorithm_is_learned(taught: tuple[Forecast, Array]) 
 def test_runs_that_never_end_are_counted_as_such() -> None:
     """Of one algorithm a quarter of the runs hangs, of the other none; the others take 1 s or so."""
     rng = np.random.default_rng(3)
-    forecast = Forecast(n_algorithms=2, n_features=7)
+    forecast = RuntimeForecast(n_algorithms=2, n_features=7)
     instances = _instances(600, rng)
     for number, x in enumerate(instances):
         for k, hangs in enumerate((number % 4 == 0, False)):
@@ -101,7 +102,7 @@ def test_runs_that_never_end_are_counted_as_such() -> None:
 
 
 def test_a_failed_run_teaches_what_a_timeout_does() -> None:
-    first, second = (Forecast(n_algorithms=1, n_features=7) for _ in range(2))
+    first, second = (RuntimeForecast(n_algorithms=1, n_features=7) for _ in range(2))
     for x in _instances(20, np.random.default_rng(0)):
         first.learn(0, x, Outcome.failed(), CUTOFF)
         second.learn(0, x, Outcome.censored(CUTOFF), CUTOFF)
@@ -110,7 +111,7 @@ def test_a_failed_run_teaches_what_a_timeout_does() -> None:
 
 
 def test_only_the_first_entries_are_looked_at() -> None:
-    short, long = (Forecast(n_algorithms=1, n_features=7) for _ in range(2))
+    short, long = (RuntimeForecast(n_algorithms=1, n_features=7) for _ in range(2))
     for x in _instances(20, np.random.default_rng(0)):
         short.learn(0, x, Outcome.solved(3.0), CUTOFF)
         long.learn(0, np.append(x, 1e6), Outcome.solved(3.0), CUTOFF)
@@ -122,7 +123,9 @@ def test_only_the_first_entries_are_looked_at() -> None:
 def test_forecasts_against_integration(median: float, deviation: float, used: float) -> None:
     runtime = stats.lognorm(s=deviation, scale=median)
     left = CUTOFF - used
-    found = lognormal(np.log([median]), np.array([deviation]), Progress(CUTOFF, used, None), 10.0)
+    found = LogSeconds().forecasts(
+        np.log([median]), np.array([deviation]), Progress(CUTOFF, used, None), 10.0
+    )
     solved, _ = integrate.quad(lambda t: (used + t) * runtime.pdf(t), 0.0, left, epsabs=1e-12, limit=200)
     assert found.timeout[0] == pytest.approx(runtime.sf(left), rel=1e-12)
     assert found.expected_par[0] == pytest.approx(solved + runtime.sf(left) * 10.0 * CUTOFF, rel=1e-7)
@@ -136,7 +139,7 @@ def test_with_nothing_used_it_is_the_loss_that_selectors_minimise() -> None:
 
 def test_numbers_stay_finite_however_odd_the_belief() -> None:
     mean, deviation = np.array([-1e4, 0.0, 1e4]), np.array([0.0, 1e4, 1e-300])
-    found = lognormal(mean, deviation, AFRESH, 10.0)
+    found = LogSeconds().forecasts(mean, deviation, AFRESH, 10.0)
     assert np.isfinite(np.array(found[:5])).all()
     assert (found.low <= found.median).all()
     assert (found.median <= found.high).all()
@@ -147,7 +150,7 @@ def test_it_does_not_touch_the_decisions() -> None:
     row = recipe("bounded_thompson")
     assert isinstance(row, Recipe)
     streams = []
-    for one in (row, replace(row, forecast=False)):
+    for one in (row, replace(row, forecaster=None)):
         selector = Selector(one, scenario.algorithms, scenario.cutoff)
         decisions = []
         for number, features in enumerate(scenario.features):

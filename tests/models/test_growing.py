@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tailcut.models.growing import Growth, at_once, grow
-from tailcut.models.reservoir import Runs
+from tailcut.models.reservoir import RunTable
 from tailcut.models.trees import Indices, Trees
 from tailcut.types import Array
 
@@ -25,14 +25,18 @@ class Node:
     children: list[Node] = field(default_factory=list)
 
 
-def _correct(node: Node, runs: Runs, shrinkage: float) -> None:
+def _table(x: Array, algorithm: Indices, loss: Array) -> RunTable:
+    return RunTable(x, algorithm, loss, np.ones(len(loss)))
+
+
+def _correct(node: Node, runs: RunTable, shrinkage: float) -> None:
     """Move each algorithm by its own runs."""
     for a, p in enumerate(node.loss):
         own = [float(runs.loss[i]) for i in node.members if runs.algorithm[i] == a]
         node.loss[a] += sum(y - p for y in own) / (len(own) + shrinkage)
 
 
-def _gain(node: Node, sides: list[list[int]], runs: Runs, shrinkage: float) -> float:
+def _gain(node: Node, sides: list[list[int]], runs: RunTable, shrinkage: float) -> float:
     gain = 0.0
     for side in sides:
         for a in range(len(node.loss)):
@@ -41,7 +45,7 @@ def _gain(node: Node, sides: list[list[int]], runs: Runs, shrinkage: float) -> f
     return gain
 
 
-def _split(node: Node, runs: Runs, growth: Growth, features: Indices, fractions: Array) -> None:
+def _split(node: Node, runs: RunTable, growth: Growth, features: Indices, fractions: Array) -> None:
     best = -1.0
     for feature, fraction in zip(features.tolist(), fractions.tolist(), strict=True):
         values = [float(runs.x[i, feature]) for i in node.members]
@@ -57,7 +61,7 @@ def _split(node: Node, runs: Runs, growth: Growth, features: Indices, fractions:
             node.children = [Node(side, list(node.loss)) for side in (left, right)]
 
 
-def _slow(runs: Runs, root: Array, growth: Growth, stream: np.random.Generator) -> list[Node]:
+def _slow(runs: RunTable, root: Array, growth: Growth, stream: np.random.Generator) -> list[Node]:
     roots = [Node(list(range(len(runs.loss))), root.tolist()) for _ in range(growth.trees)]
     level, depth = roots, 0
     while level:
@@ -79,12 +83,12 @@ def _leaf(node: Node, x: Array) -> Node:
     return node
 
 
-def _runs(n: int, n_algorithms: int, n_features: int, seed: int) -> Runs:
+def _runs(n: int, n_algorithms: int, n_features: int, seed: int) -> RunTable:
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, n_features)).round(1)  # rounded: ties happen
     algorithm = rng.integers(n_algorithms, size=n)
     hard = x[:, 0] + 0.5 * rng.normal(size=n) > 0.3 * algorithm
-    return Runs(x, algorithm, np.where(hard, 1.0, 0.3 * rng.random(n)))
+    return _table(x, algorithm, np.where(hard, 1.0, 0.3 * rng.random(n)))
 
 
 @pytest.mark.parametrize("chunk", [1, 1 << 16], ids=["one candidate at a time", "all candidates at once"])
@@ -127,7 +131,7 @@ def test_without_shrinkage_an_unsplit_tree_holds_the_means_of_the_algorithms() -
 
 def test_an_algorithm_without_runs_in_a_leaf_does_there_as_it_does_on_the_whole() -> None:
     x = np.repeat([[0.0], [1.0]], 20, axis=0)
-    runs = Runs(x, np.zeros(40, dtype=np.int64), x[:, 0].copy())
+    runs = _table(x, np.zeros(40, dtype=np.int64), x[:, 0].copy())
     trees = grow(runs, np.array([0.5, 0.7]), Growth(trees=1, candidates=1), np.random.default_rng(0))
     easy, hard = (trees.loss[trees.reached(np.array([value]))][0] for value in (0.0, 1.0))
     assert easy[0] < 0.1 < 0.9 < hard[0]
@@ -136,7 +140,7 @@ def test_an_algorithm_without_runs_in_a_leaf_does_there_as_it_does_on_the_whole(
 
 @pytest.mark.parametrize("width", [0, 2], ids=["no features", "constant features"])
 def test_nothing_to_split_on(width: int) -> None:
-    runs = Runs(np.ones((10, width)), np.zeros(10, dtype=np.int64), np.linspace(0.0, 1.0, 10))
+    runs = _table(np.ones((10, width)), np.zeros(10, dtype=np.int64), np.linspace(0.0, 1.0, 10))
     trees = grow(runs, np.array([0.5]), Growth(trees=3, candidates=1), np.random.default_rng(0))
     assert trees.depth == 0
     assert trees.reached(np.ones(width)).tolist() == [0, 1, 2]
@@ -145,7 +149,7 @@ def test_nothing_to_split_on(width: int) -> None:
 def test_features_however_odd_make_no_deep_trees() -> None:
     """Each threshold cuts off the largest value alone: unbounded, a tree would be a chain."""
     x = np.exp(np.arange(300.0))[:, None]
-    runs = Runs(x, np.zeros(300, dtype=np.int64), (np.arange(300) % 2).astype(np.float64))
+    runs = _table(x, np.zeros(300, dtype=np.int64), (np.arange(300) % 2).astype(np.float64))
     growth = Growth(trees=1, candidates=1, min_leaf=1)
     trees = grow(runs, np.array([0.5]), growth, np.random.default_rng(0))
     assert trees.depth == growth.max_depth == 10

@@ -74,7 +74,7 @@ def test_the_views_tell_which_entries_go_where() -> None:
 def test_a_removed_algorithm_leaves_nothing_behind() -> None:
     model = _model()
     _teach(model, np.random.default_rng(4), 120)
-    x, algorithm, loss = (part.copy() for part in model.reservoir.runs())
+    x, algorithm, loss, _ = (part.copy() for part in model.reservoir.runs())
     model.remove(1)
     runs = model.reservoir.runs()
     kept = algorithm != 1

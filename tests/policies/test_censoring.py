@@ -35,7 +35,7 @@ def test_at_cutoff_imputes_a_multiple_of_the_time_watched(factor: float) -> None
 
 
 def test_buckley_james_draws_from_the_belief_beyond_the_censoring_point() -> None:
-    rng, rule = np.random.default_rng(3), BuckleyJames(sigma=2.0)
+    rng, rule = np.random.default_rng(3), BuckleyJames(noise_variance=2.0)
     mean, variance, at = 1.0, 0.5, 6.0
     targets = [rule.lesson(stopped(at), lambda: (mean, variance), rng).target for _ in range(20_000)]
     deviation = math.sqrt(2.0 * variance)

@@ -38,7 +38,7 @@ def test_the_thompson_draw_is_one_value_with_the_posterior_spread() -> None:
 
 
 def test_bounds_lie_symmetrically_around_the_mean() -> None:
-    estimate = Bounds(alpha=2.0, sigma=3.0).estimate(BELIEF, 10.0, np.random.default_rng(0))
+    estimate = Bounds(alpha=2.0, noise=3.0).estimate(BELIEF, 10.0, np.random.default_rng(0))
     np.testing.assert_allclose(estimate.low, [0.0, -2.0])
     np.testing.assert_allclose(estimate.high, [2.0, 6.0])
     np.testing.assert_allclose(estimate.spread, [3.0, 3.0])
@@ -65,7 +65,7 @@ def test_randomised_bounds_are_half_normal_multiples(bias_corrected: bool) -> No
 
 
 def test_greedy_is_the_mean() -> None:
-    estimate = Greedy(sigma=2.0).estimate(BELIEF, 10.0, np.random.default_rng(0))
+    estimate = Greedy(noise=2.0).estimate(BELIEF, 10.0, np.random.default_rng(0))
     assert estimate.low is BELIEF.mean
     np.testing.assert_allclose(estimate.spread, 2.0)
 

@@ -14,8 +14,8 @@ from tailcut.bench.replay import Trace, replay
 from tailcut.catalogue import CATALOGUE
 from tailcut.errors import InputError
 from tailcut.models import Layers
-from tailcut.policies.feature_budget import EVERY, NOISE, TRIAL, Thrift
-from tailcut.policies.one_pick import Policy
+from tailcut.policies.feature_budget import EVERY, NOISE, TRIAL, FeatureBudget
+from tailcut.policies.one_pick import OnePick
 from tailcut.policies.recipes import Recipe, Row, ScheduleRecipe
 from tailcut.representation import Views
 from tailcut.types import Array, Outcome
@@ -23,93 +23,93 @@ from tailcut.types import Array, Outcome
 OWN = ("tailcut", "tailcut_schedule")
 
 
-def _tried(cost: float = 0.05, finished: bool = True) -> Thrift:
+def _tried(cost: float = 0.05, finished: bool = True) -> FeatureBudget:
     """Return books that have seen enough instances with features of this cost."""
-    thrift = Thrift(share=0.1)
+    budget = FeatureBudget(feature_share=0.1)
     for _ in range(TRIAL):
-        thrift.begin(cost, finished=finished)
-    return thrift
+        budget.begin(cost, finished=finished)
+    return budget
 
 
-def _in_a_row(thrift: Thrift) -> list[bool]:
+def _in_a_row(budget: FeatureBudget) -> list[bool]:
     """Return for which of the next instances, of which no features cost anything, there is a budget."""
     asked = []
     for _ in range(EVERY):
-        asked.append(thrift.budget(60.0) > 0.0)
-        thrift.begin(None, finished=False)
+        asked.append(budget.seconds(60.0) > 0.0)
+        budget.begin(None, finished=False)
     return asked
 
 
 def test_the_price_is_the_time_of_solved_instances_and_those_it_would_have_lost() -> None:
-    thrift = _tried(0.05)
-    assert thrift.price.mean == 0.0  # nothing was solved: no time to lose
-    thrift.solved(0.5)  # half a tenth of a cutoff later is a two-hundredth of an unsolved instance
-    assert thrift.price.total == pytest.approx(0.005)
-    thrift.solved(0.96)  # 5% later is too late
-    assert thrift.price.total == pytest.approx(1.005)
-    assert thrift.price.mean == pytest.approx(1.005 / TRIAL, rel=0.06)  # older instances fade
+    budget = _tried(0.05)
+    assert budget.price.mean == 0.0  # nothing was solved: no time to lose
+    budget.solved(0.5)  # half a tenth of a cutoff later is a two-hundredth of an unsolved instance
+    assert budget.price.total == pytest.approx(0.005)
+    budget.solved(0.96)  # 5% later is too late
+    assert budget.price.total == pytest.approx(1.005)
+    assert budget.price.mean == pytest.approx(1.005 / TRIAL, rel=0.06)  # older instances fade
 
 
 def test_the_slope_is_that_of_outcomes_over_predictions_with_the_benefit_of_the_doubt() -> None:
-    thrift = Thrift()
-    assert thrift.slope == 1.0
+    budget = FeatureBudget()
+    assert budget.slope == 1.0
     without = np.array([0.5, 0.5, 0.5])
     for loss in (0.0, 1.0) * 400:  # predicted to be good, and is as ever
-        thrift.check(0, loss, np.array([0.2, 0.5, 0.5]), without)
-    weight = thrift.square.total / NOISE
-    assert thrift.square.total / thrift.square.weight == pytest.approx(0.09)
-    assert thrift.slope == pytest.approx(1.0 / (weight + 1.0) + 2.0 / np.sqrt(weight + 1.0), abs=0.01)
-    assert thrift.slope < 0.15
-    real = Thrift()
+        budget.check(0, loss, np.array([0.2, 0.5, 0.5]), without)
+    weight = budget.square.total / NOISE
+    assert budget.square.total / budget.square.weight == pytest.approx(0.09)
+    assert budget.slope == pytest.approx(1.0 / (weight + 1.0) + 2.0 / np.sqrt(weight + 1.0), abs=0.01)
+    assert budget.slope < 0.15
+    real = FeatureBudget()
     for loss in (0.0, 0.4) * 400:  # predicted to be good, and is
         real.check(0, loss, np.array([0.2, 0.5, 0.5]), without)
     assert real.slope == 1.0
 
 
 def test_how_hard_an_instance_is_for_all_does_not_count() -> None:
-    thrift = Thrift()
-    thrift.check(0, 1.0, np.array([0.9, 0.8, 0.7]), np.array([0.6, 0.5, 0.4]))
-    assert thrift.square.total == pytest.approx(0.0, abs=1e-12)
+    budget = FeatureBudget()
+    budget.check(0, 1.0, np.array([0.9, 0.8, 0.7]), np.array([0.6, 0.5, 0.4]))
+    assert budget.square.total == pytest.approx(0.0, abs=1e-12)
 
 
 def test_features_that_do_not_pay_are_computed_for_one_instance_in_eight() -> None:
-    thrift = _tried(0.05)
+    budget = _tried(0.05)
     for _ in range(500):
-        thrift.weigh(0.0)
-    thrift.solved(0.96)
-    assert thrift.worth < thrift.price.mean
-    assert sum(_in_a_row(thrift)) == 1
+        budget.weigh(0.0)
+    budget.solved(0.96)
+    assert budget.worth < budget.price.mean
+    assert sum(_in_a_row(budget)) == 1
     for _ in range(100):
-        thrift.weigh(0.2)
-    assert thrift.worth > thrift.price.mean
-    assert all(_in_a_row(thrift))
+        budget.weigh(0.2)
+    assert budget.worth > budget.price.mean
+    assert all(_in_a_row(budget))
 
 
 def test_features_that_are_never_there_in_time_are_not_waited_for() -> None:
-    thrift = _tried(0.1, finished=False)
-    thrift.solved(0.5)
-    assert thrift.worth < 0.1 * thrift.gain.mean
+    budget = _tried(0.1, finished=False)
+    budget.solved(0.5)
+    assert budget.worth < 0.1 * budget.gain.mean
     for _ in range(20):
-        thrift.solved(0.5)
-    assert sum(_in_a_row(thrift)) == 1
+        budget.solved(0.5)
+    assert sum(_in_a_row(budget)) == 1
 
 
 def test_features_get_a_fair_trial() -> None:
-    thrift = Thrift(share=0.1)
+    budget = FeatureBudget(feature_share=0.1)
     for _ in range(TRIAL - 1):
-        thrift.begin(0.1, finished=False)
-        thrift.solved(0.95)
-    assert thrift.worth < thrift.price.mean
-    assert thrift.budget(60.0) == 6.0
+        budget.begin(0.1, finished=False)
+        budget.solved(0.95)
+    assert budget.worth < budget.price.mean
+    assert budget.seconds(60.0) == 6.0
 
 
 def test_what_costs_next_to_nothing_is_never_given_up() -> None:
-    thrift = _tried(0.009)
-    thrift.solved(0.999)
+    budget = _tried(0.009)
+    budget.solved(0.999)
     for _ in range(500):
-        thrift.weigh(0.0)
-    assert not thrift.charged
-    assert all(_in_a_row(thrift))
+        budget.weigh(0.0)
+    assert not budget.charged
+    assert all(_in_a_row(budget))
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def _always(row: Row) -> Row:
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_where_features_are_free_everything_is_as_without_thrift(name: str) -> None:
+def test_where_features_are_free_everything_is_as_without_budget(name: str) -> None:
     stream = _stream(informative=True, cost=0.0, n=150)
     (own, _), (other, _) = (_served(stream, row) for row in (CATALOGUE[name], _always(CATALOGUE[name])))
     assert own.choices.tolist() == other.choices.tolist()
@@ -224,7 +224,7 @@ def test_what_was_learned_without_features_is_kept_when_they_come() -> None:
     scores = selector.select([1.0, 2.0]).scores
     assert scores["a"] < scores["b"] - 0.1
     policy = selector._policy
-    assert isinstance(policy, Policy)
+    assert isinstance(policy, OnePick)
     assert policy.runs.sum() == 11.0
 
 
@@ -246,7 +246,7 @@ def test_runs_without_features_teach_the_arms_and_leave_the_trees_alone(window: 
 
 
 def test_features_must_leave_some_time() -> None:
-    with pytest.raises(InputError, match="feature_share must be less than all of the cutoff, 1, got 1"):
+    with pytest.raises(InputError, match="feature_share must be a finite number > 0 and < 1, got 1"):
         Selector("tailcut", algorithms=["a"], cutoff=60, feature_share=1.0)
 
 

@@ -42,7 +42,7 @@ def test_the_order_of_first_runs_is_drawn() -> None:
 
 def test_nobody_is_given_up_for_good() -> None:
     """The second one fails at first; it is run again and again, ever more seldom."""
-    selector = Selector("tailcut", ["fine", "unlucky"], 10.0, sigma=1e-12)
+    selector = Selector("tailcut", ["fine", "unlucky"], 10.0, noise_variance=1e-12)
     steps: list[int] = []
     for step in range(1200):
         decision = selector.select([0.0])

@@ -14,7 +14,7 @@ from tailcut.bench.metrics import paid
 from tailcut.bench.replay import replay
 from tailcut.errors import InputError
 from tailcut.models import Forests, RidgeBank
-from tailcut.policies.one_pick import Policy
+from tailcut.policies.one_pick import OnePick
 from tailcut.scenarios.synthetic import SyntheticScenario, generate
 from tailcut.schedules import RoundRobin
 from tailcut.types import Array, Progress
@@ -182,7 +182,7 @@ def test_a_wrong_mask_is_named() -> None:
 
 
 def _bank(selector: Selector) -> RidgeBank:
-    assert isinstance(selector._policy, Policy)
+    assert isinstance(selector._policy, OnePick)
     model = selector._policy.parts.model
     assert isinstance(model, RidgeBank)
     return model

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tailcut import Decision, Selector
+from tailcut import Decision, Outcome, Selector
 from tailcut.bench.metrics import paid
 from tailcut.bench.replay import replay
 from tailcut.scenarios.synthetic import SyntheticScenario, generate
@@ -106,3 +106,24 @@ def test_missing_features_are_no_news() -> None:
     for _ in range(20):
         run_all(selector, {"a": 5.0, "b": np.inf}, [np.nan, np.nan])
     assert run_all(selector, {"a": 5.0, "b": np.inf}, [np.nan, np.nan]) == ["a"]
+
+
+def test_the_first_instance_does_not_set_the_scale_of_time() -> None:
+    """A first cutoff of 1 s under a cutoff of 300 s once made all that is longer invisible."""
+    streams = []
+    for first in (1.0, None):
+        selector = Selector("tailcut_schedule", ["a", "b"], 300.0, representation="none")
+        selector.select(cutoff=first)
+        decisions = []
+        for row in range(30):
+            decision: Decision | None = selector.select()
+            while decision is not None:
+                decisions.append((decision.algorithm, decision.budget))
+                runtime = 100.0 if decision.algorithm == "a" else 250.0 - row
+                solved = runtime <= decision.budget
+                selector.observe(
+                    decision, Outcome.solved(runtime) if solved else Outcome.censored(decision.budget)
+                )
+                decision = selector.proceed(decision)
+        streams.append(decisions)
+    assert streams[0] == streams[1]

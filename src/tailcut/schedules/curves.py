@@ -84,7 +84,7 @@ def forecasts(curves: Curves, classes: Array, progress: Progress, penalty: float
     survival, integral = curves.at(failed)
     ends = np.full(len(failed), max(progress.left, 0.0))
     later, area = curves.at(np.maximum(ends, failed))
-    timeout = (later / survival) @ classes
+    timeout = np.minimum((later / survival) @ classes, 1.0)  # a sum of shares may round to more
     spent = np.minimum(failed, ends) + ((area - integral) / survival) @ classes
     unsolved = (penalty - 1.0) * progress.cutoff
     low, median, high = (_quantile(curves, classes, failed, level) for level in (0.05, 0.5, 0.95))

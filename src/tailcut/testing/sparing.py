@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from tailcut.errors import InputError
+from tailcut.explain.explanation import AlgorithmBelief
 from tailcut.scenarios.synthetic import SyntheticScenario
 from tailcut.selector import Selector
 from tailcut.testing.stream import Factory, outcome_of, serve, small_scenario
@@ -90,6 +91,36 @@ def no_costs_no_thrift(make: Factory) -> None:
     assert taken == expected, "decided differently"
 
 
+def features_that_come_late_lose_nothing(make: Factory) -> None:
+    """Check that what was learned without features is still known when the first features arrive."""
+    scenario = small_scenario()
+    selector = make(scenario)
+    if selector.needs_features and not selector.spares_features:
+        return
+    for row in range(20):
+        decision: Decision | None = selector.select(None)
+        while decision is not None:
+            selector.observe(decision, outcome_of(scenario, row, decision))
+            decision = selector.proceed(decision)
+    before = selector.consider(None)
+    waiting = selector.select(scenario.features[20])
+    after = selector.consider(None)
+    for one, other in zip(before.algorithms, after.algorithms, strict=True):
+        assert _forecast(one) == _forecast(other), f"forgotten: {one} became {other}"
+        if one.runs is not None and other.runs is not None:
+            assert other.runs >= one.runs, f"{one.name} ran {one.runs} times before, {other.runs} now"
+    restored = Selector.from_bytes(selector.to_bytes())
+    for each in (selector, restored):
+        each.observe(waiting, outcome_of(scenario, 20, waiting))
+    taken = [list(serve(each, scenario, range(21, 50))) for each in (selector, restored)]
+    assert taken[0] == taken[1], "a restored selector decided differently"
+
+
+def _forecast(one: AlgorithmBelief) -> tuple[str, ...]:
+    numbers = (one.predicted_runtime, one.low, one.high, one.timeout_probability, one.expected_par)
+    return tuple("" if number is None else f"{number:.6g}" for number in numbers)
+
+
 def _mixed(selector: Selector, scenario: SyntheticScenario, rows: range) -> list[Decision]:
     """Serve instances of which some have features, some were given up on, and some have none."""
     taken = []
@@ -112,5 +143,6 @@ SPARING: list[Callable[[Factory], None]] = [
     none_is_refused_or_served,
     absent_features_are_saved,
     no_costs_no_thrift,
+    features_that_come_late_lose_nothing,
 ]
 """Every check of features that may be absent."""

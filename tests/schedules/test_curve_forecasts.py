@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tailcut import Selector
-from tailcut.schedules.forecasts import forecasts, likelihood
+from tailcut.schedules.curves import forecasts, likelihood
 from tailcut.types import Progress
 from tests.schedules.test_planner import CUTOFF, UNSOLVED, WEIGHTS, make_curves, sample_runtimes
 
