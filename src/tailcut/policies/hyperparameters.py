@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, get_args, get_type_hints
@@ -54,12 +55,16 @@ def declared(part: Callable[..., Any]) -> dict[str, Parameter]:
 
 
 def _hints(made: Any) -> dict[str, Any]:
-    """Return the annotations of a constructor; none where they name what only type checkers know."""
-    constructor: Any = type.__getattribute__(made, "__init__") if isinstance(made, type) else made
-    try:
-        return get_type_hints(constructor, include_extras=True)
-    except NameError:
-        return {}
+    """Return the annotations of a constructor, and of a class, whose fields a dataclass may inherit.
+
+    Where they name what only type checkers know, there are none.
+    """
+    sources = (made, type.__getattribute__(made, "__init__")) if isinstance(made, type) else (made,)
+    found: dict[str, Any] = {}
+    for source in sources:
+        with suppress(NameError):
+            found |= get_type_hints(source, include_extras=True)
+    return found
 
 
 def _parameter(hint: Any, default: Any) -> Parameter:

@@ -15,9 +15,9 @@ import numpy as np
 from tailcut.errors import ConflictingOutcomeError
 from tailcut.scenarios.synthetic import SyntheticScenario
 from tailcut.selector import Selector
+from tailcut.testing.absent_features import FEATURE_BUDGET
 from tailcut.testing.explaining import EXPLAINING
 from tailcut.testing.proceeding import PROCEEDING
-from tailcut.testing.sparing import SPARING
 from tailcut.testing.stream import Factory, outcome_of, serve, small_scenario
 from tailcut.types import Array, Decision, Outcome
 
@@ -230,6 +230,6 @@ CHECKS: list[Callable[[Factory], None]] = [
     warm_start_saves_first_runs,
     *PROCEEDING,
     *EXPLAINING,
-    *SPARING,
+    *FEATURE_BUDGET,
 ]
 """Every check, in the order of reading."""

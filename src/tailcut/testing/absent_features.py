@@ -1,4 +1,4 @@
-"""The checks of features that may be absent: who asks for them, and who can do without."""
+"""The checks of features that may be absent: who asks for them, and who can skip them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tailcut.types import Decision
 
 
 def asking_changes_nothing(make: Factory) -> None:
-    """At any time a selector tells how long features may take, and is the same afterwards."""
+    """Say at any time how long features may take, and is the same afterwards."""
     scenario = small_scenario()
     selector = make(scenario)
     _asked(selector, scenario.cutoff)
@@ -33,12 +33,12 @@ def _asked(selector: Selector, cutoff: float) -> None:
         if not selector.needs_features:
             assert budget == 0.0, "wants features it never looks at"
         elif not selector.spares_features:
-            assert budget == limit, "wants to do without features, and cannot"
+            assert budget == limit, "wants to skip features, and cannot"
     assert selector.to_bytes() == before, "asking for the budget changed the selector"
 
 
 def none_is_refused_or_served(make: Factory) -> None:
-    """Who cannot do without features refuses None and stays the same; all others take it, even first."""
+    """Refuse None and stay the same, or take it, even first."""
     scenario = small_scenario()
     selector = make(scenario)
     if selector.needs_features and not selector.spares_features:
@@ -56,7 +56,7 @@ def none_is_refused_or_served(make: Factory) -> None:
 
 
 def absent_features_are_saved(make: Factory) -> None:
-    """Restored, a selector goes on exactly as before, with instances of both kinds waiting."""
+    """Continue, restored, exactly as before, with instances of both kinds waiting."""
     scenario = small_scenario()
     original = make(scenario)
     if original.needs_features and not original.spares_features:
@@ -75,8 +75,8 @@ def absent_features_are_saved(make: Factory) -> None:
         assert original.to_bytes() == restored.to_bytes(), "a restored selector learned differently"
 
 
-def no_costs_no_thrift(make: Factory) -> None:
-    """Features that cost nothing are always wanted, and being told so changes nothing."""
+def free_features_are_wanted(make: Factory) -> None:
+    """Want features that cost nothing, and saying so changes nothing."""
     scenario = small_scenario()
     plain, told = make(scenario), make(scenario)
     expected = list(serve(plain, scenario, range(60)))
@@ -91,7 +91,7 @@ def no_costs_no_thrift(make: Factory) -> None:
     assert taken == expected, "decided differently"
 
 
-def features_that_come_late_lose_nothing(make: Factory) -> None:
+def late_features_lose_nothing(make: Factory) -> None:
     """Check that what was learned without features is still known when the first features arrive."""
     scenario = small_scenario()
     selector = make(scenario)
@@ -138,11 +138,11 @@ def _mixed(selector: Selector, scenario: SyntheticScenario, rows: range) -> list
     return taken
 
 
-SPARING: list[Callable[[Factory], None]] = [
+FEATURE_BUDGET: list[Callable[[Factory], None]] = [
     asking_changes_nothing,
     none_is_refused_or_served,
     absent_features_are_saved,
-    no_costs_no_thrift,
-    features_that_come_late_lose_nothing,
+    free_features_are_wanted,
+    late_features_lose_nothing,
 ]
 """Every check of features that may be absent."""
