@@ -26,7 +26,7 @@ from tailcut.bench.store import opened
 from tailcut.cluster.cells import on_cluster
 from tailcut.cluster.connect import connected
 from tailcut.cluster.runs import ClusterRuns
-from tailcut.live.limits import Call, Ended, Limits
+from tailcut.live.limits import Call, Ended, ResourceLimits
 from tailcut.live.local import LocalRuns
 from tailcut.live.work import Job, Runs, Work, drive
 from tailcut.scenarios import Scenario
@@ -123,7 +123,7 @@ def _works(count: int) -> Iterator[Work[Ended]]:
 
 
 def _work() -> Work[Ended]:
-    return (yield Job(Call("builtins:print"), Limits(wall=60)))
+    return (yield Job(Call("builtins:print"), ResourceLimits(wall=60)))
 
 
 if __name__ == "__main__":

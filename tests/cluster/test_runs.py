@@ -14,7 +14,7 @@ from tailcut.cluster.parcel import Parcel, packed, unpacked
 from tailcut.cluster.runs import ClusterRuns
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
-from tailcut.live.limits import Command, Ending, Limits
+from tailcut.live.limits import Command, Ending, ResourceLimits
 from tailcut.live.session import PROJECT, all_courses
 from tailcut.live.work import Job
 from tests.cluster.farm import Farm, wait_for
@@ -88,10 +88,10 @@ def test_limits_are_kept_on_the_workers_and_files_go_along(tmp_path: Path, farm:
     instance, made = tmp_path / "i1.cnf", tmp_path / "answer.out"
     instance.write_text("p cnf 0 0\n")
     made.write_text("s SATISFIABLE\n")
-    spinning = Job(Command(("sh", "-c", "while :; do :; done")), Limits(cpu=0.1, wall=60))
+    spinning = Job(Command(("sh", "-c", "while :; do :; done")), ResourceLimits(cpu=0.1, wall=60))
     show = ("sh", "-c", "echo $1; cat $1 $2", "sh", str(instance), str(made))
-    reading = Job(Command(show), Limits(wall=60), instance=instance, made=made)
-    loud = Job(Command(("sh", "-c", "yes | head -c 100000")), Limits(wall=60), keep_output=1000)
+    reading = Job(Command(show), ResourceLimits(wall=60), instance=instance, made=made)
+    loud = Job(Command(("sh", "-c", "yes | head -c 100000")), ResourceLimits(wall=60), keep_output=1000)
     with farm.client() as client:
         for ship in (False, True):
             with ClusterRuns(client, ship=ship) as runs:
@@ -110,7 +110,7 @@ def test_limits_are_kept_on_the_workers_and_files_go_along(tmp_path: Path, farm:
 
 
 def test_a_worker_that_lacks_something_is_named_and_nothing_is_learned(tmp_path: Path, farm: Farm) -> None:
-    job = Job(Command(("no-such-solver", "x")), Limits(wall=5))
+    job = Job(Command(("no-such-solver", "x")), ResourceLimits(wall=5))
     with (
         farm.client() as client,
         ClusterRuns(client) as runs,
@@ -122,24 +122,24 @@ def test_a_worker_that_lacks_something_is_named_and_nothing_is_learned(tmp_path:
         ClusterRuns(client, preload=("no_such_module",)) as runs,
         pytest.raises(InputError, match="no_such_module"),
     ):
-        runs.submit(Job(Command(("true",)), Limits(wall=5))).result(timeout=120)
+        runs.submit(Job(Command(("true",)), ResourceLimits(wall=5))).result(timeout=120)
 
 
 def test_files_that_a_worker_does_not_see_are_named(tmp_path: Path) -> None:
     instance = tmp_path / "i1.cnf"
     instance.write_text("p cnf 0 0\n")
-    parcel = packed(Job(Command(("cat", str(instance))), Limits(), instance=instance), ship=False)
+    parcel = packed(Job(Command(("cat", str(instance))), ResourceLimits(), instance=instance), ship=False)
     instance.write_text("p cnf 10 10\n")
     with pytest.raises(InputError, match="is another file there"), unpacked(parcel, tmp_path):
         pass
     instance.unlink()
     with pytest.raises(InputError, match="give --ship-instances"), unpacked(parcel, tmp_path):
         pass
-    elsewhere = Job(Command(("cat", "x"), folder=tmp_path / "nowhere"), Limits())
+    elsewhere = Job(Command(("cat", "x"), folder=tmp_path / "nowhere"), ResourceLimits())
     with pytest.raises(InputError, match="there is no folder"), unpacked(Parcel(elsewhere, {}, {}), tmp_path):
         pass
     with pytest.raises(InputError, match=r"i1\.cnf: cannot be read"):
-        packed(Job(Command(("cat", "x")), Limits(), instance=instance), ship=True)
+        packed(Job(Command(("cat", "x")), ResourceLimits(), instance=instance), ship=True)
 
 
 def test_measuring_on_dask_gives_a_scenario(tmp_path: Path, farm: Farm) -> None:

@@ -35,7 +35,7 @@ def check(portfolio: Portfolio, given: list[str], *, as_json: bool) -> int:
     found: list[Tried] = []
     with LocalRuns(1, portfolio.preload, portfolio.folder) as runs:
         drive(attempts(portfolio, tiny), runs.submit, at_once=1, on_result=found.append)
-        method = runs.processes.method
+        method = runs.method
     if as_json:
         typer.echo(json.dumps({"limits": method, "tried": [asdict(one) for one in found]}, indent=2))
     else:

@@ -1,4 +1,4 @@
-"""What a Dask worker does with a run: one `Processes` per worker holds all of its runs to their limits."""
+"""What a Dask worker does with a run: one `Launcher` per worker holds all of its runs to their limits."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from distributed import Worker, WorkerPlugin, get_worker
 
 from tailcut.cluster.parcel import Parcel, unpacked
 from tailcut.errors import InputError, LiveError, TailcutError
-from tailcut.live.limits import Ended, Ending, Processes
-from tailcut.live.limits.run import Run
+from tailcut.live.limits import Ended, Ending, Launcher
+from tailcut.live.limits.running_program import RunningProgram
 
 _IDLE = 60.0
 """Seconds without a run after which a worker keeps no server: its client may be gone without a word."""
@@ -32,8 +32,8 @@ class Runner(WorkerPlugin):
         if self.modules is not None and self.modules not in sys.path:
             sys.path.append(self.modules)  # at the end: a file of the folder must not hide a module of ours
         self._lock = threading.Lock()
-        self._processes: Processes | None = None
-        self._runs: dict[Any, Run | None] = {}
+        self._launcher: Launcher | None = None
+        self._runs: dict[Any, RunningProgram | None] = {}
         """Task -> its run; None as long as it is about to start."""
         self._unwanted: set[Any] = set()
         self._idle: threading.Timer | None = None
@@ -43,15 +43,15 @@ class Runner(WorkerPlugin):
 
         LiveError: the run was lost, and may be repeated elsewhere. InputError: it cannot be run here.
         """
-        processes = self._begin(task)
+        launcher = self._begin(task)
         try:
-            method = processes.method
+            method = launcher.method
         except TailcutError as error:
             self._end(task)
             raise InputError(f"Dask worker {self._worker.address}: {error}") from None
         try:
             with unpacked(parcel, Path(self._worker.local_directory)) as program:
-                run = processes.start(program, parcel.job.limits, keep_output=parcel.job.keep_output)
+                run = launcher.start(program, parcel.job.limits, keep_output=parcel.job.keep_output)
                 self._note(task, run)
                 ended = run.wait()
         except InputError as error:
@@ -62,17 +62,17 @@ class Runner(WorkerPlugin):
             raise LiveError("the run was cancelled on its worker")
         return ended, method
 
-    def _begin(self, task: Any) -> Processes:
+    def _begin(self, task: Any) -> Launcher:
         with self._lock:
             if self._idle is not None:
                 self._idle.cancel()
                 self._idle = None
             self._runs[task] = None
-            if self._processes is None:
-                self._processes = Processes(preload=self.preload)
-            return self._processes
+            if self._launcher is None:
+                self._launcher = Launcher(preload=self.preload)
+            return self._launcher
 
-    def _note(self, task: Any, run: Run) -> None:
+    def _note(self, task: Any, run: RunningProgram) -> None:
         with self._lock:
             self._runs[task] = run
             if task in self._unwanted:
@@ -82,7 +82,7 @@ class Runner(WorkerPlugin):
         with self._lock:
             self._runs.pop(task, None)
             self._unwanted.discard(task)
-            if not self._runs and self._processes is not None:
+            if not self._runs and self._launcher is not None:
                 self._idle = threading.Timer(_IDLE, self._rest)
                 self._idle.daemon = True
                 self._idle.start()
@@ -90,10 +90,10 @@ class Runner(WorkerPlugin):
     def _rest(self) -> None:
         """End the server if there is still nothing to do."""
         with self._lock:
-            if self._runs or self._processes is None:
+            if self._runs or self._launcher is None:
                 return
-            processes, self._processes = self._processes, None
-        processes.close()
+            launcher, self._launcher = self._launcher, None
+        launcher.close()
 
     def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
         """End the run of a task that nobody waits for any more."""
@@ -108,11 +108,11 @@ class Runner(WorkerPlugin):
     async def teardown(self, worker: Worker) -> None:  # noqa: ARG002 - Dask's signature
         """End what runs, when the client has finished or the worker is closed."""
         with self._lock:
-            processes, self._processes = self._processes, None
+            launcher, self._launcher = self._launcher, None
             if self._idle is not None:
                 self._idle.cancel()
-        if processes is not None:
-            await asyncio.to_thread(processes.close)
+        if launcher is not None:
+            await asyncio.to_thread(launcher.close)
 
 
 def run_here(name: str, parcel: Parcel) -> tuple[Ended, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tailcut.live.limits import Ended, Ending, Limits
+from tailcut.live.limits import Ended, Ending, ResourceLimits
 from tailcut.live.portfolio import Portfolio, Program
 from tailcut.types import Outcome
 
@@ -12,11 +12,11 @@ _GRACE = 5.0
 """Seconds of the wall's clock that every run may take besides: to start on a busy machine."""
 
 
-def limits_for(portfolio: Portfolio, program: Program, seconds: float) -> Limits:
+def limits_for(portfolio: Portfolio, program: Program, seconds: float) -> ResourceLimits:
     """Return the limits of a run that is given `seconds` by the portfolio's clock."""
     if portfolio.clock == "wall":
-        return Limits(wall=seconds, memory=program.memory)
-    return Limits(cpu=seconds, wall=seconds * portfolio.wall_factor + _GRACE, memory=program.memory)
+        return ResourceLimits(wall=seconds, memory=program.memory)
+    return ResourceLimits(cpu=seconds, wall=seconds * portfolio.wall_factor + _GRACE, memory=program.memory)
 
 
 def seconds_of(portfolio: Portfolio, ended: Ended) -> float:

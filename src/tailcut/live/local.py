@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 
-from tailcut.live.limits import Ended, Ending, Processes
+from tailcut.live.limits import Ended, Ending, Launcher
 from tailcut.live.work import Job
 
 
@@ -19,20 +19,20 @@ class LocalRuns:
         """Prepare; modules of Python entry points are also looked for in the folder `modules`."""
         if modules is not None and str(modules) not in sys.path:
             sys.path.append(str(modules))  # at the end: a file of the folder must not hide a module of ours
-        self.processes = Processes(preload=tuple(preload))
+        self.launcher = Launcher(preload=tuple(preload))
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="run")
 
     @property
     def method(self) -> str:
         """By which means limits are kept, for people."""
-        return self.processes.method
+        return self.launcher.method
 
     def submit(self, job: Job) -> Future[Ended]:
         """Start a job; the future tells how it ended. One that was cancelled tells nothing."""
         return self._threads.submit(self._run, job)
 
     def _run(self, job: Job) -> Ended:
-        ended = self.processes.start(job.program, job.limits, keep_output=job.keep_output).wait()
+        ended = self.launcher.start(job.program, job.limits, keep_output=job.keep_output).wait()
         if ended is None or ended.ending is Ending.CANCELLED:
             raise CancelledError
         return ended
@@ -43,5 +43,5 @@ class LocalRuns:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.processes.close()
+        self.launcher.close()
         self._threads.shutdown(cancel_futures=True)

@@ -13,7 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from tailcut.live.limits import Call, Command, Ended, Limits
+from tailcut.live.limits import Call, Command, Ended, ResourceLimits
 
 Result = TypeVar("Result")
 
@@ -25,7 +25,7 @@ class Job(NamedTuple):
     """A program to run within limits."""
 
     program: Command | Call
-    limits: Limits
+    limits: ResourceLimits
     keep_output: int = KEPT_OUTPUT
     instance: Path | None = None
     """The file it works on, given to it by this path."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tailcut.live.limits import memory
 from tailcut.live.limits.cgroups import Group
 from tailcut.live.limits.tree import Tree
-from tailcut.live.limits.values import Ending, Limits
+from tailcut.live.limits.values import Ending, ResourceLimits
 
 _CORES = os.cpu_count() or 1
 _SHORTEST = 0.001
@@ -65,7 +65,7 @@ class Beginning:
 class Watch:
     """The limits of one run, and the times of the next looks."""
 
-    limits: Limits
+    limits: ResourceLimits
     meter: Tree | Group
     beginning: Beginning
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from tailcut.live.limits import linux, memory, tree
-from tests.live.conftest import HERE, wait_for
+from tests.live.limits.conftest import HERE, wait_for
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Nothing survives when a process of the chain is killed: Tailcut's own, the server, or a keeper."""
+"""Nothing survives when a process of the chain is killed: Tailcut's own, the server, or a supervisor."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tailcut.errors import LiveError
-from tailcut.live.limits import Ending, Limits, Processes, tree
-from tests.live.conftest import HERE, MARK, Solver, alive, gone, wait_for
+from tailcut.live.limits import Ending, Launcher, ResourceLimits, tree
+from tests.live.limits.conftest import HERE, MARK, Solver, alive, gone, wait_for
 
 
 @contextmanager
@@ -71,16 +71,16 @@ def test_ctrl_c_is_for_tailcut_alone(mark: str) -> None:
         process.wait()
 
 
-def test_a_keeper_is_killed(processes: Processes, solver: Solver, mark: str) -> None:
-    bystander = processes.start(solver("sleep"), Limits())
+def test_a_supervisor_is_killed(launcher: Launcher, solver: Solver, mark: str) -> None:
+    bystander = launcher.start(solver("sleep"), ResourceLimits())
     wait_for(lambda: len(alive(mark)) == 1)
-    server = processes._server
+    server = launcher._server
     assert server is not None
     others = set(tree.children(server.process.pid))
-    run = processes.start(solver("detached", "spin"), Limits())
+    run = launcher.start(solver("detached", "spin"), ResourceLimits())
     wait_for(lambda: len(alive(mark)) == 1 + 3)
-    (keeper,) = set(tree.children(server.process.pid)) - others
-    os.kill(keeper, signal.SIGKILL)
+    (supervisor,) = set(tree.children(server.process.pid)) - others
+    os.kill(supervisor, signal.SIGKILL)
     with pytest.raises(LiveError, match="no outcome"):
         run.wait()
     assert len(alive(mark)) == 1
@@ -93,33 +93,33 @@ def test_a_keeper_is_killed(processes: Processes, solver: Solver, mark: str) -> 
     wait_for(lambda: tree.children(server.process.pid) == [])  # no zombies either
 
 
-def test_the_server_is_killed(processes: Processes, solver: Solver, mark: str) -> None:
-    run = processes.start(solver("detached", "spin"), Limits())
+def test_the_server_is_killed(launcher: Launcher, solver: Solver, mark: str) -> None:
+    run = launcher.start(solver("detached", "spin"), ResourceLimits())
     wait_for(lambda: len(alive(mark)) == 3)
-    server = processes._server
+    server = launcher._server
     assert server is not None
     server.process.kill()
     with pytest.raises(LiveError, match="no outcome"):
         run.wait()
     assert gone(mark)
-    ended = processes.start(solver("leave", 5), Limits()).wait()
+    ended = launcher.start(solver("leave", 5), ResourceLimits()).wait()
     assert ended is not None
     assert ended.exit_code == 5
     assert server.base is None or not server.base.exists()
 
 
-def test_server_and_keeper_are_killed_at_once(solver: Solver, mark: str) -> None:
+def test_server_and_supervisor_are_killed_at_once(solver: Solver, mark: str) -> None:
     """Nobody is left to adopt the orphans, but their control group is known."""
-    with Processes() as processes:
-        if processes.method.startswith("process tree"):
+    with Launcher() as launcher:
+        if launcher.method.startswith("process tree"):
             pytest.skip("without control groups they survive: docs/limits.md")
-        run = processes.start(solver("detached", "sleep"), Limits())
+        run = launcher.start(solver("detached", "sleep"), ResourceLimits())
         wait_for(lambda: len(alive(mark)) == 3)
-        server = processes._server
+        server = launcher._server
         assert server is not None
-        (keeper,) = tree.children(server.process.pid)
+        (supervisor,) = tree.children(server.process.pid)
         os.kill(server.process.pid, signal.SIGSTOP)
-        os.kill(keeper, signal.SIGKILL)
+        os.kill(supervisor, signal.SIGKILL)
         server.process.kill()
         with pytest.raises(LiveError, match="no outcome"):
             run.wait()

@@ -17,11 +17,11 @@ from tailcut.live.limits.values import Ended, Ending
 _LONGEST_POLL = 3600.0
 
 
-class Run:
+class RunningProgram:
     """A run that was started; any thread may wait for it or cancel it."""
 
-    def __init__(self, keeper: socket.socket, on_end: Callable[[Run], None]) -> None:
-        self._keeper = keeper
+    def __init__(self, supervisor: socket.socket, on_end: Callable[[RunningProgram], None]) -> None:
+        self._supervisor = supervisor
         self._on_end = on_end
         self._reading = threading.Lock()
         self._closing = threading.Lock()
@@ -32,14 +32,14 @@ class Run:
 
         It is -1 once `wait` has returned the outcome.
         """
-        return self._keeper.fileno()
+        return self._supervisor.fileno()
 
     def cancel(self) -> None:
         """Have the run ended, if it has not ended yet; `wait` tells what became of it."""
         with self._closing:
-            if self._keeper.fileno() >= 0:
-                with suppress(OSError):  # the keeper is gone; `wait` will say so
-                    self._keeper.send(wire.CANCEL, socket.MSG_DONTWAIT)
+            if self._supervisor.fileno() >= 0:
+                with suppress(OSError):  # the supervisor is gone; `wait` will say so
+                    self._supervisor.send(wire.CANCEL, socket.MSG_DONTWAIT)
 
     def wait(self, timeout: float | None = None) -> Ended | None:
         """Return how the run ended; None if it has not after `timeout` seconds.
@@ -57,7 +57,7 @@ class Run:
                     self._ended = self._receive()
                 finally:  # also when interrupted: half an outcome cannot be read on
                     with self._closing:
-                        self._keeper.close()
+                        self._supervisor.close()
                     self._on_end(self)
         finally:
             self._reading.release()
@@ -67,7 +67,7 @@ class Run:
 
     def _readable(self, deadline: float | None) -> bool:
         poll = select.poll()
-        poll.register(self._keeper, select.POLLIN)
+        poll.register(self._supervisor, select.POLLIN)
         while True:
             left = math.inf if deadline is None else max(deadline - time.monotonic(), 0)
             if poll.poll(min(left, _LONGEST_POLL) * 1000):
@@ -77,7 +77,7 @@ class Run:
 
     def _receive(self) -> Ended | LiveError:
         try:
-            report, output, errors = wire.receive(self._keeper)
+            report, output, errors = wire.receive(self._supervisor)
         except EOFError:
             return LiveError(
                 "the run has no outcome: the process that watched it, or the server behind it, was killed; "

@@ -6,18 +6,18 @@ import os
 import sys
 import time
 
-from tailcut.live.limits import Command, Limits, Processes
+from tailcut.live.limits import Command, Launcher, ResourceLimits
 
 
 def main() -> None:
     method, how, *solver = sys.argv[1:]
-    processes = Processes(cgroups=method == "cgroups")
-    runs = [processes.start(Command(tuple(solver)), Limits()) for _ in range(2)]
+    launcher = Launcher(cgroups=method == "cgroups")
+    runs = [launcher.start(Command(tuple(solver)), ResourceLimits()) for _ in range(2)]
     if how == "with a copy" and os.fork() == 0:
         time.sleep(60)  # a worker that has inherited the sockets
         os._exit(0)
-    assert processes._server is not None
-    print("started", processes._server.base, flush=True)
+    assert launcher._server is not None
+    print("started", launcher._server.base, flush=True)
     while True:
         try:
             print([str(ended.ending) for run in runs if (ended := run.wait())], flush=True)
@@ -25,7 +25,7 @@ def main() -> None:
         except KeyboardInterrupt:
             print("interrupted", flush=True)
     if how != "not closed":
-        processes.close()
+        launcher.close()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.live.limits import Command, Processes
+from tailcut.live.limits import Command, Launcher
 
 HERE = Path(__file__).parent
 MARK = "TAILCUT_TEST_MARK"
@@ -20,12 +20,12 @@ Solver = Callable[..., Command]
 
 
 @pytest.fixture(scope="module", params=["cgroups", "tree"])
-def processes(request: pytest.FixtureRequest) -> Iterator[Processes]:
-    """Processes by both methods: control groups, and the process tree alone."""
-    with Processes(cgroups=request.param == "cgroups") as processes:
-        if not processes.method.startswith(("cgroups", "process tree (")[request.param == "tree"]):
-            pytest.skip(f"no control groups here: {processes.method}")
-        yield processes
+def launcher(request: pytest.FixtureRequest) -> Iterator[Launcher]:
+    """A launcher by both methods: control groups, and the process tree alone."""
+    with Launcher(cgroups=request.param == "cgroups") as launcher:
+        if not launcher.method.startswith(("cgroups", "process tree (")[request.param == "tree"]):
+            pytest.skip(f"no control groups here: {launcher.method}")
+        yield launcher
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
-"""The server: a process with one thread that has loaded the solvers' modules and forks a keeper per run.
+"""The server: a process with one thread that has loaded the solvers' modules and forks a supervisor per run.
 
 A fresh Python process costs tens of milliseconds before the first line of a solver, a forked one hardly any.
-The server also stands behind the keepers: if one is killed, its orphans become the server's, which ends them.
+The server also stands behind the supervisors: if one is killed, the server adopts and ends its orphans.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from tailcut.live.limits import cgroups, linux, tree, wire
-from tailcut.live.limits.keeper import Keeper, NotKeptError
+from tailcut.live.limits.supervisor import NotSupervisedError, Supervisor
 
 _GRACE = 15.0
-"""Seconds the keepers have to end their runs when Tailcut's process has gone."""
+"""Seconds the supervisors have to end their runs when Tailcut's process has gone."""
 
 
 def main(control: int) -> None:
@@ -50,21 +50,21 @@ def main(control: int) -> None:
     sys.stdout.flush()  # or every solver would print what the modules have printed
     linux.flush_c_output()
     base = cgroups.make_base() if wishes["cgroups"] else None
-    Server(front, lifeline, base).serve(_method(base, wanted=wishes["cgroups"]))
+    ForkServer(front, lifeline, base).serve(_method(base, wanted=wishes["cgroups"]))
 
 
 @dataclass
-class Kept:
-    """A keeper as its server knows it."""
+class Supervised:
+    """A supervisor as its server knows it."""
 
     process: int
     name: str
     run: socket.socket
-    """The keeper's end of the run's socket: open until the run's last process is gone."""
+    """The supervisor's end of the run's socket: open until the run's last process is gone."""
 
 
-class Server:
-    """The loop: fork a keeper for each socket that comes in, clear away after each that ends."""
+class ForkServer:
+    """The loop: fork a supervisor for each socket that comes in, clear away after each that ends."""
 
     def __init__(self, front: socket.socket, lifeline: int, base: Path | None) -> None:
         linux.adopt_orphans()
@@ -72,7 +72,7 @@ class Server:
         self._front = front
         self._lifeline = lifeline
         self._base = base
-        self._keepers: dict[int, Kept] = {}
+        self._supervisors: dict[int, Supervised] = {}
         self._started = 0
         self._poll = select.poll()
         for descriptor in (front.fileno(), lifeline):
@@ -82,18 +82,18 @@ class Server:
         gc.freeze()  # collections in the forked processes then leave the shared pages alone
 
     def serve(self, method: str) -> None:
-        """Fork keepers until the front closes its end or ends; then see all of them end."""
+        """Fork supervisors until the front closes its end or ends; then see all of them end."""
         base = None if self._base is None else str(self._base)
         with suppress(BrokenPipeError):  # the front is gone already: the loop will notice
             wire.send(self._front, {"method": method, "base": base})
         until = float("inf")
         while time.monotonic() < until:
-            if until < float("inf") and not self._keepers:
+            if until < float("inf") and not self._supervisors:
                 break
             wait = None if until == float("inf") else (until - time.monotonic()) * 1000
             ready = [descriptor for descriptor, _ in self._poll.poll(wait)]
             for descriptor in ready:
-                if descriptor in self._keepers:
+                if descriptor in self._supervisors:
                     self._clear_away(descriptor)
             gone = self._lifeline in ready or (self._front.fileno() in ready and not self._accept())
             if gone and until == float("inf"):
@@ -105,7 +105,7 @@ class Server:
             cgroups.remove_all(self._base)
 
     def _accept(self) -> bool:
-        """Fork a keeper for the socket that comes in; False if none ever will again."""
+        """Fork a supervisor for the socket that comes in; False if none ever will again."""
         try:
             message, descriptors, _, _ = socket.recv_fds(self._front, 1, 1)
         except ConnectionResetError:
@@ -128,23 +128,23 @@ class Server:
         if process == 0:
             self._keep(run, name, server)
         pidfd = os.pidfd_open(process)
-        self._keepers[pidfd] = Kept(process, name, run)
+        self._supervisors[pidfd] = Supervised(process, name, run)
         self._poll.register(pidfd, select.POLLIN)
         return True
 
     def _keep(self, run: socket.socket, name: str, server: int) -> NoReturn:
-        """Be a keeper: from here on this is another process."""
+        """Be a supervisor: from here on this is another process."""
         code = 1
         try:
             linux.adopt_orphans()
-            linux.set_name("tailcut-keeper")
+            linux.set_name("tailcut-run")
             self._front.close()
-            for pidfd, kept in self._keepers.items():
+            for pidfd, kept in self._supervisors.items():
                 os.close(pidfd)
                 kept.run.close()
             parent = os.pidfd_open(server)
             if os.getppid() == server:
-                Keeper(
+                Supervisor(
                     run,
                     base=self._base,
                     name=name,
@@ -152,7 +152,7 @@ class Server:
                     leave_open=self._preloaded,
                 ).keep()
                 code = 0
-        except NotKeptError as error:
+        except NotSupervisedError as error:
             wire.send(run, {"error": str(error)})
         except EOFError:
             code = 0  # the front ended before it had sent the request
@@ -163,8 +163,8 @@ class Server:
             os._exit(code)
 
     def _clear_away(self, pidfd: int) -> None:
-        """Wait for a keeper that has ended; if it did not end by itself, end what it has left behind."""
-        kept = self._keepers.pop(pidfd)
+        """Wait for a supervisor that has ended; if it did not end by itself, end what it has left behind."""
+        kept = self._supervisors.pop(pidfd)
         self._poll.unregister(pidfd)
         os.close(pidfd)
         _, status = os.waitpid(kept.process, 0)
@@ -174,16 +174,16 @@ class Server:
         kept.run.close()
 
     def _end_strays(self, group: Path | None) -> None:
-        """End all processes below this one that no keeper looks after."""
-        keepers = {kept.process for kept in self._keepers.values()}
+        """End all processes below this one that no supervisor looks after."""
+        supervisors = {kept.process for kept in self._supervisors.values()}
 
         def kill_all() -> None:
-            for process in _below_but(keepers):
+            for process in _below_but(supervisors):
                 tree.kill(process)
 
         if group is not None:
             cgroups.end_group(group)
-        tree.end(kill_all, lambda _process, _status: None, spare=keepers)
+        tree.end(kill_all, lambda _process, _status: None, spare=supervisors)
         if group is not None:
             cgroups.remove_all(group)
 
@@ -198,11 +198,11 @@ def _open_descriptors() -> set[int]:
     return found
 
 
-def _below_but(keepers: Collection[int]) -> list[int]:
-    """Return the processes below this one, without the keepers and what is below them."""
+def _below_but(supervisors: Collection[int]) -> list[int]:
+    """Return the processes below this one, without the supervisors and what is below them."""
     found: list[int] = []
     for child in tree.children(os.getpid()):
-        if child not in keepers:
+        if child not in supervisors:
             found += [child, *tree.below(child)]
     return found
 

@@ -1,4 +1,4 @@
-"""Programs started under limits: the door to everything in this folder."""
+"""Start programs under limits: the way into everything in this folder."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from typing import Any
 
 from tailcut.errors import InputError, LiveError
 from tailcut.live.limits import linux, wire
-from tailcut.live.limits.run import Run
-from tailcut.live.limits.values import Call, Command, Limits
+from tailcut.live.limits.running_program import RunningProgram
+from tailcut.live.limits.values import Call, Command, ResourceLimits
 from tailcut.numerics.processes import BLAS_THREADS
 
 _SERVER = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
-    "from tailcut.live.limits.server import main; main(int(sys.argv[1]))"
+    "from tailcut.live.limits.fork_server import main; main(int(sys.argv[1]))"
 )
 _ENOUGH = 15.0
 """Seconds after which a server that does not end is killed."""
 
 
-class Processes:
+class Launcher:
     r"""Runs programs, several at once if wanted, each held to its limits, and leaves none behind.
 
-    >>> with Processes() as processes:
-    ...     run = processes.start(Command(("echo", "s SATISFIABLE")), Limits(cpu=2, wall=60))
+    >>> with Launcher() as launcher:
+    ...     run = launcher.start(Command(("echo", "s SATISFIABLE")), ResourceLimits(cpu=2, wall=60))
     ...     ended = run.wait()
     >>> ended.ending, ended.exit_code, ended.output
     (<Ending.FINISHED: 'finished'>, 0, b's SATISFIABLE\n')
@@ -43,18 +43,20 @@ class Processes:
     def __init__(self, *, preload: Sequence[str] = (), cgroups: bool = True) -> None:
         """Prepare; `preload` names the modules that a `Call` then finds loaded.
 
-        `cgroups=False` does without control groups, also where they could be used.
+        `cgroups=False` uses no control groups, even where it could.
         """
         if isinstance(preload, str):
             raise InputError(f"preload must be a sequence of module names, got {preload!r}")
         self._preload = tuple(preload)
         self._cgroups = cgroups
         self._lock = threading.RLock()
-        self._server: _Server | None = None
-        self._runs: set[Run] = set()
+        self._server: _ServerProcess | None = None
+        self._runs: set[RunningProgram] = set()
         self._closed = False
 
-    def start(self, program: Command | Call, limits: Limits, *, keep_output: int = 16 * 2**20) -> Run:
+    def start(
+        self, program: Command | Call, limits: ResourceLimits, *, keep_output: int = 16 * 2**20
+    ) -> RunningProgram:
         """Start a program; `keep_output` bytes of its output are kept, the rest is let go.
 
         A program that cannot be started is an outcome (`Ending.CRASHED`), not an error here.
@@ -73,7 +75,7 @@ class Processes:
             except BaseException:
                 near.close()
                 raise
-        run = Run(near, self._forget)
+        run = RunningProgram(near, self._forget)
         with self._lock:
             self._runs.add(run)
         return run
@@ -98,7 +100,7 @@ class Processes:
         if server is not None:
             server.end()
 
-    def __enter__(self) -> Processes:
+    def __enter__(self) -> Launcher:
         return self
 
     def __exit__(
@@ -107,29 +109,29 @@ class Processes:
         self.close()
 
     def _hand_over(self, run: socket.socket) -> None:
-        """Give the keeper's end of a run's socket to the server, a new one if the last was killed."""
+        """Give the supervisor's end of a run's socket to the server, a new one if the last was killed."""
         with self._lock:
             try:
                 self._living_server().hand_over(run)
             except (BrokenPipeError, ConnectionResetError):
                 self._living_server().hand_over(run)
 
-    def _living_server(self) -> _Server:
+    def _living_server(self) -> _ServerProcess:
         if self._closed:
-            raise LiveError("these processes are closed; make a new Processes")
+            raise LiveError("this Launcher is closed; make a new one")
         if self._server is not None and self._server.process.poll() is not None:
             self._server.end()
             self._server = None
         if self._server is None:
-            self._server = _Server(self._preload, self._cgroups)
+            self._server = _ServerProcess(self._preload, self._cgroups)
         return self._server
 
-    def _forget(self, run: Run) -> None:
+    def _forget(self, run: RunningProgram) -> None:
         with self._lock:
             self._runs.discard(run)
 
 
-class _Server:
+class _ServerProcess:
     """The server's process and the socket to it."""
 
     def __init__(self, preload: Sequence[str], use_cgroups: bool) -> None:
@@ -183,7 +185,7 @@ class _Server:
             remove_all(self.base)
 
 
-def _request(program: Command | Call, limits: Limits, keep_output: int) -> dict[str, Any]:
+def _request(program: Command | Call, limits: ResourceLimits, keep_output: int) -> dict[str, Any]:
     folder = Path.cwd() if program.folder is None else program.folder
     request: dict[str, Any] = {
         "limits": {"cpu": limits.cpu, "wall": limits.wall, "memory": limits.memory},

@@ -1,4 +1,4 @@
-"""The keeper of one run: starts the solver, watches it, ends what is left of it, and reports once."""
+"""The supervisor of one run: starts the solver, watches it, ends what is left of it, and reports once."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tailcut.live.limits import solver, tree, wire
+from tailcut.live.limits import solver_process, tree, wire
 from tailcut.live.limits.cgroups import Group
 from tailcut.live.limits.output import Head, Tail, take_rest
 from tailcut.live.limits.tree import Tree
-from tailcut.live.limits.values import Ending, Limits
+from tailcut.live.limits.values import Ending, ResourceLimits
 from tailcut.live.limits.watch import Beginning, Watch
 
 _ERRORS_KEPT = 1 << 16
@@ -28,11 +28,11 @@ class Abandoned(Exception):  # noqa: N818 - it is not an error
     """Nobody waits for the run any more: Tailcut's process or the server has ended."""
 
 
-class NotKeptError(Exception):
+class NotSupervisedError(Exception):
     """The solver's process could not be made; the text says why."""
 
 
-class Keeper:
+class Supervisor:
     """One run, from its request to its report; lives in a process of its own that adopts orphans."""
 
     def __init__(
@@ -47,24 +47,26 @@ class Keeper:
         self._run = run
         self._lifelines = lifelines
         self._request, _, _ = wire.receive(run)
-        self._limits = Limits(**self._request["limits"])
+        self._limits = ResourceLimits(**self._request["limits"])
         self._group = _group(base, name, self._limits.memory)
         self._status: int | None = None
         self._verdict: Ending | None = None
         try:
             self._start(leave_open)
         except OSError as error:
-            raise NotKeptError(f"the run was not started, for want of processes or files: {error}") from error
+            raise NotSupervisedError(
+                f"the run was not started, for want of processes or files: {error}"
+            ) from error
 
     def _start(self, leave_open: Collection[int]) -> None:
         """Fork the solver."""
         pipes = [os.pipe() for _ in range(3)]
-        keeper = os.getpid()
+        supervisor = os.getpid()
         self._main = os.fork()
         if self._main == 0:
-            solver.become(
+            solver_process.become(
                 self._request,
-                keeper=keeper,
+                supervisor=supervisor,
                 group=self._group,
                 streams=(pipes[0][1], pipes[1][1]),
                 report=pipes[2][1],

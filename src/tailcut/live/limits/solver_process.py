@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from tailcut.live.limits.cgroups import Group
 from tailcut.live.limits.linux import die_with_parent, flush_c_output, set_name
 
-Entry = Callable[[list[str]], int | None]
+EntryPoint = Callable[[list[str]], int | None]
 
 
 class NotStartedError(Exception):
@@ -29,7 +29,7 @@ class NotStartedError(Exception):
 def become(
     request: dict[str, Any],
     *,
-    keeper: int,
+    supervisor: int,
     group: Group | None,
     streams: tuple[int, int],
     report: int,
@@ -43,7 +43,7 @@ def become(
     """
     code = 1
     try:
-        die_with_parent(keeper)
+        die_with_parent(supervisor)
         joined = 0.0
         if group is not None:
             joined = time.process_time()
@@ -112,7 +112,7 @@ def _execute(argv: list[str], environment: dict[str, str]) -> NoReturn:
         raise NotStartedError(reason) from error
 
 
-def _function(entry: str) -> Entry:
+def _function(entry: str) -> EntryPoint:
     """Find the function; a module that was not preloaded is imported now."""
     module, _, path = entry.partition(":")
     try:
@@ -121,11 +121,11 @@ def _function(entry: str) -> Entry:
             found = getattr(found, name)
     except Exception as error:
         raise NotStartedError(f"cannot import {entry}: {error}") from error
-    function: Entry = found
+    function: EntryPoint = found
     return function
 
 
-def _call(function: Entry, arguments: list[str]) -> int:
+def _call(function: EntryPoint, arguments: list[str]) -> int:
     """Call it as a program and return the exit code, as the interpreter would have."""
     try:
         code: object = function(arguments)
