@@ -8,8 +8,8 @@ import tempfile
 from collections.abc import Generator
 from pathlib import Path
 
+from tailcut.domains.domain import read_answer
 from tailcut.live import judge
-from tailcut.live.answers import read_answer
 from tailcut.live.instances import Instance
 from tailcut.live.limits import Ended, Ending
 from tailcut.live.portfolio import Portfolio, Program, Solver
@@ -53,7 +53,7 @@ def answer_of(
     """Return the answer of a run, if it has one that stands, and what was wrong with the run."""
     answer = None
     if ended.ending is Ending.FINISHED:
-        answer = read_answer(solver.signs, ended.exit_code, ended.output)
+        answer = read_answer(solver.answers, ended.exit_code, ended.output)
     if answer is None:
         return None, ended.detail if ended.ending is Ending.CRASHED else None
     problem = yield from _refuted(portfolio, instance, answer, ended)

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tailcut.domains import Domain, domain_names, find_domain
+from tailcut.domains.domain import EXIT_CODE_0_SOLVES, AnswerRule, EntryProgram, TinyInstance
 from tailcut.errors import InputError, PortfolioError
-from tailcut.live.answers import SOLVED, Sign
-from tailcut.live.domains import DOMAINS, Domain
 from tailcut.live.limits import Call, Command
 from tailcut.live.tomltable import TomlTable, read_toml
 from tailcut.policies.validation import cutoff_seconds
@@ -57,7 +57,7 @@ class Solver:
 
     name: str
     program: Program
-    signs: tuple[Sign, ...]
+    answers: tuple[AnswerRule, ...]
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class Portfolio:
     """Which files of a folder are instances."""
     preload: tuple[str, ...] = ()
     """Modules loaded once, so that a Python entry point need not."""
-    check: tuple[tuple[Path, str | None], ...] = ()
-    """Tiny instances to try the solvers on, with the right answer where it is known."""
+    check: tuple[TinyInstance, ...] = ()
+    """What to try the solvers on."""
 
 
 def read_portfolio(path: str | Path) -> Portfolio:
@@ -93,13 +93,13 @@ def read_portfolio(path: str | Path) -> Portfolio:
     domain = _domain(table)
     folder = (file.parent / table.text("folder", ".")).resolve()
     memory = table.size("memory")
-    signs = _signs(table.table("answers")) if "answers" in table else domain.signs
+    answers = _answers(table.table("answers")) if "answers" in table else domain.answers
     clock = table.text("clock", "cpu")
     if clock not in ("cpu", "wall"):
         raise table.wrong("clock", '"cpu" or "wall"')
     return Portfolio(
         file=file,
-        solvers=_solvers(table, signs, folder, memory),
+        solvers=_solvers(table, answers, folder, memory),
         folder=folder,
         features=_optional(table, "features", folder, domain.features, ("instance",)),
         verify=_optional(table, "verify", folder, domain.verify, ("instance", "output", "answer")),
@@ -109,7 +109,7 @@ def read_portfolio(path: str | Path) -> Portfolio:
         wall_factor=table.number("wall_factor", 4.0) or 4.0,
         instances=table.texts("instances") or domain.instances,
         preload=(*domain.preload, *table.texts("preload")),
-        check=_checks(table.table("check"), file.parent) or domain.check(),
+        check=_checks(table.table("check"), file.parent) or domain.check,
     )
 
 
@@ -125,13 +125,14 @@ def _domain(table: TomlTable) -> Domain:
     if "domain" not in table:
         return Domain()
     name = table.text("domain")
-    if name not in DOMAINS:
-        raise table.wrong("domain", f"one of {', '.join(DOMAINS)}")
-    return DOMAINS[name]
+    known = domain_names()
+    if name not in known:
+        raise table.wrong("domain", f"one of {', '.join(known)}")
+    return find_domain(name)
 
 
 def _solvers(
-    table: TomlTable, signs: tuple[Sign, ...], folder: Path, memory: int | None
+    table: TomlTable, usual: tuple[AnswerRule, ...], folder: Path, memory: int | None
 ) -> dict[str, Solver]:
     found = {}
     solvers = table.table("solvers")
@@ -139,8 +140,9 @@ def _solvers(
         own = solvers.table(name)
         own.close(_SOLVER)
         program = _program(own, folder, PLACES, must_have="instance")
-        answers = _signs(own.table("answers")) if "answers" in own else signs
-        found[name] = Solver(name, replace(program, memory=program.memory or memory), answers or SOLVED)
+        answers = _answers(own.table("answers")) if "answers" in own else usual
+        limited = replace(program, memory=program.memory or memory)
+        found[name] = Solver(name, limited, answers or EXIT_CODE_0_SOLVES)
     if not found:
         raise PortfolioError(f"{table.file}: there must be at least one solver, as a table [solvers.NAME]")
     return found
@@ -150,7 +152,7 @@ def _optional(
     table: TomlTable,
     name: str,
     folder: Path,
-    usual: tuple[str, tuple[str, ...]] | None,
+    usual: EntryProgram | None,
     places: tuple[str, ...],
 ) -> Program | None:
     """Return a program that need not be there: the file's own, the domain's, or none."""
@@ -160,8 +162,7 @@ def _optional(
         return _program(own, folder, places, must_have="instance")
     if usual is None:
         return None
-    entry, arguments = usual
-    return Program(arguments, entry, folder=folder)
+    return Program(usual.arguments, usual.entry, folder=folder)
 
 
 def _program(table: TomlTable, folder: Path, places: tuple[str, ...], must_have: str) -> Program:
@@ -228,16 +229,16 @@ def _check_places(
         raise table.wrong(field, f"words with {{{must_have}}} where the instance's file goes")
 
 
-def _signs(table: TomlTable) -> tuple[Sign, ...]:
-    """Return the signs of [answers.NAME] tables: exit_code, pattern or both."""
-    signs = []
+def _answers(table: TomlTable) -> tuple[AnswerRule, ...]:
+    """Return the rules of [answers.NAME] tables: exit_code, pattern or both."""
+    rules = []
     for answer in table.fields:
         own = table.table(answer)
         own.close(("exit_code", "pattern"))
         if not own.fields:
             raise PortfolioError(f"{own.file}: {own.where} must have an exit_code, a pattern or both")
-        signs.append(Sign(answer, own.whole("exit_code"), _pattern(own)))
-    return tuple(signs)
+        rules.append(AnswerRule(answer, own.whole("exit_code"), _pattern(own)))
+    return tuple(rules)
 
 
 def _pattern(table: TomlTable) -> re.Pattern[bytes] | None:
@@ -249,9 +250,9 @@ def _pattern(table: TomlTable) -> re.Pattern[bytes] | None:
         raise table.wrong("pattern", f"a regular expression ({error})") from None
 
 
-def _checks(table: TomlTable, folder: Path) -> tuple[tuple[Path, str | None], ...]:
+def _checks(table: TomlTable, folder: Path) -> tuple[TinyInstance, ...]:
     table.close(("instance", "answer"))
     if "instance" not in table:
         return ()
     answer = table.text("answer") if "answer" in table else None
-    return ((folder / table.text("instance"), answer),)
+    return (TinyInstance(folder / table.text("instance"), answer),)

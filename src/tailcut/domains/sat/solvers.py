@@ -1,7 +1,6 @@
 """The solvers: a table of what there is, and one function that asks one of them.
 
-Each is imported only when it is asked. `PRELOAD` names what all of them import, for a process that
-forks one child per run and wants no child to pay for it.
+Each is imported only when it is asked.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from tailcut.domains.sat.answers import Answer
 from tailcut.domains.sat.formula import Formula
 from tailcut.errors import InputError, MissingExtraError
 
-ARMS: dict[str, str] = {
+SOLVERS: dict[str, str] = {
     "kissat404": "Kissat 4.0.4: clause learning with much simplification before and in between",
     "cadical300": "CaDiCaL 3.0.0: clause learning with much simplification in between",
     "minisat22": "MiniSat 2.2: clause learning, plain",
@@ -20,59 +19,46 @@ ARMS: dict[str, str] = {
     "highs": "HiGHS: a solver for integer programs, on the clauses as inequalities",
     "local_search": "probSAT-like local search in C: finds models of large random formulas, proves nothing",
 }
-"""Name of an arm -> what it is, in one line."""
+"""Name of a solver -> what it is, in one line."""
 
-COMPLETE = tuple(name for name in ARMS if name != "local_search")
-"""The arms that also find out that there is no model."""
-
-PRELOAD = (
-    "numpy",
-    "pysat.solvers",
-    "pycryptosat",
-    "highspy",
-    "gbdc",
-    "tailcut.domains.sat.solve",
-    "tailcut.domains.sat.features",
-    "tailcut.domains.sat.highs",
-    "tailcut.domains.sat.warm",
-)
-"""Modules to import before forking; the last one has the local search compiled and loaded."""
+COMPLETE = tuple(name for name in SOLVERS if name != "local_search")
+"""The solvers that also find out that there is no model."""
 
 
-def answer(arm: str, formula: Formula, *, seed: int = 1) -> Answer:
-    """Return what an arm says of a formula, unchecked, however long that takes.
+def answer(solver: str, formula: Formula, *, seed: int = 1) -> Answer:
+    """Return what a solver says about a formula, unchecked, however long that takes.
 
     `seed` is used by local_search and highs; the others decide without chance, or with a seed of their own.
 
     >>> answer("minisat22", Formula.of([[1, 2], [-1]])).model.tolist()
     [-1, 2]
     """
-    if arm not in ARMS:
-        raise InputError(f"there is no solver {arm!r}; there are {', '.join(ARMS)}")
+    if solver not in SOLVERS:
+        raise InputError(f"there is no solver {solver!r}; there are {', '.join(SOLVERS)}")
     if (formula.lengths == 0).any():
         return Answer.of(False)  # not every solver knows the empty clause
     if formula.n_clauses == 0:
         return Answer.of(True)
     try:
-        return _ask(arm, formula, seed)
+        return _ask(solver, formula, seed)
     except ModuleNotFoundError as error:
         raise MissingExtraError(
-            f"the solver {arm} needs {error.name}, of the extra 'sat': pip install 'tailcut[sat]'"
+            f"the solver {solver} needs {error.name}, of the extra 'sat': pip install 'tailcut[sat]'"
         ) from None
 
 
-def _ask(arm: str, formula: Formula, seed: int) -> Answer:
-    if arm == "local_search":
+def _ask(solver: str, formula: Formula, seed: int) -> Answer:
+    if solver == "local_search":
         from tailcut.domains.sat.local_search import search
 
         return Answer.of(True, search(formula, seed=seed))
-    if arm == "highs":
+    if solver == "highs":
         from tailcut.domains.sat.highs import solve_as_integer_program
 
         return solve_as_integer_program(formula, seed=seed)
-    if arm == "cryptominisat":
+    if solver == "cryptominisat":
         return _ask_cryptominisat(formula)
-    return _ask_pysat(arm, formula)
+    return _ask_pysat(solver, formula)
 
 
 def _ask_pysat(name: str, formula: Formula) -> Answer:
