@@ -23,12 +23,13 @@ from tailcut.bench.executors import Executor, processes
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.run import run
 from tailcut.bench.store import opened
-from tailcut.cluster.cells import on_cluster
+from tailcut.cluster.cell_executor import dask_cell_executor
 from tailcut.cluster.connect import connected
-from tailcut.cluster.runs import ClusterRuns
+from tailcut.cluster.program_executor import DaskProgramExecutor
+from tailcut.live.jobs import ProgramJob
 from tailcut.live.limits import Call, Ended, ResourceLimits
-from tailcut.live.local import LocalRuns
-from tailcut.live.work import Job, Runs, Work, drive
+from tailcut.live.local_executor import LocalProgramExecutor
+from tailcut.live.workflows import ProgramExecutor, Workflow, run_workflows
 from tailcut.scenarios import Scenario
 from tailcut.scenarios.synthetic import generate
 
@@ -48,7 +49,7 @@ def main() -> None:
         print(f"Starting a Dask cluster of {WORKERS} workers took {start:.1f} s.\n")
         print("| what | local processes | Dask | ratio |\n|---|---:|---:|---:|", flush=True)
         ordinary, empty = grids(Path(folder), options.cells)
-        sides: dict[str, Executor] = {"local": processes(WORKERS), "dask": on_cluster(client)}
+        sides: dict[str, Executor] = {"local": processes(WORKERS), "dask": dask_cell_executor(client)}
         works = {side: partial(grid, Path(folder), ordinary, executor) for side, executor in sides.items()}
         local, dask = best(works, options.repeats)
         tell(f"{len(ordinary)} ordinary cells", local, dask, "s")
@@ -56,8 +57,8 @@ def main() -> None:
         works = {side: partial(grid, Path(folder), empty, executor) for side, executor in sides.items()}
         fewer = {s: partial(grid, Path(folder), empty[::10], executor) for s, executor in sides.items()}
         tell("one cell", *each(works, fewer, 0.9 * len(empty), options.repeats), "ms")
-        with LocalRuns(WORKERS) as here, ClusterRuns(client) as there:
-            places: dict[str, Runs] = {"local": here, "dask": there}
+        with LocalProgramExecutor(WORKERS) as here, DaskProgramExecutor(client) as there:
+            places: dict[str, ProgramExecutor] = {"local": here, "dask": there}
             works = {side: partial(programs, place, options.runs) for side, place in places.items()}
             fewer = {side: partial(programs, place, options.runs // 10) for side, place in places.items()}
             tell("one run", *each(works, fewer, 0.9 * options.runs, options.repeats), "ms")
@@ -110,20 +111,20 @@ def grid(folder: Path, cells: list[Cell], executor: Executor) -> None:
         assert len(store.done()) == len(cells)
 
 
-def programs(place: Runs, count: int) -> None:
+def programs(place: ProgramExecutor, count: int) -> None:
     """Run a program that does nothing, so many times, two at a time."""
     ended: list[Ended] = []
-    drive(_works(count), place.submit, at_once=WORKERS, on_result=ended.append)
+    run_workflows(_workflows(count), place, at_once=WORKERS, on_result=ended.append)
     assert sum(one.exit_code == 0 for one in ended) == count
 
 
-def _works(count: int) -> Iterator[Work[Ended]]:
+def _workflows(count: int) -> Iterator[Workflow[Ended]]:
     for _ in range(count):
-        yield _work()
+        yield _workflow()
 
 
-def _work() -> Work[Ended]:
-    return (yield Job(Call("builtins:print"), ResourceLimits(wall=60)))
+def _workflow() -> Workflow[Ended]:
+    return (yield ProgramJob(Call("builtins:print"), ResourceLimits(wall=60)))
 
 
 if __name__ == "__main__":

@@ -16,9 +16,9 @@ from tailcut.bench.executors import inline, processes
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.run import run
 from tailcut.bench.store import opened
-from tailcut.cli.executors import CELLS, check_executor
-from tailcut.cluster import cells as on_dask
-from tailcut.cluster.cells import on_cluster
+from tailcut.cli.executor_options import CELLS, check_executor
+from tailcut.cluster import cell_executor
+from tailcut.cluster.cell_executor import dask_cell_executor
 from tailcut.cluster.connect import connected
 from tailcut.errors import InputError
 from tailcut.scenarios import Scenario
@@ -52,12 +52,12 @@ def test_all_three_executors_give_the_same_file(generated: Path, tmp_path: Path,
         for name, executor in {
             "inline": inline,
             "processes": processes(2),
-            "dask": on_cluster(client),
+            "dask": dask_cell_executor(client),
         }.items():
             with opened(tmp_path / f"{name}.db") as store:
                 run(cells, store, executor=executor, on_cell=lambda cell, _: seen.append(cell.hash))
         with opened(tmp_path / "broken.db") as store:
-            run([broken, cells[1]], store, executor=on_cluster(client))
+            run([broken, cells[1]], store, executor=dask_cell_executor(client))
             assert [row["hash"] for row in store.rows() if row["error"]] == ["broken"]
             assert store.done() == {cells[1].hash}
     expected = _content(tmp_path / "inline.db")
@@ -71,13 +71,13 @@ def test_all_three_executors_give_the_same_file(generated: Path, tmp_path: Path,
 def test_workers_with_other_code_are_refused(
     generated: Path, tmp_path: Path, farm: Farm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(on_dask, "identity", lambda _contender: {"code": "other", "numpy": "0"})
+    monkeypatch.setattr(cell_executor, "identity", lambda _contender: {"code": "other", "numpy": "0"})
     with (
         farm.client() as client,
         opened(tmp_path / "r.db") as store,
         pytest.raises(InputError, match=r"Dask worker tcp://.* has code .*install the same versions"),
     ):
-        run(_cells(generated), store, executor=on_cluster(client))
+        run(_cells(generated), store, executor=dask_cell_executor(client))
     assert farm.tasks() == []
 
 
@@ -88,7 +88,7 @@ def test_a_cell_that_kills_its_workers_fails_alone(generated: Path, tmp_path: Pa
     try:
         cells = [cell for cell in _cells(generated) if cell.scenario == "ALPHA"]
         with farm.client() as client, opened(tmp_path / "r.db") as store:
-            run(cells, store, executor=on_cluster(client))
+            run(cells, store, executor=dask_cell_executor(client))
             rows = {row["hash"]: row["error"] for row in store.rows()}
         assert sum(worker.poll() is None for worker in farm.workers) == 2
         failed = [cell for cell in cells if rows[cell.hash] is not None]

@@ -1,4 +1,4 @@
-"""What a stream took, against what each solver alone would have taken, by a scenario that was measured."""
+"""What a stream cost, and what each solver alone would have cost, by a scenario that was measured."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from tailcut.journal import Journal, Project
-from tailcut.live.session import PROJECT, all_courses
+from tailcut.live.stream import PROJECT, instance_records
 from tailcut.scenarios import Scenario
-
-_PENALTY = 10.0
+from tailcut.types import PENALTY
 
 
 @dataclass(frozen=True)
-class Sum:
-    """What one way of choosing took for a stream."""
+class StreamCost:
+    """What one way of choosing cost for a stream."""
 
     name: str
     count: int
@@ -27,40 +26,41 @@ class Sum:
     par10: float
     """Mean of the penalised times."""
 
-    def told(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
         return asdict(self)
 
 
-def live_sum(journal: Journal, cutoff: float) -> Sum:
-    """Return what a run took, features included."""
+def cost_of_stream(journal: Journal, cutoff: float) -> StreamCost:
+    """Return what the stream of a state file cost, features included."""
     project = Project(journal, PROJECT)
-    courses = [course for course in all_courses(project).values() if course.over]
-    paid = [course.seconds if course.answer else _PENALTY * cutoff for course in courses]
-    return Sum(
+    records = [record for record in instance_records(project).values() if record.over]
+    paid = [record.seconds if record.answer else PENALTY * cutoff for record in records]
+    return StreamCost(
         name=f"{project.selector.name}, live",
-        count=len(courses),
-        solved=sum(course.answer is not None for course in courses),
-        seconds=sum(course.seconds for course in courses),
+        count=len(records),
+        solved=sum(record.answer is not None for record in records),
+        seconds=sum(record.seconds for record in records),
         par10=float(np.mean(paid)),
     )
 
 
-def alone(scenario: Scenario, instances: Sequence[str]) -> list[Sum]:
+def costs_of_single_solvers(scenario: Scenario, instances: Sequence[str]) -> list[StreamCost]:
     """Return what each solver alone, and the best for each instance, take for some of a scenario's instances.
 
     >>> runs = {"instance": ["i", "i", "j", "j"], "algorithm": ["a", "b", "a", "b"], "runtime": [1, 4, 99, 2]}
     >>> scenario = Scenario.from_frames(runs, {"instance": ["i", "j"], "x": [0, 1]}, cutoff=10)
-    >>> [(one.name, one.solved, one.seconds, one.par10) for one in alone(scenario, ["i", "j"])]
+    >>> costs = costs_of_single_solvers(scenario, ["i", "j"])
+    >>> [(one.name, one.solved, one.seconds, one.par10) for one in costs]
     [('always b', 2, 6.0, 3.0), ('always a', 1, 11.0, 50.5), ('the best for each, in hindsight', 2, 3.0, 1.5)]
     """
     number = {name: row for row, name in enumerate(scenario.instances)}
     rows = [number[name] for name in instances]
-    losses = scenario.losses(_PENALTY)[rows]
+    losses = scenario.losses(PENALTY)[rows]
     seconds = np.minimum(scenario.runtimes[rows], scenario.cutoff)
     solved = scenario.solved[rows]
     found = [
-        Sum(
+        StreamCost(
             f"always {name}",
             len(rows),
             int(solved[:, a].sum()),
@@ -70,7 +70,7 @@ def alone(scenario: Scenario, instances: Sequence[str]) -> list[Sum]:
         for a, name in enumerate(scenario.algorithms)
     ]
     best, each = losses.argmin(axis=1), np.arange(len(rows))
-    ideal = Sum(
+    ideal = StreamCost(
         "the best for each, in hindsight",
         len(rows),
         int(solved.any(axis=1).sum()),

@@ -2,7 +2,7 @@
 
 A scenario is a task of its own, and the cells depend on it. So its content crosses the network once per
 worker, from worker to worker as far as possible; a worker that comes later gets it too, and when the last
-worker that held it dies, the scheduler makes it anew. No file system need be shared.
+worker that held it dies, the scheduler makes it again. No file system need be shared.
 
 When a worker dies, Dask runs its cells elsewhere, and gives up a cell that was on several workers that died.
 It may have been their death, or only have waited beside the cell that was. Cells given up are therefore tried
@@ -23,24 +23,24 @@ from tailcut.bench.compute import compute, read
 from tailcut.bench.executors import Executor
 from tailcut.bench.plan import Cell, scenario_digest
 from tailcut.bench.store import Result
-from tailcut.cluster.connect import Room
-from tailcut.cluster.on_worker import compute_here, handed_on, identity
+from tailcut.cluster.connect import Capacity
+from tailcut.cluster.worker_cells import compute_here, handed_on, identity
 from tailcut.errors import InputError, TailcutError, WorkerDiedError
 
 _PER_THREAD = 2
 """Cells under way per thread: one is computed, one is there when it is done."""
 
 
-def on_cluster(client: Client) -> Executor:
+def dask_cell_executor(client: Client) -> Executor:
     """Return an executor that computes cells on the workers of a cluster."""
-    return lambda cells: _Grid(client, cells).results()
+    return lambda cells: _CellsOnCluster(client, cells).results()
 
 
-class _Grid:
+class _CellsOnCluster:
     """Cells on their way through a cluster."""
 
     def __init__(self, client: Client, cells: Sequence[Cell]) -> None:
-        self._client, self._room = client, Room(client)
+        self._client, self._capacity = client, Capacity(client)
         self._waiting = deque(cells)
         self._suspects: deque[Cell] = deque()
         """Given up once: each to be tried alone."""
@@ -70,7 +70,7 @@ class _Grid:
 
     def _submit(self) -> Iterator[Result]:
         """Send as many cells as there is room for; yield failures of those whose scenario cannot be read."""
-        room = max(1, _PER_THREAD * self._room.threads())
+        room = max(1, _PER_THREAD * self._capacity.threads())
         while self._waiting and len(self._under_way) < room:
             yield from self._send(self._waiting.popleft(), alone=False)
         if self._suspects and not self._under_way:
@@ -122,7 +122,7 @@ class _Scenarios:
 
 
 def _result(cell: Cell, status: str, answer: Any) -> Result | None:
-    """Return what came of a cell, None if Dask gave it up because workers died; raise if all is in vain."""
+    """Return what came of a cell, None if Dask gave it up because workers died; raise if all is lost."""
     if status == "finished" and isinstance(answer, Result):
         return answer
     if status != "error":

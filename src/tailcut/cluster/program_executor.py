@@ -1,4 +1,4 @@
-"""Running jobs on a Dask cluster: the client's end.
+"""Programs on a Dask cluster: the client's end.
 
 An outcome exists only if a worker returned one. A run whose worker died, was closed, or lost the process that
 watched the run is put back and run again, on another worker as a rule; only its last, whole run counts.
@@ -6,8 +6,9 @@ watched the run is put back and run again, on another worker as a rule; only its
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from pathlib import Path
@@ -19,16 +20,17 @@ import distributed
 from distributed import Client, KilledWorker, as_completed
 
 from tailcut.cluster.parcel import Parcel, packed
-from tailcut.cluster.runner import Runner, run_here
+from tailcut.cluster.worker_programs import ProgramRunner, run_here
 from tailcut.errors import InputError, LiveError, TailcutError, WorkerDiedError
+from tailcut.live.jobs import ProgramJob
 from tailcut.live.limits import Ended
-from tailcut.live.work import Job
 
+_log = logging.getLogger("tailcut.cluster")
 _TRIES = 4
 """How often Dask may give up a run, each time after several workers died with it, before we do."""
 
 
-class ClusterRuns:
+class DaskProgramExecutor:
     """Runs jobs on the workers of a cluster; leaving the context ends those that still run.
 
     With `ship` instance files are sent along; otherwise workers must see them under the same paths, and so
@@ -42,9 +44,8 @@ class ClusterRuns:
         *,
         modules: Path | None = None,
         ship: bool = False,
-        tell: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._client, self._ship, self._tell = client, ship, tell
+        self._client, self._ship = client, ship
         self._name = f"tailcut-runs-{uuid4().hex[:12]}"
         self._count = 0
         self._under_way: dict[distributed.Future[Any], _UnderWay] = {}
@@ -56,11 +57,11 @@ class ClusterRuns:
 
     @property
     def method(self) -> str:
-        """By which means the workers keep limits, for people."""
+        """By which means the workers enforce limits, for people."""
         return f"{' and '.join(sorted(self._methods)) or 'nobody, for nothing was run'} on Dask workers"
 
-    def submit(self, job: Job) -> Future[Ended]:
-        """Send a job to a worker; the future tells how it ended."""
+    def submit(self, job: ProgramJob) -> Future[Ended]:
+        """Send a job to a worker; the future has how it ended."""
         answer: Future[Ended] = Future()
         self._send(_UnderWay(packed(job, ship=self._ship), answer))
         return answer
@@ -105,12 +106,12 @@ class ClusterRuns:
         one.lost += 1
         if one.lost >= _TRIES:
             raise WorkerDiedError(f"lost {one.lost} times: {one.parcel.job.program}; the last time: {error}")
-        self._tell(f"a run was lost and is put back: {error}")
+        _log.warning("a run was lost and is run again: %s", error)
         self._send(one)
 
-    def __enter__(self) -> ClusterRuns:
+    def __enter__(self) -> DaskProgramExecutor:
         try:
-            self._client.register_plugin(Runner(self._name, self._preload, self._modules))
+            self._client.register_plugin(ProgramRunner(self._name, self._preload, self._modules))
         except TailcutError:
             raise
         except Exception as error:  # whatever a worker without Tailcut makes of it

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from tailcut.cluster.parcel import Parcel, packed, unpacked
-from tailcut.cluster.runs import ClusterRuns
+from tailcut.cluster.program_executor import DaskProgramExecutor
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
+from tailcut.live.jobs import ProgramJob
 from tailcut.live.limits import Command, Ending, ResourceLimits
-from tailcut.live.session import PROJECT, all_courses
-from tailcut.live.work import Job
+from tailcut.live.stream import PROJECT, instance_records
+from tests.cli.test_run import TAILCUT, answers, still_running
 from tests.cluster.farm import Farm, wait_for
 from tests.live import toy
-from tests.live.test_run import TAILCUT, answers, still_running
 
 
 def _write(folder: Path, count: int, seconds: tuple[float, float]) -> list[str]:
@@ -41,7 +41,7 @@ def _check(folder: Path, names: list[str]) -> None:
         project.verify()
         events = list(project.history())
         assert not project.selector.pending
-        assert all(course.over for course in all_courses(project).values())
+        assert all(record.over for record in instance_records(project).values())
     chosen = Counter(event.body["instance"] for event in events if event.kind == "select")
     observed = Counter(event.body["decision"] for event in events if event.kind == "observe")
     assert set(chosen.values()) == set(observed.values()) == {1}
@@ -88,13 +88,15 @@ def test_limits_are_kept_on_the_workers_and_files_go_along(tmp_path: Path, farm:
     instance, made = tmp_path / "i1.cnf", tmp_path / "answer.out"
     instance.write_text("p cnf 0 0\n")
     made.write_text("s SATISFIABLE\n")
-    spinning = Job(Command(("sh", "-c", "while :; do :; done")), ResourceLimits(cpu=0.1, wall=60))
+    spinning = ProgramJob(Command(("sh", "-c", "while :; do :; done")), ResourceLimits(cpu=0.1, wall=60))
     show = ("sh", "-c", "echo $1; cat $1 $2", "sh", str(instance), str(made))
-    reading = Job(Command(show), ResourceLimits(wall=60), instance=instance, made=made)
-    loud = Job(Command(("sh", "-c", "yes | head -c 100000")), ResourceLimits(wall=60), keep_output=1000)
+    reading = ProgramJob(Command(show), ResourceLimits(wall=60), instance=instance, made=made)
+    loud = ProgramJob(
+        Command(("sh", "-c", "yes | head -c 100000")), ResourceLimits(wall=60), keep_output=1000
+    )
     with farm.client() as client:
         for ship in (False, True):
-            with ClusterRuns(client, ship=ship) as runs:
+            with DaskProgramExecutor(client, ship=ship) as runs:
                 futures = [runs.submit(job) for job in (spinning, reading, loud)]
                 stopped, read, truncated = [future.result(timeout=120) for future in futures]
             assert stopped.ending is Ending.CPU_LIMIT
@@ -110,36 +112,38 @@ def test_limits_are_kept_on_the_workers_and_files_go_along(tmp_path: Path, farm:
 
 
 def test_a_worker_that_lacks_something_is_named_and_nothing_is_learned(tmp_path: Path, farm: Farm) -> None:
-    job = Job(Command(("no-such-solver", "x")), ResourceLimits(wall=5))
+    job = ProgramJob(Command(("no-such-solver", "x")), ResourceLimits(wall=5))
     with (
         farm.client() as client,
-        ClusterRuns(client) as runs,
+        DaskProgramExecutor(client) as runs,
         pytest.raises(InputError, match=r"Dask worker tcp://.*: there is no program no-such-solver"),
     ):
         runs.submit(job).result(timeout=120)
     with (
         farm.client() as client,
-        ClusterRuns(client, preload=("no_such_module",)) as runs,
+        DaskProgramExecutor(client, preload=("no_such_module",)) as runs,
         pytest.raises(InputError, match="no_such_module"),
     ):
-        runs.submit(Job(Command(("true",)), ResourceLimits(wall=5))).result(timeout=120)
+        runs.submit(ProgramJob(Command(("true",)), ResourceLimits(wall=5))).result(timeout=120)
 
 
 def test_files_that_a_worker_does_not_see_are_named(tmp_path: Path) -> None:
     instance = tmp_path / "i1.cnf"
     instance.write_text("p cnf 0 0\n")
-    parcel = packed(Job(Command(("cat", str(instance))), ResourceLimits(), instance=instance), ship=False)
+    parcel = packed(
+        ProgramJob(Command(("cat", str(instance))), ResourceLimits(), instance=instance), ship=False
+    )
     instance.write_text("p cnf 10 10\n")
     with pytest.raises(InputError, match="is another file there"), unpacked(parcel, tmp_path):
         pass
     instance.unlink()
     with pytest.raises(InputError, match="give --ship-instances"), unpacked(parcel, tmp_path):
         pass
-    elsewhere = Job(Command(("cat", "x"), folder=tmp_path / "nowhere"), ResourceLimits())
+    elsewhere = ProgramJob(Command(("cat", "x"), folder=tmp_path / "nowhere"), ResourceLimits())
     with pytest.raises(InputError, match="there is no folder"), unpacked(Parcel(elsewhere, {}, {}), tmp_path):
         pass
     with pytest.raises(InputError, match=r"i1\.cnf: cannot be read"):
-        packed(Job(Command(("cat", "x")), ResourceLimits(), instance=instance), ship=True)
+        packed(ProgramJob(Command(("cat", "x")), ResourceLimits(), instance=instance), ship=True)
 
 
 def test_measuring_on_dask_gives_a_scenario(tmp_path: Path, farm: Farm) -> None:

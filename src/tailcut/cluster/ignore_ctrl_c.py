@@ -1,4 +1,4 @@
-"""Preloaded by workers of our own: Ctrl-C in the terminal reaches them too, and is the client's business."""
+"""Preloaded by workers that we start: Ctrl-C in the terminal reaches them too, but only the client acts."""
 
 from __future__ import annotations
 

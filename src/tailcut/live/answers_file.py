@@ -1,4 +1,4 @@
-"""The answers as JSON lines: one per instance that is over, made whole again after a crash."""
+"""The file of answers: a JSON line per instance that is over, made whole again after a crash."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO
 
 from tailcut.errors import InputError
-from tailcut.live.course import Course
+from tailcut.live.instance_record import InstanceRecord
 
 
-class AnswerLines:
+class AnswersFile:
     """A file of answers that follows the journal: what it lacks is written again, a torn line removed."""
 
-    def __init__(self, path: str | Path, courses: Iterable[Course]) -> None:
+    def __init__(self, path: str | Path, records: Iterable[InstanceRecord]) -> None:
         self.path = Path(path)
         try:
             written = self._mend()
             self._file: IO[str] = self.path.open("a", encoding="utf-8")
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written: {error.strerror}") from None
-        for course in courses:
-            if course.over and course.instance not in written:
-                self.add(course)
+        for record in records:
+            if record.over and record.instance not in written:
+                self.add(record)
 
     def _mend(self) -> set[str]:
         """Cut off a line that was not written to its end; return the instances that have theirs."""
@@ -43,12 +43,12 @@ class AnswerLines:
             os.truncate(self.path, whole)
         return names
 
-    def add(self, course: Course) -> None:
+    def add(self, record: InstanceRecord) -> None:
         """Write the line of an instance that is over."""
-        self._file.write(line(course) + "\n")
+        self._file.write(answer_line(record) + "\n")
         self._file.flush()
 
-    def __enter__(self) -> AnswerLines:
+    def __enter__(self) -> AnswersFile:
         return self
 
     def __exit__(
@@ -57,7 +57,6 @@ class AnswerLines:
         self._file.close()
 
 
-def line(course: Course) -> str:
+def answer_line(record: InstanceRecord) -> str:
     """Return the JSON line of an instance that is over."""
-    record: dict[str, Any] = course.record()
-    return json.dumps(record, allow_nan=False)
+    return json.dumps(record.as_dict(), allow_nan=False)

@@ -20,7 +20,7 @@ _IDLE = 60.0
 """Seconds without a run after which a worker keeps no server: its client may be gone without a word."""
 
 
-class Runner(WorkerPlugin):
+class ProgramRunner(WorkerPlugin):
     """Runs programs on a worker; runs whose client lets go of them, or is gone, are ended at once."""
 
     def __init__(self, name: str, preload: Sequence[str], modules: str | None = None) -> None:
@@ -119,6 +119,6 @@ def run_here(name: str, parcel: Parcel) -> tuple[Ended, str]:
     """Run a program under the runner of that name on this worker: the task that is sent."""
     worker = get_worker()
     runner = worker.plugins.get(name)
-    if not isinstance(runner, Runner):
+    if not isinstance(runner, ProgramRunner):
         raise LiveError("the run came to a worker whose runner was taken away")
     return runner.perform(worker.get_current_task(), parcel)

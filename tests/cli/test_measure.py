@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tailcut.scenarios import Scenario
+from tests.cli.test_run import TAILCUT, still_running, wait_for
 from tests.live import toy
-from tests.live.test_run import TAILCUT, still_running, wait_for
 
 
 def tailcut(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated
@@ -12,9 +12,9 @@ import typer
 
 from tailcut.bench.executors import Executor, inline, local
 from tailcut.errors import InputError
-from tailcut.live.local import LocalRuns
+from tailcut.live.local_executor import LocalProgramExecutor
 from tailcut.live.portfolio import Portfolio
-from tailcut.live.work import Runs
+from tailcut.live.workflows import ProgramExecutor
 
 CELLS = ("inline", "processes", "dask")
 """Where cells of a benchmark can be computed."""
@@ -69,31 +69,42 @@ def cell_executor(name: str, scheduler: str | None, jobs: int) -> Iterator[Execu
         return
     from tailcut.cluster.connect import connected
 
-    with connected(scheduler, workers=jobs, tell=tell) as client:
-        from tailcut.cluster.cells import on_cluster
+    with _cluster_messages(), connected(scheduler, workers=jobs) as client:
+        from tailcut.cluster.cell_executor import dask_cell_executor
 
-        yield on_cluster(client)
+        yield dask_cell_executor(client)
 
 
 @contextmanager
-def program_runs(
+def program_executor(
     name: str, scheduler: str | None, jobs: int | None, portfolio: Portfolio, *, ship: bool = False
-) -> Iterator[tuple[Runs, int]]:
+) -> Iterator[tuple[ProgramExecutor, int]]:
     """Give the place where programs run, and how many are to be under way: `jobs`, or what suits it."""
     if name != "dask":
-        with LocalRuns(jobs or 1, portfolio.preload, portfolio.folder) as here:
+        with LocalProgramExecutor(jobs or 1, portfolio.preload, portfolio.folder) as here:
             yield here, jobs or 1
         return
-    from tailcut.cluster.connect import Room, connected
+    from tailcut.cluster.connect import Capacity, connected
 
-    with connected(scheduler, workers=jobs or os.cpu_count() or 1, tell=tell) as client:
-        from tailcut.cluster.runs import ClusterRuns
+    workers = jobs or os.cpu_count() or 1
+    with _cluster_messages(), connected(scheduler, workers=workers) as client:
+        from tailcut.cluster.program_executor import DaskProgramExecutor
 
         preload, folder = portfolio.preload, portfolio.folder
-        with ClusterRuns(client, preload, modules=folder, ship=ship, tell=tell) as there:
-            yield there, jobs or max(1, Room(client).threads())
+        with DaskProgramExecutor(client, preload, modules=folder, ship=ship) as there:
+            yield there, jobs or max(1, Capacity(client).threads())
 
 
-def tell(sentence: str) -> None:
-    """Say something about the cluster, where it does not get in the way of results."""
-    sys.stderr.write(f"{sentence}\n")
+@contextmanager
+def _cluster_messages() -> Iterator[None]:
+    """Print what is logged about the cluster on standard error, where it is not in the way of results."""
+    log, handler = logging.getLogger("tailcut.cluster"), logging.StreamHandler()
+    before = log.level, log.propagate
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.level, log.propagate = before

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tailcut.journal import Journal, Project
-from tailcut.live.session import PROJECT, all_courses
+from tailcut.live.stream import PROJECT, instance_records
 from tests.live import toy
 
 TAILCUT = [sys.executable, "-c", "from tailcut.cli import main; main()"]
@@ -106,7 +106,7 @@ def test_several_at_once_with_any_selector(tmp_path: Path, selector: str) -> Non
         project = Project(journal, PROJECT)
         assert not project.selector.pending
         assert project.verify() >= 24
-        assert all(course.over for course in all_courses(project).values())
+        assert all(record.over for record in instance_records(project).values())
     several = [len(record["runs"]) for record in found.values()]
     assert max(several) > 1 if "schedule" in selector or selector == "round_robin" else max(several) == 1
     assert still_running(tmp_path) == []
@@ -120,7 +120,7 @@ def test_a_second_run_goes_on_and_takes_up_a_changed_portfolio(tmp_path: Path) -
     toy.write_instances(tmp_path, {"two": "a 0.02 yes\nc 0.02 yes"})
     toy.write_portfolio(tmp_path, ("a", "c"))
     ended = tailcut(tmp_path, "portfolio.toml", "instances", "--cutoff", "1")
-    assert "going on: 1 instances are over" in ended.stderr
+    assert "continuing: 1 instances are over" in ended.stderr
     assert "new solver c" in ended.stderr
     assert "solver b is not in the portfolio any more" in ended.stderr
     assert [line[2] for line in toy.log(tmp_path)[len(before) :] if line[0] == "start"] == ["two.toy"]
@@ -183,8 +183,8 @@ def test_kill_9_at_random_moments_loses_no_outcome_and_runs_nothing_twice(
         with Journal(tmp_path / "tailcut-run.db") as journal:
             project = Project(journal, PROJECT)
             project.verify()
-            courses = all_courses(project)
-        done = {Path(name).stem for name, course in courses.items() if course.over}
+            records = instance_records(project)
+        done = {Path(name).stem for name, record in records.items() if record.over}
         assert over <= done, "an outcome was lost"
         over = done
     tailcut(tmp_path, "portfolio.toml", "instances", "--jobs", "2")
@@ -236,7 +236,7 @@ def test_a_torn_and_a_missing_line_of_answers_are_mended(tmp_path: Path) -> None
         (["portfolio.toml", "nothing.toy", "--cutoff", "1"], "nothing.toy: there is no such instance file"),
         (["portfolio.toml", ".git", "--cutoff", "1"], "no such instance file"),
         (["portfolio.toml", "instances", "--cutoff", "-1"], "cutoff must be"),
-        (["portfolio.toml", "instances", "--cutoff", "1", "--selector", "sbs"], "line in hindsight"),
+        (["portfolio.toml", "instances", "--cutoff", "1", "--selector", "sbs"], "baseline in hindsight"),
         (["portfolio.toml", "instances", "--cutoff", "1", "--selector", "x"], "unknown selector"),
         (["portfolio.toml", "instances", "--cutoff", "1", "--state", "no/where.db"], "no/where.db"),
     ],
