@@ -1,4 +1,4 @@
-"""`tailcut measure` and `tailcut run --check`, with real processes."""
+"""`tailcut measure` with real processes."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ def tailcut(folder: Path, *arguments: str, code: int = 0) -> subprocess.Complete
     return ended
 
 
+pytestmark = pytest.mark.flaky(reruns=1)  # a busy machine may be to blame
+
 INSTANCES = {
     "one": "a 0.02 yes\nb 0.3 yes",
     "two": "a 0.02 crash\nb 0.02 no",
@@ -28,6 +30,7 @@ INSTANCES = {
 }
 
 
+@pytest.mark.slow
 def test_a_measured_scenario_is_read_and_benched(tmp_path: Path) -> None:
     toy.write_portfolio(tmp_path)
     toy.write_instances(tmp_path, INSTANCES)
@@ -55,7 +58,7 @@ def test_a_measured_scenario_is_read_and_benched(tmp_path: Path) -> None:
     assert "already holds a scenario" in tailcut(tmp_path, *measure, code=2).stderr
 
 
-def test_measuring_goes_on_after_kill_9(tmp_path: Path) -> None:
+def test_measuring_continues_after_kill_9(tmp_path: Path) -> None:
     toy.write_portfolio(tmp_path)
     toy.write_instances(tmp_path, {f"i{n}": "a 0.05 yes\nb 0.05 yes" for n in range(10)})
     measure = ["measure", "portfolio.toml", "instances", "--cutoff", "5", "--out", "TOYS"]
@@ -77,34 +80,3 @@ def test_solvers_that_contradict_each_other_are_an_error(tmp_path: Path) -> None
     assert "solvers disagree" in ended.stderr
     assert "one.toy: a says yes, b says no" in ended.stderr
     assert not (tmp_path / "T").exists()
-
-
-def test_check_tells_which_solver_does_not_work(tmp_path: Path) -> None:
-    portfolio = toy.write_portfolio(tmp_path, ("a", "b"))
-    portfolio.write_text(
-        portfolio.read_text() + '[solvers.gone]\ncommand = ["no-such-solver", "{instance}"]\n'
-        '[check]\ninstance = "tiny.toy"\nanswer = "yes"\n'
-    )
-    (tmp_path / "tiny.toy").write_text("a 0.02 yes\nb 0.02 no")
-    ended = tailcut(tmp_path, "run", "--check", "portfolio.toml", "--json", code=1)
-    tried = {one["program"]: one for one in json.loads(ended.stdout)["tried"]}
-    assert tried["features"]["problem"] is None
-    assert tried["a"]["problem"] is None
-    assert tried["b"]["problem"] == "the answer is yes"
-    assert "no-such-solver" in tried["gone"]["problem"]
-    assert "no answer at all: gone" in ended.stderr
-
-
-def test_check_needs_something_to_try(tmp_path: Path) -> None:
-    toy.write_portfolio(tmp_path)
-    assert "nothing to try" in tailcut(tmp_path, "run", "--check", "portfolio.toml", code=2).stderr
-
-
-def test_check_of_the_example() -> None:
-    pytest.importorskip("pysat")
-    example = Path(__file__).parents[2] / "examples" / "portfolio.toml"
-    ended = subprocess.run(
-        [*TAILCUT, "run", "--check", str(example)], text=True, capture_output=True, env=None
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "limits are enforced by" in ended.stdout

@@ -115,6 +115,7 @@ def _count(path: Path) -> int:
     return int(count)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_then_ctrl_c_then_resumed_in_processes(
     generated: Path, tmp_path: Path, farm: Farm
 ) -> None:
@@ -154,6 +155,7 @@ def test_a_killed_worker_then_ctrl_c_then_resumed_in_processes(
     wait_for(lambda: farm.tasks() == [], "the workers to be rid of a killed client's tasks")
 
 
+@pytest.mark.slow
 def test_a_cluster_of_ones_own_ends_with_the_command(generated: Path, tmp_path: Path) -> None:
     """Ctrl-C in a terminal reaches the workers too; they must leave it to the client."""
     write_scenario(generated, "LONG", n_instances=3000, seed=9)

@@ -48,6 +48,7 @@ def _check(folder: Path, names: list[str]) -> None:
     assert len(chosen) == len(observed) == len(names)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_a_killed_client_and_ctrl_c(tmp_path: Path, farm: Farm) -> None:
     names = _write(tmp_path, 30, (0.05, 0.2))
     dask = ("--executor", "dask", "--scheduler", farm.address)

@@ -51,6 +51,7 @@ def shape(text: str) -> list[str]:
     return [line for line in lines if line and not line.startswith("limits are enforced")]
 
 
+@pytest.mark.slow
 def test_the_page_can_be_followed(tmp_path: Path) -> None:
     copied(tmp_path)
     text = PAGE.read_text(encoding="utf-8")

@@ -72,5 +72,5 @@ def wait_for(condition: Callable[[], object], patience: float = 20.0) -> None:
     """Wait until the condition holds; fail after a long time."""
     deadline = time.monotonic() + patience
     while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
+        assert time.monotonic() < deadline, "waited unsuccessfully"
         time.sleep(0.005)
