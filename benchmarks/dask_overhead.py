@@ -2,7 +2,7 @@
 
 Both sides have two processes and take turns in the same run; the best turn of each counts. First a grid of
 ordinary cells (the goal: at most 1.2 times the time). The local side starts its processes each time, as
-`tailcut bench` does; a Dask cluster as a rule is there, so its start is told apart and then added. Then the
+`tailcut bench` does; a Dask cluster as a rule is there, so its start is shown apart and then added. Then the
 cost of one cell and of one run: how much longer ten times as many take that do nothing, two at a time.
 """
 
@@ -52,16 +52,16 @@ def main() -> None:
         sides: dict[str, Executor] = {"local": processes(WORKERS), "dask": dask_cell_executor(client)}
         works = {side: partial(grid, Path(folder), ordinary, executor) for side, executor in sides.items()}
         local, dask = best(works, options.repeats)
-        tell(f"{len(ordinary)} ordinary cells", local, dask, "s")
-        tell("the same, the start of the cluster included", local, dask + start, "s")
+        show(f"{len(ordinary)} ordinary cells", local, dask, "s")
+        show("the same, the start of the cluster included", local, dask + start, "s")
         works = {side: partial(grid, Path(folder), empty, executor) for side, executor in sides.items()}
         fewer = {s: partial(grid, Path(folder), empty[::10], executor) for s, executor in sides.items()}
-        tell("one cell", *each(works, fewer, 0.9 * len(empty), options.repeats), "ms")
+        show("one cell", *each(works, fewer, 0.9 * len(empty), options.repeats), "ms")
         with LocalProgramExecutor(WORKERS) as here, DaskProgramExecutor(client) as there:
             places: dict[str, ProgramExecutor] = {"local": here, "dask": there}
             works = {side: partial(programs, place, options.runs) for side, place in places.items()}
             fewer = {side: partial(programs, place, options.runs // 10) for side, place in places.items()}
-            tell("one run", *each(works, fewer, 0.9 * options.runs, options.repeats), "ms")
+            show("one run", *each(works, fewer, 0.9 * options.runs, options.repeats), "ms")
 
 
 def best(works: dict[str, partial[None]], repeats: int) -> tuple[float, float]:
@@ -83,7 +83,7 @@ def each(
     return 1000 * (long[0] - short[0]) / items, 1000 * (long[1] - short[1]) / items
 
 
-def tell(what: str, local: float, dask: float, unit: str) -> None:
+def show(what: str, local: float, dask: float, unit: str) -> None:
     print(f"| {what} | {local:.2f} {unit} | {dask:.2f} {unit} | {dask / local:.2f} |", flush=True)
 
 

@@ -105,7 +105,7 @@ def steps(path: Path, name: str, n_features: int) -> None:
         f"\n{name}, K = {len(ALGORITHMS)}, d = {n_features}: a decision with its outcome takes "
         f"{1e3 * wall / count:.2f} ms ({1e3 * processor / count:.2f} ms of CPU), {size / count:.0f} bytes; "
         f"a snapshot has {snapshot / 2**20:.1f} MiB; opening it takes {opening:.1f} s of CPU. `tailcut run` "
-        f"going on reads its history: {1e6 * reading / count:.0f} µs of CPU, {held:.0f} bytes per instance."
+        f"continuing reads its history: {1e6 * reading / count:.0f} µs of CPU, {held:.0f} bytes per instance."
     )
 
 

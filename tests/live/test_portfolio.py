@@ -1,4 +1,4 @@
-"""The portfolio file: what it may say, and how each mistake in it is told."""
+"""The portfolio file: what it may say, and how each mistake in it is reported."""
 
 from __future__ import annotations
 

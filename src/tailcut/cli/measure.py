@@ -60,7 +60,7 @@ def command(
     """Run every solver of a portfolio on every instance and write a scenario that `tailcut bench` reads.
 
     Each run is kept as soon as it ended. Stop it at any time, even with kill -9, and run the same command
-    again: only what is missing is measured. Answers are verified where the portfolio tells how, and solvers
+    again: only what is missing is measured. Answers are verified where the portfolio says how, and solvers
     that contradict each other are an error.
     """
     check_executor(executor, RUNS, scheduler, ship=ship_instances)

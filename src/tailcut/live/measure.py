@@ -123,7 +123,7 @@ def _readme(name: str, portfolio: Portfolio, cutoff: float, count: int, method: 
 
 
 def _processor() -> str:
-    """Return the processor's name, where the system tells it."""
+    """Return the processor's name, where the system says it."""
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("model name"):

@@ -149,7 +149,7 @@ def chatter() -> None:
 
 
 def closed_streams() -> None:
-    """Close the streams and go on working for a while."""
+    """Close the streams and continue working for a while."""
     os.close(1)
     os.close(2)
     time.sleep(0.2)

@@ -35,7 +35,7 @@ class RunningProgram:
         return self._supervisor.fileno()
 
     def cancel(self) -> None:
-        """Have the run ended, if it has not ended yet; `wait` tells what became of it."""
+        """Have the run ended, if it has not ended yet; `wait` returns what became of it."""
         with self._closing:
             if self._supervisor.fileno() >= 0:
                 with suppress(OSError):  # the supervisor is gone; `wait` will say so

@@ -113,7 +113,7 @@ def _environment(variables: Mapping[str, str] | None) -> None:
 
 
 class Ending(enum.StrEnum):
-    """Who or what ended a run; told by whoever did it, never found out by comparing times."""
+    """Who or what ended a run; reported by whoever did it, never found out by comparing times."""
 
     FINISHED = "finished"
     """The program ended itself, with whatever exit code."""

@@ -1,4 +1,4 @@
-"""When to look at a running solver again, and what a look says: go on, or which limit is reached."""
+"""When to look at a running solver again, and what a look says: continue, or which limit is reached."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Watch:
         return min(self._cpu_due, self._memory_due, end)
 
     def look(self) -> Ending | None:
-        """Return the limit that is reached, None if the run may go on."""
+        """Return the limit that is reached, None if the run may continue."""
         now = time.monotonic()
         if now >= self._cpu_due and self._cpu_is_used_up(now):
             return Ending.CPU_LIMIT
