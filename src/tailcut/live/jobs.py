@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tailcut.live.instances import Instance
 from tailcut.live.limits import Call, Command, ResourceLimits
-from tailcut.live.portfolio import Portfolio, Program, Solver
+from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
 
 KEPT_OUTPUT = 64 * 2**20
 """Bytes kept of a program's output; a model of a million variables takes 8 million."""
@@ -56,6 +56,6 @@ def verify_job(
 
 def _limits(portfolio: Portfolio, program: Program, seconds: float) -> ResourceLimits:
     """Return the limits of a run that is given `seconds` by the portfolio's clock."""
-    if portfolio.clock == "wall":
+    if portfolio.clock is Clock.WALL:
         return ResourceLimits(wall=seconds, memory=program.memory)
     return ResourceLimits(cpu=seconds, wall=seconds * portfolio.wall_factor + _GRACE, memory=program.memory)

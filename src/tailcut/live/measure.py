@@ -19,7 +19,7 @@ from tailcut.journal import Journal
 from tailcut.live.instances import Instance
 from tailcut.live.local_executor import LocalProgramExecutor
 from tailcut.live.measurement import Measured, Measurement
-from tailcut.live.portfolio import Portfolio
+from tailcut.live.portfolio import Clock, Portfolio
 from tailcut.live.workflows import ProgramExecutor, run_workflows
 from tailcut.scenarios import Scenario
 from tailcut.state import statefile
@@ -101,7 +101,9 @@ def _measure(
 def _readme(name: str, portfolio: Portfolio, cutoff: float, count: int, method: str, note: str) -> str:
     """Return the readme of a scenario: how it was made, on what machine, by which portfolio."""
     what = (
-        "CPU seconds of the whole process tree" if portfolio.clock == "cpu" else "seconds by the wall's clock"
+        "CPU seconds of the whole process tree"
+        if portfolio.clock is Clock.CPU
+        else "seconds by the wall's clock"
     )
     lines = [
         f"{name}: {count} instances, {len(portfolio.solvers)} solvers, cutoff {cutoff:g} s.",

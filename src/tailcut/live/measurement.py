@@ -79,7 +79,7 @@ class Measurement:
 
     def __init__(self, journal: Journal, portfolio: Portfolio, cutoff: float) -> None:
         self.journal, self.portfolio, self.cutoff = journal, portfolio, cutoff
-        description = {"cutoff": cutoff, "clock": portfolio.clock}
+        description = {"cutoff": cutoff, "clock": portfolio.clock.value}
         if PROJECT not in journal.projects():
             journal.create(PROJECT, description)
         self._number = journal.projects()[PROJECT]

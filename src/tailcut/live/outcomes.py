@@ -12,7 +12,7 @@ from tailcut.domains.domain import read_answer
 from tailcut.live.instances import Instance
 from tailcut.live.jobs import verify_job
 from tailcut.live.limits import Ended, Ending
-from tailcut.live.portfolio import Portfolio, Solver
+from tailcut.live.portfolio import Clock, Portfolio, Solver
 from tailcut.live.workflows import Workflow
 from tailcut.types import Outcome
 
@@ -82,12 +82,12 @@ def last_error_line(ended: Ended) -> str:
 
 def seconds_of(portfolio: Portfolio, ended: Ended) -> float:
     """Return how long a run took by the portfolio's clock."""
-    return ended.wall if portfolio.clock == "wall" else ended.cpu
+    return ended.wall if portfolio.clock is Clock.WALL else ended.cpu
 
 
 def timed_out(portfolio: Portfolio, ended: Ended) -> bool:
     """Return whether a run was stopped at the limit of the clock that counts."""
-    return ended.ending is (Ending.WALL_LIMIT if portfolio.clock == "wall" else Ending.CPU_LIMIT)
+    return ended.ending is (Ending.WALL_LIMIT if portfolio.clock is Clock.WALL else Ending.CPU_LIMIT)
 
 
 def outcome_of(portfolio: Portfolio, ended: Ended, answer: str | None, budget: float) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import re
 import shlex
 from collections.abc import Mapping
@@ -24,6 +25,14 @@ _FILE = (
 )  # fmt: skip
 PLACES = ("instance", "cutoff", "memory")
 """What may stand in braces in a solver's command: its file, seconds of this run, bytes (0: no limit)."""
+
+
+class Clock(enum.StrEnum):
+    """Which time counts."""
+
+    CPU = "cpu"
+    """That of the processor, over the whole process tree."""
+    WALL = "wall"
 
 
 @dataclass(frozen=True)
@@ -73,8 +82,7 @@ class Portfolio:
     """Checks an answer: exit code 0 confirms it, any other refutes it."""
     cutoff: float | None = None
     selector: str | None = None
-    clock: str = "cpu"
-    """Which time counts: that of the processor, over the whole process tree, or that of the wall."""
+    clock: Clock = Clock.CPU
     wall_factor: float = 4.0
     """A run by the processor's clock is stopped after this times its budget by the wall's, plus 5 s."""
     instances: tuple[str, ...] = ("*",)
@@ -94,8 +102,8 @@ def read_portfolio(path: str | Path) -> Portfolio:
     folder = (file.parent / table.text("folder", ".")).resolve()
     memory = table.size("memory")
     answers = _answers(table.table("answers")) if "answers" in table else domain.answers
-    clock = table.text("clock", "cpu")
-    if clock not in ("cpu", "wall"):
+    clock = table.text("clock", Clock.CPU)
+    if clock not in list(Clock):
         raise table.wrong("clock", '"cpu" or "wall"')
     return Portfolio(
         file=file,
@@ -105,7 +113,7 @@ def read_portfolio(path: str | Path) -> Portfolio:
         verify=_optional(table, "verify", folder, domain.verify, ("instance", "output", "answer")),
         cutoff=table.number("cutoff"),
         selector=table.text("selector") if "selector" in table else None,
-        clock=clock,
+        clock=Clock(clock),
         wall_factor=table.number("wall_factor", 4.0) or 4.0,
         instances=table.texts("instances") or domain.instances,
         preload=(*domain.preload, *table.texts("preload")),

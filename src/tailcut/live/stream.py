@@ -102,7 +102,7 @@ def open_project(
         "cutoff": settings.cutoff,
         "seed": settings.seed,
         "hyperparameters": hyperparameters,
-        "clock": portfolio.clock,
+        "clock": portfolio.clock.value,
         NEEDS_HISTORY: True,  # which instances are over is read off the events
     }
     if PROJECT not in journal.projects():
