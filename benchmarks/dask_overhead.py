@@ -2,7 +2,7 @@
 
 Both sides have two processes and take turns in the same run; the best turn of each counts. First a grid of
 ordinary cells (the goal: at most 1.2 times the time). The local side starts its processes each time, as
-`tailcut bench` does; a Dask cluster as a rule is there, so its start is told apart and then added. Then the
+`tailcut bench` does; a Dask cluster as a rule is there, so its start is shown apart and then added. Then the
 cost of one cell and of one run: how much longer ten times as many take that do nothing, two at a time.
 """
 
@@ -23,12 +23,13 @@ from tailcut.bench.executors import Executor, processes
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.run import run
 from tailcut.bench.store import opened
-from tailcut.cluster.cells import on_cluster
+from tailcut.cluster.cell_executor import dask_cell_executor
 from tailcut.cluster.connect import connected
-from tailcut.cluster.runs import ClusterRuns
-from tailcut.live.limits import Call, Ended, Limits
-from tailcut.live.local import LocalRuns
-from tailcut.live.work import Job, Runs, Work, drive
+from tailcut.cluster.program_executor import DaskProgramExecutor
+from tailcut.live.jobs import ProgramJob
+from tailcut.live.limits import Call, Ended, ResourceLimits
+from tailcut.live.local_executor import LocalProgramExecutor
+from tailcut.live.workflows import ProgramExecutor, Workflow, run_workflows
 from tailcut.scenarios import Scenario
 from tailcut.scenarios.synthetic import generate
 
@@ -48,19 +49,19 @@ def main() -> None:
         print(f"Starting a Dask cluster of {WORKERS} workers took {start:.1f} s.\n")
         print("| what | local processes | Dask | ratio |\n|---|---:|---:|---:|", flush=True)
         ordinary, empty = grids(Path(folder), options.cells)
-        sides: dict[str, Executor] = {"local": processes(WORKERS), "dask": on_cluster(client)}
+        sides: dict[str, Executor] = {"local": processes(WORKERS), "dask": dask_cell_executor(client)}
         works = {side: partial(grid, Path(folder), ordinary, executor) for side, executor in sides.items()}
         local, dask = best(works, options.repeats)
-        tell(f"{len(ordinary)} ordinary cells", local, dask, "s")
-        tell("the same, the start of the cluster included", local, dask + start, "s")
+        show(f"{len(ordinary)} ordinary cells", local, dask, "s")
+        show("the same, the start of the cluster included", local, dask + start, "s")
         works = {side: partial(grid, Path(folder), empty, executor) for side, executor in sides.items()}
         fewer = {s: partial(grid, Path(folder), empty[::10], executor) for s, executor in sides.items()}
-        tell("one cell", *each(works, fewer, 0.9 * len(empty), options.repeats), "ms")
-        with LocalRuns(WORKERS) as here, ClusterRuns(client) as there:
-            places: dict[str, Runs] = {"local": here, "dask": there}
+        show("one cell", *each(works, fewer, 0.9 * len(empty), options.repeats), "ms")
+        with LocalProgramExecutor(WORKERS) as here, DaskProgramExecutor(client) as there:
+            places: dict[str, ProgramExecutor] = {"local": here, "dask": there}
             works = {side: partial(programs, place, options.runs) for side, place in places.items()}
             fewer = {side: partial(programs, place, options.runs // 10) for side, place in places.items()}
-            tell("one run", *each(works, fewer, 0.9 * options.runs, options.repeats), "ms")
+            show("one run", *each(works, fewer, 0.9 * options.runs, options.repeats), "ms")
 
 
 def best(works: dict[str, partial[None]], repeats: int) -> tuple[float, float]:
@@ -82,7 +83,7 @@ def each(
     return 1000 * (long[0] - short[0]) / items, 1000 * (long[1] - short[1]) / items
 
 
-def tell(what: str, local: float, dask: float, unit: str) -> None:
+def show(what: str, local: float, dask: float, unit: str) -> None:
     print(f"| {what} | {local:.2f} {unit} | {dask:.2f} {unit} | {dask / local:.2f} |", flush=True)
 
 
@@ -110,20 +111,20 @@ def grid(folder: Path, cells: list[Cell], executor: Executor) -> None:
         assert len(store.done()) == len(cells)
 
 
-def programs(place: Runs, count: int) -> None:
+def programs(place: ProgramExecutor, count: int) -> None:
     """Run a program that does nothing, so many times, two at a time."""
     ended: list[Ended] = []
-    drive(_works(count), place.submit, at_once=WORKERS, on_result=ended.append)
+    run_workflows(_workflows(count), place, at_once=WORKERS, on_result=ended.append)
     assert sum(one.exit_code == 0 for one in ended) == count
 
 
-def _works(count: int) -> Iterator[Work[Ended]]:
+def _workflows(count: int) -> Iterator[Workflow[Ended]]:
     for _ in range(count):
-        yield _work()
+        yield _workflow()
 
 
-def _work() -> Work[Ended]:
-    return (yield Job(Call("builtins:print"), Limits(wall=60)))
+def _workflow() -> Workflow[Ended]:
+    return (yield ProgramJob(Call("builtins:print"), ResourceLimits(wall=60)))
 
 
 if __name__ == "__main__":

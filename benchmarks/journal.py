@@ -22,7 +22,7 @@ import numpy as np
 
 from tailcut.journal import Journal, Project
 from tailcut.journal.project import SNAPSHOT_EVERY
-from tailcut.live.course import read_courses
+from tailcut.live.instance_record import read_records
 from tailcut.types import Outcome
 
 ALGORITHMS = [f"solver-{number:02d}" for number in range(20)]
@@ -94,18 +94,18 @@ def steps(path: Path, name: str, n_features: int) -> None:
         opening = time.process_time() - started
         snapshot = len(project.selector.to_bytes())
         tracemalloc.start()
-        courses = read_courses(project.history(), schedules=False)
+        records = read_records(project.history(), schedules=False)
         held = tracemalloc.get_traced_memory()[0] / count
         tracemalloc.stop()
         started = time.process_time()
-        read_courses(project.history(), schedules=False)
+        read_records(project.history(), schedules=False)
         reading = time.process_time() - started
-        assert len(courses) == count
+        assert len(records) == count
     print(
         f"\n{name}, K = {len(ALGORITHMS)}, d = {n_features}: a decision with its outcome takes "
         f"{1e3 * wall / count:.2f} ms ({1e3 * processor / count:.2f} ms of CPU), {size / count:.0f} bytes; "
         f"a snapshot has {snapshot / 2**20:.1f} MiB; opening it takes {opening:.1f} s of CPU. `tailcut run` "
-        f"going on reads its history: {1e6 * reading / count:.0f} µs of CPU, {held:.0f} bytes per instance."
+        f"continuing reads its history: {1e6 * reading / count:.0f} µs of CPU, {held:.0f} bytes per instance."
     )
 
 

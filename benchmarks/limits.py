@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tailcut.live.limits import Call, Command, Ending, Limits, Processes
+from tailcut.live.limits import Call, Command, Ending, Launcher, ResourceLimits
 
 SOLVERS = """
 import os
@@ -55,22 +55,22 @@ def main() -> None:
         sys.path.insert(0, folder)
         print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f} before the start\n")
         for cgroups in (True, False):
-            with Processes(preload=("spinning_solvers",), cgroups=cgroups) as processes:
-                print(f"{processes.method}\n")
-                overshoots(processes, options.limits, options.runs)
-                memory_overshoots(processes, options.runs)
+            with Launcher(preload=("spinning_solvers",), cgroups=cgroups) as launcher:
+                print(f"{launcher.method}\n")
+                overshoots(launcher, options.limits, options.runs)
+                memory_overshoots(launcher, options.runs)
         for cgroups in (True, False):
             overheads(cgroups, 5 * options.runs)
 
 
-def overshoots(processes: Processes, limits: list[float], runs: int) -> None:
+def overshoots(launcher: Launcher, limits: list[float], runs: int) -> None:
     print("| machine | solver | CPU limit (s) | runs | p50 (ms) | p95 | max | min |")
     print("|---|---|---|---|---|---|---|---|")
     for loaded in (False, True):
         with spinning(2 * (os.cpu_count() or 1) if loaded else 0):
             for solver in ("spin", "spin_twice"):
                 for limit in limits:
-                    late = [1000 * overshoot(processes, solver, limit) for _ in range(runs)]
+                    late = [1000 * overshoot(launcher, solver, limit) for _ in range(runs)]
                     middle, high = np.quantile(late, [0.5, 0.95])
                     machine = "loaded" if loaded else "quiet"
                     print(
@@ -81,12 +81,12 @@ def overshoots(processes: Processes, limits: list[float], runs: int) -> None:
     print()
 
 
-def memory_overshoots(processes: Processes, runs: int) -> None:
+def memory_overshoots(launcher: Launcher, runs: int) -> None:
     """Print how far beyond its limit a solver comes that allocates 1 MiB at a time as fast as it can."""
     limit = 300 * 2**20
     beyond = []
     for _ in range(runs):
-        ended = processes.start(Call("spinning_solvers:allocate"), Limits(memory=limit)).wait()
+        ended = launcher.start(Call("spinning_solvers:allocate"), ResourceLimits(memory=limit)).wait()
         assert ended is not None
         assert ended.ending == Ending.MEMORY_LIMIT
         beyond.append((ended.peak_memory - limit) / 2**20)
@@ -97,8 +97,8 @@ def memory_overshoots(processes: Processes, runs: int) -> None:
     )
 
 
-def overshoot(processes: Processes, solver: str, limit: float) -> float:
-    ended = processes.start(Call(f"spinning_solvers:{solver}"), Limits(cpu=limit)).wait()
+def overshoot(launcher: Launcher, solver: str, limit: float) -> float:
+    ended = launcher.start(Call(f"spinning_solvers:{solver}"), ResourceLimits(cpu=limit)).wait()
     assert ended is not None
     assert ended.ending == Ending.CPU_LIMIT
     return ended.cpu - limit
@@ -121,18 +121,18 @@ def overheads(cgroups: bool, runs: int) -> None:
         "the program `true`": Command(("true",)),
         "an empty function": Call("spinning_solvers:nothing"),
     }
-    limits = Limits(cpu=10, wall=10, memory=2**30)
+    limits = ResourceLimits(cpu=10, wall=10, memory=2**30)
     for name, program in programs.items():
         before = cpu_of_all()
-        with Processes(preload=("spinning_solvers",), cgroups=cgroups) as processes:
-            method = processes.method.partition(" (")[0]
+        with Launcher(preload=("spinning_solvers",), cgroups=cgroups) as launcher:
+            method = launcher.method.partition(" (")[0]
         idle = cpu_of_all() - before
         before = cpu_of_all()
-        processes = Processes(preload=("spinning_solvers",), cgroups=cgroups)
+        launcher = Launcher(preload=("spinning_solvers",), cgroups=cgroups)
 
-        def one(processes: Processes = processes, program: Command | Call = program) -> tuple[float, float]:
+        def one(launcher: Launcher = launcher, program: Command | Call = program) -> tuple[float, float]:
             began = time.perf_counter()
-            ended = processes.start(program, limits).wait()
+            ended = launcher.start(program, limits).wait()
             assert ended is not None
             return time.perf_counter() - began, ended.cpu
 
@@ -140,9 +140,9 @@ def overheads(cgroups: bool, runs: int) -> None:
         measured = [one() for _ in range(runs)]
         wall, own = np.median(measured, axis=0) * 1000
         started = time.perf_counter()
-        eight_at_once(processes, program, limits, runs)
+        eight_at_once(launcher, program, limits, runs)
         rate = runs / (time.perf_counter() - started)
-        processes.close()
+        launcher.close()
         total = 1000 * (cpu_of_all() - before - idle) / (2 * runs + 1)
         print(
             f"{method}, {name}: {wall:.1f} ms from start to outcome (median of {runs}), {own:.2f} ms CPU of "
@@ -151,12 +151,12 @@ def overheads(cgroups: bool, runs: int) -> None:
         )
 
 
-def eight_at_once(processes: Processes, program: Command | Call, limits: Limits, runs: int) -> None:
+def eight_at_once(launcher: Launcher, program: Command | Call, limits: ResourceLimits, runs: int) -> None:
     waiting: list[Callable[[], object]] = []
     for _ in range(runs):
         if len(waiting) == 8:
             waiting.pop(0)()
-        waiting.append(processes.start(program, limits).wait)
+        waiting.append(launcher.start(program, limits).wait)
     for wait in waiting:
         wait()
 

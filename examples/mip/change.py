@@ -1,7 +1,7 @@
 """A solver of our own for one kind of program: one equality over whole variables, by dynamic programming.
 
 Nothing cheaper is known of an amount than the cheapest way to reach it with one coin more. What cannot be
-solved like this is told by exit code 3, at once: the selector learns for which programs this solver is good.
+solved like this ends at once with exit code 3: the selector learns for which programs this solver is good.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 import mps
-from solution import tell
+from solution import print_solution
 
 NOT_MY_KIND = 3
 
@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> int:
         return NOT_MY_KIND
     x = np.zeros(len(program.names))
     x[program.columns] = counts
-    tell(program.names, x.tolist(), float(program.cost @ x))
+    print_solution(program.names, x.tolist(), float(program.cost @ x))
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import highspy
 
-from solution import tell
+from solution import print_solution
 
 
 def main(arguments: list[str]) -> int:
@@ -23,5 +23,5 @@ def main(arguments: list[str]) -> int:
     if solver.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
         print("Infeasible")
     elif solver.getModelStatus() == highspy.HighsModelStatus.kOptimal:
-        tell(solver.getLp().col_names_, solver.getSolution().col_value, solver.getObjectiveValue())
+        print_solution(solver.getLp().col_names_, solver.getSolution().col_value, solver.getObjectiveValue())
     return 0

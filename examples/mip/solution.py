@@ -14,7 +14,7 @@ from collections.abc import Sequence
 _HEADLINE = re.compile(r"Optimal - objective value (\S+)")
 
 
-def tell(names: Sequence[str], values: Sequence[float], objective: float) -> None:
+def print_solution(names: Sequence[str], values: Sequence[float], objective: float) -> None:
     """Print an optimal solution."""
     print(f"Optimal - objective value {objective:.8f}")
     for number, (name, value) in enumerate(zip(names, values, strict=True)):
@@ -31,6 +31,6 @@ def parse(text: str) -> tuple[float, dict[str, float]]:
     headline, _, rest = text.partition("\n")
     found = _HEADLINE.match(headline)
     if found is None:
-        raise ValueError(f"the first line must tell the objective, got {headline!r}")
+        raise ValueError(f"the first line must state the objective, got {headline!r}")
     fields = [line.split() for line in rest.splitlines() if line.strip()]
     return float(found[1]), {name: float(value) for _, name, value, *_ in fields}

@@ -91,5 +91,5 @@ class Farm:
 def wait_for(condition: Callable[[], bool], what: str, seconds: float = 120.0) -> None:
     until = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < until, f"waited in vain for {what}"
+        assert time.monotonic() < until, f"waited unsuccessfully for {what}"
         time.sleep(0.02)

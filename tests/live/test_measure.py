@@ -1,110 +1,71 @@
-"""`tailcut measure` and `tailcut run --check`, with real processes."""
+"""A scenario measured from Python: no command line, an observer that hears of each measurement."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
+from tailcut.errors import InputError
+from tailcut.live.instances import instances_in
+from tailcut.live.measure import MeasureObserver, default_state, measure_scenario
+from tailcut.live.measurement import Measured
+from tailcut.live.portfolio import read_portfolio
 from tailcut.scenarios import Scenario
 from tests.live import toy
-from tests.live.test_run import TAILCUT, still_running, wait_for
 
 
-def tailcut(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    ended = subprocess.run([*TAILCUT, *arguments], cwd=folder, text=True, capture_output=True)
-    assert ended.returncode == code, ended.stderr
-    return ended
+class Listener(MeasureObserver):
+    def __init__(self) -> None:
+        self.begun: tuple[int, int] | None = None
+        self.heard: list[Measured] = []
+
+    def started(self, done: int, total: int) -> None:
+        self.begun = done, total
+
+    def measured(self, one: Measured) -> None:
+        self.heard.append(one)
 
 
-INSTANCES = {
-    "one": "a 0.02 yes\nb 0.3 yes",
-    "two": "a 0.02 crash\nb 0.02 no",
-    "three": "a 9 yes\nb 0.02 mumble",
-    "four": "broken 1 x\na 0.05 yes\nb 9 no",
-}
+def measure(folder: Path, out: Path) -> tuple[Scenario, Listener]:
+    portfolio = read_portfolio(folder / "portfolio.toml")
+    instances = list(instances_in([str(folder / "instances")], portfolio.instances))
+    listener = Listener()
+    return measure_scenario(portfolio, instances, out, cutoff=0.5, observer=listener), listener
 
 
-def test_a_measured_scenario_is_read_and_benched(tmp_path: Path) -> None:
-    toy.write_portfolio(tmp_path)
-    toy.write_instances(tmp_path, INSTANCES)
-    measure = ("measure", "portfolio.toml", "instances", "--cutoff", "0.6", "--out", "TOYS")
-    ended = tailcut(tmp_path, *measure, "--note", "Made for a test.", "--json")
-    assert json.loads(ended.stdout) == {"folder": "TOYS", "instances": 4, "runs": 8, "solved": 0.75}
-    scenario = Scenario.read(tmp_path / "TOYS", cache=False)
-    assert scenario.instances == ("four.toy", "one.toy", "three.toy", "two.toy")
-    assert scenario.algorithms == ("a", "b")
-    assert scenario.solved.tolist() == [[True, False], [True, True], [False, False], [False, True]]
-    words = [[scenario.status(i, a) for a in range(2)] for i in range(4)]
-    assert words == [["ok", "timeout"], ["ok", "ok"], ["timeout", "other"], ["crash", "ok"]]
-    assert scenario.feature_names == ("size", "first")
-    assert scenario.features[1].tolist() == [2.0, 0.02]
-    assert (scenario.feature_cost > 0.0).all()
-    assert scenario.runtimes[0, 1] >= 0.6
-    assert scenario.ground_truth == {"answer": ("yes", "yes", None, "no")}
-    text = (tmp_path / "TOYS" / "readme.txt").read_text()
-    assert "Made for a test." in text
-    assert "[solvers.b]" in text
-    tailcut(tmp_path, "scenario", "validate", "TOYS")
-    bench = ("bench", "--aslib", ".", "--selector", "tailcut", "--selector", "oracle", "--seeds", "1")
-    rows = json.loads(tailcut(tmp_path, *bench, "--jobs", "1", "--json").stdout)
-    assert {row["selector"] for row in rows} == {"tailcut", "oracle"}
-    assert "already holds a scenario" in tailcut(tmp_path, *measure, code=2).stderr
+def test_only_what_is_missing_is_measured(tmp_path: Path) -> None:
+    toy.write_portfolio(tmp_path, ("a", "b"))
+    toy.write_instances(tmp_path, {"one": "a 0.02 yes\nb 0.02 crash"})
+    out = tmp_path / "TOYS"
+    scenario, listener = measure(tmp_path, out)
+    assert listener.begun == (0, 3)
+    assert [(one.instance, one.solver) for one in listener.heard] == [
+        ("one.toy", None),
+        ("one.toy", "a"),
+        ("one.toy", "b"),
+    ]
+    assert [one.problem for one in listener.heard] == [None, None, "ended by SIGABRT"]
+    assert scenario.solved.tolist() == [[True, False]]
+    assert scenario.instances == ("one.toy",)
+    assert Scenario.read(out, cache=False).name == "TOYS"
+    assert default_state(out).exists()
+    with pytest.raises(InputError, match="already holds a scenario"):
+        measure(tmp_path, out)
+    for file in out.iterdir():
+        file.unlink()
+    toy.write_instances(tmp_path, {"two": "a 0.02 yes\nb 0.02 yes"})
+    scenario, listener = measure(tmp_path, out)
+    assert listener.begun == (3, 6)
+    assert {one.instance for one in listener.heard} == {"two.toy"}
+    assert scenario.instances == ("one.toy", "two.toy")
+    assert "2 instances, 2 solvers, cutoff 0.5 s" in (out / "readme.txt").read_text()
 
 
-def test_measuring_goes_on_after_kill_9(tmp_path: Path) -> None:
-    toy.write_portfolio(tmp_path)
-    toy.write_instances(tmp_path, {f"i{n}": "a 0.05 yes\nb 0.05 yes" for n in range(10)})
-    measure = ["measure", "portfolio.toml", "instances", "--cutoff", "5", "--out", "TOYS"]
-    with subprocess.Popen([*TAILCUT, *measure], cwd=tmp_path) as running:
-        wait_for(lambda: len(toy.log(tmp_path)) > 12)
-        running.kill()
-    wait_for(lambda: still_running(tmp_path) == [])
-    time.sleep(0.1)
-    tailcut(tmp_path, *measure)
-    starts = [tuple(line[1:]) for line in toy.log(tmp_path) if line[0] == "start"]
-    assert 20 <= len(starts) <= 21  # none again but the one that was under way
-    assert Scenario.read(tmp_path / "TOYS", cache=False).solved.all()
-
-
-def test_solvers_that_contradict_each_other_are_an_error(tmp_path: Path) -> None:
-    toy.write_portfolio(tmp_path)
-    toy.write_instances(tmp_path, {"one": "a 0.02 yes\nb 0.02 no"})
-    ended = tailcut(tmp_path, "measure", "portfolio.toml", "instances", "--cutoff", "5", "--out", "T", code=2)
-    assert "solvers disagree" in ended.stderr
-    assert "one.toy: a says yes, b says no" in ended.stderr
-    assert not (tmp_path / "T").exists()
-
-
-def test_check_tells_which_solver_does_not_work(tmp_path: Path) -> None:
-    portfolio = toy.write_portfolio(tmp_path, ("a", "b"))
-    portfolio.write_text(
-        portfolio.read_text() + '[solvers.gone]\ncommand = ["no-such-solver", "{instance}"]\n'
-        '[check]\ninstance = "tiny.toy"\nanswer = "yes"\n'
-    )
-    (tmp_path / "tiny.toy").write_text("a 0.02 yes\nb 0.02 no")
-    ended = tailcut(tmp_path, "run", "--check", "portfolio.toml", "--json", code=1)
-    tried = {one["program"]: one for one in json.loads(ended.stdout)["tried"]}
-    assert tried["features"]["problem"] is None
-    assert tried["a"]["problem"] is None
-    assert tried["b"]["problem"] == "the answer is yes"
-    assert "no-such-solver" in tried["gone"]["problem"]
-    assert "no answer at all: gone" in ended.stderr
-
-
-def test_check_needs_something_to_try(tmp_path: Path) -> None:
-    toy.write_portfolio(tmp_path)
-    assert "nothing to try" in tailcut(tmp_path, "run", "--check", "portfolio.toml", code=2).stderr
-
-
-def test_check_of_the_example() -> None:
-    pytest.importorskip("pysat")
-    example = Path(__file__).parents[2] / "examples" / "portfolio.toml"
-    ended = subprocess.run(
-        [*TAILCUT, "run", "--check", str(example)], text=True, capture_output=True, env=None
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "limits are enforced by" in ended.stdout
+def test_instances_of_the_same_name_keep_their_paths(tmp_path: Path) -> None:
+    toy.write_portfolio(tmp_path, ("a",), features=False)
+    for folder in ("x", "y"):
+        (tmp_path / "instances" / folder).mkdir(parents=True)
+        (tmp_path / "instances" / folder / "one.toy").write_text("a 0.02 yes")
+    scenario, _ = measure(tmp_path, tmp_path / "TOYS")
+    assert [name.rpartition("instances")[2] for name in scenario.instances] == ["/x/one.toy", "/y/one.toy"]

@@ -1,4 +1,4 @@
-"""The portfolio file: what it may say, and how each mistake in it is told."""
+"""The portfolio file: what it may say, and how each mistake in it is reported."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def test_a_portfolio_of_commands(tmp_path: Path) -> None:
     )
     assert two.program.filled(instance="a b", cutoff="1", memory="0").argv == ("two", "a b")
     assert two.program.memory == 500_000_000
-    assert [sign.answer for sign in one.signs] == ["optimal"]
-    assert [(sign.answer, sign.exit_code) for sign in two.signs] == [("done", 7)]
+    assert [rule.answer for rule in one.answers] == ["optimal"]
+    assert [(rule.answer, rule.exit_code) for rule in two.answers] == [("done", 7)]
     assert portfolio.features is None
     assert portfolio.verify is None
 
@@ -62,7 +62,7 @@ def test_the_example_is_right_and_the_domain_fills_in() -> None:
     assert kissat.program.filled(instance="i.cnf", cutoff="1", memory="1") == Call(
         "tailcut.domains.sat.solve:main", ("kissat404", "i.cnf"), folder=EXAMPLE.parent
     )
-    assert [sign.answer for sign in kissat.signs] == ["SATISFIABLE", "UNSATISFIABLE"]
+    assert [rule.answer for rule in kissat.answers] == ["SATISFIABLE", "UNSATISFIABLE"]
     assert portfolio.features is not None
     assert portfolio.verify is not None
     assert [answer for _, answer in portfolio.check] == ["SATISFIABLE", "UNSATISFIABLE"]

@@ -1,7 +1,7 @@
 """Where cells are computed: one seam, `Executor`, and its two implementations on this machine.
 
 An executor takes cells and yields their results as they come, in any order, each once. The third
-implementation, on a Dask cluster, is `tailcut.cluster.cells`.
+implementation, on a Dask cluster, is `tailcut.cluster.cell_executor`.
 """
 
 from __future__ import annotations

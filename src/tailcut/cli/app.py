@@ -14,7 +14,6 @@ from tailcut.cli import (
     bench,
     compare,
     demo,
-    live,
     measure,
     replicate,
     report,
@@ -25,6 +24,7 @@ from tailcut.cli import (
     state,
     token,
 )
+from tailcut.cli import run as run_command
 from tailcut.errors import TailcutError
 
 app = typer.Typer(
@@ -44,7 +44,7 @@ app.add_typer(scenario.app, name="scenario")
 app.add_typer(sat.app, name="sat")
 app.command("replicate")(replicate.command)
 app.command("report")(report.command)
-app.command("run")(live.command)
+app.command("run")(run_command.command)
 app.command("measure")(measure.command)
 app.command("serve")(serve.command)
 app.add_typer(state.app, name="state")

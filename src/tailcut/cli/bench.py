@@ -27,7 +27,13 @@ from tailcut.bench.summary import summarise
 from tailcut.bench.sweeps import PLANS, NamedPlan
 from tailcut.catalogue import labelled
 from tailcut.cli.aslib_folder import AslibOption, or_bundled
-from tailcut.cli.executors import CELLS, CellExecutorOption, SchedulerOption, cell_executor, check_executor
+from tailcut.cli.executor_options import (
+    CELLS,
+    CellExecutorOption,
+    SchedulerOption,
+    cell_executor,
+    check_executor,
+)
 from tailcut.errors import InputError
 
 _PLANS = "; ".join(f"{name}: {named.summary}" for name, named in PLANS.items())

@@ -19,18 +19,18 @@ from tailcut.bench.summary import summarise
 from tailcut.catalogue import labelled
 from tailcut.cli.bench import run_cells
 from tailcut.cli.demo_words import live_table, live_words, replay_table, replay_words
-from tailcut.cli.live import serve_stream
 from tailcut.cli.report import practice_page
+from tailcut.cli.run_view import QuietView, progress_view
 from tailcut.cli.stopping import terminable
 from tailcut.domains.sat.cnf import write
 from tailcut.domains.sat.generators import generate
 from tailcut.domains.sat.generators import plan as formulas
 from tailcut.errors import InputError
 from tailcut.journal import Journal
-from tailcut.live.alone import Sum, alone, live_sum
+from tailcut.live.costs import StreamCost, cost_of_stream, costs_of_single_solvers
 from tailcut.live.instances import Instance
 from tailcut.live.portfolio import read_portfolio
-from tailcut.live.session import Wanted
+from tailcut.live.stream import StreamSettings, run_stream
 from tailcut.scenarios import Scenario, bundled
 
 LIVE = "tailcut_schedule"
@@ -75,7 +75,7 @@ def command(
         sys.stderr.write("stopped\n")
         raise typer.Exit(130) from None
     if as_json:
-        told = {"live": live.told(), "alone": [one.told() for one in single], "replay": rows}
+        told = {"live": live.as_dict(), "alone": [one.as_dict() for one in single], "replay": rows}
         typer.echo(json.dumps({**told, "report": str(page)}, indent=2))
         return
     say(f"Report: {page} ({time.perf_counter() - started:.0f} s in all)")
@@ -97,7 +97,7 @@ def _choosing() -> tuple[str, ...]:
     return tuple(name for name in SHOWN if name not in ("sbs", "oracle"))
 
 
-def _live(out: Path, count: int, jobs: int, say: _Voice) -> tuple[Sum, list[Sum]]:
+def _live(out: Path, count: int, jobs: int, say: _Voice) -> tuple[StreamCost, list[StreamCost]]:
     """Solve the first formulas of the bundled scenario's stream; return what it took, and others."""
     scenario = Scenario.read(bundled.SCENARIO)
     portfolio = read_portfolio(Path(bundled.__file__).parents[1] / "domains" / "sat" / "portfolio.toml")
@@ -108,12 +108,12 @@ def _live(out: Path, count: int, jobs: int, say: _Voice) -> tuple[Sum, list[Sum]
     given = _written(out / "formulas", count)
     for old in out.glob("live.*"):
         old.unlink()
-    with Journal(out / "live.db") as journal:
-        wanted = Wanted(LIVE, scenario.cutoff, 0, {})
-        serve_stream(journal, portfolio, wanted, given, out / "live.jsonl", jobs=jobs, quiet=say.silent)
+    settings = StreamSettings(LIVE, scenario.cutoff)
+    with Journal(out / "live.db") as journal, QuietView() if say.silent else progress_view() as view:
+        run_stream(journal, portfolio, settings, given, out / "live.jsonl", jobs=jobs, observer=view)
     with Journal(out / "live.db", read_only=True) as journal:
-        live = live_sum(journal, scenario.cutoff)
-    single = alone(scenario, [instance.name for instance in given])
+        live = cost_of_stream(journal, scenario.cutoff)
+    single = costs_of_single_solvers(scenario, [instance.name for instance in given])
     say(live_table(live, single))
     say(live_words(live, single))
     return live, single

@@ -8,10 +8,10 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from tailcut.catalogue import labelled
-from tailcut.live.alone import Sum
+from tailcut.live.costs import StreamCost
 
 
-def live_table(live: Sum, single: list[Sum]) -> Table:
+def live_table(live: StreamCost, single: list[StreamCost]) -> Table:
     """Return what the live part took, above what each solver alone takes."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("", no_wrap=True)
@@ -25,7 +25,7 @@ def live_table(live: Sum, single: list[Sum]) -> Table:
     return table
 
 
-def live_words(live: Sum, single: list[Sum]) -> str:
+def live_words(live: StreamCost, single: list[StreamCost]) -> str:
     """Return what was saved, in plain words."""
     solvers = [one for one in single if one.name.startswith("always ")]
     best = min(solvers, key=lambda one: one.par10)

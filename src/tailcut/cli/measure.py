@@ -5,29 +5,26 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from types import TracebackType
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tailcut.cli.executors import (
+from tailcut.cli.executor_options import (
     RUNS,
     RunExecutorOption,
     SchedulerOption,
     ShipOption,
     check_executor,
-    program_runs,
+    program_executor,
 )
 from tailcut.cli.stopping import terminable
-from tailcut.errors import InputError
-from tailcut.journal import Journal
-from tailcut.live.instances import Instance, instances_in
-from tailcut.live.measure import Measurement
-from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
-from tailcut.live.provenance import readme
-from tailcut.live.work import Runs, drive
-from tailcut.state import statefile
+from tailcut.live.instances import instances_in
+from tailcut.live.measure import MeasureObserver, default_state, measure_scenario
+from tailcut.live.measurement import Measured
+from tailcut.live.portfolio import cutoff_of, read_portfolio
 
 
 def command(
@@ -63,71 +60,76 @@ def command(
     """Run every solver of a portfolio on every instance and write a scenario that `tailcut bench` reads.
 
     Each run is kept as soon as it ended. Stop it at any time, even with kill -9, and run the same command
-    again: only what is missing is measured. Answers are verified where the portfolio tells how, and solvers
+    again: only what is missing is measured. Answers are verified where the portfolio says how, and solvers
     that contradict each other are an error.
     """
     check_executor(executor, RUNS, scheduler, ship=ship_instances)
     read = read_portfolio(portfolio)
     limit = cutoff_of(read, cutoff)
     given = list(instances_in(instances, read.instances))
-    named = {instance.name.rpartition("/")[2] for instance in given}
-    if len(named) == len(given):  # files of one folder need no path in the scenario
-        given = [Instance(one.path.name, one.path) for one in given]
-    kept = state or out.with_name(out.name + ".measure.db")
-    if (out / "description.txt").exists():
-        raise InputError(f"{out} already holds a scenario")
+    kept = state or default_state(out)
     try:
         with (
             terminable(),
-            program_runs(executor, scheduler, jobs, read, ship=ship_instances) as (runs, at_once),
-            Journal(kept) as journal,
+            program_executor(executor, scheduler, jobs, read, ship=ship_instances) as (place, at_once),
+            _ProgressBar() as bar,
         ):
-            measurement = Measurement(journal, read, limit)
-            method = _measure(measurement, read, given, runs, at_once)
+            scenario = measure_scenario(
+                read,
+                given,
+                out,
+                cutoff=limit,
+                name=name,
+                note=note,
+                state=kept,
+                executor=place,
+                jobs=at_once,
+                observer=bar,
+            )
     except KeyboardInterrupt:
         sys.stderr.write(f"stopped; what is measured is kept in {kept}: run the same command again\n")
         raise typer.Exit(130) from None
-    scenario = measurement.scenario(given, name or out.name)
-    scenario.write(out)
-    text = readme(scenario.name, read, limit, measurement.measured, method, note)
-    statefile.write(out / "readme.txt", text.encode())
-    _tell(out, measurement, scenario.solved.any(axis=1).mean(), as_json)
-
-
-def _measure(
-    measurement: Measurement, portfolio: Portfolio, given: list[Instance], runs: Runs, jobs: int
-) -> str:
-    """Measure what is missing, with a progress bar on a terminal; return how limits were enforced."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("runs, left"),
-        TimeRemainingColumn(),
-    )
-    silent = not sys.stderr.isatty()
-    with Progress(*columns, console=Console(stderr=True), disable=silent) as progress:
-        per_instance = len(portfolio.solvers) + (portfolio.features is not None)
-        task = progress.add_task("measure", total=len(given) * per_instance)
-        progress.advance(task, len(measurement.measured.runs) + len(measurement.measured.features))
-
-        def measured(body: dict[str, Any]) -> None:
-            progress.advance(task)
-            if body.get("problem"):
-                sys.stderr.write(f"problem: {body['instance']}: {body.get('solver', '')} {body['problem']}\n")
-
-        drive(measurement.missing(given), runs.submit, at_once=jobs, on_result=measured)
-        return runs.method
-
-
-def _tell(out: Path, measurement: Measurement, solved: float, as_json: bool) -> None:
-    runs = measurement.measured.runs
-    instances = {instance for instance, _ in runs}
+    n_instances, n_runs = len(scenario.instances), scenario.solved.size
+    n_solved = int(scenario.solved.any(axis=1).sum())
     if as_json:
-        told = {"folder": str(out), "instances": len(instances), "runs": len(runs), "solved": float(solved)}
-        typer.echo(json.dumps(told))
+        share = n_solved / n_instances
+        row = {"folder": str(out), "instances": n_instances, "runs": n_runs, "solved": share}
+        typer.echo(json.dumps(row))
     else:
         typer.echo(
-            f"{len(runs)} runs; {round(solved * len(instances))} of {len(instances)} instances were solved "
+            f"{n_runs} runs; {n_solved} of {n_instances} instances were solved "
             f"by some solver; the scenario is in {out}"
         )
+
+
+class _ProgressBar(MeasureObserver):
+    """A progress bar on a terminal; problems are printed anywhere."""
+
+    def __init__(self) -> None:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("runs, left"),
+            TimeRemainingColumn(),
+        )
+        silent = not sys.stderr.isatty()
+        self._progress = Progress(*columns, console=Console(stderr=True), disable=silent)
+        self._task = self._progress.add_task("measure", total=None)
+
+    def started(self, done: int, total: int) -> None:
+        self._progress.update(self._task, completed=done, total=total)
+
+    def measured(self, one: Measured) -> None:
+        self._progress.advance(self._task)
+        if one.problem:
+            sys.stderr.write(f"problem: {one.instance}: {one.solver or ''} {one.problem}\n")
+
+    def __enter__(self) -> _ProgressBar:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()

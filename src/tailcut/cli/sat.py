@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import track
+from rich.progress import Progress
 
-from tailcut.domains.sat.arms import ARMS
-from tailcut.domains.sat.cnf import dump, write
-from tailcut.domains.sat.generators import FAMILIES, plan
-from tailcut.domains.sat.generators import generate as make
-from tailcut.errors import InputError
+from tailcut.domains.sat.generators import FAMILIES
+from tailcut.domains.sat.generators.stream_files import write_stream
+from tailcut.domains.sat.solvers import SOLVERS
 
 app = typer.Typer(
     help="Satisfiability, the bundled domain: generate formulas, list families and solvers.",
@@ -23,16 +21,6 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 _AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON list instead of text.")]
-
-
-class _Planned(NamedTuple):
-    path: Path
-    family: str
-    seed: int
-
-    @property
-    def comment(self) -> str:
-        return f"tailcut.domains.sat.generators.generate({self.family!r}, {self.seed})"
 
 
 @app.command("generate")
@@ -49,39 +37,19 @@ def generate(
 
     A file that is there already must hold the same formula, or nothing is written.
     """
-    planned = [
-        _Planned(out / f"{name}.cnf", kind, number) for name, kind, number in plan(count, seed, family)
-    ]
-    there = [item for item in planned if item.path.exists()]
-    missing = [item for item in planned if item not in there]
-    for item in there:
-        _check_same(item)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for item in track(
-            missing, "generating", console=Console(stderr=True), disable=not sys.stderr.isatty()
-        ):
-            write(item.path, make(item.family, item.seed), item.comment)
-    except OSError as error:
-        raise InputError(f"{error.filename or out}: cannot be written: {error.strerror or error}") from None
+    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task("generating", total=count)
+        files = write_stream(out, count, seed, family, on_written=lambda _path: progress.advance(task))
     if as_json:
         rows = [
-            {"file": str(item.path), "family": item.family, "seed": item.seed, "written": item in missing}
-            for item in planned
+            {"file": str(file.path), "family": file.family, "seed": file.seed, "written": file.written}
+            for file in files
         ]
         typer.echo(json.dumps(rows, indent=2))
-    else:
-        same = f", {len(there)} were there already" if there else ""
-        typer.echo(f"{out}: {len(missing)} formulas written{same}")
-
-
-def _check_same(item: _Planned) -> None:
-    try:
-        same = item.path.read_bytes() == dump(make(item.family, item.seed), item.comment)
-    except OSError as error:
-        raise InputError(f"{item.path}: cannot be read: {error.strerror or error}") from None
-    if not same:
-        raise InputError(f"{item.path}: is there and holds something else; choose another folder")
+        return
+    there = sum(not file.written for file in files)
+    same = f", {there} were there already" if there else ""
+    typer.echo(f"{out}: {len(files) - there} formulas written{same}")
 
 
 @app.command("families")
@@ -99,7 +67,7 @@ def families(as_json: _AsJson = False) -> None:
 def solvers(as_json: _AsJson = False) -> None:
     """List the solvers: run one with `python -m tailcut.domains.sat.solve NAME FILE`."""
     if as_json:
-        typer.echo(json.dumps([{"name": name, "what": what} for name, what in ARMS.items()], indent=2))
+        typer.echo(json.dumps([{"name": name, "what": what} for name, what in SOLVERS.items()], indent=2))
         return
-    for name, what in ARMS.items():
+    for name, what in SOLVERS.items():
         typer.echo(f"{name:<14} {what}")

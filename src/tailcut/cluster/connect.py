@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tailcut.errors import InputError, MissingExtraError
@@ -17,6 +17,7 @@ except ImportError as missing:
         "running on Dask needs the extra 'dask': pip install 'tailcut[dask]'"
     ) from missing
 
+_log = logging.getLogger("tailcut.cluster")
 _PATIENCE = 15.0
 """Seconds for a scheduler to answer."""
 _SETTINGS = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
@@ -24,21 +25,19 @@ _SETTINGS = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
 
 
 @contextmanager
-def connected(
-    scheduler: str | None, *, workers: int, tell: Callable[[str], None] = lambda _: None
-) -> Iterator[Client]:
+def connected(scheduler: str | None, *, workers: int) -> Iterator[Client]:
     """Connect to the scheduler at an address, or start `workers` here and end them afterwards.
 
-    `tell` is given a sentence about the cluster and where its dashboard is.
+    The size of the cluster and the address of its dashboard are logged.
     """
     with dask.config.set(_SETTINGS):
         if scheduler is None:
             with _own_cluster(workers) as cluster, Client(cluster) as client, _quiet_end():
-                tell(_described(client))
+                _log.info(_described(client))
                 yield client
         else:
             with _client_of(scheduler) as client, _quiet_end():
-                tell(_described(client))
+                _log.info(_described(client))
                 yield client
 
 
@@ -64,7 +63,7 @@ def _own_cluster(workers: int) -> LocalCluster:
         dashboard_address="127.0.0.1:0",
         memory_limit=0,
         silence_logs=logging.ERROR,
-        preload=["tailcut.cluster.leave_ctrl_c"],
+        preload=["tailcut.cluster.ignore_ctrl_c"],
     )
 
 
@@ -85,7 +84,7 @@ def _described(client: Client) -> str:
     return f"Dask: {size}; dashboard: {link or 'none'}"
 
 
-class Room:
+class Capacity:
     """How many tasks a cluster can run at once, asked again now and then: workers come and go."""
 
     def __init__(self, client: Client, every: float = 5.0) -> None:

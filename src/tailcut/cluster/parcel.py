@@ -16,21 +16,21 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from tailcut.errors import InputError
+from tailcut.live.jobs import ProgramJob
 from tailcut.live.limits import Call, Command
-from tailcut.live.work import Job
 
 
 class Parcel(NamedTuple):
     """A job with the files that go along, and the sizes of those that must be there."""
 
-    job: Job
+    job: ProgramJob
     contents: Mapping[str, bytes]
     """Path -> what is to be in the file."""
     shared: Mapping[str, int]
     """Path -> bytes that the file there must have."""
 
 
-def packed(job: Job, *, ship: bool) -> Parcel:
+def packed(job: ProgramJob, *, ship: bool) -> Parcel:
     """Return a job with its files; the instance goes along only if `ship` is set."""
     along = [path for path in (job.made, job.instance if ship else None) if path is not None]
     shared = [] if ship or job.instance is None else [job.instance]

@@ -1,10 +1,15 @@
 """Live: real solvers on real instances, under limits, chosen online.
 
+stream.py      start reading here: a stream of instances, run or continued (`run_stream`)
+measure.py     every solver on every instance, as a scenario (`measure_scenario`)
+check.py       whether the solvers of a portfolio work (`check_portfolio`)
+
+portfolio.py   which solvers there are: a TOML file, with what a domain adds
 instances.py   which files there are to solve
-portfolio.py   which solvers there are (a TOML file), with what a domain adds
-limits/        programs run under limits of CPU time, wall time and memory
-asking.py      what the programs say: features, answers, whether an answer stands
 engine.py      one instance from its features to its answer, every step in the journal
-work.py        many of them at once
-measure.py     every solver on every instance, as a scenario
+jobs.py        the programs to run, and outcomes.py: what their endings mean
+workflows.py   many of them at once, on this machine (local_executor.py) or on a cluster
+limits/        programs run under limits of CPU time, wall time and memory
+observer.py    how a program hears what happens; totals.py counts it
+costs.py       what a stream cost, and what single solvers would have cost
 """

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from tailcut.live import judge
-from tailcut.live.asking import answer_of, features_job, read_features, solver_job
+from tailcut.errors import InputError
+from tailcut.live import outcomes
 from tailcut.live.instances import Instance
+from tailcut.live.jobs import features_job, solver_job
 from tailcut.live.limits import Ended, Ending
+from tailcut.live.local_executor import LocalProgramExecutor
 from tailcut.live.portfolio import Portfolio, Program, Solver
-from tailcut.live.work import Work
+from tailcut.live.workflows import Workflow, run_workflows
 
 SECONDS = 5.0
 """Time for each program on a tiny instance."""
@@ -30,8 +33,51 @@ class Tried:
     """What is wrong; None if all is well."""
 
 
-def attempts(portfolio: Portfolio, instances: list[tuple[Instance, str | None]]) -> Iterator[Work[Tried]]:
-    """Yield the tries: the features and every solver, on each instance with its answer, if that is known."""
+@dataclass(frozen=True)
+class PortfolioCheck:
+    """What came of trying a portfolio."""
+
+    method: str
+    """By which means limits are enforced."""
+    tried: tuple[Tried, ...]
+    silent: tuple[str, ...]
+    """Solvers that answered nothing; one that cannot answer everything must answer something."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether all is well."""
+        return not self.silent and not any(one.problem for one in self.tried)
+
+
+def check_portfolio(portfolio: Portfolio, instances: Sequence[Instance] = ()) -> PortfolioCheck:
+    """Try the features and every solver on each instance; without any, on the portfolio's tiny ones."""
+    known: list[tuple[Instance, str | None]] = [(instance, None) for instance in instances] or [
+        (_tiny(tiny.path), tiny.answer) for tiny in portfolio.check
+    ]
+    if not known:
+        raise InputError(
+            f"{portfolio.file}: nothing to try the solvers on: give an instance after the portfolio, "
+            "or write [check] instance = ..."
+        )
+    tried: list[Tried] = []
+    with LocalProgramExecutor(1, portfolio.preload, portfolio.folder) as executor:
+        run_workflows(_attempts(portfolio, known), executor, at_once=1, on_result=tried.append)
+        method = executor.method
+    answered = {one.program for one in tried if one.answer is not None}
+    silent = tuple(name for name in portfolio.solvers if name not in answered)
+    return PortfolioCheck(method, tuple(tried), silent)
+
+
+def _tiny(path: Path) -> Instance:
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such instance to check with")
+    return Instance(path.name, path.absolute())
+
+
+def _attempts(
+    portfolio: Portfolio, instances: Sequence[tuple[Instance, str | None]]
+) -> Iterator[Workflow[Tried]]:
+    """Yield the tries on each instance with its answer, if that is known."""
     for instance, expected in instances:
         if portfolio.features is not None:
             yield _features(portfolio, portfolio.features, instance)
@@ -39,40 +85,36 @@ def attempts(portfolio: Portfolio, instances: list[tuple[Instance, str | None]])
             yield _solver(portfolio, solver, instance, expected)
 
 
-def _features(portfolio: Portfolio, program: Program, instance: Instance) -> Work[Tried]:
+def _features(portfolio: Portfolio, program: Program, instance: Instance) -> Workflow[Tried]:
     ended = yield features_job(portfolio, program, instance, SECONDS)
-    values, problem = read_features(ended)
+    values, problem = outcomes.read_features(ended)
     if problem is not None:
         problem = f"{problem}{_last_words(ended)}"
     return Tried(
         "features",
         instance.name,
-        judge.seconds_of(portfolio, ended),
+        outcomes.seconds_of(portfolio, ended),
         f"{len(values)} values",
         str(ended.ending),
         problem,
     )
 
 
-def _solver(portfolio: Portfolio, solver: Solver, instance: Instance, expected: str | None) -> Work[Tried]:
+def _solver(
+    portfolio: Portfolio, solver: Solver, instance: Instance, expected: str | None
+) -> Workflow[Tried]:
     ended = yield solver_job(portfolio, solver, instance, SECONDS)
-    answer, problem = yield from answer_of(portfolio, solver, instance, ended)
+    answer, problem = yield from outcomes.verified_answer(portfolio, solver, instance, ended)
     stopped = ended.ending in (Ending.CPU_LIMIT, Ending.WALL_LIMIT)
     if answer is None and problem is None and not stopped:
         problem = f"no answer could be read: {ended.ending}, exit code {ended.exit_code}{_last_words(ended)}"
     elif answer is not None and expected is not None and answer != expected:
         problem = f"the answer is {expected}"
     return Tried(
-        solver.name, instance.name, judge.seconds_of(portfolio, ended), answer, str(ended.ending), problem
+        solver.name, instance.name, outcomes.seconds_of(portfolio, ended), answer, str(ended.ending), problem
     )
 
 
 def _last_words(ended: Ended) -> str:
-    said = ended.errors.decode(errors="replace").strip().splitlines()
-    return f"; it says: {said[-1][:200]}" if said else ""
-
-
-def silent(portfolio: Portfolio, tried: list[Tried]) -> list[str]:
-    """Return the solvers that answered nothing; one that cannot tell everything must tell something."""
-    answered = {one.program for one in tried if one.answer is not None}
-    return [name for name in portfolio.solvers if name not in answered]
+    line = outcomes.last_error_line(ended)
+    return f"; it says: {line[:200]}" if line else ""

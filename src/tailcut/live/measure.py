@@ -1,165 +1,139 @@
-"""Measuring a portfolio: every solver on every instance, resumable, as a scenario that ASlib tools read."""
+"""Measuring a portfolio: every solver on every instance, as a scenario that ASlib tools read.
+
+    scenario = measure_scenario(read_portfolio("portfolio.toml"), instances, Path("MINE"), cutoff=300)
+
+Each run is kept in a state file as soon as it ended: the same call again measures only what is missing.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+import os
+import platform
+from collections.abc import Sequence
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
 
 from tailcut.errors import InputError
 from tailcut.journal import Journal
-from tailcut.live import judge
-from tailcut.live.asking import answer_of, features_job, read_features, solver_job
 from tailcut.live.instances import Instance
-from tailcut.live.limits import Ending
-from tailcut.live.portfolio import Portfolio, Program, Solver
-from tailcut.live.work import Work
+from tailcut.live.local_executor import LocalProgramExecutor
+from tailcut.live.measurement import Measured, Measurement
+from tailcut.live.portfolio import Clock, Portfolio
+from tailcut.live.workflows import ProgramExecutor, run_workflows
 from tailcut.scenarios import Scenario
-
-PROJECT = "measure"
-FEATURES, RUN = "features", "run"
-_STATUS = {
-    str(Ending.CPU_LIMIT): "timeout",
-    str(Ending.WALL_LIMIT): "timeout",
-    str(Ending.MEMORY_LIMIT): "memout",
-    str(Ending.CRASHED): "crash",
-}
-"""How a run ended -> ASlib's word for it; a run that finished is `ok` with an answer, else `other`."""
+from tailcut.state import statefile
 
 
-@dataclass
-class Measured:
-    """What has been measured so far."""
+class MeasureObserver:
+    """Is called while a portfolio is measured: override what you want to know, the rest does nothing."""
 
-    runs: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
-    """(instance, solver) -> what was noted of the run."""
-    features: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Instance -> values, seconds and, if something went wrong, problem."""
+    def started(self, done: int, total: int) -> None:
+        """Hear how much was measured before, and how much there is to measure in all."""
 
-    def take(self, kind: str, body: dict[str, Any]) -> None:
-        """Take in one measurement."""
-        if kind == RUN:
-            self.runs[body["instance"], body["solver"]] = body
-        else:
-            self.features[body["instance"]] = body
-
-    def disagreements(self) -> list[str]:
-        """Return where solvers contradict each other, a sentence each.
-
-        >>> measured = Measured()
-        >>> for solver, answer in (("a", "SAT"), ("b", "UNSAT"), ("c", None)):
-        ...     measured.take(RUN, {"instance": "i", "solver": solver, "answer": answer})
-        >>> measured.disagreements()
-        ['i: a says SAT, b says UNSAT']
-        """
-        said: dict[str, dict[str, str]] = {}
-        for (instance, solver), run in self.runs.items():
-            if run["answer"] is not None:
-                said.setdefault(instance, {})[solver] = run["answer"]
-        return [
-            f"{instance}: " + ", ".join(f"{solver} says {answer}" for solver, answer in answers.items())
-            for instance, answers in said.items()
-            if len(set(answers.values())) > 1
-        ]
+    def measured(self, one: Measured) -> None:
+        """Hear that something was measured."""
 
 
-class Measurement:
-    """A measurement kept in a journal: what is in it is not measured again."""
-
-    def __init__(self, journal: Journal, portfolio: Portfolio, cutoff: float) -> None:
-        self.journal, self.portfolio, self.cutoff = journal, portfolio, cutoff
-        description = {"cutoff": cutoff, "clock": portfolio.clock}
-        if PROJECT not in journal.projects():
-            journal.create(PROJECT, description)
-        self._number = journal.projects()[PROJECT]
-        before = journal.description(self._number)
-        for name, value in description.items():
-            if before[name] != value:
-                raise InputError(
-                    f"{journal.path} was begun with {name} {before[name]}, not {value}: "
-                    "go on with that, or give another state file"
-                )
-        self.measured = Measured()
-        for event in journal.events(self._number):
-            self.measured.take(event.kind, event.body)
-
-    def missing(self, instances: Iterable[Instance]) -> Iterator[Work[dict[str, Any]]]:
-        """Yield what is still to be measured, instance by instance."""
-        portfolio = self.portfolio
-        for instance in instances:
-            if portfolio.features is not None and instance.name not in self.measured.features:
-                yield self._features(portfolio.features, instance)
-            for solver in portfolio.solvers.values():
-                if (instance.name, solver.name) not in self.measured.runs:
-                    yield self._run(solver, instance)
-
-    def _features(self, program: Program, instance: Instance) -> Work[dict[str, Any]]:
-        ended = yield features_job(self.portfolio, program, instance, self.cutoff)
-        values, problem = read_features(ended)
-        plain = {name: None if math.isnan(value) else value for name, value in values.items()}
-        body = {
-            "instance": instance.name,
-            "values": plain,
-            "seconds": judge.seconds_of(self.portfolio, ended),
-            "problem": problem,
-        }
-        return self._keep(FEATURES, body)
-
-    def _run(self, solver: Solver, instance: Instance) -> Work[dict[str, Any]]:
-        portfolio = self.portfolio
-        ended = yield solver_job(portfolio, solver, instance, self.cutoff)
-        answer, problem = yield from answer_of(portfolio, solver, instance, ended)
-        note = judge.note(portfolio, ended, answer, problem)
-        return self._keep(RUN, {"instance": instance.name, "solver": solver.name, **note})
-
-    def _keep(self, kind: str, body: dict[str, Any]) -> dict[str, Any]:
-        self.journal.append(self._number, [(kind, body)])
-        self.measured.take(kind, body)
-        return body
-
-    def scenario(self, instances: Iterable[Instance], name: str) -> Scenario:
-        """Return what was measured of these instances as a scenario, or say what contradicts itself."""
-        quarrels = self.measured.disagreements()
-        if quarrels:
-            raise InputError("solvers disagree, so at least one is wrong: " + "; ".join(quarrels))
-        return to_scenario(
-            self.measured, [one.name for one in instances], list(self.portfolio.solvers), self.cutoff, name
-        )
-
-
-def to_scenario(
-    measured: Measured, instances: list[str], solvers: list[str], cutoff: float, name: str
+def measure_scenario(
+    portfolio: Portfolio,
+    instances: Sequence[Instance],
+    out: Path,
+    *,
+    cutoff: float,
+    name: str | None = None,
+    note: str = "",
+    state: Path | None = None,
+    executor: ProgramExecutor | None = None,
+    jobs: int = 1,
+    observer: MeasureObserver | None = None,
 ) -> Scenario:
-    """Return measurements as a scenario; features that failed are missing values, their time counts."""
-    order = sorted(instances)
-    cells = [(instance, solver, measured.runs[instance, solver]) for instance in order for solver in solvers]
-    runs = {
-        "instance": [instance for instance, _, _ in cells],
-        "algorithm": [solver for _, solver, _ in cells],
-        "runtime": [run["seconds"] for _, _, run in cells],
-        "status": [_status(run, cutoff) for _, _, run in cells],
-    }
-    known = dict.fromkeys(
-        key for one in order for key in measured.features.get(one, {"values": {}})["values"]
-    )
-    features: dict[str, list[Any]] = {"instance": list(order)}
-    for key in known:
-        features[key] = [measured.features[one]["values"].get(key) for one in order]
-    costs = (
-        {"instance": list(order), "features": [measured.features[one]["seconds"] for one in order]}
-        if known
-        else None
-    )
-    scenario = Scenario.from_frames(runs, features, cutoff=cutoff, name=name, feature_costs=costs)
-    said = {(i, s): run["answer"] for i, s, run in cells}
-    truths = tuple(next((said[i, s] for s in solvers if said[i, s]), None) for i in scenario.instances)
-    return replace(scenario, ground_truth={"answer": truths})
+    """Measure what is missing, `jobs` runs at a time; write the scenario and a readme into the folder `out`.
+
+    The scenario is called `name`, or like its folder; `note` is a sentence for the readme. Programs run
+    where `executor` says; without, on this machine.
+    """
+    if (out / "description.txt").exists():
+        raise InputError(f"{out} already holds a scenario")
+    instances = _briefly_named(instances)
+    with (
+        Journal(state or default_state(out)) as journal,
+        nullcontext(executor)
+        if executor is not None
+        else LocalProgramExecutor(jobs, portfolio.preload, portfolio.folder) as place,
+    ):
+        measurement = Measurement(journal, portfolio, cutoff)
+        _measure(measurement, instances, place, jobs, MeasureObserver() if observer is None else observer)
+        method = place.method
+    scenario = measurement.scenario(instances, name or out.name)
+    scenario.write(out)
+    text = _readme(scenario.name, portfolio, cutoff, len(instances), method, note)
+    statefile.write(out / "readme.txt", text.encode())
+    return scenario
 
 
-def _status(run: dict[str, Any], cutoff: float) -> str:
-    if run["ending"] == str(Ending.FINISHED):
-        if run["answer"] is None:
-            return "other"
-        return "ok" if run["seconds"] <= cutoff else "timeout"
-    return _STATUS.get(run["ending"], "other")
+def default_state(out: Path) -> Path:
+    """Return where a measurement is kept until it is complete, unless another place is given."""
+    return out.with_name(out.name + ".measure.db")
+
+
+def _briefly_named(instances: Sequence[Instance]) -> list[Instance]:
+    """Return the instances called by their file names, if these differ: a scenario needs no paths then."""
+    names = {instance.path.name for instance in instances}
+    if len(names) < len(instances):
+        return list(instances)
+    return [Instance(instance.path.name, instance.path) for instance in instances]
+
+
+def _measure(
+    measurement: Measurement,
+    instances: Sequence[Instance],
+    executor: ProgramExecutor,
+    jobs: int,
+    observer: MeasureObserver,
+) -> None:
+    portfolio, measured = measurement.portfolio, measurement.measured
+    per_instance = len(portfolio.solvers) + (portfolio.features is not None)
+    observer.started(len(measured.runs) + len(measured.features), len(instances) * per_instance)
+    run_workflows(measurement.missing(instances), executor, at_once=jobs, on_result=observer.measured)
+
+
+def _readme(name: str, portfolio: Portfolio, cutoff: float, count: int, method: str, note: str) -> str:
+    """Return the readme of a scenario: how it was made, on what machine, by which portfolio."""
+    what = (
+        "CPU seconds of the whole process tree"
+        if portfolio.clock is Clock.CPU
+        else "seconds by the wall's clock"
+    )
+    lines = [
+        f"{name}: {count} instances, {len(portfolio.solvers)} solvers, cutoff {cutoff:g} s.",
+        "",
+        *([note, ""] if note else []),
+        f"Measured with `tailcut measure` on {datetime.now(UTC):%Y-%m-%d}.",
+        f"Runtimes are {what}; limits were enforced by {method}.",
+        "Whether a run timed out is known from who ended it. Feature costs are those of computing all "
+        "features at once.",
+        f"Machine: {_processor()}, {os.cpu_count()} cores, {_memory()}, {platform.system()} "
+        f"{platform.release()}, Python {platform.python_version()}.",
+        "",
+        f"The portfolio ({portfolio.file.name}):",
+        "",
+        *(f"    {line}".rstrip() for line in portfolio.file.read_text(encoding="utf-8").splitlines()),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _processor() -> str:
+    """Return the processor's name, where the system says it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.machine()
+
+
+def _memory() -> str:
+    return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB of memory"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import enum
 import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tailcut.domains import Domain, domain_names, find_domain
+from tailcut.domains.domain import EXIT_CODE_0_SOLVES, AnswerRule, EntryProgram, TinyInstance
 from tailcut.errors import InputError, PortfolioError
-from tailcut.live.answers import SOLVED, Sign
-from tailcut.live.domains import DOMAINS, Domain
 from tailcut.live.limits import Call, Command
 from tailcut.live.tomltable import TomlTable, read_toml
 from tailcut.types import check_seconds
@@ -24,6 +25,14 @@ _FILE = (
 )  # fmt: skip
 PLACES = ("instance", "cutoff", "memory")
 """What may stand in braces in a solver's command: its file, seconds of this run, bytes (0: no limit)."""
+
+
+class Clock(enum.StrEnum):
+    """Which time counts."""
+
+    CPU = "cpu"
+    """That of the processor, over the whole process tree."""
+    WALL = "wall"
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,7 @@ class Solver:
 
     name: str
     program: Program
-    signs: tuple[Sign, ...]
+    answers: tuple[AnswerRule, ...]
 
 
 @dataclass(frozen=True)
@@ -73,16 +82,15 @@ class Portfolio:
     """Checks an answer: exit code 0 confirms it, any other refutes it."""
     cutoff: float | None = None
     selector: str | None = None
-    clock: str = "cpu"
-    """Which time counts: that of the processor, over the whole process tree, or that of the wall."""
+    clock: Clock = Clock.CPU
     wall_factor: float = 4.0
     """A run by the processor's clock is stopped after this times its budget by the wall's, plus 5 s."""
     instances: tuple[str, ...] = ("*",)
     """Which files of a folder are instances."""
     preload: tuple[str, ...] = ()
     """Modules loaded once, so that a Python entry point need not."""
-    check: tuple[tuple[Path, str | None], ...] = ()
-    """Tiny instances to try the solvers on, with the right answer where it is known."""
+    check: tuple[TinyInstance, ...] = ()
+    """What to try the solvers on."""
 
 
 def read_portfolio(path: str | Path) -> Portfolio:
@@ -93,23 +101,23 @@ def read_portfolio(path: str | Path) -> Portfolio:
     domain = _domain(table)
     folder = (file.parent / table.text("folder", ".")).resolve()
     memory = table.size("memory")
-    signs = _signs(table.table("answers")) if "answers" in table else domain.signs
-    clock = table.text("clock", "cpu")
-    if clock not in ("cpu", "wall"):
+    answers = _answers(table.table("answers")) if "answers" in table else domain.answers
+    clock = table.text("clock", Clock.CPU)
+    if clock not in list(Clock):
         raise table.wrong("clock", '"cpu" or "wall"')
     return Portfolio(
         file=file,
-        solvers=_solvers(table, signs, folder, memory),
+        solvers=_solvers(table, answers, folder, memory),
         folder=folder,
         features=_optional(table, "features", folder, domain.features, ("instance",)),
         verify=_optional(table, "verify", folder, domain.verify, ("instance", "output", "answer")),
         cutoff=table.number("cutoff"),
         selector=table.text("selector") if "selector" in table else None,
-        clock=clock,
+        clock=Clock(clock),
         wall_factor=table.number("wall_factor", 4.0) or 4.0,
         instances=table.texts("instances") or domain.instances,
         preload=(*domain.preload, *table.texts("preload")),
-        check=_checks(table.table("check"), file.parent) or domain.check(),
+        check=_checks(table.table("check"), file.parent) or domain.check,
     )
 
 
@@ -125,13 +133,14 @@ def _domain(table: TomlTable) -> Domain:
     if "domain" not in table:
         return Domain()
     name = table.text("domain")
-    if name not in DOMAINS:
-        raise table.wrong("domain", f"one of {', '.join(DOMAINS)}")
-    return DOMAINS[name]
+    known = domain_names()
+    if name not in known:
+        raise table.wrong("domain", f"one of {', '.join(known)}")
+    return find_domain(name)
 
 
 def _solvers(
-    table: TomlTable, signs: tuple[Sign, ...], folder: Path, memory: int | None
+    table: TomlTable, usual: tuple[AnswerRule, ...], folder: Path, memory: int | None
 ) -> dict[str, Solver]:
     found = {}
     solvers = table.table("solvers")
@@ -139,8 +148,9 @@ def _solvers(
         own = solvers.table(name)
         own.close(_SOLVER)
         program = _program(own, folder, PLACES, must_have="instance")
-        answers = _signs(own.table("answers")) if "answers" in own else signs
-        found[name] = Solver(name, replace(program, memory=program.memory or memory), answers or SOLVED)
+        answers = _answers(own.table("answers")) if "answers" in own else usual
+        limited = replace(program, memory=program.memory or memory)
+        found[name] = Solver(name, limited, answers or EXIT_CODE_0_SOLVES)
     if not found:
         raise PortfolioError(f"{table.file}: there must be at least one solver, as a table [solvers.NAME]")
     return found
@@ -150,7 +160,7 @@ def _optional(
     table: TomlTable,
     name: str,
     folder: Path,
-    usual: tuple[str, tuple[str, ...]] | None,
+    usual: EntryProgram | None,
     places: tuple[str, ...],
 ) -> Program | None:
     """Return a program that need not be there: the file's own, the domain's, or none."""
@@ -160,8 +170,7 @@ def _optional(
         return _program(own, folder, places, must_have="instance")
     if usual is None:
         return None
-    entry, arguments = usual
-    return Program(arguments, entry, folder=folder)
+    return Program(usual.arguments, usual.entry, folder=folder)
 
 
 def _program(table: TomlTable, folder: Path, places: tuple[str, ...], must_have: str) -> Program:
@@ -228,16 +237,16 @@ def _check_places(
         raise table.wrong(field, f"words with {{{must_have}}} where the instance's file goes")
 
 
-def _signs(table: TomlTable) -> tuple[Sign, ...]:
-    """Return the signs of [answers.NAME] tables: exit_code, pattern or both."""
-    signs = []
+def _answers(table: TomlTable) -> tuple[AnswerRule, ...]:
+    """Return the rules of [answers.NAME] tables: exit_code, pattern or both."""
+    rules = []
     for answer in table.fields:
         own = table.table(answer)
         own.close(("exit_code", "pattern"))
         if not own.fields:
             raise PortfolioError(f"{own.file}: {own.where} must have an exit_code, a pattern or both")
-        signs.append(Sign(answer, own.whole("exit_code"), _pattern(own)))
-    return tuple(signs)
+        rules.append(AnswerRule(answer, own.whole("exit_code"), _pattern(own)))
+    return tuple(rules)
 
 
 def _pattern(table: TomlTable) -> re.Pattern[bytes] | None:
@@ -249,9 +258,9 @@ def _pattern(table: TomlTable) -> re.Pattern[bytes] | None:
         raise table.wrong("pattern", f"a regular expression ({error})") from None
 
 
-def _checks(table: TomlTable, folder: Path) -> tuple[tuple[Path, str | None], ...]:
+def _checks(table: TomlTable, folder: Path) -> tuple[TinyInstance, ...]:
     table.close(("instance", "answer"))
     if "instance" not in table:
         return ()
     answer = table.text("answer") if "answer" in table else None
-    return ((folder / table.text("instance"), answer),)
+    return (TinyInstance(folder / table.text("instance"), answer),)

@@ -8,8 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tailcut.domains.sat.answers import Status
-from tailcut.domains.sat.arms import answer
+from tailcut.domains.sat.answers import SatStatus
 from tailcut.domains.sat.cnf import Formula, dump, satisfies
 from tailcut.domains.sat.generators import FAMILIES, generate, plan, stream
 from tailcut.domains.sat.generators.factoring import factoring, is_prime
@@ -19,6 +18,7 @@ from tailcut.domains.sat.generators.quasigroup import latin_square, quasigroup
 from tailcut.domains.sat.generators.shuffling import shuffle
 from tailcut.domains.sat.generators.tseitin import regular_graph, tseitin
 from tailcut.domains.sat.generators.uniform import uniform
+from tailcut.domains.sat.solvers import answer
 from tailcut.errors import InputError
 from tests.domains.sat.small import SATISFIABLE, UNSATISFIABLE, has_model
 
@@ -43,7 +43,7 @@ def _rng(seed: int = 0) -> np.random.Generator:
 def _satisfiable(formula: Formula) -> bool:
     found = answer("cadical300", formula)
     assert found.model is None or satisfies(formula, found.model)
-    return found.status is Status.SATISFIABLE
+    return found.status is SatStatus.SATISFIABLE
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -91,7 +91,7 @@ def test_orders_without_a_smallest_thing() -> None:
 def test_factoring_has_a_model_if_the_number_is_composite(number: int) -> None:
     formula = factoring(number)
     found = answer("minisat22", formula)
-    assert (found.status is Status.SATISFIABLE) != is_prime(number)
+    assert (found.status is SatStatus.SATISFIABLE) != is_prime(number)
     if found.model is not None:  # the first variables are the bits of the two factors
         bits = (found.model > 0).tolist()
         size = number.bit_length()

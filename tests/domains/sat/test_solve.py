@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tailcut.domains.sat import DOMAIN
 from tailcut.domains.sat.answers import Answer, parse_output
-from tailcut.domains.sat.arms import ARMS, COMPLETE, PRELOAD
 from tailcut.domains.sat.cnf import satisfies, write
-from tailcut.domains.sat.solve import main, tell
+from tailcut.domains.sat.solve import main, report
+from tailcut.domains.sat.solvers import COMPLETE, SOLVERS
 from tests.domains.sat.small import SATISFIABLE, UNSATISFIABLE
 
 
@@ -22,9 +23,9 @@ def satisfiable(tmp_path: Path) -> str:
     return str(tmp_path / "sat.cnf.xz")
 
 
-@pytest.mark.parametrize("arm", ARMS)
-def test_satisfiable(arm: str, satisfiable: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([arm, satisfiable]) == 10
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_satisfiable(solver: str, satisfiable: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([solver, satisfiable]) == 10
     printed = capsys.readouterr()
     assert printed.err == ""
     assert printed.out.startswith("s SATISFIABLE\nv ")
@@ -34,22 +35,22 @@ def test_satisfiable(arm: str, satisfiable: str, capsys: pytest.CaptureFixture[s
     assert satisfies(SATISFIABLE, model)
 
 
-@pytest.mark.parametrize("arm", COMPLETE)
-def test_unsatisfiable(arm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("solver", COMPLETE)
+def test_unsatisfiable(solver: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "unsat.cnf", UNSATISFIABLE)
-    assert main([arm, str(tmp_path / "unsat.cnf")]) == 20
+    assert main([solver, str(tmp_path / "unsat.cnf")]) == 20
     assert capsys.readouterr().out == "s UNSATISFIABLE\n"
 
 
 @pytest.mark.parametrize("model", [[-1, -2, -3], [1, 2], [], None])
 def test_a_wrong_model_is_not_printed(model: list[int] | None, capsys: pytest.CaptureFixture[str]) -> None:
-    assert tell(SATISFIABLE, Answer.of(True, model)) == 1
+    assert report(SATISFIABLE, Answer.of(True, model)) == 1
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == ("s UNKNOWN\n", "c wrong model\n")
 
 
 def test_unknown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert tell(SATISFIABLE, Answer.of(None)) == 0
+    assert report(SATISFIABLE, Answer.of(None)) == 0
     assert capsys.readouterr().out == "s UNKNOWN\n"
 
 
@@ -84,10 +85,10 @@ def test_a_malformed_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
-    assert all(arm in shown for arm in ARMS)
+    assert all(solver in shown for solver in SOLVERS)
 
 
-def test_as_a_program_only_the_arm_in_use_is_imported(satisfiable: str) -> None:
+def test_as_a_program_only_the_solver_in_use_is_imported(satisfiable: str) -> None:
     heavy = ["pysat", "pycryptosat", "highspy", "gbdc", "scipy"]
     code = (
         "import sys; from tailcut.domains.sat.solve import main; code = main(sys.argv[1:]); "
@@ -125,10 +126,10 @@ def test_the_local_search_can_be_interrupted(tmp_path: Path) -> None:
 def test_a_run_after_preloading_imports_nothing_more(satisfiable: str) -> None:
     code = f"""
 import importlib, sys
-for name in {PRELOAD}: importlib.import_module(name)
+for name in {DOMAIN.preload}: importlib.import_module(name)
 before = set(sys.modules)
 from tailcut.domains.sat.solve import main
-codes = [main([arm, sys.argv[1]]) for arm in {tuple(ARMS)}]
+codes = [main([solver, sys.argv[1]]) for solver in {tuple(SOLVERS)}]
 print("c", codes == [10] * len(codes), sorted(set(sys.modules) - before))
 """
     result = subprocess.run(

@@ -19,7 +19,7 @@ _PER_LINE = 12
 """Literals on a ``v`` line: below 78 characters for formulas of up to 99,999 variables."""
 
 
-class Status(StrEnum):
+class SatStatus(StrEnum):
     """Whether the formula has a model, as far as the solver found out."""
 
     SATISFIABLE = "SATISFIABLE"
@@ -29,14 +29,14 @@ class Status(StrEnum):
     @property
     def exit_code(self) -> int:
         """The exit code that goes with it."""
-        return {Status.SATISFIABLE: 10, Status.UNSATISFIABLE: 20}.get(self, 0)
+        return {SatStatus.SATISFIABLE: 10, SatStatus.UNSATISFIABLE: 20}.get(self, 0)
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
     """A status and, if satisfiable, a model: true literals, which may leave variables open."""
 
-    status: Status
+    status: SatStatus
     model: Literals | None = None
 
     @classmethod
@@ -44,13 +44,13 @@ class Answer:
         """Return the answer of a solver that says yes, no, or neither (None).
 
         >>> Answer.of(False).status
-        <Status.UNSATISFIABLE: 'UNSATISFIABLE'>
+        <SatStatus.UNSATISFIABLE: 'UNSATISFIABLE'>
         """
         if satisfiable is None:
-            return cls(Status.UNKNOWN)
+            return cls(SatStatus.UNKNOWN)
         if not satisfiable:
-            return cls(Status.UNSATISFIABLE)
-        return cls(Status.SATISFIABLE, np.asarray([] if model is None else model, dtype=np.int32))
+            return cls(SatStatus.UNSATISFIABLE)
+        return cls(SatStatus.SATISFIABLE, np.asarray([] if model is None else model, dtype=np.int32))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Answer) or self.status is not other.status:
@@ -86,17 +86,19 @@ def parse_output(text: str) -> Answer:
     >>> parse_output("s SATISFIABLE\nv 1 -2\n").model is None
     True
     """
-    status = Status.UNKNOWN
+    status = SatStatus.UNKNOWN
     words: list[str] = []
     for line in text.splitlines():
         if line.startswith("s "):
             said = line[2:].strip()
-            if said not in Status.__members__:
-                raise InputError(f"a solver's answer must be one of {', '.join(Status)}, not {said[:40]!r}")
-            status = Status(said)
+            if said not in SatStatus.__members__:
+                raise InputError(
+                    f"a solver's answer must be one of {', '.join(SatStatus)}, not {said[:40]!r}"
+                )
+            status = SatStatus(said)
         elif line.startswith("v"):
             words += line[1:].split()
-    if status is not Status.SATISFIABLE or not words or words[-1] != "0":
+    if status is not SatStatus.SATISFIABLE or not words or words[-1] != "0":
         return Answer(status)
     try:
         return Answer(status, np.array(words[:-1], dtype=np.int64).astype(np.int32))

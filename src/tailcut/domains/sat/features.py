@@ -35,7 +35,7 @@ FEATURES: tuple[str, ...] = (
 
 def extract(path: str | Path) -> dict[str, float | None]:
     """Return the features of a DIMACS file (plain, .gz or .xz) by name, in the order of `FEATURES`."""
-    formula = read(path)  # GBDC tells no lines, and reads past much that is wrong
+    formula = read(path)  # GBDC names no lines, and reads past much that is wrong
     if formula.n_clauses == 0 or (formula.lengths == 0).any():
         known = {"clauses": float(formula.n_clauses), "variables": float(formula.n_variables)}
         return {name: known.get(name) for name in FEATURES}

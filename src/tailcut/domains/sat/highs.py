@@ -1,4 +1,4 @@
-"""The arm ``highs``: a formula as an integer program without an objective.
+"""The solver ``highs``: a formula as an integer program without an objective.
 
 A variable x is 0 or 1, and a clause says that its literals sum to at least 1, where the literal of a
 negated variable is 1 - x. The relaxation to fractions knows how to count, which is what clause learning

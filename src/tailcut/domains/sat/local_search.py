@@ -1,4 +1,4 @@
-"""The arm ``local_search``: a local search of our own, in C (``local_search.c``), for satisfiable formulas.
+"""The solver ``local_search``: our own local search in C (``local_search.c``) for satisfiable formulas.
 
 It cannot prove that there is no model; on an unsatisfiable formula it searches until it is stopped.
 """

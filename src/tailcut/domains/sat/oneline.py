@@ -1,4 +1,4 @@
-"""A parser of arguments that tells a wrong call in one line."""
+"""A parser of arguments that reports a wrong call in one line."""
 
 from __future__ import annotations
 

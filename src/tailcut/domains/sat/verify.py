@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tailcut.domains.sat.answers import Status, parse_output
+from tailcut.domains.sat.answers import SatStatus, parse_output
 from tailcut.domains.sat.dimacs import read
 from tailcut.domains.sat.formula import satisfies
 from tailcut.domains.sat.oneline import OneLineParser
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def refuted(formula: Path, output: str) -> str | None:
     """Return what is wrong with an answer, None if nothing is."""
     answer = parse_output(output)
-    if answer.status is not Status.SATISFIABLE:
+    if answer.status is not SatStatus.SATISFIABLE:
         return None
     if answer.model is None:
         return "there is no whole model (v lines that end in 0)"

@@ -1,7 +1,7 @@
 """Importing this has the local search compiled and loaded, so that no run pays for it.
 
-Meant for a process that imports modules and then forks (`PRELOAD`). Where it cannot be
-compiled, the import does nothing: the arm itself says what is missing when it is asked.
+Meant for a process that imports modules and then forks. Where it cannot be compiled, the
+import does nothing: the solver itself says what is missing when it is asked.
 """
 
 import contextlib

@@ -37,7 +37,7 @@ def held(processes: Iterable[int]) -> Held:
 def share(processes: Iterable[int]) -> int:
     """Return the bytes the processes hold, a page that n processes share counted as 1/n; this is slow.
 
-    Where the system does not tell (a program that runs as another user), shared pages count in full.
+    Where the system does not say (a program that runs as another user), shared pages count in full.
 
     >>> import os
     >>> 0 < share([os.getpid()])

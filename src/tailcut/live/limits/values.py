@@ -12,12 +12,12 @@ from tailcut.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ResourceLimits:
     """What a run may use, all its processes together; None is no limit.
 
-    >>> Limits(cpu=60, memory=2 * 2**30)
-    Limits(cpu=60.0, wall=None, memory=2147483648)
-    >>> Limits(wall=-1)
+    >>> ResourceLimits(cpu=60, memory=2 * 2**30)
+    ResourceLimits(cpu=60.0, wall=None, memory=2147483648)
+    >>> ResourceLimits(wall=-1)
     Traceback (most recent call last):
         ...
     tailcut.errors.InputError: wall must be a finite number of seconds > 0, or None for no limit, got -1
@@ -113,7 +113,7 @@ def _environment(variables: Mapping[str, str] | None) -> None:
 
 
 class Ending(enum.StrEnum):
-    """Who or what ended a run; told by whoever did it, never found out by comparing times."""
+    """Who or what ended a run; reported by whoever did it, never found out by comparing times."""
 
     FINISHED = "finished"
     """The program ended itself, with whatever exit code."""
@@ -123,7 +123,7 @@ class Ending(enum.StrEnum):
     CRASHED = "crashed"
     """A signal ended it that was not sent here, or it could not be started."""
     CANCELLED = "cancelled"
-    """`Run.cancel` was called, or the `Processes` was closed."""
+    """`RunningProgram.cancel` was called, or the `Launcher` was closed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""When to look at a running solver again, and what a look says: go on, or which limit is reached."""
+"""When to look at a running solver again, and what a look says: continue, or which limit is reached."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tailcut.live.limits import memory
 from tailcut.live.limits.cgroups import Group
 from tailcut.live.limits.tree import Tree
-from tailcut.live.limits.values import Ending, Limits
+from tailcut.live.limits.values import Ending, ResourceLimits
 
 _CORES = os.cpu_count() or 1
 _SHORTEST = 0.001
@@ -65,7 +65,7 @@ class Beginning:
 class Watch:
     """The limits of one run, and the times of the next looks."""
 
-    limits: Limits
+    limits: ResourceLimits
     meter: Tree | Group
     beginning: Beginning
 
@@ -83,7 +83,7 @@ class Watch:
         return min(self._cpu_due, self._memory_due, end)
 
     def look(self) -> Ending | None:
-        """Return the limit that is reached, None if the run may go on."""
+        """Return the limit that is reached, None if the run may continue."""
         now = time.monotonic()
         if now >= self._cpu_due and self._cpu_is_used_up(now):
             return Ending.CPU_LIMIT

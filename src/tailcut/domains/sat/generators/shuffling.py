@@ -11,7 +11,7 @@ from tailcut.domains.sat.formula import Formula
 
 
 def shuffle(formula: Formula, rng: np.random.Generator) -> Formula:
-    """Return an equally satisfiable formula with everything that does not matter drawn anew.
+    """Return an equally satisfiable formula with everything that does not matter drawn again.
 
     >>> mixed = shuffle(Formula.of([[1, 2], [3]]), np.random.Generator(np.random.PCG64(0)))
     >>> sorted(len(clause) for clause in mixed.clauses()), mixed.n_variables

@@ -1,0 +1,151 @@
+"""What ``tailcut run`` looks like while it runs: a table that moves in a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from tailcut.live.answers_file import answer_line
+from tailcut.live.instance_record import InstanceRecord
+from tailcut.live.observer import StreamObserver
+from tailcut.live.totals import Totals
+
+
+class QuietView(StreamObserver):
+    """Says on standard error only what changed since the state file was written; the others say more."""
+
+    def __init__(self) -> None:
+        self.totals = Totals()
+        self.n_instances: int | None = None
+
+    def solver_added(self, solver: str) -> None:
+        """Print a line."""
+        _say(f"new solver {solver}")
+
+    def solver_removed(self, solver: str) -> None:
+        """Print a line."""
+        _say(f"solver {solver} is not in the portfolio any more")
+
+    def stream_started(self, totals: Totals, n_instances: int | None) -> None:
+        """Print a line if there is something to continue."""
+        self.totals, self.n_instances = totals, n_instances
+        if totals.over:
+            _say(f"continuing: {totals.over} instances are over")
+
+    def __enter__(self) -> QuietView:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+
+class JsonView(QuietView):
+    """Prints the answers on standard output, as they come."""
+
+    def instance_over(self, record: InstanceRecord) -> None:
+        """Print its line."""
+        sys.stdout.write(answer_line(record) + "\n")
+        sys.stdout.flush()
+
+
+class LinesView(QuietView):
+    """Prints a line per instance that is over."""
+
+    def instance_over(self, record: InstanceRecord) -> None:
+        """Print its line."""
+        over = self.totals.over
+        _say(f"{f'{over}/{self.n_instances}' if self.n_instances else over} {one_line(record)}")
+
+
+class TableView(QuietView):
+    """Draws a table several times a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._latest: list[str] = []
+        self._live = Live(get_renderable=self._draw, console=Console(stderr=True), refresh_per_second=8)
+
+    def stream_started(self, totals: Totals, n_instances: int | None) -> None:
+        """Begin to draw."""
+        super().stream_started(totals, n_instances)
+        self._live.start()
+
+    def instance_over(self, record: InstanceRecord) -> None:
+        """Show it among the latest; the rest is drawn from the totals."""
+        self._latest = [*self._latest[-4:], one_line(record)]
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.totals.current.clear()
+        self._live.stop()
+
+    def _draw(self) -> RenderableType:
+        parts: list[RenderableType] = [Text(headline(self.totals, self.n_instances), style="bold")]
+        parts += [Text(f"  {line}", style="dim", overflow="ellipsis", no_wrap=True) for line in self._latest]
+        parts += [self._now(), solver_table(self.totals)]
+        return Group(*parts)
+
+    def _now(self) -> RenderableType:
+        """Return what runs at this moment; the dict is copied, for another thread draws than counts."""
+        table = Table.grid(padding=(0, 2))
+        for name, step in list(self.totals.current.items()):
+            ran = self.totals.clock() - step.since
+            limit = "" if step.budget is None else f" of {step.budget:.3g} s"
+            instance = Text(name, overflow="ellipsis", no_wrap=True)
+            table.add_row("▶", instance, step.solver or "features", f"{ran:.1f}{limit}")
+        return table
+
+
+def progress_view() -> QuietView:
+    """Return the view that suits standard error: a table in a terminal, else lines."""
+    return TableView() if sys.stderr.isatty() else LinesView()
+
+
+def headline(totals: Totals, n_instances: int | None) -> str:
+    """Return the state of a stream in one line."""
+    done = f"{totals.over} of {n_instances}" if n_instances else str(totals.over)
+    return f"{done} instances: {totals.solved} solved, {totals.unsolved} not, {totals.seconds:.1f} s"
+
+
+def one_line(record: InstanceRecord) -> str:
+    """Return what became of an instance, in one line.
+
+    >>> record = InstanceRecord("a.cnf", over=True, runs=[
+    ...     {"solver": "kissat", "budget": 1, "seconds": 1, "ending": "cpu limit", "answer": None},
+    ...     {"solver": "minisat", "budget": 9, "seconds": 2.5, "ending": "finished", "answer": "SAT"}])
+    >>> one_line(record)
+    'a.cnf: SAT in 3.50 s (kissat 1.00 s cpu limit, minisat 2.50 s)'
+    """
+    runs = ", ".join(
+        f"{run['solver']} {run['seconds']:.2f} s{'' if run['answer'] else ' ' + run['ending']}"
+        for run in record.runs
+    )
+    answer = record.answer or "unsolved"
+    return f"{record.instance}: {answer} in {record.seconds:.2f} s ({runs or record.problem})"
+
+
+def solver_table(totals: Totals) -> Table:
+    """Return what each solver did, those that took most time first."""
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("solver", no_wrap=True)
+    for heading in ("runs", "solved", "seconds"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    solvers = sorted(totals.solvers.items(), key=lambda item: -item[1].seconds)
+    for name, one in solvers:
+        table.add_row(name, str(one.runs), str(one.solved), f"{one.seconds:.1f}")
+    if totals.feature_seconds:
+        table.add_row("(features)", "", "", f"{totals.feature_seconds:.1f}")
+    return table
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")

@@ -1,0 +1,62 @@
+"""The file of answers: a JSON line per instance that is over, made whole again after a crash."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from tailcut.errors import InputError
+from tailcut.live.instance_record import InstanceRecord
+
+
+class AnswersFile:
+    """A file of answers that follows the journal: what it lacks is written again, a torn line removed."""
+
+    def __init__(self, path: str | Path, records: Iterable[InstanceRecord]) -> None:
+        self.path = Path(path)
+        try:
+            written = self._mend()
+            self._file: IO[str] = self.path.open("a", encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written: {error.strerror}") from None
+        for record in records:
+            if record.over and record.instance not in written:
+                self.add(record)
+
+    def _mend(self) -> set[str]:
+        """Cut off a line that was not written to its end; return the instances that have theirs."""
+        if not self.path.exists():
+            return set()
+        data = self.path.read_bytes()
+        whole = data.rfind(b"\n") + 1
+        names = set()
+        for number, line in enumerate(data[:whole].splitlines(), 1):
+            try:
+                names.add(str(json.loads(line)["instance"]))
+            except (ValueError, KeyError, TypeError):
+                raise InputError(f"{self.path}, line {number}: is not an answer of `tailcut run`") from None
+        if whole < len(data):
+            os.truncate(self.path, whole)
+        return names
+
+    def add(self, record: InstanceRecord) -> None:
+        """Write the line of an instance that is over."""
+        self._file.write(answer_line(record) + "\n")
+        self._file.flush()
+
+    def __enter__(self) -> AnswersFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+
+def answer_line(record: InstanceRecord) -> str:
+    """Return the JSON line of an instance that is over."""
+    return json.dumps(record.as_dict(), allow_nan=False)

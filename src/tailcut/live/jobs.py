@@ -1,0 +1,61 @@
+"""Jobs: the programs of a portfolio with their places filled in, and the limits they get."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+from tailcut.live.instances import Instance
+from tailcut.live.limits import Call, Command, ResourceLimits
+from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
+
+KEPT_OUTPUT = 64 * 2**20
+"""Bytes kept of a program's output; a model of a million variables takes 8 million."""
+_VERIFY_SECONDS = 300.0
+"""Time to check an answer, where the portfolio sets none; it does not count."""
+_GRACE = 5.0
+"""Seconds by the wall's clock that every run may take on top: to start on a busy machine."""
+
+
+class ProgramJob(NamedTuple):
+    """A program to run within limits."""
+
+    program: Command | Call
+    limits: ResourceLimits
+    keep_output: int = KEPT_OUTPUT
+    instance: Path | None = None
+    """The file it works on, given to it by this path."""
+    made: Path | None = None
+    """A file made for this run alone, given to it by this path."""
+
+
+def features_job(portfolio: Portfolio, program: Program, instance: Instance, most: float) -> ProgramJob:
+    """Return the run of the feature extractor on an instance, for at most so many seconds."""
+    limits = _limits(portfolio, program, min(program.limit or math.inf, most))
+    return ProgramJob(program.filled(instance=str(instance.path)), limits, instance=instance.path)
+
+
+def solver_job(portfolio: Portfolio, solver: Solver, instance: Instance, seconds: float) -> ProgramJob:
+    """Return the run of a solver on an instance with so much time."""
+    program = solver.program
+    filled = program.filled(
+        instance=str(instance.path), cutoff=f"{seconds:g}", memory=str(program.memory or 0)
+    )
+    return ProgramJob(filled, _limits(portfolio, program, seconds), instance=instance.path)
+
+
+def verify_job(
+    portfolio: Portfolio, program: Program, instance: Instance, answer: str, output: Path
+) -> ProgramJob:
+    """Return the run of the program that checks an answer, given in a file what the solver printed."""
+    filled = program.filled(instance=str(instance.path), output=str(output), answer=answer)
+    limits = _limits(portfolio, program, program.limit or _VERIFY_SECONDS)
+    return ProgramJob(filled, limits, instance=instance.path, made=output)
+
+
+def _limits(portfolio: Portfolio, program: Program, seconds: float) -> ResourceLimits:
+    """Return the limits of a run that is given `seconds` by the portfolio's clock."""
+    if portfolio.clock is Clock.WALL:
+        return ResourceLimits(wall=seconds, memory=program.memory)
+    return ResourceLimits(cpu=seconds, wall=seconds * portfolio.wall_factor + _GRACE, memory=program.memory)

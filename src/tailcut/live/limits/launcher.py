@@ -1,0 +1,203 @@
+"""Start programs under limits: the way into everything in this folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tailcut.errors import InputError, LiveError
+from tailcut.live.limits import linux, wire
+from tailcut.live.limits.running_program import RunningProgram
+from tailcut.live.limits.values import Call, Command, ResourceLimits
+from tailcut.numerics.processes import BLAS_THREADS
+
+_SERVER = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
+    "from tailcut.live.limits.fork_server import main; main(int(sys.argv[1]))"
+)
+_ENOUGH = 15.0
+"""Seconds after which a server that does not end is killed."""
+
+
+class Launcher:
+    r"""Runs programs, several at once if wanted, each held to its limits, and leaves none behind.
+
+    >>> with Launcher() as launcher:
+    ...     run = launcher.start(Command(("echo", "s SATISFIABLE")), ResourceLimits(cpu=2, wall=60))
+    ...     ended = run.wait()
+    >>> ended.ending, ended.exit_code, ended.output
+    (<Ending.FINISHED: 'finished'>, 0, b's SATISFIABLE\n')
+
+    Nothing is started before the first run is. Every method may be called by any thread.
+    """
+
+    def __init__(self, *, preload: Sequence[str] = (), cgroups: bool = True) -> None:
+        """Prepare; `preload` names the modules that a `Call` then finds loaded.
+
+        `cgroups=False` uses no control groups, even where it could.
+        """
+        if isinstance(preload, str):
+            raise InputError(f"preload must be a sequence of module names, got {preload!r}")
+        self._preload = tuple(preload)
+        self._cgroups = cgroups
+        self._lock = threading.RLock()
+        self._server: _ServerProcess | None = None
+        self._runs: set[RunningProgram] = set()
+        self._closed = False
+
+    def start(
+        self, program: Command | Call, limits: ResourceLimits, *, keep_output: int = 16 * 2**20
+    ) -> RunningProgram:
+        """Start a program; `keep_output` bytes of its output are kept, the rest is let go.
+
+        A program that cannot be started is an outcome (`Ending.CRASHED`), not an error here.
+        """
+        if keep_output < 0:
+            raise InputError(f"keep_output must be a number of bytes >= 0, got {keep_output!r}")
+        request = _request(program, limits, keep_output)
+        near, far = socket.socketpair()
+        with far:
+            try:
+                self._hand_over(far)
+                far.close()
+                wire.send(near, request)
+            except BrokenPipeError:
+                pass  # the server has just been killed; `wait` will say so
+            except BaseException:
+                near.close()
+                raise
+        run = RunningProgram(near, self._forget)
+        with self._lock:
+            self._runs.add(run)
+        return run
+
+    @property
+    def method(self) -> str:
+        """By which means the limits are kept on this system, for people; starts the server if need be."""
+        with self._lock:
+            return self._living_server().method
+
+    def close(self) -> None:
+        """Cancel what still runs, wait until it is gone, and end the server."""
+        with self._lock:
+            self._closed = True
+            runs, server = list(self._runs), self._server
+            self._server = None
+        for run in runs:
+            run.cancel()
+        for run in runs:
+            with suppress(LiveError):
+                run.wait()
+        if server is not None:
+            server.end()
+
+    def __enter__(self) -> Launcher:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _hand_over(self, run: socket.socket) -> None:
+        """Give the supervisor's end of a run's socket to the server, a new one if the last was killed."""
+        with self._lock:
+            try:
+                self._living_server().hand_over(run)
+            except (BrokenPipeError, ConnectionResetError):
+                self._living_server().hand_over(run)
+
+    def _living_server(self) -> _ServerProcess:
+        if self._closed:
+            raise LiveError("this Launcher is closed; make a new one")
+        if self._server is not None and self._server.process.poll() is not None:
+            self._server.end()
+            self._server = None
+        if self._server is None:
+            self._server = _ServerProcess(self._preload, self._cgroups)
+        return self._server
+
+    def _forget(self, run: RunningProgram) -> None:
+        with self._lock:
+            self._runs.discard(run)
+
+
+class _ServerProcess:
+    """The server's process and the socket to it."""
+
+    def __init__(self, preload: Sequence[str], use_cgroups: bool) -> None:
+        linux.require()
+        self.control, far = socket.socketpair()
+        environment = dict.fromkeys(BLAS_THREADS, "1") | dict(os.environ)
+        environment.pop("PYTHONUNBUFFERED", None)  # a model printed word by word would cost the solver dearly
+        path = json.dumps([entry or str(Path.cwd()) for entry in sys.path])
+        with far:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", _SERVER, str(far.fileno()), path],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[far.fileno()],
+                env=environment,
+                start_new_session=True,  # Ctrl-C in the terminal is for Tailcut's process, which decides
+            )
+        self.base: Path | None = None
+        wishes = {"front": os.getpid(), "preload": list(preload), "cgroups": use_cgroups}
+        try:
+            wire.send(self.control, wishes)
+            answer, _, _ = wire.receive(self.control)
+        except (EOFError, BrokenPipeError) as error:
+            self.end()
+            raise LiveError("the server that starts the solvers ended before it was ready") from error
+        except BaseException:
+            self.process.kill()
+            self.end()
+            raise
+        if "error" in answer:
+            self.end()
+            raise LiveError(answer["error"])
+        self.method: str = answer["method"]
+        self.base = None if answer["base"] is None else Path(answer["base"])
+
+    def hand_over(self, run: socket.socket) -> None:
+        """Send a descriptor of the socket."""
+        socket.send_fds(self.control, [b"r"], [run.fileno()])
+
+    def end(self) -> None:
+        """Close the socket, which ends the server, and wait for that; clear away if it was killed."""
+        self.control.close()
+        try:
+            self.process.wait(_ENOUGH)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        if self.base is not None and self.base.exists():
+            from tailcut.live.limits.cgroups import remove_all  # cannot be imported on other systems
+
+            remove_all(self.base)
+
+
+def _request(program: Command | Call, limits: ResourceLimits, keep_output: int) -> dict[str, Any]:
+    folder = Path.cwd() if program.folder is None else program.folder
+    request: dict[str, Any] = {
+        "limits": {"cpu": limits.cpu, "wall": limits.wall, "memory": limits.memory},
+        "keep_output": keep_output,
+        "folder": str(folder),
+        "environment": dict(os.environ) | dict(program.environment or {}),
+    }
+    if isinstance(program, Command):
+        return request | {"argv": list(program.argv)}
+    single = dict.fromkeys(BLAS_THREADS, "1")
+    return request | {
+        "entry": program.entry,
+        "arguments": list(program.arguments),
+        "environment": single | request["environment"],
+    }

@@ -1,0 +1,223 @@
+"""The supervisor of one run: starts the solver, watches it, ends what is left of it, and reports once."""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import signal
+import socket
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tailcut.live.limits import solver_process, tree, wire
+from tailcut.live.limits.cgroups import Group
+from tailcut.live.limits.output import Head, Tail, take_rest
+from tailcut.live.limits.tree import Tree
+from tailcut.live.limits.values import Ending, ResourceLimits
+from tailcut.live.limits.watch import Beginning, Watch
+
+_ERRORS_KEPT = 1 << 16
+_LONGEST_POLL = 3600.0
+
+
+class Abandoned(Exception):  # noqa: N818 - it is not an error
+    """Nobody waits for the run any more: Tailcut's process or the server has ended."""
+
+
+class NotSupervisedError(Exception):
+    """The solver's process could not be made; the text says why."""
+
+
+class Supervisor:
+    """One run, from its request to its report; lives in a process of its own that adopts orphans."""
+
+    def __init__(
+        self,
+        run: socket.socket,
+        *,
+        base: Path | None,
+        name: str,
+        lifelines: Collection[int],
+        leave_open: Collection[int],
+    ) -> None:
+        self._run = run
+        self._lifelines = lifelines
+        self._request, _, _ = wire.receive(run)
+        self._limits = ResourceLimits(**self._request["limits"])
+        self._group = _group(base, name, self._limits.memory)
+        self._status: int | None = None
+        self._verdict: Ending | None = None
+        try:
+            self._start(leave_open)
+        except OSError as error:
+            raise NotSupervisedError(
+                f"the run was not started, for want of processes or files: {error}"
+            ) from error
+
+    def _start(self, leave_open: Collection[int]) -> None:
+        """Fork the solver."""
+        pipes = [os.pipe() for _ in range(3)]
+        supervisor = os.getpid()
+        self._main = os.fork()
+        if self._main == 0:
+            solver_process.become(
+                self._request,
+                supervisor=supervisor,
+                group=self._group,
+                streams=(pipes[0][1], pipes[1][1]),
+                report=pipes[2][1],
+                leave_open=leave_open,
+            )
+        for _, writing in pipes:
+            os.close(writing)
+        self._output = Head(pipes[0][0], self._request["keep_output"])
+        self._errors = Tail(pipes[1][0], _ERRORS_KEPT)
+        self._beginning = Beginning(pipes[2][0], self._group is not None)
+        self._meter = self._group or Tree()
+        self._watch = Watch(self._limits, self._meter, self._beginning)
+
+    def keep(self) -> None:
+        """Watch the solver to its end, end what it leaves behind, and report."""
+        try:
+            self._await_end()
+        except Abandoned:
+            self._end_all()
+            return
+        self._wall = max(time.monotonic() - self._beginning.time, 0.0)
+        stuck = self._end_all()
+        for stream in (self._output, self._errors):
+            take_rest(stream)
+        with suppress(BrokenPipeError, ConnectionResetError):
+            wire.send(self._run, self._report(stuck), bytes(self._output.kept), bytes(self._errors.kept))
+
+    def _await_end(self) -> None:
+        """Return when the solver's first process has ended, or a reason to end it is found."""
+        main = os.pidfd_open(self._main)
+        takers = {part.pipe: part for part in (self._output, self._errors)}
+        poll = select.poll()
+        for descriptor in (main, *takers, self._beginning.pipe, self._run.fileno(), *self._lifelines):
+            poll.register(descriptor, select.POLLIN)
+        while True:
+            ready = {descriptor for descriptor, _ in poll.poll(self._milliseconds())}
+            if ready.intersection(self._lifelines):
+                raise Abandoned
+            if self._run.fileno() in ready:
+                self._obey()
+            if main in ready:
+                self._beginning.read()
+                break
+            for descriptor in ready.intersection(takers):
+                if takers[descriptor].take() == 0:
+                    poll.unregister(descriptor)  # the solver has closed it
+            if self._beginning.pipe in ready and self._beginning.read() == 0:
+                poll.unregister(self._beginning.pipe)
+            if self._verdict is None and time.monotonic() >= self._watch.due():
+                tree.reap(self._note, spare={self._main})
+                self._verdict = self._watch.look()
+            if self._verdict is not None:
+                break
+        os.close(main)
+
+    def _milliseconds(self) -> float:
+        wait = min(self._watch.due() - time.monotonic(), _LONGEST_POLL)
+        return max(wait, 0.0) * 1000
+
+    def _obey(self) -> None:
+        """Read what Tailcut's process wants; it only ever wants the run cancelled, or has closed its end."""
+        try:
+            wish = self._run.recv(1)
+        except ConnectionResetError:
+            wish = b""
+        if wish != wire.CANCEL:
+            raise Abandoned
+        self._beginning.read()
+        self._verdict = Ending.CANCELLED
+
+    def _note(self, process: int, status: int) -> None:
+        if process == self._main:
+            self._status = status
+
+    def _end_all(self) -> list[int]:
+        """End every process of the run and return those that could not be ended."""
+
+        def kill_all() -> None:
+            self._meter.kill()
+            if self._group is not None:
+                Tree().kill()  # a process may have moved itself to another group
+
+        stuck = tree.end(kill_all, self._note)
+        self._cpu = max(self._meter.cpu() - self._beginning.cpu, 0.0)
+        self._peak = self._meter.peak_memory() or max(self._watch.peak, self._largest())
+        self._out_of_memory = self._meter.ran_out_of_memory()
+        self._meter.remove()
+        return stuck
+
+    def _largest(self) -> int:
+        """Return the peak of the run's largest process, 0 if it is not known.
+
+        Until it becomes another program a forked process is a copy of this one, and counts as that large; it
+        may have grown a little, in KiB, after it took its own measure.
+        """
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        known = peak > self._beginning.resident + 2048 or "entry" in self._request
+        return peak * 1024 if known else 0
+
+    def _report(self, stuck: list[int]) -> dict[str, Any]:
+        ending, code, number, detail = self._how()
+        if stuck:
+            detail += f"; processes that could not be ended: {', '.join(map(str, stuck))}"
+        return {
+            "ending": ending,
+            "exit_code": code,
+            "signal": number,
+            "cpu": self._cpu,
+            "wall": self._wall,
+            "peak_memory": self._peak,
+            "output_truncated": self._output.truncated,
+            "detail": detail.removeprefix("; "),
+        }
+
+    def _how(self) -> tuple[Ending, int | None, int | None, str]:
+        """Return the ending, exit code, signal and detail, from who ended the solver's first process."""
+        if self._beginning.failure:
+            return Ending.CRASHED, None, None, self._beginning.failure
+        if self._status is None:
+            return self._verdict or Ending.CRASHED, None, None, ""
+        if os.WIFEXITED(self._status):
+            if not self._beginning.entered:
+                return Ending.CRASHED, None, None, "could not be started, see its errors"
+            return Ending.FINISHED, os.WEXITSTATUS(self._status), None, ""
+        number = os.WTERMSIG(self._status)
+        if number == signal.SIGKILL and self._out_of_memory:
+            return Ending.MEMORY_LIMIT, None, number, self._limit_text(Ending.MEMORY_LIMIT)
+        if number == signal.SIGKILL and self._verdict is not None:
+            return self._verdict, None, number, self._limit_text(self._verdict)
+        return Ending.CRASHED, None, number, f"ended by {_signal_name(number)}"
+
+    def _limit_text(self, ending: Ending) -> str:
+        return {
+            Ending.CPU_LIMIT: f"stopped at its limit of {self._limits.cpu} s CPU time",
+            Ending.WALL_LIMIT: f"stopped at its limit of {self._limits.wall} s wall time",
+            Ending.MEMORY_LIMIT: f"stopped at its limit of {self._limits.memory} bytes of memory",
+        }.get(ending, "cancelled")
+
+
+def _group(base: Path | None, name: str, limit: int | None) -> Group | None:
+    """Make the run's group; without one, if that suddenly does not work any more."""
+    if base is None:
+        return None
+    try:
+        return Group(base / name, limit)
+    except OSError:
+        return None
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

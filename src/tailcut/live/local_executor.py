@@ -1,0 +1,47 @@
+"""Running jobs on this machine: one thread waits for each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+
+from tailcut.live.jobs import ProgramJob
+from tailcut.live.limits import Ended, Ending, Launcher
+
+
+class LocalProgramExecutor:
+    """Runs jobs as processes of this machine; leaving the context ends those that still run."""
+
+    def __init__(self, at_once: int, preload: Iterable[str] = (), modules: Path | None = None) -> None:
+        """Prepare; modules of Python entry points are also looked for in the folder `modules`."""
+        if modules is not None and str(modules) not in sys.path:
+            sys.path.append(str(modules))  # at the end: a file of the folder must not hide a module of ours
+        self._launcher = Launcher(preload=tuple(preload))
+        self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="run")
+
+    @property
+    def method(self) -> str:
+        """By which means limits are enforced, for people."""
+        return self._launcher.method
+
+    def submit(self, job: ProgramJob) -> Future[Ended]:
+        """Start a job; the future has how it ended. One that was cancelled has no outcome."""
+        return self._threads.submit(self._run, job)
+
+    def _run(self, job: ProgramJob) -> Ended:
+        ended = self._launcher.start(job.program, job.limits, keep_output=job.keep_output).wait()
+        if ended is None or ended.ending is Ending.CANCELLED:
+            raise CancelledError
+        return ended
+
+    def __enter__(self) -> LocalProgramExecutor:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._launcher.close()
+        self._threads.shutdown(cancel_futures=True)

@@ -1,0 +1,175 @@
+"""What is measured of a portfolio: every solver on every instance, kept in a journal, as a scenario."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from tailcut.errors import InputError
+from tailcut.journal import Journal
+from tailcut.live import outcomes
+from tailcut.live.instances import Instance
+from tailcut.live.jobs import features_job, solver_job
+from tailcut.live.limits import Ending
+from tailcut.live.portfolio import Portfolio, Program, Solver
+from tailcut.live.workflows import Workflow
+from tailcut.scenarios import Scenario
+
+PROJECT = "measure"
+FEATURES, RUN = "features", "run"
+_STATUS = {
+    str(Ending.CPU_LIMIT): "timeout",
+    str(Ending.WALL_LIMIT): "timeout",
+    str(Ending.MEMORY_LIMIT): "memout",
+    str(Ending.CRASHED): "crash",
+}
+"""How a run ended -> ASlib's word for it; a run that finished is `ok` with an answer, else `other`."""
+
+
+class Measured(NamedTuple):
+    """One thing that was measured: a run, or the features of an instance."""
+
+    instance: str
+    solver: str | None
+    """None: the features."""
+    problem: str | None
+    """What went wrong, if something did."""
+
+
+@dataclass
+class Measurements:
+    """What has been measured so far."""
+
+    runs: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    """(instance, solver) -> what was noted of the run."""
+    features: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Instance -> values, seconds and, if something went wrong, problem."""
+
+    def add(self, kind: str, body: dict[str, Any]) -> None:
+        """Add one, as the journal has it."""
+        if kind == RUN:
+            self.runs[body["instance"], body["solver"]] = body
+        else:
+            self.features[body["instance"]] = body
+
+    def disagreements(self) -> list[str]:
+        """Return where solvers contradict each other, a sentence each.
+
+        >>> measured = Measurements()
+        >>> for solver, answer in (("a", "SAT"), ("b", "UNSAT"), ("c", None)):
+        ...     measured.add(RUN, {"instance": "i", "solver": solver, "answer": answer})
+        >>> measured.disagreements()
+        ['i: a says SAT, b says UNSAT']
+        """
+        said: dict[str, dict[str, str]] = {}
+        for (instance, solver), run in self.runs.items():
+            if run["answer"] is not None:
+                said.setdefault(instance, {})[solver] = run["answer"]
+        return [
+            f"{instance}: " + ", ".join(f"{solver} says {answer}" for solver, answer in answers.items())
+            for instance, answers in said.items()
+            if len(set(answers.values())) > 1
+        ]
+
+
+class Measurement:
+    """A measurement kept in a journal: what is in it is not measured again."""
+
+    def __init__(self, journal: Journal, portfolio: Portfolio, cutoff: float) -> None:
+        self.journal, self.portfolio, self.cutoff = journal, portfolio, cutoff
+        description = {"cutoff": cutoff, "clock": portfolio.clock.value}
+        if PROJECT not in journal.projects():
+            journal.create(PROJECT, description)
+        self._number = journal.projects()[PROJECT]
+        before = journal.description(self._number)
+        for name, value in description.items():
+            if before[name] != value:
+                raise InputError(
+                    f"{journal.path} was begun with {name} {before[name]}, not {value}: "
+                    "continue with that, or give another state file"
+                )
+        self.measured = Measurements()
+        for event in journal.events(self._number):
+            self.measured.add(event.kind, event.body)
+
+    def missing(self, instances: Iterable[Instance]) -> Iterator[Workflow[Measured]]:
+        """Yield what is still to be measured, instance by instance."""
+        portfolio = self.portfolio
+        for instance in instances:
+            if portfolio.features is not None and instance.name not in self.measured.features:
+                yield self._features(portfolio.features, instance)
+            for solver in portfolio.solvers.values():
+                if (instance.name, solver.name) not in self.measured.runs:
+                    yield self._run(solver, instance)
+
+    def _features(self, program: Program, instance: Instance) -> Workflow[Measured]:
+        ended = yield features_job(self.portfolio, program, instance, self.cutoff)
+        values, problem = outcomes.read_features(ended)
+        plain = {name: None if math.isnan(value) else value for name, value in values.items()}
+        body = {
+            "instance": instance.name,
+            "values": plain,
+            "seconds": outcomes.seconds_of(self.portfolio, ended),
+            "problem": problem,
+        }
+        return self._keep(FEATURES, body)
+
+    def _run(self, solver: Solver, instance: Instance) -> Workflow[Measured]:
+        portfolio = self.portfolio
+        ended = yield solver_job(portfolio, solver, instance, self.cutoff)
+        found = yield from outcomes.verified_answer(portfolio, solver, instance, ended)
+        note = outcomes.run_note(portfolio, ended, found)
+        return self._keep(RUN, {"instance": instance.name, "solver": solver.name, **note})
+
+    def _keep(self, kind: str, body: dict[str, Any]) -> Measured:
+        self.journal.append(self._number, [(kind, body)])
+        self.measured.add(kind, body)
+        return Measured(body["instance"], body.get("solver"), body.get("problem"))
+
+    def scenario(self, instances: Iterable[Instance], name: str) -> Scenario:
+        """Return what was measured of these instances as a scenario, unless solvers contradict each other."""
+        contradictions = self.measured.disagreements()
+        if contradictions:
+            raise InputError("solvers disagree, so at least one is wrong: " + "; ".join(contradictions))
+        return to_scenario(
+            self.measured, [one.name for one in instances], list(self.portfolio.solvers), self.cutoff, name
+        )
+
+
+def to_scenario(
+    measured: Measurements, instances: list[str], solvers: list[str], cutoff: float, name: str
+) -> Scenario:
+    """Return measurements as a scenario; features that failed are missing values, their time counts."""
+    order = sorted(instances)
+    cells = [(instance, solver, measured.runs[instance, solver]) for instance in order for solver in solvers]
+    runs = {
+        "instance": [instance for instance, _, _ in cells],
+        "algorithm": [solver for _, solver, _ in cells],
+        "runtime": [run["seconds"] for _, _, run in cells],
+        "status": [_status(run, cutoff) for _, _, run in cells],
+    }
+    known = dict.fromkeys(
+        key for one in order for key in measured.features.get(one, {"values": {}})["values"]
+    )
+    features: dict[str, list[Any]] = {"instance": list(order)}
+    for key in known:
+        features[key] = [measured.features[one]["values"].get(key) for one in order]
+    costs = (
+        {"instance": list(order), "features": [measured.features[one]["seconds"] for one in order]}
+        if known
+        else None
+    )
+    scenario = Scenario.from_frames(runs, features, cutoff=cutoff, name=name, feature_costs=costs)
+    said = {(i, s): run["answer"] for i, s, run in cells}
+    truths = tuple(next((said[i, s] for s in solvers if said[i, s]), None) for i in scenario.instances)
+    return replace(scenario, ground_truth={"answer": truths})
+
+
+def _status(run: dict[str, Any], cutoff: float) -> str:
+    if run["ending"] == str(Ending.FINISHED):
+        if run["answer"] is None:
+            return "other"
+        return "ok" if run["seconds"] <= cutoff else "timeout"
+    return _STATUS.get(run["ending"], "other")

@@ -1,0 +1,41 @@
+"""How a program hears what happens in a stream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tailcut.live.instance_record import InstanceRecord, RunRecord
+
+if TYPE_CHECKING:
+    from tailcut.live.totals import Totals
+
+
+class StreamObserver:
+    """Is called when something happens in a stream: override what you want to know, the rest does nothing.
+
+    All methods are called by the thread that runs the stream, which waits for them.
+    """
+
+    def solver_added(self, solver: str) -> None:
+        """Hear that the portfolio has a solver that the state file did not have."""
+
+    def solver_removed(self, solver: str) -> None:
+        """Hear that a solver of the state file is no longer in the portfolio."""
+
+    def stream_started(self, totals: Totals, n_instances: int | None) -> None:
+        """Hear what was done before, and how many instances there will be in all; None if that is open.
+
+        The stream keeps the totals up to date, each time before it calls a method of this class.
+        """
+
+    def features_started(self, record: InstanceRecord) -> None:
+        """Hear that the features of an instance are being computed."""
+
+    def run_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
+        """Hear that a solver was started on an instance, with so many seconds."""
+
+    def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:
+        """Hear how a run ended; everything about it is in the journal."""
+
+    def instance_over(self, record: InstanceRecord) -> None:
+        """Hear that an instance is over, solved or not; its line is in the file of answers."""

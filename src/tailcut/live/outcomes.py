@@ -1,0 +1,118 @@
+"""From how a program ended to what it says: features, a verified answer, and the outcome to learn from."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tailcut.domains.domain import read_answer
+from tailcut.live.instances import Instance
+from tailcut.live.jobs import verify_job
+from tailcut.live.limits import Ended, Ending
+from tailcut.live.portfolio import Clock, Portfolio, Solver
+from tailcut.live.workflows import Workflow
+from tailcut.types import Outcome
+
+
+class FeatureValues(NamedTuple):
+    """What a feature extractor printed, and what went wrong, if something did."""
+
+    values: dict[str, float]
+    problem: str | None = None
+
+
+class VerifiedAnswer(NamedTuple):
+    """The answer of a run, None if it has none that stands; and what was wrong with the run, if anything."""
+
+    answer: str | None
+    problem: str | None = None
+
+
+def read_features(ended: Ended) -> FeatureValues:
+    """Return the features that a program printed as a JSON object."""
+    if ended.ending is not Ending.FINISHED or ended.exit_code != 0:
+        return FeatureValues({}, f"features: {ended.detail or ended.ending}, exit code {ended.exit_code}")
+    try:
+        values = json.loads(ended.output)
+        if not isinstance(values, dict):
+            return FeatureValues({}, "features: the program must print one JSON object, name: number")
+        return FeatureValues(
+            {name: math.nan if value is None else float(value) for name, value in values.items()}
+        )
+    except (ValueError, TypeError) as error:
+        return FeatureValues({}, f"features: not JSON of numbers: {error}")
+
+
+def verified_answer(
+    portfolio: Portfolio, solver: Solver, instance: Instance, ended: Ended
+) -> Workflow[VerifiedAnswer]:
+    """Return the answer of a run, after the portfolio's program checked it."""
+    answer = None
+    if ended.ending is Ending.FINISHED:
+        answer = read_answer(solver.answers, ended.exit_code, ended.output)
+    if answer is None:
+        return VerifiedAnswer(None, ended.detail if ended.ending is Ending.CRASHED else None)
+    problem = yield from _refuted(portfolio, instance, answer, ended)
+    return VerifiedAnswer(answer) if problem is None else VerifiedAnswer(None, problem)
+
+
+def _refuted(portfolio: Portfolio, instance: Instance, answer: str, ended: Ended) -> Workflow[str | None]:
+    """Return what is wrong with an answer, or None."""
+    if portfolio.verify is None:
+        return None
+    if ended.output_truncated:
+        return f"answer {answer}: its output is too long to be checked"
+    with tempfile.NamedTemporaryFile(prefix="tailcut-", suffix=".out") as kept:
+        kept.write(ended.output)
+        kept.flush()
+        checked = yield verify_job(portfolio, portfolio.verify, instance, answer, Path(kept.name))
+    if checked.ending is Ending.FINISHED and checked.exit_code == 0:
+        return None
+    return f"answer {answer} refuted: {last_error_line(checked) or checked.detail or checked.ending}"
+
+
+def last_error_line(ended: Ended) -> str:
+    """Return the last line that a program wrote to standard error, empty if there is none."""
+    lines = ended.errors.decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+def seconds_of(portfolio: Portfolio, ended: Ended) -> float:
+    """Return how long a run took by the portfolio's clock."""
+    return ended.wall if portfolio.clock is Clock.WALL else ended.cpu
+
+
+def timed_out(portfolio: Portfolio, ended: Ended) -> bool:
+    """Return whether a run was stopped at the limit of the clock that counts."""
+    return ended.ending is (Ending.WALL_LIMIT if portfolio.clock is Clock.WALL else Ending.CPU_LIMIT)
+
+
+def outcome_of(portfolio: Portfolio, ended: Ended, answer: str | None, budget: float) -> Outcome:
+    """Return what a run teaches: by who ended it, never by comparing times.
+
+    A run stopped at its budget is censored there. One that ended without an answer, crashed, took too much
+    memory, or waited so long that the wall's clock ran out would not have solved its instance in any time.
+    """
+    if ended.ending is Ending.FINISHED and answer is not None:
+        return Outcome.solved(seconds_of(portfolio, ended))
+    return Outcome.censored(budget) if timed_out(portfolio, ended) else Outcome.failed()
+
+
+def run_note(portfolio: Portfolio, ended: Ended, found: VerifiedAnswer) -> dict[str, Any]:
+    """Return what is written down of a run besides its outcome."""
+    note: dict[str, Any] = {
+        "ending": str(ended.ending),
+        "seconds": seconds_of(portfolio, ended),
+        "cpu": ended.cpu,
+        "wall": ended.wall,
+        "memory": ended.peak_memory,
+        "exit_code": ended.exit_code,
+        "signal": ended.signal,
+        "answer": found.answer,
+    }
+    if found.problem:
+        note["problem"] = found.problem
+    return note

@@ -1,0 +1,159 @@
+"""A stream of instances through a portfolio, chosen online and kept in a state file: run or continued.
+
+from tailcut.live.stream import StreamSettings, run_stream
+
+portfolio = read_portfolio("portfolio.toml")
+with Journal("run.db") as journal:
+settings = StreamSettings("tailcut", cutoff=300)
+totals = run_stream(journal, portfolio, settings, instances, Path("run.jsonl"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tailcut.catalogue import recipe
+from tailcut.errors import InputError
+from tailcut.journal import Journal, Project
+from tailcut.journal.project import NEEDS_HISTORY
+from tailcut.live.answers_file import AnswersFile
+from tailcut.live.engine import Engine
+from tailcut.live.instance_record import InstanceRecord, read_records
+from tailcut.live.instances import Instance
+from tailcut.live.local_executor import LocalProgramExecutor
+from tailcut.live.observer import StreamObserver
+from tailcut.live.portfolio import Portfolio
+from tailcut.live.totals import Totals
+from tailcut.live.workflows import ProgramExecutor, Workflow, run_workflows
+
+PROJECT = "run"
+"""The name of the project in a state file of `tailcut run`."""
+
+
+@dataclass(frozen=True)
+class StreamSettings:
+    """Which selector chooses, and how it is made."""
+
+    selector: str
+    cutoff: float
+    seed: int = 0
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+def run_stream(
+    journal: Journal,
+    portfolio: Portfolio,
+    settings: StreamSettings,
+    instances: Iterable[Instance],
+    answers: Path,
+    *,
+    outputs: Path | None = None,
+    executor: ProgramExecutor | None = None,
+    jobs: int = 1,
+    observer: StreamObserver | None = None,
+) -> Totals:
+    """Serve what is left of a stream, `jobs` instances at a time; return the totals, those before included.
+
+    `answers` gets a JSON line for each instance that is over, the folder `outputs` what the answering solver
+    printed. Programs run where `executor` says; without, on this machine.
+    """
+    heard = StreamObserver() if observer is None else observer
+    project = open_project(journal, portfolio, settings, heard)
+    records = instance_records(project)
+    totals = Totals.of(records.values())
+    if outputs is not None:
+        outputs.mkdir(parents=True, exist_ok=True)
+    engine = Engine(portfolio, project, cutoff=settings.cutoff, outputs=outputs, observers=(totals, heard))
+    with (
+        AnswersFile(answers, records.values()) as written,
+        nullcontext(executor)
+        if executor is not None
+        else LocalProgramExecutor(jobs, portfolio.preload, portfolio.folder) as place,
+    ):
+
+        def over(record: InstanceRecord) -> None:
+            written.add(record)
+            totals.instance_over(record)
+            heard.instance_over(record)
+
+        heard.stream_started(totals, _count(instances, records))
+        run_workflows(_remaining(engine, instances, records), place, at_once=jobs, on_result=over)
+    project.keep()
+    return totals
+
+
+def open_project(
+    journal: Journal, portfolio: Portfolio, settings: StreamSettings, observer: StreamObserver
+) -> Project:
+    """Return the project of a state file, begun or continued with the solvers of the portfolio."""
+    row = recipe(settings.selector)
+    hyperparameters = row.settings(dict(settings.hyperparameters))
+    by_features = hyperparameters.get("representation", "none") != "none"
+    if portfolio.features is None and by_features and row.feature_budget(hyperparameters) is None:
+        raise InputError(
+            f"{settings.selector} cannot choose without features, and {portfolio.file} has no [features]"
+        )
+    description = {
+        "selector": settings.selector,
+        "algorithms": list(portfolio.solvers),
+        "cutoff": settings.cutoff,
+        "seed": settings.seed,
+        "hyperparameters": hyperparameters,
+        "clock": portfolio.clock.value,
+        NEEDS_HISTORY: True,  # which instances are over is read off the events
+    }
+    if PROJECT not in journal.projects():
+        return Project.create(journal, PROJECT, description)
+    project = Project(journal, PROJECT)
+    for name, value in description.items():
+        before = project.description.get(name)
+        if name != "algorithms" and before != value:
+            raise InputError(
+                f"{journal.path} was begun with {name} {before}, not {value}: "
+                "continue with that, or give another state file"
+            )
+    _update_solvers(project, list(portfolio.solvers), observer)
+    return project
+
+
+def _update_solvers(project: Project, solvers: list[str], observer: StreamObserver) -> None:
+    """Add and remove solvers as the portfolio file has changed."""
+    before = project.selector.algorithms
+    for name in solvers:
+        if name not in before:
+            project.add_algorithm(name)
+            observer.solver_added(name)
+    for name in before:
+        if name not in solvers:
+            project.remove_algorithm(name)
+            observer.solver_removed(name)
+
+
+def instance_records(project: Project) -> dict[str, InstanceRecord]:
+    """Return how far each instance of a project has come, by its name."""
+    return read_records(project.history(), schedules=project.selector.schedules)
+
+
+def _remaining(
+    engine: Engine, instances: Iterable[Instance], records: Mapping[str, InstanceRecord]
+) -> Iterator[Workflow[InstanceRecord]]:
+    """Yield what is left to do: new instances are begun, those under way continue.
+
+    An instance under way that is not among `instances`, because the command was changed, stays as it is.
+    """
+    for instance in instances:
+        record = records.get(instance.name)
+        if record is None or not record.over:
+            yield engine.serve(instance, record)
+
+
+def _count(instances: Iterable[Instance], records: Mapping[str, InstanceRecord]) -> int | None:
+    """Return how many instances there will be, those over from before included; None if that is open."""
+    if not isinstance(instances, list):
+        return None
+    names = {instance.name for instance in instances}
+    return len(names.union(name for name, record in records.items() if record.over))

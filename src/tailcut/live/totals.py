@@ -1,0 +1,95 @@
+"""Totals of a stream: solved, unsolved, time per solver, and what runs now."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from tailcut.live.instance_record import InstanceRecord, RunRecord
+from tailcut.live.observer import StreamObserver
+
+
+@dataclass
+class SolverTotals:
+    """What one solver did."""
+
+    runs: int = 0
+    solved: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class CurrentStep:
+    """What is being done for an instance right now."""
+
+    solver: str | None
+    """None while the features are computed."""
+    budget: float | None
+    since: float
+    """By the clock of the totals."""
+
+
+@dataclass
+class Totals(StreamObserver):
+    """Sums over the instances that are over, and what the others are doing."""
+
+    clock: Callable[[], float] = time.monotonic
+    solved: int = 0
+    unsolved: int = 0
+    seconds: float = 0.0
+    feature_seconds: float = 0.0
+    problems: list[str] = field(default_factory=list)
+    """Answers refuted, programs missing and the like, with their instances."""
+    solvers: dict[str, SolverTotals] = field(default_factory=dict)
+    current: dict[str, CurrentStep] = field(default_factory=dict)
+    """By instance, in the order in which they began."""
+
+    @staticmethod
+    def of(records: Iterable[InstanceRecord]) -> Totals:
+        """Return the totals of what was done before; its problems were reported then."""
+        totals = Totals()
+        for record in records:
+            for run in record.runs:
+                totals._add_run(run)
+            if record.over:
+                totals._add_instance(record)
+        return totals
+
+    @property
+    def over(self) -> int:
+        """How many instances are over."""
+        return self.solved + self.unsolved
+
+    def features_started(self, record: InstanceRecord) -> None:
+        """Count what an instance is doing."""
+        self.current[record.instance] = CurrentStep(None, None, self.clock())
+
+    def run_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
+        """Count what an instance is doing."""
+        self.current[record.instance] = CurrentStep(solver, budget, self.clock())
+
+    def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:
+        """Count a run."""
+        self._add_run(run)
+        if run.get("problem"):
+            self.problems.append(f"{record.instance}: {run['solver']}: {run['problem']}")
+
+    def instance_over(self, record: InstanceRecord) -> None:
+        """Count an instance."""
+        self.current.pop(record.instance, None)
+        self._add_instance(record)
+        if record.problem:
+            self.problems.append(f"{record.instance}: {record.problem}")
+
+    def _add_run(self, run: RunRecord) -> None:
+        solver = self.solvers.setdefault(run["solver"], SolverTotals())
+        solver.runs += 1
+        solver.seconds += run["seconds"]
+        solver.solved += run["answer"] is not None
+
+    def _add_instance(self, record: InstanceRecord) -> None:
+        self.solved += record.answer is not None
+        self.unsolved += record.answer is None
+        self.seconds += record.seconds
+        self.feature_seconds += record.feature_seconds

@@ -1,0 +1,216 @@
+"""Cells on Dask: the same as in one process, whatever dies meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tailcut.bench.executors import inline, processes
+from tailcut.bench.plan import Cell, Contender, plan
+from tailcut.bench.run import run
+from tailcut.bench.store import opened
+from tailcut.cli.executor_options import CELLS, check_executor
+from tailcut.cluster import cell_executor
+from tailcut.cluster.cell_executor import dask_cell_executor
+from tailcut.cluster.connect import connected
+from tailcut.errors import InputError
+from tailcut.scenarios import Scenario
+from tests.bench.conftest import write_scenario
+from tests.bench.test_run import SELECTORS, _content
+from tests.cluster.farm import Farm, wait_for
+
+DEADLY = """
+import os
+from tailcut.bench import compute
+def deadly(cell, scenario, started):
+    if cell.contender.selector == "sbs" and cell.seed == 1:
+        os._exit(9)
+    return ordinary(cell, scenario, started)
+if compute._compute.__name__ != "deadly":  # Dask loads a preloaded file twice
+    ordinary, compute._compute = compute._compute, deadly
+"""
+"""For workers alone: a cell that ends every process it is computed in."""
+
+
+def _cells(generated: Path, seeds: int = 2) -> list[Cell]:
+    scenarios = [(str(folder), Scenario.read(folder)) for folder in sorted(generated.iterdir())]
+    return plan(scenarios, [Contender.of(name) for name in SELECTORS], seeds)
+
+
+def test_all_three_executors_give_the_same_file(generated: Path, tmp_path: Path, farm: Farm) -> None:
+    cells = _cells(generated)
+    broken = replace(cells[0], folder=str(tmp_path / "nowhere"), hash="broken")
+    seen: list[str] = []
+    with farm.client() as client:
+        for name, executor in {
+            "inline": inline,
+            "processes": processes(2),
+            "dask": dask_cell_executor(client),
+        }.items():
+            with opened(tmp_path / f"{name}.db") as store:
+                run(cells, store, executor=executor, on_cell=lambda cell, _: seen.append(cell.hash))
+        with opened(tmp_path / "broken.db") as store:
+            run([broken, cells[1]], store, executor=dask_cell_executor(client))
+            assert [row["hash"] for row in store.rows() if row["error"]] == ["broken"]
+            assert store.done() == {cells[1].hash}
+    expected = _content(tmp_path / "inline.db")
+    assert len(expected) == 24
+    assert _content(tmp_path / "processes.db") == expected
+    assert _content(tmp_path / "dask.db") == expected
+    assert len(seen) == 3 * 24
+    assert farm.tasks() == []
+
+
+def test_workers_with_other_code_are_refused(
+    generated: Path, tmp_path: Path, farm: Farm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cell_executor, "identity", lambda _contender: {"code": "other", "numpy": "0"})
+    with (
+        farm.client() as client,
+        opened(tmp_path / "r.db") as store,
+        pytest.raises(InputError, match=r"Dask worker tcp://.* has code .*install the same versions"),
+    ):
+        run(_cells(generated), store, executor=dask_cell_executor(client))
+    assert farm.tasks() == []
+
+
+def test_a_cell_that_kills_its_workers_fails_alone(generated: Path, tmp_path: Path) -> None:
+    """Those that waited beside it are computed, and it is not tried for ever."""
+    (tmp_path / "deadly.py").write_text(DEADLY)
+    farm = Farm(tmp_path, workers=4, preload=str(tmp_path / "deadly.py"), forgiving=0)
+    try:
+        cells = [cell for cell in _cells(generated) if cell.scenario == "ALPHA"]
+        with farm.client() as client, opened(tmp_path / "r.db") as store:
+            run(cells, store, executor=dask_cell_executor(client))
+            rows = {row["hash"]: row["error"] for row in store.rows()}
+        assert sum(worker.poll() is None for worker in farm.workers) == 2
+        failed = [cell for cell in cells if rows[cell.hash] is not None]
+        assert [(cell.contender.label, cell.seed) for cell in failed] == [("sbs", 1)]
+        assert "Dask workers when they died" in str(rows[failed[0].hash])
+        assert len(rows) == len(cells)
+    finally:
+        farm.close()
+
+
+def _bench(generated: Path, out: Path, *more: str) -> list[str]:
+    options = [option for name in SELECTORS for option in ("--selector", name)]
+    command = [sys.executable, "-m", "tailcut.cli", "bench", "--aslib", str(generated), "--out", str(out)]
+    return [*command, *options, "--seeds", "4", "--json", *more]
+
+
+def _count(path: Path) -> int:
+    try:
+        db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)
+        (count,) = db.execute("SELECT count(*) FROM cells").fetchone()
+        db.close()
+    except sqlite3.Error:
+        return 0  # not there yet
+    return int(count)
+
+
+@pytest.mark.slow
+def test_a_killed_worker_then_ctrl_c_then_resumed_in_processes(
+    generated: Path, tmp_path: Path, farm: Farm
+) -> None:
+    write_scenario(generated, "LONG", n_instances=600, seed=9)
+    out = tmp_path / "r.db"
+    dask = ("--executor", "dask", "--scheduler", farm.address)
+    with subprocess.Popen(
+        _bench(generated, out, *dask), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
+        wait_for(lambda: _count(out) > 4 or process.poll() is not None, "cells")
+        farm.workers[0].send_signal(signal.SIGKILL)
+        killed_at = _count(out)
+        wait_for(lambda: _count(out) > killed_at + 10 or process.poll() is not None, "cells after the kill")
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=120)[1].decode()
+    assert process.returncode == 130, said
+    assert "Dask: 3 workers with 3 threads; dashboard:" in said
+    assert "run the same command again" in said
+    assert "Traceback" not in said
+    wait_for(lambda: farm.tasks() == [], "the workers to be rid of all tasks")
+    assert killed_at < _count(out) < 64
+    farm.restore()
+    with subprocess.Popen(_bench(generated, out, *dask), stdout=subprocess.DEVNULL) as process:
+        before = _count(out)
+        wait_for(lambda: _count(out) > before + 4 or process.poll() is not None, "more cells")
+        process.kill()
+    assert _count(out) < 64
+    ended = subprocess.run(
+        _bench(generated, out, "--executor", "processes", "--jobs", "2"), capture_output=True
+    )
+    assert ended.returncode == 0, ended.stderr
+    scenarios = [(str(folder), Scenario.read(folder)) for folder in sorted(generated.iterdir())]
+    with opened(tmp_path / "inline.db") as store:
+        run(plan(scenarios, [Contender.of(name) for name in SELECTORS], 4), store, executor=inline)
+    assert _content(out) == _content(tmp_path / "inline.db")
+    assert len(_content(out)) == 64
+    wait_for(lambda: farm.tasks() == [], "the workers to be rid of a killed client's tasks")
+
+
+@pytest.mark.slow
+def test_a_cluster_of_ones_own_ends_with_the_command(generated: Path, tmp_path: Path) -> None:
+    """Ctrl-C in a terminal reaches the workers too; they must leave it to the client."""
+    write_scenario(generated, "LONG", n_instances=3000, seed=9)
+    out = tmp_path / "r.db"
+    with subprocess.Popen(
+        _bench(generated, out, "--executor", "dask", "--jobs", "2"),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        wait_for(lambda: _count(out) > 2 or process.poll() is not None, "cells")
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    wait_for(lambda: not _group(process.pid), "its processes to end")
+
+
+def _group(leader: int) -> bool:
+    try:
+        os.killpg(leader, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("name", "scheduler", "ship", "message"),
+    [
+        ("nope", None, False, "unknown executor 'nope'; known: inline, processes, dask"),
+        ("inline", "tcp://127.0.0.1:1", False, "--scheduler is for --executor dask, not for inline"),
+        ("processes", None, True, "--ship-instances is for --executor dask, not for processes"),
+    ],
+)
+def test_options_that_do_not_fit_are_named(
+    name: str, scheduler: str | None, ship: bool, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        check_executor(name, CELLS, scheduler, ship=ship)
+
+
+def test_a_scheduler_that_is_not_there_is_named() -> None:
+    with pytest.raises(InputError, match="--scheduler nonsense://1: no Dask scheduler answers there"):
+        connected("nonsense://1", workers=1).__enter__()
+
+
+def test_dask_is_loaded_only_when_asked_for_and_its_lack_is_told(generated: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys, tailcut.cli.app\n"
+        "assert not {'dask', 'distributed'} & set(sys.modules)\n"
+        "sys.modules['distributed'] = None  # as if it were not installed\n"
+        "tailcut.cli.app.run()"
+    )
+    arguments = _bench(generated, tmp_path / "r.db", "--executor", "dask")[3:]
+    ended = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True)
+    assert ended.stderr == "tailcut: running on Dask needs the extra 'dask': pip install 'tailcut[dask]'\n"
+    assert ended.returncode == 2
