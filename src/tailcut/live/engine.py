@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from tailcut.errors import LiveError
 from tailcut.journal import Project
 from tailcut.live import outcomes
-from tailcut.live.instance_record import InstanceRecord, PendingRun
+from tailcut.live.instance_record import InstanceRecord, ChosenRun
 from tailcut.live.instances import Instance
 from tailcut.live.jobs import features_job, solver_job
 from tailcut.live.observer import StreamObserver
@@ -97,7 +97,7 @@ class Engine:
             values = {name: values.get(name, math.nan) for name in known}
         return _Features(values, seconds, problem)
 
-    def _run(self, instance: Instance, record: InstanceRecord, pending: PendingRun) -> Workflow[None]:
+    def _run(self, instance: Instance, record: InstanceRecord, pending: ChosenRun) -> Workflow[None]:
         """Run the solver that was chosen, check what it says, and learn from it."""
         solver = self.portfolio.solvers.get(pending.solver)
         note: dict[str, Any]
@@ -131,8 +131,8 @@ class Engine:
         record.proceeded(None if decision is None else _pending(decision))
 
 
-def _pending(decision: Decision) -> PendingRun:
-    return PendingRun(decision.id, decision.algorithm, decision.budget)
+def _pending(decision: Decision) -> ChosenRun:
+    return ChosenRun(decision.id, decision.algorithm, decision.budget)
 
 
 def keep_output(folder: Path, instance: Instance, output: bytes) -> str:

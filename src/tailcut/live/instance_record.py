@@ -26,7 +26,7 @@ class RunRecord(TypedDict):
     output: NotRequired[str]
 
 
-class PendingRun(NamedTuple):
+class ChosenRun(NamedTuple):
     """A decision whose run has not ended."""
 
     decision: int
@@ -44,12 +44,12 @@ class InstanceRecord:
     """What went wrong with its features, if something did."""
     runs: list[RunRecord] = field(default_factory=list)
     """The runs that ended, in order."""
-    pending: PendingRun | None = None
+    pending: ChosenRun | None = None
     last_decision: int | None = None
     """The last decision that was observed."""
     over: bool = False
 
-    def selected(self, pending: PendingRun, note: Mapping[str, Any]) -> None:
+    def selected(self, pending: ChosenRun, note: Mapping[str, Any]) -> None:
         """Add the first decision."""
         self.feature_seconds = note.get("feature_seconds", 0.0)
         self.problem = note.get("problem")
@@ -64,7 +64,7 @@ class InstanceRecord:
         self.pending = None
         self.over = self.answer is not None or not schedules
 
-    def proceeded(self, pending: PendingRun | None) -> None:
+    def proceeded(self, pending: ChosenRun | None) -> None:
         """Add the next decision, or that there is none."""
         self.pending = pending
         self.over = pending is None
@@ -119,5 +119,5 @@ def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, Inst
     return found
 
 
-def _pending(decision: Mapping[str, Any]) -> PendingRun:
-    return PendingRun(decision["id"], decision["algorithm"], decision["budget"])
+def _pending(decision: Mapping[str, Any]) -> ChosenRun:
+    return ChosenRun(decision["id"], decision["algorithm"], decision["budget"])
