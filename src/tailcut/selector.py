@@ -22,7 +22,7 @@ from tailcut.explain.reasons import SelectorView, consider, explain_decision
 from tailcut.numerics import special
 from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies import warm_start
-from tailcut.policies.pending import Pending, PendingRun, number_of
+from tailcut.policies.pending import PendingDecisions, PendingRun, number_of
 from tailcut.policies.protocol import Choice, Policy
 from tailcut.policies.recipes import Row
 from tailcut.policies.selector_like import Recorded
@@ -81,7 +81,7 @@ class Selector(Saved):
             raise InputError("algorithms must name at least one algorithm", field="algorithms")
         self._cutoff = check_seconds("cutoff", cutoff, above_zero=True)
         self._seed = check_whole_number("seed", seed, at_least=0)
-        self._pending = Pending(check_whole_number("max_pending", max_pending, at_least=1))
+        self._pending = PendingDecisions(check_whole_number("max_pending", max_pending, at_least=1))
         self._reader = FeatureReader(
             None if feature_names is None else check_names("feature_names", feature_names)
         )

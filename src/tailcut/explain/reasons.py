@@ -14,7 +14,7 @@ import numpy as np
 
 from tailcut.errors import InputError, NotExplainedError
 from tailcut.explain.explanation import AlgorithmBelief, Explanation, FeatureEffect
-from tailcut.policies.pending import Pending, PendingRun
+from tailcut.policies.pending import PendingDecisions, PendingRun
 from tailcut.policies.protocol import Offered, Policy
 from tailcut.types import PENALTY, Array, Decision, Forecasts, Progress
 
@@ -43,7 +43,7 @@ class SeenInstance(NamedTuple):
     progress: Progress
 
 
-def explain_decision(view: SelectorView, decision: Decision | int, pending: Pending) -> Explanation:
+def explain_decision(view: SelectorView, decision: Decision | int, pending: PendingDecisions) -> Explanation:
     """Return why a decision was made, or raise if it is not known here."""
     if not isinstance(decision, Decision):
         raise InputError(

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from tailcut.errors import LiveError
 from tailcut.journal import Project
 from tailcut.live import outcomes
-from tailcut.live.instance_record import InstanceRecord, ChosenRun
+from tailcut.live.instance_record import ChosenRun, InstanceRecord
 from tailcut.live.instances import Instance
 from tailcut.live.jobs import features_job, solver_job
 from tailcut.live.observer import StreamObserver

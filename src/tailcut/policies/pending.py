@@ -74,7 +74,7 @@ class PendingRun(NamedTuple):
         return [number for number, name in enumerate(algorithms) if name in pool]
 
 
-class Pending:
+class PendingDecisions:
     """Numbers decisions and keeps the latest `limit` of each kind, so that a stream costs no memory."""
 
     def __init__(self, limit: int) -> None:

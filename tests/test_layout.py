@@ -1,0 +1,85 @@
+"""The layout of the package: where things are, that a name means one thing, and that the docs show it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import tailcut
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path(tailcut.__file__).parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def _named(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def test_the_root_holds_five_modules() -> None:
+    assert {path.name for path in PACKAGE.glob("*.py")} == {
+        "__init__.py",
+        "catalogue.py",
+        "errors.py",
+        "selector.py",
+        "types.py",
+    }
+
+
+def test_one_class_name_stands_for_one_thing() -> None:
+    places = defaultdict(list)
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(_named(path))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_one_module_name_stands_for_one_thing() -> None:
+    """Commands are named after themselves, whatever they command."""
+    places = defaultdict(list)
+    for path in MODULES:
+        if path.name not in ("__init__.py", "__main__.py") and path.parent.name != "cli":
+            places[path.stem].append(_named(path))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_no_module_is_too_long_to_read() -> None:
+    """Some 400 lines are a quarter of an hour; the selector and the values that cross every boundary may."""
+    long = {_named(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    allowed = {"selector.py": 480, "types.py": 450}
+    assert {name: count for name, count in long.items() if count > allowed.get(name, 400)} == {}
+
+
+def test_nobody_reads_the_underscore_of_another_object() -> None:
+    """`self._x`, `cls._x`, and what a module or a standard class calls its own are fine."""
+    found = []
+    for path in MODULES:
+        text = path.read_text(encoding="utf-8")
+        own = {node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)}
+        own |= set(re.findall(r"self\.(_[a-z]\w*)", text)) | {"_replace", "_asdict", "_fields", "_make"}
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Attribute) and re.fullmatch(r"_[a-z]\w*", node.attr):
+                if node.attr not in own:
+                    found.append(f"{_named(path)}:{node.lineno} .{node.attr}")
+    assert found == []
+
+
+def test_the_design_page_shows_the_folders_that_there_are() -> None:
+    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    tree = page.split("```text", 1)[1].split("```", 1)[0]
+    shown = set(re.findall(r"^  ([a-z_]+(?:\.py|/))", tree, flags=re.MULTILINE))
+    there = {f"{path.name}/" for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
+    assert shown == there | {path.name for path in PACKAGE.glob("*.py")}
+
+
+def test_the_design_page_visits_each_file_once() -> None:
+    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    for title in ("One decision", "One outcome"):
+        walk = page.split(f"### {title}", 1)[1].split("\n### ", 1)[0].split("\n## ", 1)[0]
+        visited = re.findall(r"^\d+\. `([a-z_/]+\.py)`", walk, flags=re.MULTILINE)
+        assert len(visited) >= 6, title
+        assert len(set(visited)) == len(visited), title
+        assert [name for name in visited if not (PACKAGE / name).is_file()] == [], title
