@@ -22,6 +22,9 @@ from tailcut.explain.explanation import Explanation
 Array = NDArray[np.float64]
 """A float64 array; docstrings give its shape, with K algorithms and d features."""
 
+PENALTY = 10.0
+"""The k of PARk: an unsolved instance counts k times its cutoff."""
+
 
 class Status(enum.Enum):
     """How a run ended."""

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tailcut.bench.ranks import _critical_difference, compare, compare_summary
+from tailcut.bench.ranks import _critical_difference, rank, rank_summary
 from tailcut.errors import InputError
 
 
 def test_friedman_equals_scipy_also_with_ties() -> None:
     rng = np.random.default_rng(0)
     for values in (rng.standard_normal((10, 4)), rng.integers(0, 3, (12, 5)).astype(float)):
-        ours = compare(values, list("abcde")[: values.shape[1]], [str(i) for i in range(len(values))])
+        ours = rank(values, list("abcde")[: values.shape[1]], [str(i) for i in range(len(values))])
         expected = stats.friedmanchisquare(*values.T)
         assert ours.friedman_chi2 == pytest.approx(expected.statistic)
         assert ours.friedman_p == pytest.approx(expected.pvalue)
@@ -27,14 +27,14 @@ def test_the_critical_difference_uses_the_published_q(k: int, q: float) -> None:
 
 def test_ranks_wins_and_order() -> None:
     values = np.array([[3.0, 1.0, 2.0], [3.0, 1.0, 1.0], [2.0, 3.0, 1.0]])
-    ours = compare(values, ["x", "y", "z"], ["A", "B", "C"])
+    ours = rank(values, ["x", "y", "z"], ["A", "B", "C"])
     assert ours.selectors == ("z", "y", "x")
     assert ours.average_ranks == pytest.approx((4.5 / 3, 5.5 / 3, 8 / 3))
     assert ours.wins == (2, 2, 0)
 
 
 def test_identical_selectors_do_not_differ() -> None:
-    ours = compare(np.ones((4, 3)), ["x", "y", "z"], list("ABCD"))
+    ours = rank(np.ones((4, 3)), ["x", "y", "z"], list("ABCD"))
     assert (ours.friedman_chi2, ours.friedman_p) == (0.0, 1.0)
 
 
@@ -49,8 +49,8 @@ def test_incomplete_scenarios_are_left_out_and_named() -> None:
             ("C", "y", 1),
         ]
     ]
-    comparison, left_out = compare_summary(rows)
+    comparison, left_out = rank_summary(rows)
     assert comparison.scenarios == ("A", "C")
     assert left_out == ["B"]
     with pytest.raises(InputError, match="at least 2 scenarios"):
-        compare_summary(rows[:2])
+        rank_summary(rows[:2])

@@ -49,7 +49,7 @@ class Fingerprint(NamedTuple):
 
 
 def fingerprint(row: Row | None) -> Fingerprint:
-    """Return the fingerprint of a row of the catalogue; None: of a hindsight line."""
+    """Return the fingerprint of a row of the catalogue; None: of a hindsight baseline."""
     parts = [] if row is None else list(_parts(row))
     own = {part.__module__.partition(".")[0] for part in parts} | {"tailcut"}
     found = _Closure(frozenset(own))

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from tailcut.bench.plan import Contender
-from tailcut.catalogue import DEFAULT_SELECTOR
+from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR
 from tailcut.cli.executors import (
     RUNS,
     RunExecutorOption,
@@ -35,7 +35,6 @@ from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
 from tailcut.live.session import Wanted, all_courses, open_project, works
 from tailcut.live.tally import Tally
 from tailcut.live.work import Runs, drive
-from tailcut.policies.hindsight import LINES
 
 
 def command(
@@ -103,8 +102,8 @@ def command(
     if not instances:
         raise InputError("there is nothing to run: give instance files, folders, or - for a list")
     contender = Contender.parse(selector or read.selector or DEFAULT_SELECTOR)
-    if contender.selector in LINES:
-        raise InputError(f"{contender.selector} is a line in hindsight: it cannot choose")
+    if contender.selector in BASELINES:
+        raise InputError(f"{contender.selector} is a hindsight baseline: it cannot choose")
     wanted = Wanted(contender.selector, limit, seed, dict(contender.hyperparameters))
     if outputs is not None:
         outputs.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 PAPER = "#ffffff"
 """The background; turned dark on a dark page."""
 INK = "#1a1a1a"
-"""Text, axes and hindsight lines; turned light on a dark page."""
+"""Text, axes and hindsight baselines; turned light on a dark page."""
 INDIGO = "#332288"
 """The first colour of a scenario's algorithms; turned lighter on a dark page."""
 FAINT = "#d0d0d1"

@@ -12,7 +12,7 @@ from typing import Any
 
 from tailcut.errors import DownloadError
 
-Progress = Callable[[int, int | None], None]
+ByteProgress = Callable[[int, int | None], None]
 """Called with the bytes at hand, and their number in all if that is known."""
 
 ATTEMPTS = 3
@@ -28,7 +28,7 @@ class _BrokenOffError(DownloadError):
     """The connection ended before the file did."""
 
 
-def download(url: str, target: Path, timeout: float, progress: Progress | None) -> None:
+def download(url: str, target: Path, timeout: float, progress: ByteProgress | None) -> None:
     """Fetch `url` into `target`; what broke off is resumed, here up to twice, and by a later call."""
     part = target.with_name(target.name + ".part")
     for attempt in range(1, ATTEMPTS + 1):
@@ -42,7 +42,7 @@ def download(url: str, target: Path, timeout: float, progress: Progress | None) 
             return
 
 
-def _attempt(url: str, part: Path, timeout: float, progress: Progress | None) -> None:
+def _attempt(url: str, part: Path, timeout: float, progress: ByteProgress | None) -> None:
     """Fetch what `part` does not hold yet; return once it is whole."""
     tag_file = part.with_name(part.name + ".etag")
     start = part.stat().st_size if part.exists() else 0
@@ -104,7 +104,7 @@ def _save(
     part: Path,
     start: int,
     total: int | None,
-    progress: Progress | None,
+    progress: ByteProgress | None,
 ) -> None:
     """Write the answer's body into `part` from `start` on, and check that all of it came."""
     done = start

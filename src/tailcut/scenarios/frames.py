@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from tailcut.errors import InputError
-from tailcut.policies import validation as border
+from tailcut.policies import validation
 from tailcut.scenarios import aggregate, tables
-from tailcut.scenarios.cells import STATUSES, Codes, codes
+from tailcut.scenarios.columns import STATUSES, Codes, codes
 from tailcut.scenarios.problems import shown
 from tailcut.scenarios.scenario import FeatureStep, Scenario
 from tailcut.types import Array
@@ -41,11 +41,11 @@ def from_frames(
     runs: Frame, features: Frame, *, cutoff: float, name: str = "scenario", feature_costs: Frame | None = None
 ) -> Scenario:
     """Return the scenario in these tables; `Scenario.from_frames` says what they hold."""
-    seconds = border.cutoff_seconds(cutoff)
+    seconds = validation.cutoff_seconds(cutoff)
     if not isinstance(name, str) or not name:
         raise InputError(f"name must be a non-empty string, got {name!r}")
-    recorded = _runs(_Reader("runs", runs), seconds)
-    given = _Reader("features", features)
+    recorded = _runs(_FrameReader("runs", runs), seconds)
+    given = _FrameReader("features", features)
     n = len(recorded.instances)
     rows = given.rows(recorded.instances, all_needed=True)
     names = given.names_except("instance")
@@ -69,7 +69,7 @@ def from_frames(
     )
 
 
-def _runs(frame: _Reader, cutoff: float) -> tables.Runs:
+def _runs(frame: _FrameReader, cutoff: float) -> tables.RecordedRuns:
     instances, algorithms = frame.texts("instance"), frame.texts("algorithm")
     if not instances:
         raise InputError("runs has no rows")
@@ -104,7 +104,7 @@ def _steps(
     statuses = np.where(known, STATUSES.index("ok"), STATUSES.index("unknown")).astype(np.uint8)
     if costs is None:
         return np.zeros(n), (FeatureStep("all", features, (), np.zeros(n), statuses),)
-    frame = _Reader("feature_costs", costs)
+    frame = _FrameReader("feature_costs", costs)
     rows = frame.rows(instances, all_needed=False)
     names = frame.names_except("instance")
     total = np.zeros(n)
@@ -122,14 +122,14 @@ def _steps(
     return total, tuple(steps)
 
 
-class _Reader:
+class _FrameReader:
     """Takes columns out of a frame; errors name the frame, the column and the row."""
 
     def __init__(self, title: str, frame: Frame) -> None:
         self.title = title
         self.frame = frame
         listed = list(frame) if isinstance(frame, Mapping) else self._columns(frame)
-        self.names = border.names(f"columns of {title}", [str(name) for name in listed])
+        self.names = validation.names(f"columns of {title}", [str(name) for name in listed])
         self.labels = dict(zip(self.names, listed, strict=True))
         lengths = {name: len(self.column(name)) for name in self.names}
         if len(set(lengths.values())) > 1:

@@ -11,16 +11,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.scenarios import aggregate, cells
-from tailcut.scenarios.arff import Table
-from tailcut.scenarios.cells import STATUSES, Codes
+from tailcut.scenarios import aggregate
+from tailcut.scenarios import columns as in_column
+from tailcut.scenarios.arff import ArffTable
+from tailcut.scenarios.columns import STATUSES, Codes
 from tailcut.scenarios.problems import Problems, shown
 from tailcut.types import Array
 
 IDENTITY = ("instance_id", "repetition")
 
 
-class Runs(NamedTuple):
+class RecordedRuns(NamedTuple):
     """algorithm_runs.arff as arrays."""
 
     instances: tuple[str, ...]
@@ -33,7 +34,7 @@ class Runs(NamedTuple):
 class PerInstance:
     """A table with one row per instance and repetition."""
 
-    table: Table
+    table: ArffTable
     rows: Codes
     """Number of each row's instance, shape (rows,)."""
     others: tuple[int, ...]
@@ -45,7 +46,7 @@ class PerInstance:
         return tuple(self.table.attributes[i].name for i in self.others)
 
 
-def columns_named(table: Table, names: tuple[str, ...], problems: Problems) -> list[int] | None:
+def columns_named(table: ArffTable, names: tuple[str, ...], problems: Problems) -> list[int] | None:
     """Return the positions of required columns, or None after noting which are missing."""
     found = [table.find(name) for name in names]
     for name, position in zip(names, found, strict=True):
@@ -55,7 +56,7 @@ def columns_named(table: Table, names: tuple[str, ...], problems: Problems) -> l
     return present if len(present) == len(found) else None
 
 
-def runs(table: Table, measure: str, cutoff: float, problems: Problems) -> Runs | None:
+def runs(table: ArffTable, measure: str, cutoff: float, problems: Problems) -> RecordedRuns | None:
     """Return the runs with repetitions made one, or None if columns are missing.
 
     After an error the arrays are of no use, but other files can still be compared with them.
@@ -64,10 +65,10 @@ def runs(table: Table, measure: str, cutoff: float, problems: Problems) -> Runs 
     if positions is None:
         return None
     instance, repetition, algorithm, runtime, status = positions
-    instance_texts = cells.texts(table, instance, problems)
-    algorithm_texts = cells.texts(table, algorithm, problems)
-    repetitions = cells.whole_numbers(table, repetition, problems)
-    status_codes = cells.statuses(table, status, problems)
+    instance_texts = in_column.texts(table, instance, problems)
+    algorithm_texts = in_column.texts(table, algorithm, problems)
+    repetitions = in_column.whole_numbers(table, repetition, problems)
+    status_codes = in_column.statuses(table, status, problems)
     check_levels(table, (status,), problems)
     seconds = _seconds(table, runtime, status_codes, problems)
     if not table.lines:
@@ -93,13 +94,13 @@ def collect_runs(
     status_codes: Codes,
     cutoff: float,
     complain: Callable[[int | None, str, str], None],
-) -> Runs:
+) -> RecordedRuns:
     """Return runs in any order as full arrays; `complain(row, field, message)` about doubles and gaps."""
     instances = tuple(sorted(set(instance_texts)))
     algorithms = tuple(sorted(set(algorithm_texts)))
     n, k = len(instances), len(algorithms)
-    row_codes = cells.codes(instance_texts, number_of(instances))
-    cell_codes = row_codes * k + cells.codes(algorithm_texts, number_of(algorithms))
+    row_codes = in_column.codes(instance_texts, number_of(instances))
+    cell_codes = row_codes * k + in_column.codes(algorithm_texts, number_of(algorithms))
     for row in doubles(cell_codes, repetitions):
         complain(row, "repetition", "this instance, repetition and algorithm already had a row")
     gaps = _gaps(cell_codes, n * k)
@@ -107,11 +108,11 @@ def collect_runs(
         complain(None, "algorithm", f"no run of {shown(algorithms[gap % k])} on {shown(instances[gap // k])}")
     if gaps:  # a full table may not even fit into memory: names that are damaged come in great numbers
         nothing = np.empty((0, 0))
-        return Runs(instances, algorithms, nothing, nothing.astype(np.int64))
+        return RecordedRuns(instances, algorithms, nothing, nothing.astype(np.int64))
     runtimes = aggregate.median(cell_codes, seconds, n * k)
     runtimes[np.isnan(runtimes)] = cutoff
     modes = aggregate.most_frequent(cell_codes, status_codes, n * k, len(STATUSES))
-    return Runs(instances, algorithms, runtimes.reshape(n, k), modes.reshape(n, k))
+    return RecordedRuns(instances, algorithms, runtimes.reshape(n, k), modes.reshape(n, k))
 
 
 def _gaps(cell_codes: Codes, n_cells: int, at_most: int = 1000) -> list[int]:
@@ -129,10 +130,10 @@ def _gaps(cell_codes: Codes, n_cells: int, at_most: int = 1000) -> list[int]:
     return gaps
 
 
-def _seconds(table: Table, position: int, status_codes: Codes, problems: Problems) -> Array:
+def _seconds(table: ArffTable, position: int, status_codes: Codes, problems: Problems) -> Array:
     """Return runtimes; the time of an `ok` run must be known, that of another may be missing."""
     before = len(problems.found)
-    seconds = cells.numbers(table, position, problems)
+    seconds = in_column.numbers(table, position, problems)
     if len(problems.found) > before:
         return seconds
     name = table.attributes[position].name
@@ -154,7 +155,7 @@ def _seconds(table: Table, position: int, status_codes: Codes, problems: Problem
 
 
 def per_instance(
-    table: Table,
+    table: ArffTable,
     numbering: Mapping[str, int],
     problems: Problems,
     *,
@@ -168,13 +169,15 @@ def per_instance(
     positions = columns_named(table, IDENTITY if repetition else IDENTITY[:1], problems)
     if positions is None:
         return None
-    names = cells.texts(table, positions[0], problems)
-    repetitions = cells.whole_numbers(table, positions[1], problems) if repetition else np.ones(len(names))
-    for row in doubles(cells.codes(names, number_of(tuple(set(names)))), repetitions.astype(np.int64)):
+    names = in_column.texts(table, positions[0], problems)
+    repetitions = (
+        in_column.whole_numbers(table, positions[1], problems) if repetition else np.ones(len(names))
+    )
+    for row in doubles(in_column.codes(names, number_of(tuple(set(names)))), repetitions.astype(np.int64)):
         problems.error(
             table.file, table.lines[row], "repetition", "this instance and repetition already had a row"
         )
-    rows = cells.codes(names, numbering)
+    rows = in_column.codes(names, numbering)
     for row in np.flatnonzero(rows < 0).tolist():
         problems.warning(
             table.file,
@@ -191,18 +194,18 @@ def per_instance(
     return PerInstance(_rows_kept(table, rows >= 0), rows[rows >= 0], others)
 
 
-def _rows_kept(table: Table, kept: NDArray[np.bool_]) -> Table:
+def _rows_kept(table: ArffTable, kept: NDArray[np.bool_]) -> ArffTable:
     if kept.all():
         return table
     columns = [list(compress(column, kept)) for column in table.columns]
-    return Table(table.file, table.attributes, columns, list(compress(table.lines, kept)))
+    return ArffTable(table.file, table.attributes, columns, list(compress(table.lines, kept)))
 
 
 def feature_values(found: PerInstance, n: int, problems: Problems) -> Array:
     """Return the mean of each feature over repetitions, shape (n, d); nan where missing."""
     result = np.empty((n, len(found.others)))
     for number, position in enumerate(found.others):
-        values = cells.numbers(found.table, position, problems)
+        values = in_column.numbers(found.table, position, problems)
         odd = ~np.isfinite(values)
         if odd.any():
             _note_odd(found.table, position, odd, problems)
@@ -211,11 +214,11 @@ def feature_values(found: PerInstance, n: int, problems: Problems) -> Array:
     return result
 
 
-def _note_odd(table: Table, position: int, odd: NDArray[np.bool_], problems: Problems) -> None:
+def _note_odd(table: ArffTable, position: int, odd: NDArray[np.bool_], problems: Problems) -> None:
     """Note values that are neither finite nor ``?``; selectors know no infinite features."""
     for row in np.flatnonzero(odd).tolist():
         cell = table.columns[position][row]
-        if cell is not None and cells.as_number(cell) is not None:
+        if cell is not None and in_column.as_number(cell) is not None:
             problems.warning(
                 table.file,
                 table.lines[row],
@@ -229,7 +232,7 @@ def feature_costs(found: PerInstance, n: int, problems: Problems) -> dict[str, A
     costs = {}
     for position in found.others:
         name = found.table.attributes[position].name
-        seconds = cells.numbers(found.table, position, problems)
+        seconds = in_column.numbers(found.table, position, problems)
         for row in np.flatnonzero((seconds < 0.0) | np.isinf(seconds)).tolist():
             problems.error(
                 found.table.file,
@@ -247,7 +250,7 @@ def feature_statuses(found: PerInstance, n: int, problems: Problems) -> dict[str
     absent = np.bincount(found.rows, minlength=n) == 0
     result = {}
     for position in found.others:
-        codes = cells.statuses(found.table, position, problems)
+        codes = in_column.statuses(found.table, position, problems)
         modes = aggregate.most_frequent(found.rows, codes, n, len(STATUSES))
         modes[absent] = STATUSES.index("unknown")
         result[found.table.attributes[position].name] = modes
@@ -261,8 +264,8 @@ def folds(found: PerInstance, n: int, problems: Problems) -> Codes | None:
     if position is None or repetition is None:
         problems.error(found.table.file, None, "fold", "this column is missing")
         return None
-    numbers = cells.whole_numbers(found.table, position, problems)
-    first = cells.whole_numbers(found.table, repetition, problems) == 1
+    numbers = in_column.whole_numbers(found.table, position, problems)
+    first = in_column.whole_numbers(found.table, repetition, problems) == 1
     result = np.zeros(n, dtype=np.int64)
     result[found.rows[first]] = numbers[first]
     if (result == 0).any():
@@ -281,7 +284,7 @@ def ground_truth(found: PerInstance, n: int, problems: Problems) -> dict[str, Ar
         attribute = found.table.attributes[position]
         if attribute.kind == "numeric":
             values = np.full(n, math.nan)
-            values[found.rows] = cells.numbers(found.table, position, problems)
+            values[found.rows] = in_column.numbers(found.table, position, problems)
             result[attribute.name] = values
         else:
             texts: list[str | None] = [None] * n
@@ -291,7 +294,7 @@ def ground_truth(found: PerInstance, n: int, problems: Problems) -> dict[str, Ar
     return result
 
 
-def check_levels(table: Table, positions: tuple[int, ...], problems: Problems) -> None:
+def check_levels(table: ArffTable, positions: tuple[int, ...], problems: Problems) -> None:
     """Note values of nominal columns that the header does not declare."""
     for position in positions:
         attribute = table.attributes[position]

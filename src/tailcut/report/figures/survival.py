@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tailcut.report.figures.canvas import legend_right, plain_log, sheet, styled
+from tailcut.report.numbers.kaplan_meier import SurvivalCurve
 from tailcut.report.style import ALGORITHMS, OTHER_ALGORITHMS
-from tailcut.report.survival import Survival
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,7 +18,7 @@ _DASHES = ("-", (0, (5, 2)), (0, (6, 2, 1, 2)))
 
 
 @styled
-def draw(scenario: str, curves: Sequence[Survival]) -> Figure:
+def draw(scenario: str, curves: Sequence[SurvivalCurve]) -> Figure:
     """Return one line per algorithm; those with the lowest PARk have colours, the rest are grey."""
     from matplotlib.ticker import PercentFormatter
 
