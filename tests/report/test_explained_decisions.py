@@ -11,7 +11,7 @@ import pytest
 
 from tailcut.bench.store import opened
 from tailcut.explain.explanation import AlgorithmBelief
-from tailcut.report.figures import explanation
+from tailcut.report.figures import decision
 from tailcut.report.figures.drawings import Drawing, render
 from tailcut.report.numbers.explained_decisions import (
     ExplainedDecision,
@@ -85,7 +85,7 @@ def test_hyperparameters_and_schedules_are_served_too(scenarios_folder: Path) ->
 
 def test_the_figure_names_algorithms_and_features(found: ExplainedDecisions, tmp_path: Path) -> None:
     one = found.decisions[-1]
-    drawing = Drawing("one", "", explanation.draw, (one, found.selector, "a title $x$"))
+    drawing = Drawing("one", "", decision.draw, (one, found.selector, "a title $x$"))
     render(drawing, tmp_path, ["svg", "png", "pdf"])
     root = ElementTree.parse(tmp_path / "one.svg").getroot()
     texts = "\n".join(root.itertext())
@@ -105,7 +105,7 @@ def test_odd_beliefs_can_be_drawn(found: ExplainedDecisions, tmp_path: Path) -> 
     )
     odd = replace(one.explanation, algorithms=rows, algorithm=rows[29].name, rival=None, features=())
     drawn = ExplainedDecision(1, odd, {})
-    render(Drawing("odd", "", explanation.draw, (drawn, "tailcut", "t")), tmp_path, ["svg"])
+    render(Drawing("odd", "", decision.draw, (drawn, "tailcut", "t")), tmp_path, ["svg"])
     texts = "\n".join(ElementTree.parse(tmp_path / "odd.svg").getroot().itertext())
     assert "-29" in texts, "the chosen one is shown, however many are better"
     assert "-20" not in texts
