@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from tailcut.bench.ranks import rank
 from tailcut.bench.store import Store, opened
 from tailcut.report.numbers import gather as gathering
 from tailcut.report.numbers import standings
 from tailcut.report.numbers.complement import complement
 from tailcut.report.numbers.gather import gather
 from tailcut.report.numbers.standings import METRICS
+from tailcut.report.numbers.stream_curves import regret, solved_by
 from tailcut.report.pages.results_page import write_results_page
 from tailcut.report.pages.scenario_page import write_scenario_page
 from tailcut.report.progress import ReportProgress
@@ -34,9 +36,9 @@ def test_grids_ranks_and_traces_are_computed_once(
         return wrapper
 
     monkeypatch.setattr(standings, "grid", counted("grid", standings.grid, 1))
-    monkeypatch.setattr(standings, "rank", counted("rank", standings.rank, 0))
-    monkeypatch.setattr(gathering, "regret", counted("regret", gathering.regret, 0))
-    monkeypatch.setattr(gathering, "solved_by", counted("solved_by", gathering.solved_by, 0))
+    monkeypatch.setattr(standings, "rank", counted("rank", rank, 0))
+    monkeypatch.setattr(gathering, "regret", counted("regret", regret, 0))
+    monkeypatch.setattr(gathering, "solved_by", counted("solved_by", solved_by, 0))
     monkeypatch.setattr(Store, "trace", counted("trace", Store.trace, 1))
     with opened(results, read_only=True) as store:
         report = gather(store, scenarios_folder)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tailcut.bench.execution import Executor, run_cells
+from tailcut.bench.origins import describe_run, describe_scenario
 from tailcut.bench.plan import Cell, Contender, plan
-from tailcut.bench.provenance import describe_run, describe_scenario
 from tailcut.bench.store import Result, Store, opened
 from tailcut.bench.summary import summarise
 from tailcut.bench.sweeps import PLANS

@@ -49,7 +49,7 @@ DEFAULT = (
     "round_robin",
     *BASELINES,
 )
-"""What a benchmark compares unless told otherwise: all but the forests, which take hours."""
+"""What a benchmark compares by default: all but the forests, which take hours."""
 
 
 @dataclass(frozen=True)

@@ -103,13 +103,13 @@ def replay(
     for step, row in enumerate(order.tolist()):
         started = time.perf_counter()
         features, cost[step] = _computed(runs, row, selector)
-        told = float(cost[step]) if selector.spares_features else 0.0
-        decision = selector.select(features, feature_cost=told)
+        reported = float(cost[step]) if selector.spares_features else 0.0
+        decision = selector.select(features, feature_cost=reported)
         decided = time.perf_counter()
         choice = number[decision.algorithm]
-        in_time = solved[row, choice] and runtimes[row, choice] + told <= runs.cutoff
+        in_time = solved[row, choice] and runtimes[row, choice] + reported <= runs.cutoff
         runtime = float(runtimes[row, choice])
-        outcome = Outcome.solved(runtime) if in_time else Outcome.censored(runs.cutoff - told)
+        outcome = Outcome.solved(runtime) if in_time else Outcome.censored(runs.cutoff - reported)
         resumed = time.perf_counter()
         selector.observe(decision, outcome)
         seconds[step] = time.perf_counter() - resumed + decided - started

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from tailcut.bench.provenance import describe_scenario
+from tailcut.bench.origins import describe_scenario
 from tailcut.errors import InputError
 from tailcut.scenarios import Problem, Scenario, validate
 from tailcut.scenarios.csv_files import scenario_from_csv

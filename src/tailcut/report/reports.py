@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tailcut.bench.benchmark import compute_missing
+from tailcut.bench.origins import describe_run, describe_scenario
 from tailcut.bench.plan import DEFAULT, Cell, Contender, plan
-from tailcut.bench.provenance import describe_run, describe_scenario
 from tailcut.bench.store import Store, opened
 from tailcut.bench.sweeps import PLANS
 from tailcut.report.figures.canvas import FORMATS

@@ -2,7 +2,7 @@
 
 `Scenario.read` is the door; the files' way through this package is
 
-    arff, description -> columns -> tables -> aslib_reader
+    arff, description -> columns -> run_table, tables -> aslib_reader
 """
 
 from tailcut.scenarios.aslib_reader import validate

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tailcut.errors import ScenarioError
-from tailcut.scenarios import arff, description, tables
+from tailcut.scenarios import arff, description, run_table, tables
 from tailcut.scenarios import cache as scenario_cache
 from tailcut.scenarios.columns import STATUSES, Codes
 from tailcut.scenarios.description import Description
@@ -142,16 +142,16 @@ _UNDESCRIBED = Description("", (), (), 1.0, (), ())
 
 def _runs(
     described: Description | None, table: arff.ArffTable, problems: Problems
-) -> tables.RecordedRuns | None:
+) -> run_table.RecordedRuns | None:
     """Return the runs; without a description any column will do as the measure, to check the others."""
     if described is not None:
-        return tables.runs(table, described.measures[0], described.cutoff, problems)
+        return run_table.runs(table, described.measures[0], described.cutoff, problems)
     known = {"instance_id", "repetition", "algorithm", "runstatus"}
     measures = [a.name for a in table.attributes if a.name.lower() not in known and a.kind == "numeric"]
-    return tables.runs(table, measures[0] if measures else "runtime", 1.0, problems)
+    return run_table.runs(table, measures[0] if measures else "runtime", 1.0, problems)
 
 
-def _numbering(runs: tables.RecordedRuns | None, found: dict[str, arff.ArffTable]) -> dict[str, int]:
+def _numbering(runs: run_table.RecordedRuns | None, found: dict[str, arff.ArffTable]) -> dict[str, int]:
     """Return the number of each instance; without runs, those of the features, to check the others."""
     if runs is not None:
         return tables.number_of(runs.instances)
@@ -200,7 +200,7 @@ def _parts(
     }
 
 
-def _compare_algorithms(described: Description, runs: tables.RecordedRuns, problems: Problems) -> None:
+def _compare_algorithms(described: Description, runs: run_table.RecordedRuns, problems: Problems) -> None:
     for name in sorted(set(described.algorithms) ^ set(runs.algorithms)) if described.algorithms else ():
         where = "has no runs" if name in described.algorithms else "has runs, but is not described"
         problems.warning(description.FILE, None, "metainfo_algorithms", f"{name!r} {where}")

@@ -87,15 +87,15 @@ def _open(url: str, start: int, tag: str, timeout: float) -> Any:
 
 
 def _where(url: str, response: Any, start: int) -> tuple[int, int | None]:
-    """Return the position that the answer starts at, and the size of the whole file if it is told."""
+    """Return the position that the answer starts at, and the size of the whole file if it is given."""
     length = response.headers.get("Content-Length")
     size = int(length) if length and length.isdigit() else None
     if response.status != 206:
         return 0, size  # the server knows no ranges, or the file has changed: all of it comes
-    told = _RANGE.fullmatch(response.headers.get("Content-Range") or "")
-    if told is None or int(told[1]) != start:
+    given = _RANGE.fullmatch(response.headers.get("Content-Range") or "")
+    if given is None or int(given[1]) != start:
         raise DownloadError(f"{url}: asked for the bytes from {start} on, the server sent others")
-    return start, start + size if size is not None else None if told[2] == "*" else int(told[2])
+    return start, start + size if size is not None else None if given[2] == "*" else int(given[2])
 
 
 def _save(

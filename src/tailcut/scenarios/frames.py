@@ -14,7 +14,7 @@ import numpy as np
 
 from tailcut.errors import InputError
 from tailcut.policies import validation
-from tailcut.scenarios import aggregate, tables
+from tailcut.scenarios import aggregate, run_table, tables
 from tailcut.scenarios.columns import STATUSES, Codes, codes
 from tailcut.scenarios.problems import shown
 from tailcut.scenarios.scenario import FeatureStep, Scenario
@@ -69,7 +69,7 @@ def from_frames(
     )
 
 
-def _runs(frame: _FrameReader, cutoff: float) -> tables.RecordedRuns:
+def _runs(frame: _FrameReader, cutoff: float) -> run_table.RecordedRuns:
     instances, algorithms = frame.texts("instance"), frame.texts("algorithm")
     if not instances:
         raise InputError("runs has no rows")
@@ -86,7 +86,7 @@ def _runs(frame: _FrameReader, cutoff: float) -> tables.RecordedRuns:
         place = f"runs['{field}']" if row is None else f"runs, row {row}"
         raise InputError(f"{place}: {message}")
 
-    return tables.collect_runs(
+    return run_table.collect_runs(
         instances, algorithms, frame.repetitions(), seconds, statuses, cutoff, complain
     )
 

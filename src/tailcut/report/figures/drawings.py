@@ -20,7 +20,7 @@ from tailcut.report.figures import (
     regret,
     sensitivity,
     solved,
-    survival,
+    survival_curves,
     tradeoff,
 )
 from tailcut.report.numbers.explained_decisions import ExplainedDecision, ExplainedDecisions
@@ -91,7 +91,7 @@ def _of_scenario(part: ScenarioPart, report: Report) -> Iterator[Drawing]:
         yield Drawing(f"choices-{end}", text, choices.draw, given, name)
     if part.survival:
         text = f"{name}: survival of runs (Kaplan-Meier) per algorithm; the lowest {par} in colour."
-        yield Drawing(f"survival-{end}", text, survival.draw, (name, part.survival), name)
+        yield Drawing(f"survival-{end}", text, survival_curves.draw, (name, part.survival), name)
 
 
 def _of_decision(one: ExplainedDecision, of: ExplainedDecisions) -> Drawing:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tailcut.bench.baselines import FIXED
 from tailcut.bench.metrics import ReferenceCosts, paid
-from tailcut.bench.provenance import describe_scenario
+from tailcut.bench.origins import describe_scenario
 from tailcut.bench.ranks import Ranking
 from tailcut.bench.replay import replay_baseline
 from tailcut.bench.store import Store
@@ -38,7 +38,7 @@ class ScenarioPart:
 
     name: str
     description: dict[str, Any]
-    """As `tailcut.bench.provenance.describe_scenario`, as far as it is known."""
+    """As `tailcut.bench.origins.describe_scenario`, as far as it is known."""
     regret: StreamCurves | None
     solved: StreamCurves | None
     shares: tuple[Shares, ...]
@@ -183,7 +183,7 @@ def _oracle(losses: Traces, scenario: Scenario | None, results: Results) -> dict
 def _description(
     results: Results, name: str, scenario: Scenario | None, choices: Traces, losses: Traces
 ) -> dict[str, Any]:
-    """Return what is known of a scenario: read, noted in the file, or as far as the traces tell."""
+    """Return what is known of a scenario: read, noted in the file, or what follows from the traces."""
     if scenario is not None:
         return describe_scenario(scenario, results.penalty)
     noted = results.described.get(name)

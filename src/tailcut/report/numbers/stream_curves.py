@@ -118,9 +118,9 @@ def shares(
 
 
 def cutoff_of(cells: Sequence[CellRow], losses: Callable[[CellRow], Array]) -> float | None:
-    """Return the cutoff as the traces tell it: an unsolved instance costs penalty x cutoff.
+    """Return the cutoff that follows from the traces: an unsolved instance costs penalty x cutoff.
 
-    None where every instance was solved by every selector, for then the traces do not tell.
+    None where every instance was solved by every selector, for then the traces do not show it.
     """
     for cell in cells:
         if cell.unsolved > 0.0 and cell.penalty > 1.0:

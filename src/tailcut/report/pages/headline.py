@@ -53,9 +53,9 @@ def _schedules(schedules: Sequence[Standing], par: str) -> list[str]:
         return []
     best, *others = schedules
     text = (
-        f"Schedules may stop a solver early and start another within the same cutoff, so they are told "
-        f"apart: {labelled(best.selector)} has a mean n{par} of {best.npar_mean:.2f} and beats the single "
-        f"best solver on {best.beats_sbs} of {_count(best.scenarios, 'scenario')}."
+        f"Schedules may stop a solver early and start another within the same cutoff, so they are listed by "
+        f"themselves: {labelled(best.selector)} has a mean n{par} of {best.npar_mean:.2f} and beats the "
+        f"single best solver on {best.beats_sbs} of {_count(best.scenarios, 'scenario')}."
     )
     names = ", ".join(f"{one.selector} {one.npar_mean:.2f}" for one in others[:3])
     return [f"{text} Other schedules: {names}." if others else text]
@@ -117,7 +117,7 @@ def _significance(ranked: Ranking) -> str:
         for name, other in zip(ranked.selectors[1:], ranked.average_ranks[1:], strict=True)
         if other - rank <= ranked.critical_difference
     ]
-    differ = "differ" if ranked.friedman_p < ranked.alpha else "cannot be told apart"
+    differ = "differ" if ranked.friedman_p < ranked.alpha else "cannot be distinguished"
     text = (
         f"By average rank {best} leads with {rank:.2f}. Over {len(ranked.scenarios)} scenarios the selectors "
         f"{differ} (Friedman, p = {ranked.friedman_p:.2g}); average ranks less than "

@@ -8,7 +8,7 @@ from tailcut.report.numbers.gather import Report
 from tailcut.report.numbers.results import CellRow
 
 _MOST = 200
-"""So many lines of one kind are listed; of more, only the number is told."""
+"""So many lines of one kind are listed; of more, only the number is given."""
 
 
 def left_out(report: Report) -> list[str]:
