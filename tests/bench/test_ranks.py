@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from tailcut.bench.ranks import _critical_difference, rank, rank_summary
+from tailcut.bench.labels import kind_of
+from tailcut.bench.ranks import _critical_difference, rank, rank_summary, ranked_groups
 from tailcut.errors import InputError
 
 
@@ -54,3 +57,40 @@ def test_incomplete_scenarios_are_left_out_and_named() -> None:
     assert left_out == ["B"]
     with pytest.raises(InputError, match="at least 2 scenarios"):
         rank_summary(rows[:2])
+
+
+def _row(scenario: str, selector: str, par10: float, npar10: float | None = 1.0) -> dict[str, Any]:
+    return {
+        "scenario": scenario,
+        "selector": selector,
+        "kind": kind_of(selector),
+        "par10_mean": par10,
+        "npar10": npar10,
+    }
+
+
+def test_those_that_pick_once_and_schedules_are_ranked_among_themselves() -> None:
+    names = ("thompson", "random", "round_robin", "tailcut_schedule", "sbs")
+    rows = [_row(scenario, name, float(i)) for scenario in ("A", "B") for i, name in enumerate(names)]
+    picks, schedules = ranked_groups(rows)
+    assert picks.ranking.selectors == ("thompson", "random")
+    assert schedules.ranking.selectors == ("round_robin", "tailcut_schedule")
+    (named,) = ranked_groups(rows, ["sbs", "thompson"])
+    assert named.kinds == {"thompson": "one pick", "sbs": "hindsight"}
+    (alone,) = ranked_groups([row for row in rows if row["selector"] != "tailcut_schedule"])
+    assert alone.ranking.selectors == ("thompson", "random"), (
+        "a single schedule has nobody to be ranked among"
+    )
+    with pytest.raises(InputError, match="no results of nobody; there are: thompson, random"):
+        ranked_groups(rows, ["nobody"])
+
+
+def test_a_group_says_what_it_left_out_and_averages_what_is_defined() -> None:
+    rows = [_row("A", "thompson", 1.0, 0.5), _row("A", "random", 2.0), _row("B", "thompson", 1.0, None)]
+    rows += [_row("B", "random", 2.0), _row("C", "random", 2.0), _row("D", "thompson", 1.0, 1.5)]
+    (group,) = ranked_groups(rows)
+    assert group.left_out == ("C", "D")
+    assert group.mean_npar10 == {"thompson": 1.0, "random": 1.0}
+    plain = group.as_dict()
+    assert plain["scenarios"] == ("A", "B")
+    assert plain["left_out"] == ["C", "D"]

@@ -110,6 +110,7 @@ class _Shown(ProgressBars, DemoProgress):
         self.stop()
         self.say(_replay_table(rows))
         self.say(_replay_words(rows))
+        self.start()  # the report follows
 
 
 def _live_table(live: Sum, single: Sequence[Sum]) -> Table:

@@ -51,8 +51,8 @@ class ProgressBars(ReportProgress):
 
     def cells_planned(self, cells: Sequence[Cell], done: Sequence[Cell]) -> None:
         """Begin the bar of instances, as far as they were served before."""
-        self._bars.update(self._task("instances served"), total=sum(cell.steps for cell in cells))
-        self._advance("instances served", sum(cell.steps for cell in done))
+        served, total = (sum(cell.steps for cell in some) for some in (done, cells))
+        self._bars.update(self._task("instances served"), completed=served, total=total)
 
     def cell_done(self, cell: Cell, result: Result) -> None:  # noqa: ARG002 - a failed one is done, too
         """Move on by the instances of a cell."""

@@ -10,13 +10,14 @@ import typer
 from rich.console import Console
 from rich.padding import Padding
 
+from tailcut.bench.labels import ContenderKind
 from tailcut.catalogue import BASELINES, CATALOGUE
 
 
 def listing() -> list[dict[str, Any]]:
     """Return every selector and hindsight baseline as plain values."""
     baselines = [
-        {"name": name, "summary": summary, "kind": "hindsight", "parts": {}, "hyperparameters": {}}
+        {"name": name, "summary": summary, "kind": ContenderKind.BASELINE, "parts": {}, "hyperparameters": {}}
         for name, summary in BASELINES.items()
     ]
     return [recipe.describe() for recipe in CATALOGUE.values()] + baselines
