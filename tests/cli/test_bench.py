@@ -24,6 +24,7 @@ def _bench(generated: Path, out: Path, *more: str) -> list[str]:
     return [*command, *options, "--seeds", "6", "--jobs", "2", "--json", *more]
 
 
+@pytest.mark.slow
 def test_killed_five_times_the_file_equals_an_undisturbed_one(generated: Path, tmp_path: Path) -> None:
     write_scenario(generated, "LONG", n_instances=600, seed=9)
     straight, disturbed = tmp_path / "straight.db", tmp_path / "disturbed.db"

@@ -29,6 +29,7 @@ def _run(*arguments: str | Path) -> str:
 SELECTORS = ("thompson", "epsilon_greedy", "round_robin", "sbs", "sbs_pair", "sbs_schedule", "oracle")
 
 
+@pytest.mark.slow
 def test_schedules_are_marked_and_compete_apart(generated: Path, tmp_path: Path) -> None:
     out = tmp_path / "r.db"
     options: list[str | Path] = ["--aslib", generated, "--out", out, "--seeds", "2", "--jobs", "1"]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import run
 
 
+@pytest.mark.slow
 def test_demo_runs_live_replays_and_leaves_a_report(tmp_path: Path) -> None:
     small = ("demo", "--instances", "4", "--seeds", "1", "--jobs", "2", "--out", str(tmp_path / "demo"))
     told = json.loads(run(*small, "--json").stdout)

@@ -104,6 +104,7 @@ def test_without_its_extra_the_command_says_what_to_install(results: Path, tmp_p
     assert done.stderr == "tailcut: figures need the extra 'report': pip install 'tailcut[report]'\n"
 
 
+@pytest.mark.slow
 def test_paper_runs_what_is_missing_and_shows_the_five_sweeps(tmp_path: Path) -> None:
     """On one tiny scenario that bears the name of one the paper's sensitivity analysis uses."""
     write_scenario(tmp_path / "aslib", "QBF-2011", n_instances=10)
@@ -151,6 +152,7 @@ def test_odd_names_reach_every_part_and_break_none(results: Path, tmp_path: Path
     assert place in [row["scenario"] for row in rows]
 
 
+@pytest.mark.slow
 def test_a_scenario_that_leaves_nothing_to_choose(tmp_path: Path) -> None:
     """One algorithm that solves everything: no gap, no cutoff to be seen, nothing to rank."""
     runs: dict[str, list[Any]] = {

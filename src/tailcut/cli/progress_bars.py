@@ -58,6 +58,10 @@ class ProgressBars(ReportProgress):
         """Move on by the instances of a cell."""
         self._advance("instances served", cell.steps)
 
+    def scenarios_planned(self, count: int) -> None:
+        """Begin the bar of scenarios."""
+        self._bars.update(self._task("scenarios gathered"), total=count)
+
     def scenario_gathered(self, name: str) -> None:  # noqa: ARG002 - only how many counts
         """Count a scenario."""
         self._advance("scenarios gathered", 1)

@@ -8,6 +8,9 @@ from tailcut.bench.benchmark import BenchProgress
 class ReportProgress(BenchProgress):
     """Hears how a report proceeds, and the runs it may need first."""
 
+    def scenarios_planned(self, count: int) -> None:
+        """Hear of how many scenarios numbers will be gathered."""
+
     def scenario_gathered(self, name: str) -> None:
         """Hear that the numbers of a scenario are there."""
 

@@ -92,6 +92,7 @@ def gather(
     ordered = standings(grids, ranked)
     chosen = featured(ordered)
     parts, decisions, who = [], None, explainable(ordered)
+    progress.scenarios_planned(len(results.scenarios))
     for name in results.scenarios:
         read, why_not = (scenario, []) if scenario is not None else _read(aslib, name, results)
         parts.append(_part(store, results, name, ordered, chosen, read, why_not))
