@@ -19,9 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from tailcut.bench.executors import Executor, processes
+from tailcut.bench.execution import Executor, processes, run_cells
 from tailcut.bench.plan import Cell, Contender, plan
-from tailcut.bench.run import run
 from tailcut.bench.store import opened
 from tailcut.cluster.cell_executor import dask_cell_executor
 from tailcut.cluster.connect import connected
@@ -107,7 +106,7 @@ def grids(folder: Path, count: int) -> tuple[list[Cell], list[Cell]]:
 def grid(folder: Path, cells: list[Cell], executor: Executor) -> None:
     """Compute a grid into a new file."""
     with tempfile.TemporaryDirectory(dir=folder) as kept, opened(Path(kept) / "r.db") as store:
-        run(cells, store, executor=executor)
+        run_cells(cells, store, executor=executor)
         assert len(store.done()) == len(cells)
 
 

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut import Scenario, Selector
-from tailcut.bench.metrics import Lines, normalised, paid
-from tailcut.bench.replay import Runs, replay, shuffled
+from tailcut.bench.metrics import ReferenceCosts, normalised, paid
+from tailcut.bench.replay import Replayable, replay, shuffled
 from tailcut.numerics.randomness import stream
 from tailcut.scenarios.synthetic import generate
 from tailcut.types import Array
@@ -54,7 +54,7 @@ class Stream:
     feature_cost: Array
 
     @staticmethod
-    def drawn(runs: Runs, seed: int) -> Stream:
+    def drawn(runs: Replayable, seed: int) -> Stream:
         """Return a stationary stream of instances drawn with replacement."""
         rows = stream(seed, "drift").integers(len(runs.features), size=STEPS)
         return Stream(
@@ -83,19 +83,19 @@ def losses(runs: Stream, name: str, window: int, seed: int) -> Array:
     return paid(runs, replay(runs, selector, seed=seed))[0]
 
 
-def measured(runs: Runs, name: str, window: int, seed: int) -> list[float]:
+def measured(runs: Replayable, name: str, window: int, seed: int) -> list[float]:
     """Return nPAR10 in the three phases of the changing stream, and late in the stationary one."""
     still = Stream.drawn(runs, seed)
-    lines = Lines.of(still)  # who is the best changes half-way, what the best costs does not
+    lines = ReferenceCosts.of(still)  # who is the best changes half-way, what the best costs does not
     moving = losses(still.changed(seed), name, window, seed)
     late = losses(still, name, window, seed)[PHASES["long after"]]
     phases = [moving[phase] for phase in PHASES.values()]
     return [normalised(float(phase.mean()), lines) for phase in (*phases, late)]
 
 
-def sources() -> dict[str, Runs]:
+def sources() -> dict[str, Replayable]:
     """Return what the streams are drawn from, by name."""
-    found: dict[str, Runs] = {"generated": generate(n_instances=STEPS)}
+    found: dict[str, Replayable] = {"generated": generate(n_instances=STEPS)}
     root = os.environ.get("TAILCUT_ASLIB")
     for name in SCENARIOS if root else ():
         found[name] = Scenario.read(Path(root or "") / name)

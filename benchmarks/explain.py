@@ -21,10 +21,10 @@ import numpy as np
 
 from core import CUTOFF, Stream
 from tailcut import Outcome, Recipe, Scenario, Selector
-from tailcut.bench.folder import scenarios_in
 from tailcut.catalogue import recipe
 from tailcut.explain.forecast import RuntimeForecast
 from tailcut.representation import pipeline
+from tailcut.scenarios.collection import scenarios_in
 from tailcut.types import Progress
 
 BLOCKS, STEPS, LONGEST = 60, 300, 1500
@@ -86,7 +86,7 @@ def main() -> None:
         return
     print("\n| scenario | inside | timeouts predicted | happened |\n|---|---:|---:|---:|")
     rows = []
-    for _, scenario in scenarios_in(Path(folder), None, None, lambda _: None):
+    for _, scenario in scenarios_in(Path(folder)):
         rows.append(calibration(scenario))
         print(f"| {scenario.name} | {rows[-1][0]:.0%} | {rows[-1][1]:.0%} | {rows[-1][2]:.0%} |")
     mean = np.mean(rows, axis=0)

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 from tailcut.bench.store import opened
-from tailcut.report.build import build
-from tailcut.report.gather import gather
+from tailcut.report.numbers.gather import gather
+from tailcut.report.pages.results_page import write_results_page
 
 
 def main() -> None:
@@ -24,7 +24,7 @@ def main() -> None:
     gathered = time.perf_counter()
     print(f"{len(report.results.cells)} cells gathered in {gathered - started:.1f} s")
     with tempfile.TemporaryDirectory() as folder:
-        build(report, Path(folder), jobs=os.cpu_count() or 1)
+        write_results_page(report, Path(folder), jobs=os.cpu_count() or 1)
         count = len(list((Path(folder) / "figures").iterdir()))
     print(f"{count} figure files, tables and page written in {time.perf_counter() - gathered:.1f} s")
 

@@ -15,8 +15,9 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from tailcut.cli.aslib_folder import existing
-from tailcut.cli.replicate import found, read_table
-from tailcut.replication import PAPER, PUBLISHED, Switches, Table, approach, evaluate
+from tailcut.replication import PAPER, PUBLISHED, ExperimentData, Switches, approach, evaluate
+from tailcut.replication.published import published_in
+from tailcut.replication.rerun import read_experiment
 from tailcut.replication.switches import one_turned_back
 
 SHOWN = (
@@ -45,7 +46,7 @@ def applies(switch: str, name: str) -> bool:
     }.get(switch, True)
 
 
-def mean(table: Table, name: str, switches: Switches) -> float:
+def mean(table: ExperimentData, name: str, switches: Switches) -> float:
     return evaluate(table, approach(name, switches)).mean
 
 
@@ -54,8 +55,8 @@ def main() -> None:
     folder = existing(Path(root) if root else None)
     variants = {"as published": PUBLISHED, **one_turned_back(), "all as in the paper": PAPER}
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    for scenario in found(folder, sys.argv[1:] or SCENARIOS):
-        table = read_table(folder / scenario)
+    for scenario in published_in(folder, sys.argv[1:] or SCENARIOS):
+        table = read_experiment(folder / scenario)
         print(f"\n{scenario}\n\n| switch turned back | {' | '.join(SHOWN)} |\n|---|{'---:|' * len(SHOWN)}")
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             for label, switches in variants.items():

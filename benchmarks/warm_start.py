@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut import Scenario, Selector
-from tailcut.bench.folder import scenarios_in
-from tailcut.bench.metrics import Lines, normalised, paid
+from tailcut.bench.metrics import ReferenceCosts, normalised, paid
 from tailcut.bench.replay import replay
 from tailcut.numerics.randomness import stream
+from tailcut.scenarios.collection import scenarios_in
 from tailcut.types import Array
 
 SELECTORS = (
@@ -74,7 +74,7 @@ def measured(scenario: Scenario, name: str, share: float, seed: int) -> tuple[fl
     if share > 0.0:
         selector.fit(past, known=stream(seed, "known").random(past.solved.shape) < share)
     losses, _ = paid(ahead, replay(ahead, selector, seed=seed))
-    lines = Lines.of(ahead)
+    lines = ReferenceCosts.of(ahead)
     return normalised(float(losses.mean()), lines), normalised(float(losses[:FIRST].mean()), lines)
 
 
@@ -94,7 +94,7 @@ def main() -> None:
     root = os.environ.get("TAILCUT_ASLIB")
     if not root:
         sys.exit("set TAILCUT_ASLIB to the folder of ASlib scenarios")
-    found = scenarios_in(Path(root), options.scenarios or None, None, lambda _: None)
+    found = scenarios_in(Path(root), options.scenarios or None)
     results = np.array(
         [
             [

@@ -19,9 +19,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from tailcut import CATALOGUE, Outcome, Recipe, Scenario, Selector
-from tailcut.bench.folder import scenarios_in
 from tailcut.bench.replay import shuffled
 from tailcut.models import RidgeBank
+from tailcut.scenarios.collection import scenarios_in
 from tailcut.types import Array
 
 
@@ -48,7 +48,7 @@ def main() -> None:
         sys.exit("set TAILCUT_ASLIB to the folder of ASlib scenarios")
     gc.disable()
     names = [name for name, row in CATALOGUE.items() if isinstance(row, Recipe) and row.model is RidgeBank]
-    for _, scenario in scenarios_in(Path(root), None, None, lambda _: None):
+    for _, scenario in scenarios_in(Path(root)):
         slowest = {name: float(milliseconds(scenario, name).max()) for name in names}
         worst = max(slowest, key=lambda name: slowest[name])
         print(f"{scenario.name:24} {slowest[worst]:6.2f} ms  {worst}")

@@ -61,9 +61,9 @@ def test_nobody_reads_the_underscore_of_another_object() -> None:
         own = {node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)}
         own |= set(re.findall(r"self\.(_[a-z]\w*)", text)) | {"_replace", "_asdict", "_fields", "_make"}
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Attribute) and re.fullmatch(r"_[a-z]\w*", node.attr):
-                if node.attr not in own:
-                    found.append(f"{_named(path)}:{node.lineno} .{node.attr}")
+            private = isinstance(node, ast.Attribute) and re.fullmatch(r"_[a-z]\w*", node.attr)
+            if isinstance(node, ast.Attribute) and private and node.attr not in own:
+                found.append(f"{_named(path)}:{node.lineno} .{node.attr}")
     assert found == []
 
 

@@ -16,7 +16,6 @@ from tailcut.models import Forests, Layers, LeastSquares, Nothing, RidgeBank, Ru
 from tailcut.policies.censoring import AtCutoff, BuckleyJames, Drop, Lost
 from tailcut.policies.exploration import Bounds, Greedy, Thompson, Uniform
 from tailcut.policies.first_runs import FirstRuns
-from tailcut.policies.hindsight import FIXED, LINES
 from tailcut.policies.hyperparameters import Value
 from tailcut.policies.losses import ExpectedPar
 from tailcut.policies.recipes import Recipe, Row, ScheduleRecipe
@@ -26,6 +25,16 @@ from tailcut.types import PENALTY
 
 DEFAULT_SELECTOR = "tailcut"
 """What to take unless there is a reason to take another."""
+
+BASELINES: dict[str, str] = {
+    "oracle": "The best algorithm of each instance, in hindsight (VBS)",
+    "sbs": "The single algorithm with the lowest mean PARk, in hindsight (SBS)",
+    "sbs_pair": "The fixed schedule of two stages with the lowest mean PARk, in hindsight",
+    "sbs_schedule": "The best fixed schedule found of at most three stages, in hindsight",
+}
+"""Hindsight baselines, which know all runtimes (`tailcut.bench.baselines`): name -> summary.
+
+Their names are taken, but they are no selectors."""
 
 _THOMPSON = Recipe(
     name="thompson",
@@ -206,9 +215,9 @@ def recipe(name: str) -> Row:
     """
     if isinstance(name, str) and name in CATALOGUE:
         return CATALOGUE[name]
-    if name in LINES:
+    if name in BASELINES:
         raise InputError(
-            f"{name!r} knows all runtimes in hindsight, so it cannot select; see tailcut.policies.hindsight",
+            f"{name!r} knows all runtimes in hindsight, so it cannot select; see tailcut.bench.baselines",
             field="selector",
         )
     raise InputError(f"unknown selector {name!r}; known: {', '.join(CATALOGUE)}", field="selector")
@@ -216,35 +225,6 @@ def recipe(name: str) -> Row:
 
 def register(row: Row) -> None:
     """Add a selector of your own under its name, so that it can be made, saved and loaded by name."""
-    if row.name in CATALOGUE or row.name in LINES:
+    if row.name in CATALOGUE or row.name in BASELINES:
         raise InputError(f"there is a selector {row.name!r} already")
     CATALOGUE[row.name] = row
-
-
-def is_schedule(label: str) -> bool:
-    """Return whether a selector or hindsight line may run several algorithms on an instance.
-
-    `label` is a name, or one with hyperparameters behind a colon.
-    """
-    name = label.partition(":")[0]
-    return name in FIXED or (name in CATALOGUE and CATALOGUE[name].schedules)
-
-
-def kind_of(label: str) -> str:
-    """Return 'one pick', 'schedule' or 'hindsight': who may be compared with whom.
-
-    >>> kind_of("thompson:sigma=2.0"), kind_of("round_robin"), kind_of("sbs_pair")
-    ('one pick', 'schedule', 'hindsight')
-    """
-    if label.partition(":")[0] in LINES:
-        return "hindsight"
-    return "schedule" if is_schedule(label) else "one pick"
-
-
-def labelled(label: str) -> str:
-    """Return a label for people, that tells a schedule from what picks once.
-
-    >>> labelled("round_robin"), labelled("sbs")
-    ('round_robin (schedule)', 'sbs')
-    """
-    return f"{label} (schedule)" if is_schedule(label) else label

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,16 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
-from typer.testing import CliRunner
 
-from tailcut.bench.leave_out import Grid, choices, choose, difference, family, leave_out
-from tailcut.bench.plan import Contender, plan
-from tailcut.bench.run import run
-from tailcut.bench.store import opened
-from tailcut.cli.app import app
+from tailcut.bench.leave_out import SettingsGrid, choose, choose_settings, difference, family, leave_out
 from tailcut.errors import InputError
 from tailcut.types import Array
-from tests.bench.conftest import write_scenario
 
 
 def _rows(table: dict[str, dict[str, list[float]]]) -> list[dict[str, Any]]:
@@ -49,7 +41,7 @@ OVERFITTED = {
 
 
 def test_a_setting_that_shines_on_one_scenario_is_found_out() -> None:
-    (choice,) = choices(_rows(OVERFITTED))
+    (choice,) = choose_settings(_rows(OVERFITTED))
     assert choice.best.setting == "x:k=1"
     assert choice.best.npar == pytest.approx((0.2 + 3 * 1.1) / 4)
     assert choice.by_scenario.chosen == {"SAT1": "x:k=2", "SAT2": "x:k=1", "QBF": "x:k=1", "CSP": "x:k=1"}
@@ -59,7 +51,7 @@ def test_a_setting_that_shines_on_one_scenario_is_found_out() -> None:
 
 
 def test_a_family_is_left_out_as_a_whole() -> None:
-    (choice,) = choices(_rows(OVERFITTED))
+    (choice,) = choose_settings(_rows(OVERFITTED))
     assert choice.by_family is not None
     assert choice.by_family.chosen == {"CSP": "x:k=1", "QBF": "x:k=1", "SAT": "x"}
     assert choice.by_family.npar == pytest.approx((1.0 + 1.0 + 1.1 + 1.1) / 4)
@@ -67,7 +59,7 @@ def test_a_family_is_left_out_as_a_whole() -> None:
 
 def test_a_setting_better_everywhere_is_taken_everywhere_and_keeps_its_score() -> None:
     table = {"x": {"A": [1.0], "B": [2.0], "C": [3.0]}, "x:k=1": {"A": [0.9], "B": [1.9], "C": [2.7]}}
-    (choice,) = choices(_rows(table))
+    (choice,) = choose_settings(_rows(table))
     assert set(choice.by_scenario.chosen.values()) == {"x:k=1"}
     assert choice.by_scenario.npar == pytest.approx(choice.best.npar) == pytest.approx(5.5 / 3)
     assert choice.best.difference.better_on == 3
@@ -79,7 +71,7 @@ def test_a_setting_better_everywhere_is_taken_everywhere_and_keeps_its_score() -
 
 def test_the_default_is_taken_where_it_ties() -> None:
     table = {label: {"A": [1.0], "B": [2.0]} for label in ("x:k=1", "x", "x:a=1")}
-    (choice,) = choices(_rows(table))
+    (choice,) = choose_settings(_rows(table))
     assert choice.best.setting == "x"
     assert set(choice.by_scenario.chosen.values()) == {"x"}
     assert [one.setting for one in choice.settings] == ["x", "x:a=1", "x:k=1"]
@@ -111,30 +103,35 @@ def test_no_honest_choice_beats_the_best_settings_of_each_scenario_nor_sees_the_
     npar: Array,
 ) -> None:
     scenarios = tuple(f"{'ABCDE'[i]}1" for i in range(npar.shape[1]))
-    cells = Grid(("x", *(f"x:k={i}" for i in range(1, len(npar)))), scenarios, npar)
+    cells = SettingsGrid(("x", *(f"x:k={i}" for i in range(1, len(npar)))), scenarios, npar)
     left_out = leave_out(cells, family)
     assert left_out.npar >= npar.mean(axis=2).min(axis=0).mean() - 1e-9
     assert choose("x", cells).best.npar == pytest.approx(npar.mean(axis=(1, 2)).min())
     changed = npar.copy()
     changed[:, 0] = 10.0 - changed[:, 0]
-    assert leave_out(Grid(cells.settings, scenarios, changed), family).chosen["A"] == left_out.chosen["A"]
+    assert (
+        leave_out(SettingsGrid(cells.settings, scenarios, changed), family).chosen["A"]
+        == left_out.chosen["A"]
+    )
 
 
 def test_each_selector_chooses_among_its_own_settings_and_schedules_are_selectors() -> None:
     two = {label.replace("x", "tailcut"): table for label, table in OVERFITTED.items()}
     other = {label.replace("x", "tailcut_schedule"): table for label, table in OVERFITTED.items()}
-    found = choices(_rows({**two, **other, "sbs": OVERFITTED["x"]}))
+    found = choose_settings(_rows({**two, **other, "sbs": OVERFITTED["x"]}))
     assert [choice.selector for choice in found] == ["tailcut", "tailcut_schedule"]
     assert all(
         one.setting.partition(":")[0] == choice.selector for choice in found for one in choice.settings
     )
-    assert [choice.selector for choice in choices(_rows({**two, **other}), ["tailcut_schedule"])] == [
+    assert [choice.selector for choice in choose_settings(_rows({**two, **other}), ["tailcut_schedule"])] == [
         "tailcut_schedule"
     ]
 
 
 def test_a_single_family_has_no_figure_for_families() -> None:
-    (choice,) = choices(_rows({"x": {"SAT1": [1.0], "SAT2": [1.0]}, "x:k=1": {"SAT1": [2.0], "SAT2": [2.0]}}))
+    (choice,) = choose_settings(
+        _rows({"x": {"SAT1": [1.0], "SAT2": [1.0]}, "x:k=1": {"SAT1": [2.0], "SAT2": [2.0]}})
+    )
     assert choice.by_family is None
 
 
@@ -143,7 +140,7 @@ def test_a_scenario_without_a_gap_is_left_out_and_named() -> None:
     for row in rows:
         if row["scenario"] == "CSP":
             row["sbs"] = row["vbs"]
-    (choice,) = choices(rows)
+    (choice,) = choose_settings(rows)
     assert choice.without_gap == ("CSP",)
     assert choice.scenarios == ("QBF", "SAT1", "SAT2")
     assert np.isfinite(choice.by_scenario.npar)
@@ -174,58 +171,9 @@ def test_a_scenario_without_a_gap_is_left_out_and_named() -> None:
 )
 def test_what_cannot_be_chosen_from_is_told(table: dict[str, dict[str, list[float]]], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        choices(_rows(table))
+        choose_settings(_rows(table))
 
 
 def test_a_selector_without_settings_is_told_and_those_with_are_named() -> None:
     with pytest.raises(InputError, match=r"nope: choosing needs .* selectors that have these: x$"):
-        choices(_rows(OVERFITTED), ["nope"])
-
-
-def test_the_command_chooses_from_a_result_file(generated: Path, tmp_path: Path) -> None:
-    out = tmp_path / "r.db"
-    arguments = ["bench", "--aslib", str(generated), "--seeds", "2", "--first-seed", "2000", "--jobs", "1"]
-    for text in ("bounded_thompson", "bounded_thompson:ridge=3", "bounded_thompson:sigma=1", "sbs"):
-        arguments += ["--selector", text]
-    made = CliRunner().invoke(app, [*arguments, "--out", str(out)])
-    assert made.exit_code == 0, made.output
-    with opened(out, read_only=True) as store:
-        rows = store.rows()
-    assert {row["seed"] for row in rows} == {2000, 2001}
-    told = CliRunner().invoke(app, ["compare", str(out), "--leave-out", "--json"])
-    (choice,) = json.loads(told.stdout)
-    assert (choice["selector"], choice["seeds"], choice["scenarios"]) == (
-        "bounded_thompson",
-        2,
-        ["ALPHA", "BETA", "GAMMA"],
-    )
-    own = [row for row in rows if row["selector"] == "bounded_thompson:ridge=3.0"]
-    by_hand = np.mean([(row["par"] - row["vbs"]) / (row["sbs"] - row["vbs"]) for row in own])
-    shown = {one["setting"]: one["npar"] for one in choice["settings"]}
-    assert shown["bounded_thompson:ridge=3.0"] == pytest.approx(by_hand)
-    text = CliRunner().invoke(app, ["compare", str(out), "--leave-out"]).stdout
-    for expected in (
-        "ridge=3.0",
-        "sigma=1.0",
-        "best on all (optimistic)",
-        "leaving out one scenario",
-        "Chosen when",
-    ):
-        assert expected in text
-
-
-def test_a_grid_with_holes_ends_the_command_with_a_line_and_code_2(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from tailcut.cli.app import run as command
-
-    monkeypatch.setenv("TAILCUT_CACHE", str(tmp_path / "cache"))
-    scenarios = [(str(tmp_path / name), write_scenario(tmp_path, name)) for name in ("ONE", "TWO")]
-    contenders = [Contender.of("bounded_thompson"), Contender.of("bounded_thompson", ridge=3.0)]
-    with opened(tmp_path / "r.db") as store:
-        run(plan(scenarios, contenders, 1)[:3], store)
-    monkeypatch.setattr("sys.argv", ["tailcut", "compare", str(tmp_path / "r.db"), "--leave-out"])
-    with pytest.raises(SystemExit) as ended:
-        command()
-    assert ended.value.code == 2
-    assert "missing are bounded_thompson:ridge=3.0 on TWO, seed 0" in capsys.readouterr().err
+        choose_settings(_rows(OVERFITTED), ["nope"])

@@ -1,4 +1,4 @@
-"""Losses with feature costs and their relation to the hindsight lines, by hand."""
+"""Losses with feature costs and their relation to the hindsight baselines, by hand."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from tailcut import Selector
-from tailcut.bench.metrics import Lines, normalised, paid, relative
-from tailcut.bench.replay import Trace, look_back, replay, shuffled
+from tailcut.bench.metrics import ReferenceCosts, normalised, paid, relative
+from tailcut.bench.replay import Trace, replay, replay_baseline, shuffled
 from tailcut.types import Array
 
 
@@ -52,17 +52,17 @@ def test_the_loss_is_runtime_plus_feature_cost_and_above_the_cutoff_the_penalty(
     assert paid(slow, _trace([1, 1, 1], False))[0].tolist() == [9.5, 2.0, 3.0]
 
 
-def test_the_hindsight_lines_pay_for_no_features() -> None:
-    lines = Lines.of(TINY)
-    assert lines == Lines(vbs=(1.0 + 2.0 + 3.0) / 3, sbs=(9.5 + 2.0 + 3.0) / 3)
-    assert relative(4.0, lines) == 2.0
-    assert normalised(lines.sbs, lines) == 1.0
-    assert normalised(lines.vbs, lines) == 0.0
+def test_the_hindsight_baselines_pay_for_no_features() -> None:
+    reference = ReferenceCosts.of(TINY)
+    assert reference == ReferenceCosts(vbs=(1.0 + 2.0 + 3.0) / 3, sbs=(9.5 + 2.0 + 3.0) / 3)
+    assert relative(4.0, reference) == 2.0
+    assert normalised(reference.sbs, reference) == 1.0
+    assert normalised(reference.vbs, reference) == 0.0
 
 
 def test_where_nothing_can_be_gained_the_relation_is_undefined() -> None:
-    assert math.isnan(normalised(1.0, Lines(1.0, 1.0)))
-    assert math.isnan(relative(1.0, Lines(0.0, 1.0)))
+    assert math.isnan(normalised(1.0, ReferenceCosts(1.0, 1.0)))
+    assert math.isnan(relative(1.0, ReferenceCosts(0.0, 1.0)))
 
 
 def test_every_selector_sees_the_same_order_and_every_instance_once() -> None:
@@ -71,7 +71,9 @@ def test_every_selector_sees_the_same_order_and_every_instance_once() -> None:
         for name in ("thompson", "blinducb")
     ]
     assert (
-        traces[0].order.tolist() == traces[1].order.tolist() == look_back(TINY, "sbs", seed=4).order.tolist()
+        traces[0].order.tolist()
+        == traces[1].order.tolist()
+        == replay_baseline(TINY, "sbs", seed=4).order.tolist()
     )
     assert sorted(traces[0].order) == [0, 1, 2]
     assert len({tuple(shuffled(20, seed)) for seed in range(5)}) == 5

@@ -15,8 +15,8 @@ from tests.bench.conftest import write_scenario
 
 
 def test_contenders_are_parsed_with_their_hyperparameters() -> None:
-    contender = Contender.parse("thompson: sigma=2 , ridge=0.25")
-    assert contender.label == "thompson:sigma=2.0,ridge=0.25"
+    contender = Contender.parse("thompson: noise_variance=2 , ridge=0.25")
+    assert contender.label == "thompson:noise_variance=2.0,ridge=0.25"
     assert contender.settings() == {"ridge": 0.25, "sigma": 2.0, "representation": "paper"}
     assert (
         Contender.parse("thompson:representation=standardised").settings()["representation"] == "standardised"
@@ -28,9 +28,9 @@ def test_contenders_are_parsed_with_their_hyperparameters() -> None:
     ("text", "message"),
     [
         ("nope", "unknown selector 'nope'"),
-        ("thompson:sigma", "expected key=value"),
+        ("thompson:noise_variance", "expected key=value"),
         ("thompson:alpha=1", "no hyperparameter 'alpha'"),
-        ("thompson:sigma=big", "must be a number"),
+        ("thompson:noise_variance=big", "must be a number"),
         ("oracle:x=1", "no hyperparameters"),
     ],
 )
@@ -46,7 +46,7 @@ def test_the_hash_covers_everything_that_determines_the_result(tmp_path: Path) -
     changed = replace(scenario, runtimes=runtimes)
     assert scenario_digest(changed) != scenario_digest(scenario)
     cells = [
-        *plan([("x", scenario)], [Contender.of("thompson"), Contender.of("thompson", sigma=2.0)], 2),
+        *plan([("x", scenario)], [Contender.of("thompson"), Contender.of("thompson", noise_variance=2.0)], 2),
         *plan([("x", scenario)], [Contender.of("thompson")], 1, penalty=2.0),
         *plan([("x", changed)], [Contender.of("thompson")], 1),
     ]
@@ -58,7 +58,7 @@ def test_the_hash_does_not_depend_on_where_the_scenario_lies_or_how_defaults_are
 ) -> None:
     scenario = write_scenario(tmp_path, "ONE")
     here = plan([("here", scenario)], [Contender.of("thompson")], 1)
-    there = plan([("there", scenario)], [Contender.of("thompson", sigma=1.0)], 1)
+    there = plan([("there", scenario)], [Contender.of("thompson", noise_variance=1.0)], 1)
     assert here[0].hash == there[0].hash
 
 

@@ -239,7 +239,7 @@ def test_a_torn_and_a_missing_line_of_answers_are_mended(tmp_path: Path) -> None
         (["portfolio.toml", "nothing.toy", "--cutoff", "1"], "nothing.toy: there is no such instance file"),
         (["portfolio.toml", ".git", "--cutoff", "1"], "no such instance file"),
         (["portfolio.toml", "instances", "--cutoff", "-1"], "cutoff must be"),
-        (["portfolio.toml", "instances", "--cutoff", "1", "--selector", "sbs"], "baseline in hindsight"),
+        (["portfolio.toml", "instances", "--cutoff", "1", "--selector", "sbs"], "hindsight baseline"),
         (["portfolio.toml", "instances", "--cutoff", "1", "--selector", "x"], "unknown selector"),
         (["portfolio.toml", "instances", "--cutoff", "1", "--state", "no/where.db"], "no/where.db"),
     ],

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.bench.executors import inline, processes
+from tailcut.bench.execution import inline, processes, run_cells
 from tailcut.bench.plan import Cell, Contender, plan
-from tailcut.bench.run import run
 from tailcut.bench.store import opened
 from tailcut.cli.executor_options import CELLS, check_executor
 from tailcut.cluster import cell_executor
@@ -23,7 +22,7 @@ from tailcut.cluster.connect import connected
 from tailcut.errors import InputError
 from tailcut.scenarios import Scenario
 from tests.bench.conftest import write_scenario
-from tests.bench.test_run import SELECTORS, _content
+from tests.bench.result_files import SELECTORS, content_of
 from tests.cluster.farm import Farm, wait_for
 
 DEADLY = """
@@ -55,15 +54,15 @@ def test_all_three_executors_give_the_same_file(generated: Path, tmp_path: Path,
             "dask": dask_cell_executor(client),
         }.items():
             with opened(tmp_path / f"{name}.db") as store:
-                run(cells, store, executor=executor, on_cell=lambda cell, _: seen.append(cell.hash))
+                run_cells(cells, store, executor=executor, on_cell=lambda cell, _: seen.append(cell.hash))
         with opened(tmp_path / "broken.db") as store:
-            run([broken, cells[1]], store, executor=dask_cell_executor(client))
+            run_cells([broken, cells[1]], store, executor=dask_cell_executor(client))
             assert [row["hash"] for row in store.rows() if row["error"]] == ["broken"]
             assert store.done() == {cells[1].hash}
-    expected = _content(tmp_path / "inline.db")
+    expected = content_of(tmp_path / "inline.db")
     assert len(expected) == 24
-    assert _content(tmp_path / "processes.db") == expected
-    assert _content(tmp_path / "dask.db") == expected
+    assert content_of(tmp_path / "processes.db") == expected
+    assert content_of(tmp_path / "dask.db") == expected
     assert len(seen) == 3 * 24
     assert farm.tasks() == []
 
@@ -77,7 +76,7 @@ def test_workers_with_other_code_are_refused(
         opened(tmp_path / "r.db") as store,
         pytest.raises(InputError, match=r"Dask worker tcp://.* has code .*install the same versions"),
     ):
-        run(_cells(generated), store, executor=dask_cell_executor(client))
+        run_cells(_cells(generated), store, executor=dask_cell_executor(client))
     assert farm.tasks() == []
 
 
@@ -88,7 +87,7 @@ def test_a_cell_that_kills_its_workers_fails_alone(generated: Path, tmp_path: Pa
     try:
         cells = [cell for cell in _cells(generated) if cell.scenario == "ALPHA"]
         with farm.client() as client, opened(tmp_path / "r.db") as store:
-            run(cells, store, executor=dask_cell_executor(client))
+            run_cells(cells, store, executor=dask_cell_executor(client))
             rows = {row["hash"]: row["error"] for row in store.rows()}
         assert sum(worker.poll() is None for worker in farm.workers) == 2
         failed = [cell for cell in cells if rows[cell.hash] is not None]
@@ -149,9 +148,9 @@ def test_a_killed_worker_then_ctrl_c_then_resumed_in_processes(
     assert ended.returncode == 0, ended.stderr
     scenarios = [(str(folder), Scenario.read(folder)) for folder in sorted(generated.iterdir())]
     with opened(tmp_path / "inline.db") as store:
-        run(plan(scenarios, [Contender.of(name) for name in SELECTORS], 4), store, executor=inline)
-    assert _content(out) == _content(tmp_path / "inline.db")
-    assert len(_content(out)) == 64
+        run_cells(plan(scenarios, [Contender.of(name) for name in SELECTORS], 4), store, executor=inline)
+    assert content_of(out) == content_of(tmp_path / "inline.db")
+    assert len(content_of(out)) == 64
     wait_for(lambda: farm.tasks() == [], "the workers to be rid of a killed client's tasks")
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailcut.replication import Table
+from tailcut.replication import ExperimentData
 
 
-def random_table(seed: int, n: int = 60, k: int = 4, d: int = 3) -> Table:
+def random_table(seed: int, n: int = 60, k: int = 4, d: int = 3) -> ExperimentData:
     rng = np.random.default_rng(seed)
     features = rng.normal(1.0, 2.0, (n, d))
     features[rng.random((n, d)) < 0.15] = np.nan
@@ -16,4 +16,4 @@ def random_table(seed: int, n: int = 60, k: int = 4, d: int = 3) -> Table:
     runtimes[rng.random((n, k)) < 0.03] = 0.0
     runtimes[0, :] = cutoff  # solved, but not in less than the cutoff
     performances = np.where(runtimes <= cutoff, runtimes, 10.0 * cutoff)
-    return Table(cutoff, features, performances, rng.random(n))
+    return ExperimentData(cutoff, features, performances, rng.random(n))

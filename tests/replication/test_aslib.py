@@ -9,15 +9,15 @@ import pytest
 from typer.testing import CliRunner
 
 from tailcut.cli.app import app
-from tailcut.cli.replicate import read_table
-from tailcut.replication import Table, approach, evaluate
+from tailcut.replication import ExperimentData, approach, evaluate
+from tailcut.replication.rerun import read_experiment
 
 pytestmark = pytest.mark.aslib
 
 
 @pytest.fixture(scope="module")
-def cpmp(aslib: Path) -> Table:
-    return read_table(aslib / "CPMP-2015")
+def cpmp(aslib: Path) -> ExperimentData:
+    return read_experiment(aslib / "CPMP-2015")
 
 
 @pytest.mark.parametrize(
@@ -29,14 +29,14 @@ def cpmp(aslib: Path) -> Table:
         ("bclinucb_rev", "10441.68", "2449.07"),
     ],
 )
-def test_cpmp_2015_to_the_digit(cpmp: Table, name: str, mean: str, std: str) -> None:
+def test_cpmp_2015_to_the_digit(cpmp: ExperimentData, name: str, mean: str, std: str) -> None:
     ours = evaluate(cpmp, approach(name))
     assert (f"{ours.mean:.2f}", f"{ours.std:.2f}") == (mean, std)
 
 
 def test_ties_and_gaps_to_the_digit(aslib: Path) -> None:
     """Algorithms of which nothing was learned tie here; sums of another order would break the ties."""
-    ours = evaluate(read_table(aslib / "MAXSAT12-PMS"), approach("blinducb"))
+    ours = evaluate(read_experiment(aslib / "MAXSAT12-PMS"), approach("blinducb"))
     assert (f"{ours.mean:.2f}", f"{ours.std:.2f}") == ("9829.22", "2477.59")
 
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from tailcut.replication import Table, approach
+from tailcut.replication import ExperimentData, approach
 from tailcut.replication.degroote import DegrooteLinear, fit, predicted
 from tailcut.replication.protocol import choices
 
@@ -49,7 +49,7 @@ def test_timeouts_count_the_cutoff() -> None:
 def test_one_step_in_twenty_is_random() -> None:
     """The draws, in order: uniform() at each step, randint(K) when it is below 0.05."""
     n = 400
-    table = Table(50.0, np.ones((n, 2)), np.tile([1.0, 40.0, 40.0], (n, 1)), np.zeros(n))
+    table = ExperimentData(50.0, np.ones((n, 2)), np.tile([1.0, 40.0, 40.0], (n, 1)), np.zeros(n))
     _, chosen = choices(table, approach("degroote_epsilon_greedy_lr"), 3)
     rng = np.random.RandomState(3)
     rng.permutation(n)

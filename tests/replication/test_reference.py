@@ -11,7 +11,7 @@ import math
 import numpy as np
 import pytest
 
-from tailcut.replication import Table, approach
+from tailcut.replication import ExperimentData, approach
 from tailcut.replication.protocol import choices
 
 from .examples import random_table
@@ -40,7 +40,7 @@ def moved(means: list[float], vector: list[float], seen: int) -> list[float]:
     return [mean + (value - mean) / seen for mean, value in zip(means, vector, strict=True)]
 
 
-def linucb_decisions(table: Table, seed: int, *, corrected: bool, randomised: bool) -> list[int]:
+def linucb_decisions(table: ExperimentData, seed: int, *, corrected: bool, randomised: bool) -> list[int]:
     """Return the choices of the `*_rev` variants."""
     (n, d), k = table.features.shape, table.performances.shape[1]
     rng = np.random.RandomState(seed)
@@ -82,7 +82,7 @@ def linucb_decisions(table: Table, seed: int, *, corrected: bool, randomised: bo
     return decisions
 
 
-def thompson_decisions(table: Table, seed: int, *, buckley_james: bool) -> list[int]:
+def thompson_decisions(table: ExperimentData, seed: int, *, buckley_james: bool) -> list[int]:
     """Return the choices of the `*_rev` variants, eta drawn as a scalar."""
     (n, d), k = table.features.shape, table.performances.shape[1]
     rng = np.random.RandomState(seed)

@@ -8,19 +8,18 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from tailcut.replication import PAPER, PUBLISHED, Switches, Table
-from tailcut.replication.bandit import RidgeBandit
-from tailcut.replication.imputation import UnitVectors
+from tailcut.replication import PAPER, PUBLISHED, ExperimentData, Switches
+from tailcut.replication.bandit import RidgeBandit, UnitVectors
 from tailcut.replication.linucb import LinUCB
 from tailcut.replication.switches import one_turned_back
-from tailcut.replication.thompson import Thompson
+from tailcut.replication.thompson import ThompsonBandit
 
 PHI_HALF, PHI_1 = 0.691462461274013, 0.841344746068543  # of the standard normal distribution
 TURNED = one_turned_back()
 
 
-def table(cutoff: float, k: int = 3, d: int = 1) -> Table:
-    return Table(cutoff, np.zeros((1, d)), np.zeros((1, k)), np.zeros(1))
+def table(cutoff: float, k: int = 3, d: int = 1) -> ExperimentData:
+    return ExperimentData(cutoff, np.zeros((1, d)), np.zeros((1, k)), np.zeros(1))
 
 
 def linucb(
@@ -30,9 +29,9 @@ def linucb(
     return LinUCB(table(cutoff), rng, corrected=bc, randomised=rand, revisited=rev, switches=switches)
 
 
-def thompson(cutoff: float, switches: Switches, *, rev: bool = False, bj: bool = False) -> Thompson:
+def thompson(cutoff: float, switches: Switches, *, rev: bool = False, bj: bool = False) -> ThompsonBandit:
     rng = np.random.RandomState(7)
-    return Thompson(table(cutoff), rng, buckley_james=bj, revisited=rev, switches=switches)
+    return ThompsonBandit(table(cutoff), rng, buckley_james=bj, revisited=rev, switches=switches)
 
 
 def one_score(policy: RidgeBandit, mean: float, variance: float) -> float:

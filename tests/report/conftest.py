@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.bench.context import describe_run, describe_scenario
+from tailcut.bench.execution import run_cells
+from tailcut.bench.origins import describe_run, describe_scenario
 from tailcut.bench.plan import Contender, plan
-from tailcut.bench.run import run
 from tailcut.bench.store import opened
 from tailcut.scenarios import Scenario
 from tests.bench.conftest import write_scenario
@@ -33,7 +33,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def scenarios_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("aslib")
     for number, name in enumerate(SCENARIOS):
         write_scenario(folder, name, n_instances=60, seed=number)
@@ -41,24 +41,24 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def results(generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return fill(tmp_path_factory.mktemp("results") / "results.db", generated)
+def results(scenarios_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fill(tmp_path_factory.mktemp("results") / "results.db", scenarios_folder)
 
 
 def fill(
     path: Path,
-    generated: Path,
+    scenarios_folder: Path,
     scenarios: tuple[str, ...] = SCENARIOS,
     selectors: tuple[str, ...] = SELECTORS,
     seeds: int = 3,
 ) -> Path:
     """Run selectors on scenarios into a result file, as `tailcut bench` does."""
-    found = [(str(generated / name), Scenario.read(generated / name)) for name in scenarios]
+    found = [(str(scenarios_folder / name), Scenario.read(scenarios_folder / name)) for name in scenarios]
     with opened(path) as store:
         store.begin_run(describe_run("tailcut bench --of-this-test"))
         for _, scenario in found:
             store.describe_scenario(scenario.name, describe_scenario(scenario))
-        run(plan(found, [Contender.parse(name) for name in selectors], seeds), store)
+        run_cells(plan(found, [Contender.parse(name) for name in selectors], seeds), store)
     return path
 
 
@@ -75,10 +75,10 @@ def command(*arguments: str | Path, timeout: int = 240) -> subprocess.CompletedP
 
 
 @pytest.fixture(scope="session")
-def written(results: Path, generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def written(results: Path, scenarios_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a report that the command wrote, SVG only."""
     out = tmp_path_factory.mktemp("report")
-    done = command(results, "--out", out, "--aslib", generated, "--format", "svg", "--jobs", "1")
+    done = command(results, "--out", out, "--aslib", scenarios_folder, "--format", "svg", "--jobs", "1")
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == str(out / "index.html")
     assert done.stderr == "", "no progress bar where there is no terminal"

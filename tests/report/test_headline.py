@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.bench.ranks import Comparison
+from tailcut.bench.ranks import Ranking
 from tailcut.bench.store import opened
-from tailcut.report.headline import headline
-from tailcut.report.numbers import Standing
-from tailcut.report.results import Results, load
+from tailcut.report.numbers.results import Results, load
+from tailcut.report.numbers.standings import Standing
+from tailcut.report.pages.headline import headline
 
 GOOD = Standing("thompson", 3, 0.75, 1.2, 1.3, 2, 3, 0.1, 50.0)
 BAD = replace(GOOD, selector="epsilon_greedy", npar_mean=1.5, beats_sbs=0, wins=0)
 SBS = replace(GOOD, selector="sbs", npar_mean=1.0, beats_sbs=0)
-RANKED = Comparison(("thompson", "epsilon_greedy"), ("x", "y", "z"), (1.2, 1.8), (2, 1), 1.0, 0.3, 1.1, 0.05)
+RANKED = Ranking(("thompson", "epsilon_greedy"), ("x", "y", "z"), (1.2, 1.8), (2, 1), 1.0, 0.3, 1.1, 0.05)
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_one_that_is_worse_is_said_to_be_worse(loaded: Results) -> None:
 
 def test_ranks_within_the_critical_difference_are_not_called_different(loaded: Results) -> None:
     text = headline(loaded, [GOOD, SBS, BAD], RANKED)[-1]
-    assert "cannot be told apart (Friedman, p = 0.3)" in text
+    assert "cannot be distinguished (Friedman, p = 0.3)" in text
     assert "thompson is not shown to be better than epsilon_greedy" in text
     apart = headline(loaded, [GOOD, SBS, BAD], replace(RANKED, critical_difference=0.1, friedman_p=0.001))[-1]
     assert "not shown to be better" not in apart

@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from tailcut.bench.execution import run_cells
 from tailcut.bench.plan import Contender, plan
-from tailcut.bench.run import run
 from tailcut.bench.store import Result, opened
 from tailcut.errors import InputError
-from tailcut.report.gather import Report, gather
-from tailcut.report.headline import headline
-from tailcut.report.missing import left_out
-from tailcut.report.results import load
+from tailcut.report.numbers.gather import Report, gather
+from tailcut.report.numbers.results import load
+from tailcut.report.pages.headline import headline
+from tailcut.report.pages.missing import left_out
 from tailcut.scenarios import Scenario
 from tests.report.conftest import fill
 
 
-def _gathered(path: Path, generated: Path | None = None) -> Report:
+def _gathered(path: Path, scenarios_folder: Path | None = None) -> Report:
     with opened(path, read_only=True) as store:
-        return gather(store, generated)
+        return gather(store, scenarios_folder)
 
 
 def _changed(results: Path, tmp_path: Path, *statements: str) -> Path:
@@ -37,8 +37,8 @@ def _changed(results: Path, tmp_path: Path, *statements: str) -> Path:
     return path
 
 
-def test_one_scenario_and_one_seed(generated: Path, tmp_path: Path) -> None:
-    report = _gathered(fill(tmp_path / "r.db", generated, ("BETA",), ("thompson", "sbs"), seeds=1))
+def test_one_scenario_and_one_seed(scenarios_folder: Path, tmp_path: Path) -> None:
+    report = _gathered(fill(tmp_path / "r.db", scenarios_folder, ("BETA",), ("thompson", "sbs"), seeds=1))
     assert report.ranked is None
     assert report.results.missing() == []
     text = "\n".join(left_out(report))
@@ -51,11 +51,14 @@ def test_one_scenario_and_one_seed(generated: Path, tmp_path: Path) -> None:
 
 
 def test_the_oracle_is_computed_from_the_scenario_where_the_file_lacks_it(
-    generated: Path, tmp_path: Path
+    scenarios_folder: Path, tmp_path: Path
 ) -> None:
-    path = fill(tmp_path / "r.db", generated, ("BETA",), ("thompson", "sbs"), seeds=2)
-    whole = fill(tmp_path / "whole.db", generated, ("BETA",), ("thompson", "sbs", "oracle"), seeds=2)
-    curves, expected = _gathered(path, generated).scenarios[0].regret, _gathered(whole).scenarios[0].regret
+    path = fill(tmp_path / "r.db", scenarios_folder, ("BETA",), ("thompson", "sbs"), seeds=2)
+    whole = fill(tmp_path / "whole.db", scenarios_folder, ("BETA",), ("thompson", "sbs", "oracle"), seeds=2)
+    curves, expected = (
+        _gathered(path, scenarios_folder).scenarios[0].regret,
+        _gathered(whole).scenarios[0].regret,
+    )
     assert curves is not None
     assert expected is not None
     by_name = {band.name: band for band in expected.bands}
@@ -92,10 +95,10 @@ def test_failed_cells_are_named_with_their_reason(results: Path, tmp_path: Path)
     assert [cell.seed for cell in report.results.of("ALPHA", "thompson")] == [0, 1]
 
 
-def test_of_results_computed_twice_the_later_counts(generated: Path, tmp_path: Path) -> None:
+def test_of_results_computed_twice_the_later_counts(scenarios_folder: Path, tmp_path: Path) -> None:
     """As after a change of the code: the same cell under another hash, from a later run."""
-    path = fill(tmp_path / "r.db", generated, ("ALPHA",), ("thompson", "sbs", "oracle"), seeds=1)
-    scenario = Scenario.read(generated / "ALPHA")
+    path = fill(tmp_path / "r.db", scenarios_folder, ("ALPHA",), ("thompson", "sbs", "oracle"), seeds=1)
+    scenario = Scenario.read(scenarios_folder / "ALPHA")
     cell = plan([("ALPHA", scenario)], [Contender.of("thompson")], 1)[0]
     with opened(path) as store:
         choices, losses, seconds = store.trace(cell.hash)
@@ -122,10 +125,14 @@ def test_files_without_the_newer_tables_still_give_a_report(results: Path, tmp_p
     assert report.standings == _gathered(results).standings
 
 
-def test_sweeps_stand_apart_and_share_their_default(generated: Path, tmp_path: Path) -> None:
-    labels = ("bj_thompson_rev:sigma=1.0", "bj_thompson_rev:sigma=2.0", "bj_thompson_rev:sigma=3.5")
+def test_sweeps_stand_apart_and_share_their_default(scenarios_folder: Path, tmp_path: Path) -> None:
+    labels = ("bj_thompson_rev:noise_variance=1.0", "bj_thompson_rev:noise_variance=2.0", "bj_thompson_rev:noise_variance=3.5")
     path = fill(
-        tmp_path / "r.db", generated, ("ALPHA",), (*labels, "thompson:sigma=3", "sbs", "oracle"), seeds=2
+        tmp_path / "r.db",
+        scenarios_folder,
+        ("ALPHA",),
+        (*labels, "thompson:noise_variance=3", "sbs", "oracle"),
+        seeds=2,
     )
     report = _gathered(path)
     (points,) = report.sweeps
@@ -134,23 +141,27 @@ def test_sweeps_stand_apart_and_share_their_default(generated: Path, tmp_path: P
     db = sqlite3.connect(path)
     for value, mean in zip(points.panels[0].values, points.panels[0].mean, strict=True):
         query = "SELECT avg(par) FROM cells WHERE selector = ?"
-        assert mean == pytest.approx(db.execute(query, (f"bj_thompson_rev:sigma={value}",)).fetchone()[0])
+        assert mean == pytest.approx(db.execute(query, (f"bj_thompson_rev:noise_variance={value}",)).fetchone()[0])
     db.close()
-    assert report.results.selectors == ("bj_thompson_rev", "thompson:sigma=3.0", "oracle", "sbs")
+    assert report.results.selectors == ("bj_thompson_rev", "thompson:noise_variance=3.0", "oracle", "sbs")
 
 
-def test_results_with_another_penalty_are_left_out_and_named(generated: Path, tmp_path: Path) -> None:
-    path = fill(tmp_path / "r.db", generated, ("ALPHA",), ("thompson", "sbs", "oracle"), seeds=2)
-    scenario = Scenario.read(generated / "ALPHA")
+def test_results_with_another_penalty_are_left_out_and_named(scenarios_folder: Path, tmp_path: Path) -> None:
+    path = fill(tmp_path / "r.db", scenarios_folder, ("ALPHA",), ("thompson", "sbs", "oracle"), seeds=2)
+    scenario = Scenario.read(scenarios_folder / "ALPHA")
     with opened(path) as store:
-        run(plan([(str(generated / "ALPHA"), scenario)], [Contender.of("sbs")], 1, penalty=2.0), store)
+        run_cells(
+            plan([(str(scenarios_folder / "ALPHA"), scenario)], [Contender.of("sbs")], 1, penalty=2.0), store
+        )
     report = _gathered(path)
     assert report.results.par == "PAR10"
     assert "Left out: 1 results with PAR2; this report is about PAR10." in left_out(report)
 
 
-def test_a_scenario_that_is_not_the_one_is_not_used(results: Path, generated: Path, tmp_path: Path) -> None:
-    shutil.copytree(generated / "BETA", tmp_path / "ALPHA")
+def test_a_scenario_that_is_not_the_one_is_not_used(
+    results: Path, scenarios_folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(scenarios_folder / "BETA", tmp_path / "ALPHA")
     part = _gathered(results, tmp_path).scenarios[0]
     assert part.name == "ALPHA"
     assert part.survival == ()

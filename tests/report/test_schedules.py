@@ -7,23 +7,23 @@ from pathlib import Path
 import pytest
 
 from tailcut.bench.store import opened
-from tailcut.report.build import sheets
-from tailcut.report.gather import Report, gather
-from tailcut.report.headline import headline
+from tailcut.report.numbers.gather import Report, gather
+from tailcut.report.pages.headline import headline
+from tailcut.report.pages.results_page import sheets
 from tests.report.conftest import command, fill
 
 SELECTORS = ("thompson", "epsilon_greedy", "round_robin", "oracle", "sbs", "sbs_pair", "sbs_schedule")
 
 
 @pytest.fixture(scope="module")
-def results(generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return fill(tmp_path_factory.mktemp("schedules") / "r.db", generated, selectors=SELECTORS, seeds=2)
+def results(scenarios_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fill(tmp_path_factory.mktemp("schedules") / "r.db", scenarios_folder, selectors=SELECTORS, seeds=2)
 
 
 @pytest.fixture(scope="module")
-def report(results: Path, generated: Path) -> Report:
+def report(results: Path, scenarios_folder: Path) -> Report:
     with opened(results, read_only=True) as store:
-        return gather(store, generated)
+        return gather(store, scenarios_folder)
 
 
 def test_they_compete_with_nobody_who_picks_once(report: Report) -> None:
@@ -51,7 +51,7 @@ def test_they_have_a_table_of_their_own_and_a_mark_in_the_others(report: Report)
 
 def test_they_are_told_apart_in_words_and_figures(report: Report) -> None:
     words = headline(report.results, report.standings, report.ranked)
-    assert "told apart: round_robin (schedule) has a mean nPAR10 of" in words[-1]
+    assert "listed by themselves: round_robin (schedule) has a mean nPAR10 of" in words[-1]
     assert not any("round_robin" in paragraph for paragraph in words[:-1])
     assert report.featured[-4] == "round_robin"
     assert set(report.featured[-3:]) == {"oracle", "sbs", "sbs_schedule"}
@@ -59,8 +59,8 @@ def test_they_are_told_apart_in_words_and_figures(report: Report) -> None:
     assert not {one.selector for one in report.scenarios[0].shares} & {"sbs", "sbs_pair", "sbs_schedule"}
 
 
-def test_the_page_shows_them_marked(results: Path, generated: Path, tmp_path: Path) -> None:
-    done = command(results, "--out", tmp_path, "--aslib", generated, "--format", "svg", "--jobs", "1")
+def test_the_page_shows_them_marked(results: Path, scenarios_folder: Path, tmp_path: Path) -> None:
+    done = command(results, "--out", tmp_path, "--aslib", scenarios_folder, "--format", "svg", "--jobs", "1")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert 'id="schedules"' in page
@@ -70,10 +70,10 @@ def test_the_page_shows_them_marked(results: Path, generated: Path, tmp_path: Pa
         assert "round_robin (schedule)" in drawn, kind
 
 
-def test_a_file_of_schedules_alone_is_reported(generated: Path, tmp_path: Path) -> None:
-    path = fill(tmp_path / "r.db", generated, ("ALPHA",), ("round_robin", "oracle", "sbs"), seeds=1)
+def test_a_file_of_schedules_alone_is_reported(scenarios_folder: Path, tmp_path: Path) -> None:
+    path = fill(tmp_path / "r.db", scenarios_folder, ("ALPHA",), ("round_robin", "oracle", "sbs"), seeds=1)
     with opened(path, read_only=True) as store:
-        report = gather(store, generated)
+        report = gather(store, scenarios_folder)
     words = headline(report.results, report.standings, report.ranked)
     assert words[0].startswith("1 selector on 1 scenario")
     assert "round_robin (schedule)" in words[1]

@@ -7,8 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from tailcut.catalogue import CATALOGUE
-from tailcut.policies.hindsight import LINES
+from tailcut.catalogue import BASELINES, CATALOGUE
 from tailcut.report.style import FAMILIES, LOOKS, look
 from tailcut.types import Array
 
@@ -60,7 +59,7 @@ def test_the_leading_selectors_of_all_families_stay_apart(sight: str) -> None:
 
 
 def test_every_selector_has_its_own_look_and_no_two_share_one() -> None:
-    assert {*CATALOGUE, *LINES} <= set(LOOKS)
+    assert {*CATALOGUE, *BASELINES} <= set(LOOKS)
     assert len({(one.colour, str(one.dashes)) for one in LOOKS.values()}) == len(LOOKS)
     assert len({(one.colour, one.marker) for one in LOOKS.values()}) == len(LOOKS)
     assert {one.family for one in LOOKS.values()} <= set(FAMILIES)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tailcut.scenarios import Scenario
-from tailcut.scenarios.writer import documents
+from tailcut.scenarios.aslib_writer import documents
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ import pytest
 
 from tailcut.errors import ScenarioError
 from tailcut.scenarios import Scenario, cache
-from tailcut.scenarios.reader import load
+from tailcut.scenarios.aslib_reader import load
 from tailcut.state import statefile
 
 
@@ -25,7 +25,9 @@ def test_second_reading_comes_from_the_cache_and_is_equal(
 ) -> None:
     assert Scenario.read(small_folder) == small
     assert len(entries(own_cache)) == 1
-    monkeypatch.setattr("tailcut.scenarios.reader.build", lambda *_: pytest.fail("the files were read again"))
+    monkeypatch.setattr(
+        "tailcut.scenarios.aslib_reader.build", lambda *_: pytest.fail("the files were read again")
+    )
     kept = Scenario.read(small_folder)
     assert kept == small
     with pytest.raises(ValueError, match="read-only"):
@@ -136,7 +138,7 @@ def test_processes_that_write_at_once_leave_one_whole_entry(
 ) -> None:
     code = (
         "import sys; from tailcut.scenarios import Scenario, cache\n"
-        "from tailcut.scenarios.reader import load\n"
+        "from tailcut.scenarios.aslib_reader import load\n"
         "from pathlib import Path\n"
         "folder = Path(sys.argv[1]); key = cache.key(load(folder)); s = Scenario.read(folder, cache=False)\n"
         "for _ in range(40):\n"

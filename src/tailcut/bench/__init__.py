@@ -1,6 +1,7 @@
 """The benchmark: replay recorded runtimes through selectors, keep the results, compare them.
 
-plan (which cells) -> run (missing ones, on all cores) -> store (one SQLite file) -> summary, ranks
+plan (which cells) -> execution (missing ones, on all cores) -> store (one SQLite file) -> summary, ranks;
+`benchmark` does all of it
 """
 
 from tailcut.bench.replay import Trace, replay

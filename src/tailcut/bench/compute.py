@@ -9,11 +9,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from tailcut.bench.metrics import Lines, paid
+from tailcut.bench.metrics import ReferenceCosts, paid
 from tailcut.bench.plan import Cell
-from tailcut.bench.replay import look_back, replay
+from tailcut.bench.replay import replay, replay_baseline
 from tailcut.bench.store import Result
-from tailcut.policies.hindsight import LINES
+from tailcut.catalogue import BASELINES
 from tailcut.scenarios import Scenario
 from tailcut.selector import Selector
 
@@ -40,22 +40,22 @@ def guarded(cell: Cell, scenario: Callable[[], Scenario]) -> Result:
 
 def _compute(cell: Cell, scenario: Scenario, started: float) -> Result:
     name = cell.contender.selector
-    if name in LINES:
-        trace = look_back(scenario, name, seed=cell.seed, penalty=cell.penalty)
+    if name in BASELINES:
+        trace = replay_baseline(scenario, name, seed=cell.seed, penalty=cell.penalty)
     else:
         settings = cell.contender.settings()
         selector = Selector(name, scenario.algorithms, scenario.cutoff, seed=cell.seed, **settings)
         trace = replay(scenario, selector, seed=cell.seed)
     losses, solved = paid(scenario, trace, cell.penalty)
-    lines = Lines.of(scenario, cell.penalty)
+    reference = ReferenceCosts.of(scenario, cell.penalty)
     return Result(
         cell.hash,
         time.perf_counter() - started,
         par=float(losses.mean()),
         unsolved=float(1.0 - solved.mean()),
         decision_us=float(trace.seconds.mean() * 1e6),
-        vbs=lines.vbs,
-        sbs=lines.sbs,
+        vbs=reference.vbs,
+        sbs=reference.sbs,
         choices=trace.choices.astype(np.int16),
         losses=losses,
         step_seconds=trace.seconds.astype(np.float32),

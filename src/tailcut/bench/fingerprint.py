@@ -11,7 +11,6 @@ one typed into an interactive session for example, never equals any other: its r
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib.util
 import inspect
@@ -19,13 +18,14 @@ import sys
 import sysconfig
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from functools import lru_cache, partial
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+from tailcut.bench.module_meaning import ModuleImport, ModuleMeaning, read_meaning
 from tailcut.policies.recipes import Row
 
 MEASURING = ("tailcut.bench.replay", "tailcut.bench.metrics")
@@ -49,7 +49,7 @@ class Fingerprint(NamedTuple):
 
 
 def fingerprint(row: Row | None) -> Fingerprint:
-    """Return the fingerprint of a row of the catalogue; None: of a hindsight line."""
+    """Return the fingerprint of a row of the catalogue; None: of a hindsight baseline."""
     parts = [] if row is None else list(_parts(row))
     own = {part.__module__.partition(".")[0] for part in parts} | {"tailcut"}
     found = _Closure(frozenset(own))
@@ -131,7 +131,7 @@ class _Closure:
             content = "\n".join([*sorted(module.statements), *sorted(filter(None, bound))])
             self.digests.add(hashlib.sha256(content.encode()).hexdigest())
 
-    def _bound(self, one: _Import, waiting: deque[str]) -> str | None:
+    def _bound(self, one: ModuleImport, waiting: deque[str]) -> str | None:
         """Return what an imported name stands for, and let its module be followed."""
         home, name = self._resolved(one.module, one.name)
         if _is_any(home, NOT_DECIDING):
@@ -158,7 +158,7 @@ class _Closure:
                 break
         return module, name
 
-    def _module(self, name: str) -> _Module | None:
+    def _module(self, name: str) -> ModuleMeaning | None:
         """Return a module of which the source counts; of any other the library is noted."""
         top = name.partition(".")[0]
         if top in sys.stdlib_module_names or top in sys.builtin_module_names:
@@ -167,7 +167,7 @@ class _Closure:
         if found is None or (top not in self.own and _is_installed(found)):
             self.libraries.add(top)
             return None
-        return _read(found, name, found.stat().st_mtime_ns)
+        return read_meaning(found, name, found.stat().st_mtime_ns)
 
 
 def _is_any(name: str, packages: Iterable[str]) -> bool:
@@ -207,126 +207,3 @@ def _version(library: str) -> str:
     except PackageNotFoundError:
         names = packages_distributions().get(library, [])
         return " ".join(version(name) for name in names) or "unknown"
-
-
-class _Import(NamedTuple):
-    """`alias` stands for `name` of `module`, or for the module itself where that is None."""
-
-    alias: str
-    module: str
-    name: str | None
-
-
-@dataclass
-class _Module:
-    """What a module means, as hashes."""
-
-    named: dict[str, str] = field(default_factory=dict)
-    """Name -> hash of the statements that bind it."""
-    effects: str = ""
-    """Hash of the statements that bind nothing."""
-    imports: list[_Import] = field(default_factory=list)
-    passed_on: dict[str, tuple[str, str | None]] = field(default_factory=dict)
-    """Imported at the top: name -> where it comes from."""
-
-    @property
-    def statements(self) -> list[str]:
-        """All hashes, each with its name."""
-        return [self.effects, *(f"{name} {digest}" for name, digest in self.named.items())]
-
-
-@lru_cache(maxsize=512)
-def _read(file: Path, name: str, _changed: int) -> _Module:
-    tree = _WithoutTypeChecking().visit(ast.parse(file.read_bytes(), filename=str(file)))
-    package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-    module = _Module()
-    module.imports = [one for node in ast.walk(tree) for one in _imports(node, package)]
-    module.passed_on = {
-        one.alias: (one.module, one.name) for node in _flat(tree.body) for one in _imports(node, package)
-    }
-    dumps: dict[str, list[str]] = {}
-    for statement in _Meaning().visit(tree).body:
-        dump = ast.dump(statement)
-        for bound in _binds(statement) or [""]:
-            dumps.setdefault(bound, []).append(dump)
-    digests = {key: hashlib.sha256("\n".join(found).encode()).hexdigest() for key, found in dumps.items()}
-    module.effects = digests.pop("", "")
-    module.named = digests
-    return module
-
-
-def _imports(node: ast.AST, package: str) -> Iterator[_Import]:
-    if isinstance(node, ast.Import):
-        for one in node.names:
-            whole = one.name if one.asname else one.name.partition(".")[0]
-            yield _Import(one.asname or whole, one.name, None)
-    elif isinstance(node, ast.ImportFrom):
-        origin = node.module or ""
-        if node.level:
-            origin = importlib.util.resolve_name("." * node.level + origin, package)
-        for one in node.names:
-            yield _Import(one.asname or one.name, origin, None if one.name == "*" else one.name)
-
-
-def _flat(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements of a module's top level, those within its conditions too."""
-    for statement in body:
-        yield statement
-        for name in ("body", "orelse", "finalbody"):
-            if isinstance(statement, ast.If | ast.Try | ast.With):
-                yield from _flat(getattr(statement, name, []))
-
-
-def _binds(statement: ast.stmt) -> list[str]:
-    """Return the names that a statement of the top level binds."""
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return [statement.name]
-    if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.If | ast.Try | ast.With):
-        return []
-    stored = (node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and _is_stored(node))
-    defined = (one.name for one in _flat([statement]) if isinstance(one, ast.FunctionDef | ast.ClassDef))
-    return list(dict.fromkeys([*stored, *defined]))
-
-
-def _is_stored(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Store)
-
-
-class _WithoutTypeChecking(ast.NodeTransformer):
-    """Drops what only type checkers read."""
-
-    def visit_If(self, node: ast.If) -> ast.If | None:
-        """Drop `if TYPE_CHECKING:`."""
-        if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            return None
-        self.generic_visit(node)
-        return node
-
-
-class _Meaning(ast.NodeTransformer):
-    """Drops what a program does not mean: docstrings, imports, `__all__`, and the words of errors."""
-
-    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
-        """Drop strings that stand for themselves."""
-        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            return None
-        self.generic_visit(node)
-        return node
-
-    def visit_Import(self, _node: ast.Import) -> None:
-        """Drop it: what it brings is followed."""
-
-    def visit_ImportFrom(self, _node: ast.ImportFrom) -> None:
-        """Drop it: what it brings is followed."""
-
-    def visit_Assign(self, node: ast.Assign) -> ast.Assign | None:
-        """Drop `__all__`."""
-        if any(isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets):
-            return None
-        self.generic_visit(node)
-        return node
-
-    def visit_Raise(self, node: ast.Raise) -> ast.Raise:
-        """Keep which error is raised, not what it says."""
-        raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-        return ast.Raise(exc=raised, cause=None)

@@ -1,6 +1,6 @@
 """The best fixed schedule in hindsight: one algorithm for a while, then another, perhaps a third.
 
-A schedule is told by its switch points. Between two runtimes of an algorithm a later switch only delays
+A schedule is given by its switch points. Between two runtimes of an algorithm a later switch only delays
 what follows, so an algorithm's own runtimes are all the points that can matter, and the best pair is found
 exactly. Of the first switch points of triples only some are tried, see `best_schedule`.
 """

@@ -17,16 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from tailcut.bench.metrics import Lines, normalised
+from tailcut.bench.labels import name_of
+from tailcut.bench.metrics import ReferenceCosts, normalised
 from tailcut.errors import InputError
 from tailcut.types import Array
 
 _NAMED = 5
-"""Missing cells that an error names; of more it tells the number."""
+"""Missing cells that an error names; of more it gives the number."""
 
 
 @dataclass(frozen=True)
-class Grid:
+class SettingsGrid:
     """L settings of one selector on S scenarios under R seeds."""
 
     settings: tuple[str, ...]
@@ -52,7 +53,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredSetting:
     """A setting on all scenarios."""
 
     setting: str
@@ -71,15 +72,15 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Choice:
+class SettingsChoice:
     """What there is to choose from, and what choosing is worth."""
 
     selector: str
     scenarios: tuple[str, ...]
     seeds: int
-    settings: tuple[Scored, ...]
+    settings: tuple[ScoredSetting, ...]
     """As in the grid, the default first."""
-    best: Scored
+    best: ScoredSetting
     """Chosen on all scenarios, so better here than elsewhere."""
     by_scenario: LeftOut
     by_family: LeftOut | None
@@ -97,14 +98,16 @@ def family(scenario: str) -> str:
     return letters.group() if letters else scenario
 
 
-def choices(rows: Iterable[dict[str, Any]], selectors: Iterable[str] | None = None) -> list[Choice]:
+def choose_settings(
+    rows: Iterable[dict[str, Any]], selectors: Iterable[str] | None = None
+) -> list[SettingsChoice]:
     """Return the choice for each of the selectors, or for all with two settings or more, by name.
 
     `rows` are finished cells with scenario, selector, seed, par, vbs and sbs, as `Store.rows` has them.
     """
     by_name: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        by_name.setdefault(row["selector"].partition(":")[0], []).append(row)
+        by_name.setdefault(name_of(row["selector"]), []).append(row)
     several = sorted(name for name, own in by_name.items() if len({row["selector"] for row in own}) > 1)
     chosen = list(selectors or several)
     lacking = [name for name in chosen if name not in several]
@@ -114,10 +117,10 @@ def choices(rows: Iterable[dict[str, Any]], selectors: Iterable[str] | None = No
         raise InputError(
             f"{what}choosing needs the default and another setting; selectors that have these: {there}"
         )
-    return [choose(name, grid(name, by_name[name])) for name in chosen]
+    return [choose(name, settings_grid(name, by_name[name])) for name in chosen]
 
 
-def grid(selector: str, rows: list[dict[str, Any]]) -> Grid:
+def settings_grid(selector: str, rows: list[dict[str, Any]]) -> SettingsGrid:
     """Return the finished cells of one selector as a grid, or say which are missing."""
     cells = {(row["selector"], row["scenario"], row["seed"]): row for row in rows}
     settings = sorted({row["selector"] for row in rows}, key=lambda label: (label != selector, label))
@@ -128,7 +131,7 @@ def grid(selector: str, rows: list[dict[str, Any]]) -> Grid:
     _check_complete(selector, [key for key in wanted if key not in cells])
     npar = np.array([_npar(cells[key]) for key in wanted]).reshape(len(settings), len(scenarios), len(seeds))
     apart = np.isfinite(npar).all(axis=(0, 2))
-    return Grid(
+    return SettingsGrid(
         settings=tuple(settings),
         scenarios=tuple(name for name, kept in zip(scenarios, apart, strict=True) if kept),
         npar=npar[:, apart],
@@ -145,20 +148,20 @@ def _check_complete(selector: str, missing: list[tuple[str, str, int]]) -> None:
 
 
 def _npar(cell: dict[str, Any]) -> float:
-    return normalised(cell["par"], Lines(cell["vbs"], cell["sbs"]))
+    return normalised(cell["par"], ReferenceCosts(cell["vbs"], cell["sbs"]))
 
 
-def choose(selector: str, cells: Grid) -> Choice:
+def choose(selector: str, cells: SettingsGrid) -> SettingsChoice:
     """Return what each setting is worth, and what choosing among them is."""
     if len(cells.scenarios) < 2:
         got = ", ".join(cells.scenarios) or "none"
         raise InputError(f"{selector}: leaving scenarios out needs at least 2 of them, got {got}")
     scored = tuple(
-        Scored(label, float(npar.mean()), difference(npar, cells.npar[0]))
+        ScoredSetting(label, float(npar.mean()), difference(npar, cells.npar[0]))
         for label, npar in zip(cells.settings, cells.npar, strict=True)
     )
     several = len({family(name) for name in cells.scenarios}) > 1
-    return Choice(
+    return SettingsChoice(
         selector=selector,
         scenarios=cells.scenarios,
         seeds=cells.npar.shape[2],
@@ -170,11 +173,11 @@ def choose(selector: str, cells: Grid) -> Choice:
     )
 
 
-def leave_out(cells: Grid, group_of: Callable[[str], str]) -> LeftOut:
+def leave_out(cells: SettingsGrid, group_of: Callable[[str], str]) -> LeftOut:
     """Leave out each group of scenarios in turn; the default is taken where it ties for the best.
 
     >>> npar = np.array([[[1.0], [1.0], [1.0]], [[0.0], [0.9], [1.2]]])  # the second shines on A alone
-    >>> left_out = leave_out(Grid(("x", "x:k=2"), ("A", "B", "C"), npar), lambda name: name)
+    >>> left_out = leave_out(SettingsGrid(("x", "x:k=2"), ("A", "B", "C"), npar), lambda name: name)
     >>> left_out.chosen, round(left_out.npar, 3)
     ({'A': 'x', 'B': 'x:k=2', 'C': 'x:k=2'}, 1.033)
     """

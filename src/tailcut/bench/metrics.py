@@ -1,4 +1,4 @@
-"""What a trace cost: PARk with feature costs, against the hindsight lines."""
+"""What a trace cost: PARk with feature costs, against the virtual best and the single best solver."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.bench.replay import Runs, Trace, look_back
-from tailcut.types import Array
+from tailcut.bench.replay import Replayable, Trace, replay_baseline
+from tailcut.types import PENALTY, Array
 
 
-def paid(runs: Runs, trace: Trace, penalty: float = 10.0) -> tuple[Array, NDArray[np.bool_]]:
+def paid(runs: Replayable, trace: Trace, penalty: float = PENALTY) -> tuple[Array, NDArray[np.bool_]]:
     """Return the PARk loss of each step and whether it was solved, shapes (n,).
 
     The loss is the runtime, of a schedule that of all its runs, plus what was paid for
@@ -29,36 +29,36 @@ def paid(runs: Runs, trace: Trace, penalty: float = 10.0) -> tuple[Array, NDArra
 
 
 @dataclass(frozen=True)
-class Lines:
-    """Mean PARk of the two hindsight lines of a scenario; neither pays for features."""
+class ReferenceCosts:
+    """Mean PARk of a scenario's virtual best and single best solver; neither pays for features."""
 
     vbs: float
     sbs: float
 
     @staticmethod
-    def of(runs: Runs, penalty: float = 10.0) -> Lines:
-        """Return the lines of a scenario."""
+    def of(runs: Replayable, penalty: float = PENALTY) -> ReferenceCosts:
+        """Return the costs of a scenario."""
         means = (
-            float(paid(runs, look_back(runs, line, seed=0, penalty=penalty), penalty)[0].mean())
-            for line in ("oracle", "sbs")
+            float(paid(runs, replay_baseline(runs, name, seed=0, penalty=penalty), penalty)[0].mean())
+            for name in ("oracle", "sbs")
         )
-        return Lines(*means)
+        return ReferenceCosts(*means)
 
 
-def relative(par: float, lines: Lines) -> float:
+def relative(par: float, reference: ReferenceCosts) -> float:
     """Return rePAR = PAR / PAR of the virtual best; 1 is perfect.
 
-    >>> relative(30.0, Lines(vbs=10.0, sbs=20.0))
+    >>> relative(30.0, ReferenceCosts(vbs=10.0, sbs=20.0))
     3.0
     """
-    return par / lines.vbs if lines.vbs > 0.0 else math.nan
+    return par / reference.vbs if reference.vbs > 0.0 else math.nan
 
 
-def normalised(par: float, lines: Lines) -> float:
+def normalised(par: float, reference: ReferenceCosts) -> float:
     """Return nPAR = (PAR - VBS) / (SBS - VBS): 0 is perfect, 1 the best single algorithm in hindsight.
 
-    >>> normalised(30.0, Lines(vbs=10.0, sbs=20.0))
+    >>> normalised(30.0, ReferenceCosts(vbs=10.0, sbs=20.0))
     2.0
     """
-    gap = lines.sbs - lines.vbs
-    return (par - lines.vbs) / gap if gap > 0.0 else math.nan
+    gap = reference.sbs - reference.vbs
+    return (par - reference.vbs) / gap if gap > 0.0 else math.nan

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from tailcut.bench.fingerprint import Fingerprint, fingerprint
-from tailcut.catalogue import CATALOGUE, DEFAULT_SELECTOR, recipe
+from tailcut.catalogue import BASELINES, CATALOGUE, DEFAULT_SELECTOR, recipe
 from tailcut.errors import InputError
-from tailcut.policies.hindsight import LINES
 from tailcut.scenarios import Scenario
+from tailcut.types import PENALTY
 
 PUBLISHED = (
     "bj_thompson_rev",
@@ -47,9 +47,9 @@ DEFAULT = (
     "random",
     "tailcut_schedule",
     "round_robin",
-    *LINES,
+    *BASELINES,
 )
-"""What a benchmark compares unless told otherwise: all but the forests, which take hours."""
+"""What a benchmark compares by default: all but the forests, which take hours."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Contender:
     def parse(text: str) -> Contender:
         """Return the contender that `text` names, checked against the catalogue.
 
-        >>> Contender.parse("thompson:sigma=2").label
-        'thompson:sigma=2.0'
+        >>> Contender.parse("thompson:noise_variance=2").label
+        'thompson:noise_variance=2.0'
         """
         name, _, options = text.partition(":")
         given = {}
@@ -78,7 +78,7 @@ class Contender:
     @staticmethod
     def of(name: str, **given: Any) -> Contender:
         """Return a contender, or say what is wrong with its name or hyperparameters."""
-        if name in LINES:
+        if name in BASELINES:
             if given:
                 raise InputError(f"{name} has no hyperparameters")
             return Contender(name)
@@ -93,7 +93,11 @@ class Contender:
 
     def settings(self) -> dict[str, Any]:
         """Return all hyperparameters, defaults included."""
-        return {} if self.selector in LINES else CATALOGUE[self.selector].settings(dict(self.hyperparameters))
+        return (
+            {}
+            if self.selector in BASELINES
+            else CATALOGUE[self.selector].settings(dict(self.hyperparameters))
+        )
 
     def fingerprint(self) -> Fingerprint:
         """Return what code and which libraries its results depend on."""
@@ -130,7 +134,7 @@ def plan(
     scenarios: Sequence[tuple[str, Scenario]],
     contenders: Iterable[Contender],
     seeds: int,
-    penalty: float = 10.0,
+    penalty: float = PENALTY,
     *,
     first_seed: int = 0,
 ) -> list[Cell]:

@@ -6,17 +6,22 @@ After Demšar, "Statistical comparisons of classifiers over multiple data sets",
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from tailcut.bench.labels import ContenderKind
 from tailcut.errors import InputError
 from tailcut.types import Array
 
+SummaryRow = dict[str, Any]
+"""One row of `tailcut.bench.summary.summarise`."""
+
 
 @dataclass(frozen=True)
-class Comparison:
+class Ranking:
     """k selectors on N scenarios, the lower the better."""
 
     selectors: tuple[str, ...]
@@ -32,10 +37,10 @@ class Comparison:
     alpha: float
 
 
-def compare(values: Array, selectors: list[str], scenarios: list[str], alpha: float = 0.05) -> Comparison:
-    """Return the comparison of `values`, shape (N scenarios, k selectors).
+def rank(values: Array, selectors: list[str], scenarios: list[str], alpha: float = 0.05) -> Ranking:
+    """Return the ranking by `values`, shape (N scenarios, k selectors).
 
-    >>> compare(np.array([[1.0, 2.0], [1.0, 3.0], [2.0, 1.0]]), ["a", "b"], ["x", "y", "z"]).wins
+    >>> rank(np.array([[1.0, 2.0], [1.0, 3.0], [2.0, 1.0]]), ["a", "b"], ["x", "y", "z"]).wins
     (2, 1)
     """
     from scipy import stats  # takes longer to import than all the rest
@@ -48,7 +53,7 @@ def compare(values: Array, selectors: list[str], scenarios: list[str], alpha: fl
     wins = (values == values.min(axis=1, keepdims=True)).sum(axis=0)
     chi2 = _friedman(ranks)
     order = np.argsort(average, kind="stable")
-    return Comparison(
+    return Ranking(
         selectors=tuple(selectors[i] for i in order),
         scenarios=tuple(scenarios),
         average_ranks=tuple(average[order].tolist()),
@@ -76,8 +81,61 @@ def _critical_difference(n: int, k: int, alpha: float) -> float:
     return q * math.sqrt(k * (k + 1) / (6.0 * n))
 
 
-def compare_summary(rows: list[dict[str, Any]], alpha: float = 0.05) -> tuple[Comparison, list[str]]:
-    """Compare the rows of a summary by PAR10; return the comparison and the scenarios left out.
+@dataclass(frozen=True)
+class RankedGroup:
+    """Contenders that are ranked among each other, and what else is said of them."""
+
+    ranking: Ranking
+    mean_npar10: dict[str, float]
+    """Over the scenarios where it is defined, by contender."""
+    kinds: dict[str, ContenderKind]
+    left_out: tuple[str, ...]
+    """Scenarios that not every contender of the group has a result for."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain values, without nesting the ranking."""
+        more = {"mean_npar10": self.mean_npar10, "kinds": self.kinds, "left_out": list(self.left_out)}
+        return {**asdict(self.ranking), **more}
+
+
+def ranked_groups(
+    rows: Sequence[SummaryRow], names: Sequence[str] | None = None, alpha: float = 0.05
+) -> list[RankedGroup]:
+    """Rank the contenders named; else those that pick once and, if two or more, the schedules by themselves.
+
+    A single schedule has nobody to be ranked among.
+    """
+    present = list(dict.fromkeys(row["selector"] for row in rows))
+    unknown = [name for name in names or () if name not in present]
+    if unknown:
+        raise InputError(f"no results of {', '.join(unknown)}; there are: {', '.join(present)}")
+    if names:
+        return [_ranked([row for row in rows if row["selector"] in names], alpha)]
+    picks, schedules = (
+        [row for row in rows if row["kind"] == kind]
+        for kind in (ContenderKind.ONE_PICK, ContenderKind.SCHEDULE)
+    )
+    several = len({row["selector"] for row in schedules}) > 1
+    groups = [group for group in (picks, schedules if several else []) if group] or [picks]
+    return [_ranked(group, alpha) for group in groups]
+
+
+def _ranked(rows: Sequence[SummaryRow], alpha: float) -> RankedGroup:
+    ranking, left_out = rank_summary(rows, alpha)
+    npars: dict[str, list[float]] = {name: [] for name in ranking.selectors}
+    for row in rows:
+        if row["npar10"] is not None:
+            npars[row["selector"]].append(row["npar10"])
+    return RankedGroup(
+        ranking=ranking,
+        mean_npar10={name: float(np.mean(values)) for name, values in npars.items()},
+        kinds={row["selector"]: row["kind"] for row in rows},
+        left_out=tuple(left_out),
+    )
+
+
+def rank_summary(rows: Sequence[SummaryRow], alpha: float = 0.05) -> tuple[Ranking, list[str]]:
+    """Rank the rows of a summary by PAR10; return the ranking and the scenarios left out.
 
     A scenario is left out where a selector has no result for it.
     """
@@ -87,4 +145,4 @@ def compare_summary(rows: list[dict[str, Any]], alpha: float = 0.05) -> tuple[Co
     complete = [name for name in scenarios if all((name, selector) in table for selector in selectors)]
     values = np.array([[table[name, selector] for selector in selectors] for name in complete])
     left_out = [name for name in scenarios if name not in complete]
-    return compare(values.reshape(len(complete), len(selectors)), selectors, complete, alpha), left_out
+    return rank(values.reshape(len(complete), len(selectors)), selectors, complete, alpha), left_out

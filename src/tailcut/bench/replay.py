@@ -3,10 +3,10 @@
 A run of a schedule starts from scratch and is stopped at its budget: it solves the instance if the
 scenario's runtime is not longer.
 
-Features are paid for by who looks at them. A selector that can do without them (`spares_features`) says how
-long computing them may take: where the scenario's cost is higher they are stopped then, that time is lost and
-they are not there. It is told what they cost, and its run gets the time that is left. The others are told
-nothing: what features cost is added to what they chose (`tailcut.bench.metrics`).
+Features are paid for by who looks at them. A selector that can skip them (`spares_features`) says how long
+computing them may take: where the scenario's cost is higher they are stopped then, that time is lost and they
+are not there. It learns what they cost, and its run gets the time that is left. The others learn nothing of
+it: what features cost is added to what they chose (`tailcut.bench.metrics`).
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.bench.baselines import FIXED, PICKS
 from tailcut.bench.fixed_schedules import Stages, best_schedule
 from tailcut.numerics.randomness import stream
-from tailcut.policies.hindsight import FIXED, PICKS
 from tailcut.policies.selector_like import Recorded
 from tailcut.selector import Selector
-from tailcut.types import Array, Decision, Outcome
+from tailcut.types import PENALTY, Array, Decision, Outcome
 
 
-class Runs(Recorded, Protocol):
+class Replayable(Recorded, Protocol):
     """What a replay needs of a scenario: recorded runs, and what their features cost."""
 
     @property
@@ -76,7 +76,7 @@ class Trace:
     choices: NDArray[np.intp]
     """Number of the algorithm chosen at each step, shape (n,); of a schedule the last one, -1 if none ran."""
     seconds: Array
-    """Time each step took to decide and to learn, shape (n,); 0 for a hindsight line."""
+    """Time each step took to decide and to learn, shape (n,); 0 for a hindsight baseline."""
     feature_cost: Array
     """Seconds paid for features at each step, shape (n,)."""
     slices: Slices | None = None
@@ -88,7 +88,9 @@ def shuffled(n: int, seed: int) -> NDArray[np.intp]:
     return stream(seed, "instance order").permutation(n)
 
 
-def replay(runs: Runs, selector: Selector, *, seed: int, on_step: Callable[[], None] | None = None) -> Trace:
+def replay(
+    runs: Replayable, selector: Selector, *, seed: int, on_step: Callable[[], None] | None = None
+) -> Trace:
     """Serve every instance once, in the order of `seed`, each observed before the next."""
     if selector.schedules:
         return _replay_schedule(runs, selector, seed, on_step)
@@ -101,13 +103,13 @@ def replay(runs: Runs, selector: Selector, *, seed: int, on_step: Callable[[], N
     for step, row in enumerate(order.tolist()):
         started = time.perf_counter()
         features, cost[step] = _computed(runs, row, selector)
-        told = float(cost[step]) if selector.spares_features else 0.0
-        decision = selector.select(features, feature_cost=told)
+        reported = float(cost[step]) if selector.spares_features else 0.0
+        decision = selector.select(features, feature_cost=reported)
         decided = time.perf_counter()
         choice = number[decision.algorithm]
-        in_time = solved[row, choice] and runtimes[row, choice] + told <= runs.cutoff
+        in_time = solved[row, choice] and runtimes[row, choice] + reported <= runs.cutoff
         runtime = float(runtimes[row, choice])
-        outcome = Outcome.solved(runtime) if in_time else Outcome.censored(runs.cutoff - told)
+        outcome = Outcome.solved(runtime) if in_time else Outcome.censored(runs.cutoff - reported)
         resumed = time.perf_counter()
         selector.observe(decision, outcome)
         seconds[step] = time.perf_counter() - resumed + decided - started
@@ -117,7 +119,7 @@ def replay(runs: Runs, selector: Selector, *, seed: int, on_step: Callable[[], N
     return Trace(order, choices, seconds, cost)
 
 
-def _computed(runs: Runs, row: int, selector: Selector) -> tuple[Array | None, float]:
+def _computed(runs: Replayable, row: int, selector: Selector) -> tuple[Array | None, float]:
     """Return the features of an instance and what they cost; None where they were not waited for."""
     if not selector.needs_features:
         return runs.features[row], 0.0
@@ -130,7 +132,9 @@ def _computed(runs: Runs, row: int, selector: Selector) -> tuple[Array | None, f
     return None, budget
 
 
-def _replay_schedule(runs: Runs, selector: Selector, seed: int, on_step: Callable[[], None] | None) -> Trace:
+def _replay_schedule(
+    runs: Replayable, selector: Selector, seed: int, on_step: Callable[[], None] | None
+) -> Trace:
     """Serve every instance once, each until it is solved or given up."""
     order = shuffled(len(runs.features), seed)
     times = np.where(runs.solved, runs.runtimes, np.inf)
@@ -178,17 +182,17 @@ def _serve(
     return taken, solved, elapsed
 
 
-def look_back(runs: Runs, line: str, *, seed: int, penalty: float = 10.0) -> Trace:
-    """Return the trace of a hindsight line (`tailcut.policies.hindsight.LINES`); it needs no features."""
+def replay_baseline(runs: Replayable, name: str, *, seed: int, penalty: float = PENALTY) -> Trace:
+    """Return the trace of a hindsight baseline (`tailcut.catalogue.BASELINES`); it needs no features."""
     order = shuffled(len(runs.features), seed)
     nothing = np.zeros(len(order))
-    if line in FIXED:
+    if name in FIXED:
         times = np.where(runs.solved, runs.runtimes, np.inf)
-        stages = best_schedule(times, runs.cutoff, penalty, most=FIXED[line])
+        stages = best_schedule(times, runs.cutoff, penalty, most=FIXED[name])
         slices = follow(stages, times[order])
         return Trace(order, slices.last, nothing, nothing, slices)
     losses = np.where(runs.solved, runs.runtimes, penalty * runs.cutoff)
-    return Trace(order, PICKS[line](losses)[order], nothing, nothing)
+    return Trace(order, PICKS[name](losses)[order], nothing, nothing)
 
 
 def follow(stages: Stages, times: Array) -> Slices:

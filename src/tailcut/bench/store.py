@@ -1,6 +1,6 @@
 """The result store: one SQLite file, one row per cell, written as soon as the cell is done.
 
-Beside the cells it keeps what a report wants to tell: the runs that made them and the scenarios' sizes.
+Beside the cells it keeps what a report says of them: the runs that made them and the scenarios' sizes.
 Files written before these tables existed have none of it, and are read all the same.
 """
 
@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS cells (
     par REAL,                    -- mean PARk, feature costs included
     unsolved REAL,               -- share of instances
     decision_us REAL,            -- mean time to select and learn
-    vbs REAL, sbs REAL,          -- mean PARk of the hindsight lines
+    vbs REAL, sbs REAL,          -- mean PARk of the virtual best and the single best solver
     seconds REAL NOT NULL,       -- how long the cell took
     choices BLOB, losses BLOB, step_seconds BLOB  -- per step; zlib of int16, float64, float32
 ) WITHOUT ROWID

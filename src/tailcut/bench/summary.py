@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tailcut.bench.metrics import Lines, normalised, relative
-from tailcut.catalogue import kind_of
+from tailcut.bench.labels import kind_of
+from tailcut.bench.metrics import ReferenceCosts, normalised, relative
 
 
 def summarise(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -18,8 +18,8 @@ def summarise(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
     kind is 'one pick', 'schedule' or 'hindsight'.
     par10_std is the population deviation over the seeds, as in the published table. repar10 and npar10
-    relate the mean to the hindsight lines; they are None where these leave nothing to relate to. unsolved
-    is a share of the instances, decision_us the mean microseconds to select and learn.
+    relate the mean to virtual best and single best solver; they are None where these leave nothing to relate
+    to. unsolved is a share of the instances, decision_us the mean microseconds to select and learn.
     """
     groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
@@ -30,7 +30,7 @@ def summarise(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _summary(scenario: str, selector: str, cells: list[dict[str, Any]]) -> dict[str, Any]:
     pars = np.array([cell["par"] for cell in cells])
-    lines = Lines(cells[0]["vbs"], cells[0]["sbs"])
+    reference = ReferenceCosts(cells[0]["vbs"], cells[0]["sbs"])
     mean = float(pars.mean())
     return {
         "scenario": scenario,
@@ -39,8 +39,8 @@ def _summary(scenario: str, selector: str, cells: list[dict[str, Any]]) -> dict[
         "seeds": len(cells),
         "par10_mean": mean,
         "par10_std": float(pars.std()),
-        "repar10": _number(relative(mean, lines)),
-        "npar10": _number(normalised(mean, lines)),
+        "repar10": _number(relative(mean, reference)),
+        "npar10": _number(normalised(mean, reference)),
         "unsolved": float(np.mean([cell["unsolved"] for cell in cells])),
         "decision_us": float(np.mean([cell["decision_us"] for cell in cells])),
     }

@@ -107,11 +107,11 @@ class NamedPlan:
 
 PLANS = {
     "default": NamedPlan(
-        "our own, the published table's approaches, two without features, schedules, the hindsight lines",
+        "our own, the published table's approaches, two without features, schedules, the hindsight baselines",
         tuple(Contender.of(name) for name in DEFAULT),
     ),
     "published": NamedPlan(
-        "the thirteen approaches of the published table and the hindsight lines",
+        "the thirteen approaches of the published table and the hindsight baselines",
         tuple(Contender.of(name) for name in (*PUBLISHED, "oracle", "sbs")),
     ),
     "sensitivity": NamedPlan(

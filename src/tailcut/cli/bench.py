@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 import time
 from itertools import groupby
@@ -14,18 +13,12 @@ from typing import Annotated, Any
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from tailcut.bench.context import describe_run, describe_scenario
-from tailcut.bench.executors import Executor
-from tailcut.bench.folder import scenarios_in
-from tailcut.bench.plan import Cell, Contender, plan
-from tailcut.bench.run import run
-from tailcut.bench.store import Result, Store, opened
-from tailcut.bench.summary import summarise
-from tailcut.bench.sweeps import PLANS, NamedPlan
-from tailcut.catalogue import labelled
+from tailcut.bench.benchmark import benchmark
+from tailcut.bench.labels import labelled
+from tailcut.bench.plan import Contender
+from tailcut.bench.sweeps import PLANS
 from tailcut.cli.aslib_folder import AslibOption, or_bundled
 from tailcut.cli.executor_options import (
     CELLS,
@@ -34,7 +27,8 @@ from tailcut.cli.executor_options import (
     cell_executor,
     check_executor,
 )
-from tailcut.errors import InputError
+from tailcut.cli.progress_bars import ProgressBars, called_as
+from tailcut.types import PENALTY
 
 _PLANS = "; ".join(f"{name}: {named.summary}" for name, named in PLANS.items())
 
@@ -56,7 +50,7 @@ def command(
     first_seed: Annotated[
         int, typer.Option(min=0, metavar="N", help="Number of the first seed; the others follow it.")
     ] = 0,
-    penalty: Annotated[float, typer.Option(min=1.0, help="The k of PARk.")] = 10.0,
+    penalty: Annotated[float, typer.Option(min=1.0, help="The k of PARk.")] = PENALTY,
     jobs: Annotated[
         int,
         typer.Option(
@@ -72,7 +66,7 @@ def command(
     ] = Path("results.db"),
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of a table.")] = False,
 ) -> None:
-    """Replay scenarios through selectors and tell what each would have cost.
+    """Replay scenarios through selectors and report what each would have cost.
 
     Without --aslib, on the scenario that comes with Tailcut: 360 generated formulas, 8 SAT solvers.
 
@@ -84,78 +78,36 @@ def command(
     """
     started = time.perf_counter()
     check_executor(executor, CELLS, scheduler)
-    named = _named_plan(plan_name)
-    contenders = [Contender.parse(text) for text in selector] if selector else list(named.contenders)
-    preferred = None if aslib is None else named.scenarios
-    found = scenarios_in(or_bundled(aslib), scenario, preferred, _tell_left_out)
-    cells = plan(found, contenders, seeds, penalty, first_seed=first_seed)
-    with opened(out) as store:
-        store.begin_run(describe_run(shlex.join(["tailcut", *sys.argv[1:]])))
-        for _, one in found:
-            store.describe_scenario(one.name, describe_scenario(one, penalty))
-        try:
-            with cell_executor(executor, scheduler, jobs) as place:
-                failed = run_cells(cells, store, jobs, place)
-        except KeyboardInterrupt:
-            sys.stderr.write(f"stopped; what is done is kept in {out}: run the same command again\n")
-            raise typer.Exit(130) from None
-        rows = summarise(_as_asked(cells, store))
-    order = {name: i for i, name in enumerate(dict.fromkeys(contender.label for contender in contenders))}
-    rows.sort(key=lambda row: (row["scenario"], order[row["selector"]]))
-    if as_json:
-        typer.echo(json.dumps(rows, indent=2))
-    else:
-        _print(rows, penalty)
-        typer.echo(f"{len(cells)} cells in {time.perf_counter() - started:.1f} s; results in {out}")
-    if failed:
-        raise typer.Exit(1)
-
-
-def _named_plan(name: str) -> NamedPlan:
-    if name not in PLANS:
-        raise InputError(f"unknown plan {name!r}; known: {', '.join(PLANS)}")
-    return PLANS[name]
-
-
-def _as_asked(cells: list[Cell], store: Store) -> list[dict[str, Any]]:
-    """Return the rows of the cells under the labels asked for, not those first stored under.
-
-    `thompson` and `thompson:sigma=1.0` are the same cell if 1.0 is the default.
-    """
-    stored = {row["hash"]: row for row in store.rows(cell.hash for cell in cells)}
-    return [{**stored[cell.hash], "selector": cell.contender.label} for cell in cells]
-
-
-def _tell_left_out(reason: str) -> None:
-    sys.stderr.write(f"left out: {reason}\n")
-
-
-def run_cells(cells: list[Cell], store: Store, jobs: int, executor: Executor | None = None) -> int:
-    """Run what is missing, with a progress bar on a terminal; return how many cells failed."""
-    done = store.done()
-    failed: list[tuple[Cell, Result]] = []
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("instances, left"),
-        TimeRemainingColumn(),
+    contenders = [Contender.parse(text) for text in selector or ()]
+    bars = ProgressBars()
+    planned = benchmark(
+        or_bundled(aslib),
+        scenarios=scenario,
+        contenders=contenders or None,
+        plan_name=plan_name,
+        whole_folder=aslib is None,
+        seeds=seeds,
+        first_seed=first_seed,
+        penalty=penalty,
+        progress=bars,
     )
-    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task("bench", total=sum(cell.steps for cell in cells))
-        progress.advance(task, sum(cell.steps for cell in cells if cell.hash in done))
-
-        def on_cell(cell: Cell, result: Result) -> None:
-            progress.advance(task, cell.steps)
-            if result.error is not None:
-                failed.append((cell, result))
-
-        run(cells, store, jobs=jobs, executor=executor, on_cell=on_cell)
-    for cell, result in failed:
+    try:
+        with cell_executor(executor, scheduler, jobs) as place, bars:
+            outcome = planned.run(out, executor=place, command=called_as(), progress=bars)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"stopped; what is done is kept in {out}: run the same command again\n")
+        raise typer.Exit(130) from None
+    for cell, result in outcome.failed:
         reason = (result.error or "").strip().splitlines()[-1]
         where = f"{cell.scenario}, {cell.contender.label}, seed {cell.seed}"
         sys.stderr.write(f"failed: {where}: {reason}\n")
-    return len(failed)
+    if as_json:
+        typer.echo(json.dumps(outcome.rows, indent=2))
+    else:
+        _print(outcome.rows, penalty)
+        typer.echo(f"{len(planned.cells)} cells in {time.perf_counter() - started:.1f} s; results in {out}")
+    if outcome.failed:
+        raise typer.Exit(1)
 
 
 def _print(rows: list[dict[str, Any]], penalty: float) -> None:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from tailcut.bench.leave_out import choices
-from tailcut.bench.ranks import compare_summary
+from tailcut.bench.labels import ContenderKind, labelled
+from tailcut.bench.leave_out import Difference, LeftOut, SettingsChoice, choose_settings
+from tailcut.bench.ranks import RankedGroup, ranked_groups
 from tailcut.bench.store import opened
 from tailcut.bench.summary import summarise
-from tailcut.catalogue import labelled
-from tailcut.cli.leave_out import show
-from tailcut.errors import InputError
-from tailcut.report.results import load
+from tailcut.report.numbers.results import load
 
 
 def command(
@@ -41,7 +40,7 @@ def command(
 ) -> None:
     """Compare the selectors of a result file over its scenarios, by mean PAR10.
 
-    The hindsight lines know every runtime and do not compete, unless named. Schedules may run several
+    The hindsight baselines know every runtime and do not compete, unless named. Schedules may run several
     algorithms on an instance, so they compete in a group of their own; name them together with others to
     rank all in one group.
 
@@ -56,63 +55,88 @@ def command(
         found = load(store)
     cells = [asdict(cell) for cell in found.cells]
     if leave_out:
-        show(choices(cells, selector), found.par, as_json=as_json)
+        _print_choices(choose_settings(cells, selector), found.par, as_json=as_json)
         return
-    rows = summarise(cells)
-    groups = [_ranked(group, alpha) for group in _groups(rows, selector)]
+    groups = ranked_groups(summarise(cells), selector, alpha)
     if as_json:
-        main, *others = groups
+        main, *others = [group.as_dict() for group in groups]
         typer.echo(json.dumps({**main, "schedules": others[0] if others else None}, indent=2))
         return
     for group in groups:
         _print(group)
-    left_out = dict.fromkeys(name for group in groups for name in group["left_out"])
+    left_out = dict.fromkeys(name for group in groups for name in group.left_out)
     if left_out:
         sys.stderr.write(f"left out, not run with every selector: {', '.join(left_out)}\n")
 
 
-def _groups(rows: list[dict[str, Any]], names: list[str] | None) -> list[list[dict[str, Any]]]:
-    """Return the rows of the selectors named; else of those that pick once and, if two or more, of schedules.
-
-    A single schedule has nobody to be ranked among.
-    """
-    present = list(dict.fromkeys(row["selector"] for row in rows))
-    unknown = [name for name in names or () if name not in present]
-    if unknown:
-        raise InputError(f"--selector {', '.join(unknown)}: no results; there are: {', '.join(present)}")
-    if names:
-        return [[row for row in rows if row["selector"] in names]]
-    picks, schedules = ([row for row in rows if row["kind"] == kind] for kind in ("one pick", "schedule"))
-    several = len({row["selector"] for row in schedules}) > 1
-    return [group for group in (picks, schedules if several else []) if group] or [picks]
-
-
-def _ranked(rows: list[dict[str, Any]], alpha: float) -> dict[str, Any]:
-    """Return the comparison of one group as plain values."""
-    comparison, left_out = compare_summary(rows, alpha)
-    means = {
-        name: float(
-            np.mean([row["npar10"] for row in rows if row["selector"] == name and row["npar10"] is not None])
-        )
-        for name in comparison.selectors
-    }
-    kinds = {row["selector"]: row["kind"] for row in rows}
-    return {**asdict(comparison), "mean_npar10": means, "kinds": kinds, "left_out": left_out}
-
-
-def _print(group: dict[str, Any]) -> None:
-    kinds = set(group["kinds"].values())
-    table = Table(
-        title=f"{len(group['scenarios'])} scenarios" + (", schedules" if kinds == {"schedule"} else "")
-    )
+def _print(group: RankedGroup) -> None:
+    ranking = group.ranking
+    schedules = set(group.kinds.values()) == {ContenderKind.SCHEDULE}
+    table = Table(title=f"{len(ranking.scenarios)} scenarios" + (", schedules" if schedules else ""))
     table.add_column("selector", no_wrap=True)
     for heading in ("average rank", "wins", "mean nPAR10"):
         table.add_column(heading, justify="right")
-    for name, rank, wins in zip(group["selectors"], group["average_ranks"], group["wins"], strict=True):
-        table.add_row(labelled(name), f"{rank:.2f}", str(wins), f"{group['mean_npar10'][name]:.2f}")
+    for name, rank, wins in zip(ranking.selectors, ranking.average_ranks, ranking.wins, strict=True):
+        table.add_row(labelled(name), f"{rank:.2f}", str(wins), f"{group.mean_npar10[name]:.2f}")
     Console().print(table)
     typer.echo(
-        f"Friedman: chi2 = {group['friedman_chi2']:.2f}, p = {group['friedman_p']:.3g}. "
-        f"Nemenyi: ranks that differ by more than {group['critical_difference']:.2f} "
-        f"differ at the level {group['alpha']:g}."
+        f"Friedman: chi2 = {ranking.friedman_chi2:.2f}, p = {ranking.friedman_p:.3g}. "
+        f"Nemenyi: ranks that differ by more than {ranking.critical_difference:.2f} "
+        f"differ at the level {ranking.alpha:g}."
     )
+
+
+def _print_choices(found: list[SettingsChoice], par: str, *, as_json: bool) -> None:
+    """Print the choices, each as a table and what was chosen, or as one JSON list."""
+    if as_json:
+        typer.echo(json.dumps([asdict(choice) for choice in found], indent=2))
+        return
+    console = Console(width=None if sys.stdout.isatty() else 100)
+    for choice in found:
+        console.print(_choice_table(choice, par))
+        for what, left_out in (("scenario", choice.by_scenario), ("family", choice.by_family)):
+            if left_out is not None:
+                typer.echo(_said(what, left_out))
+        if choice.without_gap:
+            sys.stderr.write(f"left out, nothing to normalise by: {', '.join(choice.without_gap)}\n")
+
+
+def _choice_table(choice: SettingsChoice, par: str) -> Table:
+    title = f"{choice.selector}: {len(choice.scenarios)} scenarios, {choice.seeds} seeds"
+    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left")
+    table.add_column("setting", no_wrap=True)
+    for heading in (f"mean n{par}", "difference", "± seeds", "± scenarios", "better on"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    default, *others = choice.settings
+    table.add_row("default", f"{default.npar:.3f}", end_section=True)
+    for one in sorted(others, key=lambda one: one.npar):
+        table.add_row(one.setting.partition(":")[2], f"{one.npar:.3f}", *_cells(one.difference))
+    table.add_section()
+    best = choice.best
+    table.add_row("best on all (optimistic)", f"{best.npar:.3f}", *_cells(best.difference))
+    for what, left_out in (("scenario", choice.by_scenario), ("family", choice.by_family)):
+        if left_out is not None:
+            table.add_row(f"leaving out one {what}", f"{left_out.npar:.3f}", *_cells(left_out.difference))
+    return table
+
+
+def _cells(difference: Difference) -> tuple[str, str, str, str]:
+    seeds = "-" if difference.seed_error is None else f"{difference.seed_error:.3f}"
+    return f"{difference.mean:+.3f}", seeds, f"{difference.scenario_error:.3f}", str(difference.better_on)
+
+
+def _said(what: str, left_out: LeftOut) -> str:
+    """Say how often each setting was chosen.
+
+    >>> least = Difference(0.0, None, 0.0, 0)
+    >>> _said("family", LeftOut(1.0, least, {"SAT": "x", "QBF": "x:k=2", "CSP": "x"}))
+    'Chosen when leaving out one family: default 2, k=2 1 (without QBF).'
+    """
+    counts = Counter(left_out.chosen.values())
+    usual = counts.most_common(1)[0][0]
+    parts = []
+    for setting, count in counts.most_common():
+        without = [group for group, label in left_out.chosen.items() if label == setting]
+        where = "" if setting == usual else f" (without {', '.join(without)})"
+        parts.append(f"{setting.partition(':')[2] or 'default'} {count}{where}")
+    return f"Chosen when leaving out one {what}: {', '.join(parts)}."

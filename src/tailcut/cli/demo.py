@@ -6,41 +6,25 @@ import json
 import os
 import sys
 import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from tailcut.bench.plan import Contender, plan
-from tailcut.bench.store import opened
-from tailcut.bench.summary import summarise
-from tailcut.catalogue import labelled
-from tailcut.cli.bench import run_cells
-from tailcut.cli.demo_words import live_table, live_words, replay_table, replay_words
-from tailcut.cli.report import practice_page
+from tailcut.bench.labels import labelled
+from tailcut.cli.progress_bars import ProgressBars, called_as
 from tailcut.cli.run_view import QuietView, progress_view
 from tailcut.cli.stopping import terminable
-from tailcut.domains.sat.cnf import write
-from tailcut.domains.sat.generators import generate
-from tailcut.domains.sat.generators import plan as formulas
-from tailcut.errors import InputError
-from tailcut.journal import Journal
-from tailcut.live.costs import StreamCost, cost_of_stream, costs_of_single_solvers
-from tailcut.live.instances import Instance
-from tailcut.live.portfolio import read_portfolio
-from tailcut.live.stream import StreamSettings, run_stream
+from tailcut.live.costs import StreamCost
+from tailcut.live.observer import StreamObserver
+from tailcut.live.portfolio import Portfolio
+from tailcut.report.demo import LIVE, DemoProgress, run_demo
 from tailcut.scenarios import Scenario, bundled
-
-LIVE = "tailcut_schedule"
-"""What chooses in the live part."""
-SHOWN = (
-    *("tailcut", "tailcut_schedule", "bounded_thompson"),
-    *("thompson", "thompson_rev", "bj_thompson_rev", "blinducb", "degroote_epsilon_greedy_lr"),
-    *("random", "round_robin", "sbs", "sbs_schedule", "oracle"),
-)
-"""Replayed: our own, published ones, chance, and the lines in hindsight."""
 
 
 def command(
@@ -58,96 +42,133 @@ def command(
 ) -> None:
     """Show what Tailcut does, in about three minutes: live first, then against everything else.
 
-    Generates formulas of nine families, solves them with eight real solvers chosen online, and tells what
+    Generates formulas of nine families, solves them with eight real solvers chosen online, and reports what
     each solver alone took for them when they were measured. Then replays the bundled scenario, 360 such
     formulas, through our own selectors and the published ones, and leaves a report.
     """
     started = time.perf_counter()
-    say = _Voice(as_json)
+    shown = _Shown(silent=as_json)
     try:
         with terminable():
-            live, single = _live(out, instances, jobs, say)
-            rows = _replayed(out, seeds, jobs, say)
-            page = practice_page(
-                bundled.SCENARIO, out / "results.db", out / "report", ["svg"], list(_choosing()), seeds, jobs
+            found = run_demo(
+                out,
+                instances=instances,
+                seeds=seeds,
+                jobs=jobs,
+                command=called_as(),
+                progress=shown,
             )
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
         raise typer.Exit(130) from None
+    finally:
+        shown.stop()
     if as_json:
-        told = {"live": live.as_dict(), "alone": [one.as_dict() for one in single], "replay": rows}
-        typer.echo(json.dumps({**told, "report": str(page)}, indent=2))
+        parts = {"live": found.live.as_dict(), "alone": [one.as_dict() for one in found.alone]}
+        typer.echo(json.dumps({**parts, "replay": found.replay, "report": str(found.page)}, indent=2))
         return
-    say(f"Report: {page} ({time.perf_counter() - started:.0f} s in all)")
+    shown.say(f"Report: {found.page} ({time.perf_counter() - started:.0f} s in all)")
 
 
-class _Voice:
-    """Prints words for people, or nothing when a program reads."""
+class _Shown(ProgressBars, DemoProgress):
+    """Prints words and tables for people, or nothing when a program reads; bars only while it replays."""
 
-    def __init__(self, silent: bool) -> None:
+    def __init__(self, *, silent: bool) -> None:
+        super().__init__()
         self.silent = silent
         self.console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
 
-    def __call__(self, what: str | Table) -> None:
+    def say(self, what: str | Table) -> None:
+        """Print it, unless a program reads."""
         if not self.silent:
             self.console.print(what)
 
+    def live_begins(self, count: int, portfolio: Portfolio, cutoff: float) -> None:
+        """Say what will be solved live."""
+        self.say(
+            f"[bold]Live[/]: {count} formulas, {len(portfolio.solvers)} solvers, {cutoff:g} s of CPU "
+            f"time for each formula, chosen by {labelled(LIVE)}, which knows nothing yet."
+        )
 
-def _choosing() -> tuple[str, ...]:
-    return tuple(name for name in SHOWN if name not in ("sbs", "oracle"))
+    def live_view(self) -> AbstractContextManager[StreamObserver]:
+        """Show the stream as it is served."""
+        return QuietView() if self.silent else progress_view()
+
+    def live_done(self, live: StreamCost, single: Sequence[StreamCost]) -> None:
+        """Show what it took."""
+        self.say(_live_table(live, single))
+        self.say(_live_words(live, single))
+
+    def replay_begins(self, scenario: Scenario, seeds: int) -> None:
+        """Say what will be replayed."""
+        n, k = scenario.runtimes.shape
+        self.say(
+            f"[bold]Replay[/]: the {n} formulas of {scenario.name} with their {k} measured runtimes each, in "
+            f"{seeds} orders; nobody knows anything at the start."
+        )
+        self.start()
+
+    def replay_done(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Show what each selector would have cost."""
+        self.stop()
+        self.say(_replay_table(rows))
+        self.say(_replay_words(rows))
+        self.start()  # the report follows
 
 
-def _live(out: Path, count: int, jobs: int, say: _Voice) -> tuple[StreamCost, list[StreamCost]]:
-    """Solve the first formulas of the bundled scenario's stream; return what it took, and others."""
-    scenario = Scenario.read(bundled.SCENARIO)
-    portfolio = read_portfolio(Path(bundled.__file__).parents[1] / "domains" / "sat" / "portfolio.toml")
-    say(
-        f"[bold]Live[/]: {count} formulas, {len(portfolio.solvers)} solvers, {scenario.cutoff:g} s of CPU "
-        f"time for each formula, chosen by {labelled(LIVE)}, which knows nothing yet."
+def _live_table(live: StreamCost, single: Sequence[StreamCost]) -> Table:
+    """Return what the live part took, above what each solver alone takes."""
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("", no_wrap=True)
+    for heading in ("solved", "CPU time, s", "PAR10, s"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in [live, *single]:
+        style = "bold" if one is live else ""
+        table.add_row(
+            one.name, f"{one.solved} of {one.count}", f"{one.seconds:.0f}", f"{one.par10:.2f}", style=style
+        )
+    return table
+
+
+def _live_words(live: StreamCost, single: Sequence[StreamCost]) -> str:
+    """Return what was saved, in plain words."""
+    solvers = [one for one in single if one.name.startswith("always ")]
+    best = min(solvers, key=lambda one: one.par10)
+    worst = max(solvers, key=lambda one: one.par10)
+    return (
+        f"Choosing online solved {live.solved} of {live.count} formulas. The best single solver for them, "
+        f"which nobody knows beforehand ({best.name.removeprefix('always ')}), solves {best.solved}; the "
+        f"worst ({worst.name.removeprefix('always ')}) {worst.solved}.\n"
+        "Times of the single solvers are those of the bundled scenario, measured on its machine. The "
+        "families were chosen so that solvers complement each other: on other mixes there is less to save.\n"
     )
-    given = _written(out / "formulas", count)
-    for old in out.glob("live.*"):
-        old.unlink()
-    settings = StreamSettings(LIVE, scenario.cutoff)
-    with Journal(out / "live.db") as journal, QuietView() if say.silent else progress_view() as view:
-        run_stream(journal, portfolio, settings, given, out / "live.jsonl", jobs=jobs, observer=view)
-    with Journal(out / "live.db", read_only=True) as journal:
-        live = cost_of_stream(journal, scenario.cutoff)
-    single = costs_of_single_solvers(scenario, [instance.name for instance in given])
-    say(live_table(live, single))
-    say(live_words(live, single))
-    return live, single
 
 
-def _written(folder: Path, count: int) -> list[Instance]:
-    """Write the first formulas of the stream and return them in its order."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--out {folder.parent}: cannot be written into: {error.strerror}") from None
-    found = []
-    for name, family, seed in formulas(bundled.COUNT, bundled.SEED)[:count]:
-        path = folder / f"{name}.cnf"
-        if not path.exists():
-            write(path, generate(family, seed))
-        found.append(Instance(path.name, path.absolute()))
-    return found
+def _replay_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """Return what each selector would have cost, the cheapest first."""
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("selector", no_wrap=True)
+    for heading in ("PAR10, s", "nPAR10", "unsolved"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        values = (f"{row['par10_mean']:.2f}", f"{row['npar10']:.2f}", f"{row['unsolved']:.1%}")
+        table.add_row(labelled(row["selector"]), *values)
+    return table
 
 
-def _replayed(out: Path, seeds: int, jobs: int, say: _Voice) -> list[dict[str, Any]]:
-    """Replay the bundled scenario through all selectors shown; tell what each would have cost."""
-    scenario = Scenario.read(bundled.SCENARIO)
-    n, k = scenario.runtimes.shape
-    say(
-        f"[bold]Replay[/]: the {n} formulas of {scenario.name} with their {k} measured runtimes each, in "
-        f"{seeds} orders; nobody knows anything at the start."
+def _replay_words(rows: Sequence[dict[str, Any]]) -> str:
+    """Return what was saved against the best single solver, in plain words."""
+    cost = {row["selector"]: float(row["par10_mean"]) for row in rows}
+    published = min(cost[name] for name in ("thompson", "thompson_rev", "bj_thompson_rev", "blinducb"))
+    return (
+        f"Always using the best single solver (sbs) costs {cost['sbs']:.1f} s per formula, unsolved ones "
+        f"counted tenfold; tailcut, picking one solver per formula, {cost['tailcut']:.1f} s "
+        f"({_saved(cost, 'tailcut')}); "
+        f"tailcut_schedule, which may switch within the cutoff, {cost['tailcut_schedule']:.1f} s "
+        f"({_saved(cost, 'tailcut_schedule')}); the best published bandit {published:.1f} s.\n"
     )
-    contenders = [Contender.parse(name) for name in SHOWN]
-    cells = plan([(str(bundled.SCENARIO), scenario)], contenders, seeds)
-    with opened(out / "results.db") as store:
-        run_cells(cells, store, jobs)
-        rows = summarise(store.rows(cell.hash for cell in cells))
-    rows.sort(key=lambda row: float(row["par10_mean"]))
-    say(replay_table(rows))
-    say(replay_words(rows))
-    return rows
+
+
+def _saved(cost: dict[str, float], name: str) -> str:
+    saved = 1.0 - cost[name] / cost["sbs"]
+    return f"{abs(saved):.0%} {'less' if saved >= 0.0 else 'more'}"

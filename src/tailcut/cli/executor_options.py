@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from tailcut.bench.executors import Executor, inline, local
+from tailcut.bench.execution import Executor, inline, local
 from tailcut.errors import InputError
 from tailcut.live.local_executor import LocalProgramExecutor
 from tailcut.live.portfolio import Portfolio

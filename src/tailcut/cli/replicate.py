@@ -6,57 +6,42 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from itertools import groupby
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress
-from rich.table import Table as Printed
+from rich.table import Table
 
 from tailcut.cli.aslib_folder import AslibOption, existing
-from tailcut.errors import InputError
-from tailcut.replication.approaches import APPROACHES
-from tailcut.replication.compare import VERDICTS, Comparison
-from tailcut.replication.published import scenarios
-from tailcut.replication.run import replicate
-from tailcut.replication.table import Table, table_of
-from tailcut.scenarios import Scenario
+from tailcut.replication.rerun import ReplicationProgress, replicate_folder
+from tailcut.replication.verdicts import VERDICTS, ReplicatedCell
 
 
-def read_table(folder: Path) -> Table:
-    """Return the ASlib scenario in `folder` as the published experiment saw it."""
-    return table_of(Scenario.read(folder))
+class _Bars(ReplicationProgress):
+    """Shows what is read and run on a terminal."""
 
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._reading = bars.add_task("reading", total=None)
+        self._running = bars.add_task("cells", total=None)
 
-def found(folder: Path, wanted: list[str]) -> list[str]:
-    """Return which scenarios to run: those wanted, or all published ones that the folder has."""
-    published = scenarios()
-    for name in wanted:
-        if name not in published:
-            raise InputError(
-                f"--scenario {name}: not in the published table, which has {', '.join(published)}"
-            )
-        if not (folder / name).is_dir():
-            raise InputError(f"--scenario {name}: no folder of that name in {folder}")
-    present = wanted or [name for name in published if (folder / name).is_dir()]
-    if not present:
-        raise InputError(f"--aslib {folder}: none of the published scenarios is in it, e.g. {published[0]}")
-    return list(dict.fromkeys(present))
+    def cells_planned(self, scenarios: Sequence[str], approaches: Sequence[str]) -> None:
+        """Begin both bars."""
+        self._bars.update(self._reading, total=len(scenarios))
+        self._bars.update(self._running, total=len(scenarios) * len(approaches))
 
+    def scenario_read(self, name: str) -> None:  # noqa: ARG002 - only how many counts
+        """Count a scenario."""
+        self._bars.advance(self._reading)
 
-def chosen(wanted: list[str]) -> list[str]:
-    """Return which approaches to run: those wanted, or all."""
-    for name in wanted:
-        if name not in APPROACHES:
-            raise InputError(
-                f"--approach {name}: not in the published table, which has {', '.join(APPROACHES)}"
-            )
-    return list(dict.fromkeys(wanted)) or list(APPROACHES)
+    def cell_done(self, cell: ReplicatedCell) -> None:  # noqa: ARG002 - only how many counts
+        """Count a cell."""
+        self._bars.advance(self._running)
 
 
 def command(
@@ -77,23 +62,16 @@ def command(
     differ by less than 3.5 standard errors), or differs. Deterministic given data, seeds and libraries.
     """
     folder = existing(aslib)
-    names = found(folder, scenario or [])
-    approaches = chosen(approach or [])
-    silent = not sys.stderr.isatty()
     columns = (*Progress.get_default_columns(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=silent, transient=True) as progress:
-        task = progress.add_task("reading", total=len(names))
-        tables: dict[str, Table] = {}
-        for name in names:
-            tables[name] = read_table(folder / name)
-            progress.advance(task)
-        task = progress.add_task("cells", total=len(names) * len(approaches))
-        rows = replicate(
-            tables,
-            approaches,
+    silent = not sys.stderr.isatty()
+    with Progress(*columns, console=Console(stderr=True), disable=silent, transient=True) as bars:
+        rows = replicate_folder(
+            folder,
+            scenario or (),
+            approach or (),
             seeds=range(1, seeds + 1),
             jobs=jobs,
-            on_done=lambda _: progress.advance(task),
+            progress=_Bars(bars),
         )
     if as_json:
         typer.echo(json.dumps([asdict(row) for row in rows], indent=2))
@@ -101,7 +79,7 @@ def command(
         _print(rows)
 
 
-def _print(rows: list[Comparison]) -> None:
+def _print(rows: list[ReplicatedCell]) -> None:
     console = Console(width=None if sys.stdout.isatty() else 110)
     for scenario, cells in groupby(rows, key=lambda row: row.scenario):
         console.print(_table(scenario, cells))
@@ -112,8 +90,8 @@ def _print(rows: list[Comparison]) -> None:
     console.print(f"{len(rows)} cells: " + ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS))
 
 
-def _table(scenario: str, rows: Iterable[Comparison]) -> Printed:
-    table = Printed(title=scenario, title_justify="left", box=SIMPLE_HEAD)
+def _table(scenario: str, rows: Iterable[ReplicatedCell]) -> Table:
+    table = Table(title=scenario, title_justify="left", box=SIMPLE_HEAD)
     table.add_column("approach", no_wrap=True)
     for heading in ("ours", "published", "z"):
         table.add_column(heading, justify="right")

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tailcut.bench.plan import Contender
-from tailcut.catalogue import DEFAULT_SELECTOR
+from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR
 from tailcut.cli.executor_options import (
     RUNS,
     RunExecutorOption,
@@ -32,7 +32,6 @@ from tailcut.live.instances import instances_in
 from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
 from tailcut.live.stream import StreamSettings, run_stream
 from tailcut.live.totals import Totals
-from tailcut.policies.hindsight import LINES
 
 
 def command(
@@ -129,8 +128,8 @@ def command(
 def _settings(portfolio: Portfolio, selector: str | None, cutoff: float | None, seed: int) -> StreamSettings:
     limit = cutoff_of(portfolio, cutoff)
     contender = Contender.parse(selector or portfolio.selector or DEFAULT_SELECTOR)
-    if contender.selector in LINES:
-        raise InputError(f"{contender.selector} is a baseline in hindsight: it cannot choose")
+    if contender.selector in BASELINES:
+        raise InputError(f"{contender.selector} is a hindsight baseline: it cannot choose")
     return StreamSettings(contender.selector, limit, seed, dict(contender.hyperparameters))
 
 

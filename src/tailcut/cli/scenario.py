@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from dataclasses import asdict
@@ -13,9 +12,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from tailcut.bench.context import describe_scenario
+from tailcut.bench.origins import describe_scenario
 from tailcut.errors import InputError
 from tailcut.scenarios import Problem, Scenario, validate
+from tailcut.scenarios.csv_files import scenario_from_csv
 from tailcut.scenarios.fetch import BASE_URL, fetch
 
 app = typer.Typer(
@@ -27,7 +27,7 @@ _SHOWN = 50
 
 
 def summary(scenario: Scenario) -> dict[str, Any]:
-    """Return what `info` tells of a scenario, as plain values."""
+    """Return what `info` says of a scenario, as plain values."""
     found = describe_scenario(scenario)
     return {
         **{key: found[key] for key in ("name", "instances", "features")},
@@ -46,7 +46,7 @@ def info(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The scenario's folder.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of lines.")] = False,
 ) -> None:
-    """Tell what a scenario holds: its size, its timeouts, its single best and virtual best solver."""
+    """Say what a scenario holds: its size, its timeouts, its single best and virtual best solver."""
     found = summary(Scenario.read(folder))
     if as_json:
         typer.echo(json.dumps(found, indent=2))
@@ -76,7 +76,7 @@ def check(
         bool, typer.Option("--json", help="Print a JSON list, one object per scenario.")
     ] = False,
 ) -> None:
-    """Check scenarios and tell all problems, with file, line and field.
+    """Check scenarios and report all problems, with file, line and field.
 
     Exit code 0: all can be read (there may be warnings); 1: at least one cannot; 2: wrong call.
     """
@@ -126,36 +126,10 @@ def from_csv(
     with one, it is one of ok, timeout, memout, not_applicable, crash, other. Every algorithm needs a
     run on every instance.
     """
-    scenario = Scenario.from_frames(_table(runs), _table(features), cutoff=cutoff, name=name)
+    scenario = scenario_from_csv(runs, features, cutoff=cutoff, name=name)
     scenario.write(out)
     n, k = scenario.runtimes.shape
     typer.echo(f"{out}: {n} instances, {k} algorithms, {len(scenario.feature_names)} features")
-
-
-def _table(path: Path) -> dict[str, list[str | None]]:
-    """Return the columns of a CSV file; empty cells are None."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.reader(file, strict=True))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: is no CSV file in UTF-8: {error}") from None
-    if not rows:
-        raise InputError(f"{path}: is empty; expected a line of column names")
-    names = [name.strip() for name in rows[0]]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"{path}, line 1: column {name!r} comes twice")
-    columns: dict[str, list[str | None]] = {name: [] for name in names}
-    for number, row in enumerate(rows[1:], start=2):
-        if not row:
-            continue
-        if len(row) != len(names):
-            raise InputError(f"{path}, row {number}: expected {len(names)} cells, got {len(row)}")
-        for name, cell in zip(names, row, strict=True):
-            columns[name].append(cell.strip() or None)
-    return columns
 
 
 @app.command("fetch")

@@ -10,17 +10,17 @@ import typer
 from rich.console import Console
 from rich.padding import Padding
 
-from tailcut.catalogue import CATALOGUE
-from tailcut.policies.hindsight import LINES
+from tailcut.bench.labels import ContenderKind
+from tailcut.catalogue import BASELINES, CATALOGUE
 
 
 def listing() -> list[dict[str, Any]]:
-    """Return every selector and hindsight line as plain values."""
-    lines = [
-        {"name": name, "summary": summary, "kind": "hindsight", "parts": {}, "hyperparameters": {}}
-        for name, summary in LINES.items()
+    """Return every selector and hindsight baseline as plain values."""
+    baselines = [
+        {"name": name, "summary": summary, "kind": ContenderKind.BASELINE, "parts": {}, "hyperparameters": {}}
+        for name, summary in BASELINES.items()
     ]
-    return [recipe.describe() for recipe in CATALOGUE.values()] + lines
+    return [recipe.describe() for recipe in CATALOGUE.values()] + baselines
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:

@@ -3,31 +3,35 @@
 Apart from the core on purpose: what is here follows the published experiment, slips included, and is not
 a place to take selectors from. `tailcut.catalogue` has the same approaches by the paper's formulas.
 
-    Table -> protocol (seeds, order, PAR10) -> approaches (LinUCB, Thompson, Degroote) -> compare -> verdicts
+    ExperimentData, protocol (seeds, order, PAR10) -> approaches (LinUCB, Thompson, Degroote) -> verdicts;
+    `replicate_folder` does all of it
 """
 
 from tailcut.replication.approaches import APPROACHES, approach
-from tailcut.replication.compare import Comparison, compare
-from tailcut.replication.protocol import SEEDS, Summary, evaluate
-from tailcut.replication.published import Cell, cell, cells, scenarios
+from tailcut.replication.protocol import SEEDS, ExperimentData, Summary, evaluate, experiment_data
+from tailcut.replication.published import PublishedCell, cell, cells, scenarios
+from tailcut.replication.rerun import ReplicationProgress, replicate, replicate_folder
 from tailcut.replication.switches import PAPER, PUBLISHED, Switches
-from tailcut.replication.table import Table, table_of
+from tailcut.replication.verdicts import ReplicatedCell, compare
 
 __all__ = [
     "APPROACHES",
     "PAPER",
     "PUBLISHED",
     "SEEDS",
-    "Cell",
-    "Comparison",
+    "ExperimentData",
+    "PublishedCell",
+    "ReplicatedCell",
+    "ReplicationProgress",
     "Summary",
     "Switches",
-    "Table",
     "approach",
     "cell",
     "cells",
     "compare",
     "evaluate",
+    "experiment_data",
+    "replicate",
+    "replicate_folder",
     "scenarios",
-    "table_of",
 ]

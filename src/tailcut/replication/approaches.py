@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from tailcut.errors import InputError
 from tailcut.replication.degroote import DegrooteLinear
 from tailcut.replication.linucb import LinUCB
-from tailcut.replication.protocol import MakePolicy, Policy
+from tailcut.replication.protocol import ExperimentData, MakePolicy, PublishedPolicy
 from tailcut.replication.switches import PUBLISHED, Switches
-from tailcut.replication.table import Table
-from tailcut.replication.thompson import Thompson
+from tailcut.replication.thompson import ThompsonBandit
 
 DEGROOTE = "degroote_epsilon_greedy_lr"
 
-Build = Callable[[Table, np.random.RandomState, Switches], Policy]
+Build = Callable[[ExperimentData, np.random.RandomState, Switches], PublishedPolicy]
 
 
 def _linucb(*, corrected: bool, randomised: bool, revisited: bool) -> Build:
-    def build(table: Table, rng: np.random.RandomState, switches: Switches) -> Policy:
+    def build(table: ExperimentData, rng: np.random.RandomState, switches: Switches) -> PublishedPolicy:
         return LinUCB(
             table, rng, corrected=corrected, randomised=randomised, revisited=revisited, switches=switches
         )
@@ -29,13 +28,13 @@ def _linucb(*, corrected: bool, randomised: bool, revisited: bool) -> Build:
 
 
 def _thompson(*, buckley_james: bool, revisited: bool) -> Build:
-    def build(table: Table, rng: np.random.RandomState, switches: Switches) -> Policy:
-        return Thompson(table, rng, buckley_james=buckley_james, revisited=revisited, switches=switches)
+    def build(table: ExperimentData, rng: np.random.RandomState, switches: Switches) -> PublishedPolicy:
+        return ThompsonBandit(table, rng, buckley_james=buckley_james, revisited=revisited, switches=switches)
 
     return build
 
 
-def _degroote(table: Table, rng: np.random.RandomState, switches: Switches) -> Policy:  # noqa: ARG001
+def _degroote(table: ExperimentData, rng: np.random.RandomState, switches: Switches) -> PublishedPolicy:  # noqa: ARG001
     return DegrooteLinear(table, rng)
 
 
@@ -58,7 +57,7 @@ APPROACHES: dict[str, Build] = {
 
 
 def approach(name: str, switches: Switches = PUBLISHED) -> MakePolicy:
-    """Return what builds the approach called `name`, with the switches as published unless told.
+    """Return what builds the approach called `name`, with the switches as published by default.
 
     >>> approach("thomson")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -68,7 +67,17 @@ def approach(name: str, switches: Switches = PUBLISHED) -> MakePolicy:
     if name not in APPROACHES:
         raise InputError(f"no published approach {name!r}; there are: {', '.join(APPROACHES)}")
 
-    def make(table: Table, rng: np.random.RandomState) -> Policy:
+    def make(table: ExperimentData, rng: np.random.RandomState) -> PublishedPolicy:
         return APPROACHES[name](table, rng, switches)
 
     return make
+
+
+def chosen_approaches(wanted: Sequence[str] = ()) -> list[str]:
+    """Return the approaches wanted, each once, or all; an unknown name is refused."""
+    for name in wanted:
+        if name not in APPROACHES:
+            raise InputError(
+                f"approach {name}: not in the published table, which has {', '.join(APPROACHES)}"
+            )
+    return list(dict.fromkeys(wanted)) or list(APPROACHES)

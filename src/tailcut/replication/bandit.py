@@ -1,4 +1,4 @@
-"""What LinUCB and Thompson share: one ridge regression per algorithm and the rules around it."""
+"""What LinUCB and Thompson share: unit vectors, one ridge regression per algorithm, the rules around it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,53 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.replication.imputation import UnitVectors
+from tailcut.replication.protocol import ExperimentData
 from tailcut.replication.switches import Switches
-from tailcut.replication.table import Table
-from tailcut.types import Array
+from tailcut.types import PENALTY, Array
 
 SMALLEST_RUNTIME = 1e-4
 """Seconds that a runtime of 0 counts, since 0 has no logarithm."""
+ALMOST_NOTHING = 1e-9
+"""First entry that Thompson gives to an all-zero vector, so that it has a direction."""
+
+
+class UnitVectors:
+    """Missing values take running means that start at 0; then the vector is divided by its norm."""
+
+    def __init__(self, n_features: int, switches: Switches, *, guard_zero: bool) -> None:
+        self.switches = switches
+        self.guard_zero = guard_zero
+        self.means = np.zeros(n_features)
+        self.seen = np.zeros(n_features)
+
+    def imputed(self, features: Array) -> Array:
+        """Return `features` (d,) without gaps."""
+        full = np.where(np.isnan(features), self.means, features)
+        if self.guard_zero and not full.any():
+            full[0] = ALMOST_NOTHING
+        return full
+
+    def vector(self, features: Array) -> Array:
+        """Return the unit vector of `features` (d,)."""
+        full = self.imputed(features)
+        norm = np.linalg.norm(full)
+        if norm == 0.0 and not self.switches.zero_vector_is_nan:
+            return full
+        with np.errstate(invalid="ignore"):
+            return np.asarray(full / norm)
+
+    def update(self, features: Array) -> None:
+        """Move the means; as published, values that were put in for missing ones count like seen ones."""
+        full = self.imputed(features)
+        counts = ~np.isnan(features) if self.switches.means_of_observed_only else np.ones(len(full), bool)
+        self.seen[counts] += 1.0
+        self.means[counts] += (1.0 / self.seen[counts]) * (full[counts] - self.means[counts])
 
 
 class RidgeBandit(ABC):
     """A policy with A = lambda I + sum x x', b = sum y x and theta = A^-1 b per algorithm.
 
-    The inverse is computed afresh from A whenever A changed. Updating it instead is faster, and its
+    The inverse is computed again from A whenever A changed. Updating it instead is faster, and its
     rounding errors change decisions where scores tie: two algorithms of which nothing was learned.
     """
 
@@ -28,7 +62,9 @@ class RidgeBandit(ABC):
     """Score of an algorithm without runs. Finite as published."""
     guards_zero_vectors: bool
 
-    def __init__(self, table: Table, rng: np.random.RandomState, *, ridge: float, switches: Switches) -> None:
+    def __init__(
+        self, table: ExperimentData, rng: np.random.RandomState, *, ridge: float, switches: Switches
+    ) -> None:
         d, k = table.features.shape[1], table.performances.shape[1]
         self.cutoff = table.cutoff
         self.log_cutoff = math.log(table.cutoff)
@@ -45,7 +81,7 @@ class RidgeBandit(ABC):
     @property
     def penalty(self) -> float:
         """What the `*_rev` scores charge for a timeout."""
-        worst = 10.0 * self.cutoff
+        worst = PENALTY * self.cutoff
         return math.log(worst) if self.switches.penalty_is_log else worst
 
     @abstractmethod

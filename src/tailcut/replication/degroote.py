@@ -1,6 +1,6 @@
 """The published baseline after Degroote et al.: linear regression per algorithm, epsilon-greedy.
 
-Each algorithm's regression is fitted anew after each of its runs: runtime min(m, C) on its own
+Each algorithm's regression is fitted again after each of its runs: runtime min(m, C) on its own
 instances, missing features at the mean of its own data, then unit norm, then ordinary least squares
 with an intercept. Least squares of fewer instances than features has singular values that are zero but
 for rounding; the published cut (the machine epsilon, scikit-learn 0.24 through scipy's default) keeps
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lstsq
 
-from tailcut.replication.table import Table
+from tailcut.replication.protocol import ExperimentData
 from tailcut.types import Array
 
 EPSILON = 0.05
@@ -58,7 +58,7 @@ def fit(features: Array, runtimes: Array) -> Fit:
 class DegrooteLinear:
     """Epsilon-greedy over one linear regression per algorithm, refitted after each of its runs."""
 
-    def __init__(self, table: Table, rng: np.random.RandomState) -> None:
+    def __init__(self, table: ExperimentData, rng: np.random.RandomState) -> None:
         n, d = table.features.shape
         k = table.performances.shape[1]
         self.cutoff = table.cutoff

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from tailcut.replication.bandit import RidgeBandit, log_runtime
+from tailcut.replication.protocol import ExperimentData
 from tailcut.replication.switches import PUBLISHED, Switches
-from tailcut.replication.table import Table
 from tailcut.types import Array
 
 
@@ -21,7 +21,7 @@ class LinUCB(RidgeBandit):
 
     def __init__(
         self,
-        table: Table,
+        table: ExperimentData,
         rng: np.random.RandomState,
         *,
         corrected: bool,

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri_exp
 
 from tailcut.replication.bandit import RidgeBandit, log_runtime
+from tailcut.replication.protocol import ExperimentData
 from tailcut.replication.switches import PUBLISHED, Switches
-from tailcut.replication.table import Table
 from tailcut.types import Array
 
 TRIES = 20
 """Draws that Buckley-James makes at most; the last one does not count even if it succeeds."""
 
 
-class Thompson(RidgeBandit):
+class ThompsonBandit(RidgeBandit):
     """Scores from one posterior sample per algorithm; sigma = 1, lambda = 0.5 as published."""
 
     untried = -1e6
@@ -30,7 +30,7 @@ class Thompson(RidgeBandit):
 
     def __init__(
         self,
-        table: Table,
+        table: ExperimentData,
         rng: np.random.RandomState,
         *,
         buckley_james: bool,

@@ -1,4 +1,4 @@
 """Reports: a result file turned into tables, figures and one page to read.
 
-results (what is there, what is missing) -> numbers, curves, ... (plain data) -> sheets, figures -> page
+numbers (plain data) -> tables, figures -> pages; `reports` and `demo` do all of it, running what is missing
 """

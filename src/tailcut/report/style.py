@@ -12,7 +12,7 @@ from dataclasses import dataclass
 PAPER = "#ffffff"
 """The background; turned dark on a dark page."""
 INK = "#1a1a1a"
-"""Text, axes and hindsight lines; turned light on a dark page."""
+"""Text, axes and hindsight baselines; turned light on a dark page."""
 INDIGO = "#332288"
 """The first colour of a scenario's algorithms; turned lighter on a dark page."""
 FAINT = "#d0d0d1"
@@ -100,7 +100,7 @@ OTHER_ALGORITHMS = "#bbbbbb"
 def look(selector: str) -> Look:
     """Return how a selector is drawn; a name unknown here gets a look that depends on the name alone.
 
-    >>> look("thompson:sigma=2.0").family
+    >>> look("thompson:noise_variance=2.0").family
     'Thompson'
     """
     if selector in LOOKS:

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from tailcut.scenarios.cells import Codes
+from tailcut.scenarios.columns import Codes
 from tailcut.types import Array
 
 

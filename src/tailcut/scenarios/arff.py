@@ -33,7 +33,7 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ArffTable:
     """The columns of one ARFF file."""
 
     file: str
@@ -49,7 +49,7 @@ class Table:
         return next((i for i, a in enumerate(self.attributes) if a.name.lower() == wanted), None)
 
 
-def parse(data: bytes, file: str, problems: Problems) -> Table | None:
+def parse(data: bytes, file: str, problems: Problems) -> ArffTable | None:
     r"""Return the table in `data`, or None if its header cannot be used; note what is wrong.
 
     >>> text = b"@RELATION r\n@ATTRIBUTE id STRING\n@ATTRIBUTE 'a b' NUMERIC\n@DATA\n'x, y',?"
@@ -150,7 +150,7 @@ def _attribute(text: str, file: str, line: int, problems: Problems) -> Attribute
 
 def _table(
     file: str, attributes: tuple[Attribute, ...], body: list[str], numbers: Sequence[int], problems: Problems
-) -> Table:
+) -> ArffTable:
     width = len(attributes)
     joined = ",".join(body)
     plain = "'" not in joined and '"' not in joined
@@ -162,10 +162,10 @@ def _table(
         for i, column in enumerate(columns):
             if "?" in column:
                 columns[i] = [None if cell == "?" else cell for cell in column]
-        return Table(file, attributes, columns, numbers)
+        return ArffTable(file, attributes, columns, numbers)
     rows, kept = _rows(file, width, body, numbers, problems)
     columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
-    return Table(file, attributes, columns, kept)
+    return ArffTable(file, attributes, columns, kept)
 
 
 def _rows(

@@ -64,7 +64,7 @@ def get(key: str) -> Scenario | None:
 
 
 def put(key: str, scenario: Scenario) -> None:
-    """Keep a scenario; where the cache cannot be written, do without.
+    """Keep a scenario; where the cache cannot be written, skip it.
 
     The entry appears by renaming a finished file, so of two processes that write it at once one comes
     last, and a reader sees one or the other, whole.

@@ -12,7 +12,7 @@ from typing import Any
 
 from tailcut.errors import DownloadError
 
-Progress = Callable[[int, int | None], None]
+ByteProgress = Callable[[int, int | None], None]
 """Called with the bytes at hand, and their number in all if that is known."""
 
 ATTEMPTS = 3
@@ -28,7 +28,7 @@ class _BrokenOffError(DownloadError):
     """The connection ended before the file did."""
 
 
-def download(url: str, target: Path, timeout: float, progress: Progress | None) -> None:
+def download(url: str, target: Path, timeout: float, progress: ByteProgress | None) -> None:
     """Fetch `url` into `target`; what broke off is resumed, here up to twice, and by a later call."""
     part = target.with_name(target.name + ".part")
     for attempt in range(1, ATTEMPTS + 1):
@@ -42,7 +42,7 @@ def download(url: str, target: Path, timeout: float, progress: Progress | None) 
             return
 
 
-def _attempt(url: str, part: Path, timeout: float, progress: Progress | None) -> None:
+def _attempt(url: str, part: Path, timeout: float, progress: ByteProgress | None) -> None:
     """Fetch what `part` does not hold yet; return once it is whole."""
     tag_file = part.with_name(part.name + ".etag")
     start = part.stat().st_size if part.exists() else 0
@@ -87,15 +87,15 @@ def _open(url: str, start: int, tag: str, timeout: float) -> Any:
 
 
 def _where(url: str, response: Any, start: int) -> tuple[int, int | None]:
-    """Return the position that the answer starts at, and the size of the whole file if it is told."""
+    """Return the position that the answer starts at, and the size of the whole file if it is given."""
     length = response.headers.get("Content-Length")
     size = int(length) if length and length.isdigit() else None
     if response.status != 206:
         return 0, size  # the server knows no ranges, or the file has changed: all of it comes
-    told = _RANGE.fullmatch(response.headers.get("Content-Range") or "")
-    if told is None or int(told[1]) != start:
+    given = _RANGE.fullmatch(response.headers.get("Content-Range") or "")
+    if given is None or int(given[1]) != start:
         raise DownloadError(f"{url}: asked for the bytes from {start} on, the server sent others")
-    return start, start + size if size is not None else None if told[2] == "*" else int(told[2])
+    return start, start + size if size is not None else None if given[2] == "*" else int(given[2])
 
 
 def _save(
@@ -104,7 +104,7 @@ def _save(
     part: Path,
     start: int,
     total: int | None,
-    progress: Progress | None,
+    progress: ByteProgress | None,
 ) -> None:
     """Write the answer's body into `part` from `start` on, and check that all of it came."""
     done = start

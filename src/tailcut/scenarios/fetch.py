@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from tailcut.errors import DownloadError, InputError
+from tailcut.scenarios.aslib_reader import OPTIONAL, REQUIRED
 from tailcut.scenarios.cache import user_cache
 from tailcut.scenarios.download import NotThere, download
-from tailcut.scenarios.reader import OPTIONAL, REQUIRED
 from tailcut.state import statefile
 
 BASE_URL = "https://raw.githubusercontent.com/coseal/aslib_data/master"
@@ -27,7 +27,7 @@ MANIFEST = "manifest.json"
 EXTRAS = ("readme.txt", "citation.bib")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
-Progress = Callable[[str, int, int | None], None]
+FetchProgress = Callable[[str, int, int | None], None]
 """Called with the file's name, the bytes at hand, and their number in all if that is known."""
 
 
@@ -37,7 +37,7 @@ def fetch(
     to: str | os.PathLike[str] | None = None,
     base_url: str = BASE_URL,
     timeout: float = 30.0,
-    progress: Progress | None = None,
+    progress: FetchProgress | None = None,
 ) -> Path:
     """Fetch the scenario `name` and return its folder, `to`/`name` or one in the user's cache."""
     if not _NAME.fullmatch(name):
@@ -58,7 +58,7 @@ def fetch(
     return folder
 
 
-def _fetch_all(folder: Path, source: str, timeout: float, progress: Progress | None) -> None:
+def _fetch_all(folder: Path, source: str, timeout: float, progress: FetchProgress | None) -> None:
     manifest = _read_manifest(folder, source)
     for file in (*REQUIRED, *OPTIONAL, *EXTRAS):
         known = manifest["files"].get(file)

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from tailcut.errors import InputError
-from tailcut.scenarios import aggregate, tables
-from tailcut.scenarios.cells import STATUSES, Codes, codes
+from tailcut.scenarios import aggregate, run_table, tables
+from tailcut.scenarios.columns import STATUSES, Codes, codes
 from tailcut.scenarios.problems import shown
 from tailcut.scenarios.scenario import FeatureStep, Scenario
 from tailcut.types import Array, check_names, check_seconds
@@ -43,8 +43,8 @@ def from_frames(
     seconds = check_seconds("cutoff", cutoff, above_zero=True)
     if not isinstance(name, str) or not name:
         raise InputError(f"name must be a non-empty string, got {name!r}")
-    recorded = _runs(_Reader("runs", runs), seconds)
-    given = _Reader("features", features)
+    recorded = _runs(_FrameReader("runs", runs), seconds)
+    given = _FrameReader("features", features)
     n = len(recorded.instances)
     rows = given.rows(recorded.instances, all_needed=True)
     names = given.names_except("instance")
@@ -68,7 +68,7 @@ def from_frames(
     )
 
 
-def _runs(frame: _Reader, cutoff: float) -> tables.Runs:
+def _runs(frame: _FrameReader, cutoff: float) -> run_table.RecordedRuns:
     instances, algorithms = frame.texts("instance"), frame.texts("algorithm")
     if not instances:
         raise InputError("runs has no rows")
@@ -85,7 +85,7 @@ def _runs(frame: _Reader, cutoff: float) -> tables.Runs:
         place = f"runs['{field}']" if row is None else f"runs, row {row}"
         raise InputError(f"{place}: {message}")
 
-    return tables.collect_runs(
+    return run_table.collect_runs(
         instances, algorithms, frame.repetitions(), seconds, statuses, cutoff, complain
     )
 
@@ -103,7 +103,7 @@ def _steps(
     statuses = np.where(known, STATUSES.index("ok"), STATUSES.index("unknown")).astype(np.uint8)
     if costs is None:
         return np.zeros(n), (FeatureStep("all", features, (), np.zeros(n), statuses),)
-    frame = _Reader("feature_costs", costs)
+    frame = _FrameReader("feature_costs", costs)
     rows = frame.rows(instances, all_needed=False)
     names = frame.names_except("instance")
     total = np.zeros(n)
@@ -121,7 +121,7 @@ def _steps(
     return total, tuple(steps)
 
 
-class _Reader:
+class _FrameReader:
     """Takes columns out of a frame; errors name the frame, the column and the row."""
 
     def __init__(self, title: str, frame: Frame) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.scenarios.cells import STATUSES
-from tailcut.types import Array
+from tailcut.scenarios.columns import STATUSES
+from tailcut.types import PENALTY, Array
 
 if TYPE_CHECKING:
     from tailcut.scenarios.frames import Frame
@@ -106,7 +106,7 @@ class Scenario(_ByValue):
         for array in arrays:
             array.flags.writeable = False
 
-    def losses(self, penalty: float = 10.0) -> Array:
+    def losses(self, penalty: float = PENALTY) -> Array:
         """Return the PARk loss of every run, shape (n, K): its time if solved, else `penalty` cutoffs."""
         return np.where(self.solved, self.runtimes, penalty * self.cutoff)
 
@@ -125,7 +125,7 @@ class Scenario(_ByValue):
         With `cache`, what was read is kept in the user's cache folder under a digest of the files' bytes,
         so that the next time is fast and never stale.
         """
-        from tailcut.scenarios.reader import read
+        from tailcut.scenarios.aslib_reader import read
 
         return read(path, cache=cache)
 
@@ -152,6 +152,6 @@ class Scenario(_ByValue):
 
     def write(self, folder: str | os.PathLike[str]) -> None:
         """Write the scenario's ASlib files into `folder`; reading them gives an equal scenario."""
-        from tailcut.scenarios.writer import write
+        from tailcut.scenarios.aslib_writer import write
 
         write(self, folder)

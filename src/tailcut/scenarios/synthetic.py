@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.numerics.randomness import stream
-from tailcut.types import Array
+from tailcut.types import PENALTY, Array
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class SyntheticScenario:
         """Features cost nothing here, shape (n,)."""
         return np.zeros(len(self.features))
 
-    def losses(self, penalty: float = 10.0) -> Array:
+    def losses(self, penalty: float = PENALTY) -> Array:
         """Return the PARk loss of every run, shape (n, K)."""
         return np.where(self.solved, self.runtimes, penalty * self.cutoff)
 

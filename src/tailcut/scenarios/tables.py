@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import compress
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.scenarios import aggregate, cells
-from tailcut.scenarios.arff import Table
-from tailcut.scenarios.cells import STATUSES, Codes
+from tailcut.scenarios import aggregate
+from tailcut.scenarios import columns as in_column
+from tailcut.scenarios.arff import ArffTable
+from tailcut.scenarios.columns import STATUSES, Codes
 from tailcut.scenarios.problems import Problems, shown
 from tailcut.types import Array
 
 IDENTITY = ("instance_id", "repetition")
 
 
-class Runs(NamedTuple):
-    """algorithm_runs.arff as arrays."""
-
-    instances: tuple[str, ...]
-    algorithms: tuple[str, ...]
-    runtimes: Array
-    statuses: Codes
-
-
 @dataclass(frozen=True)
 class PerInstance:
     """A table with one row per instance and repetition."""
 
-    table: Table
+    table: ArffTable
     rows: Codes
     """Number of each row's instance, shape (rows,)."""
     others: tuple[int, ...]
@@ -45,7 +36,7 @@ class PerInstance:
         return tuple(self.table.attributes[i].name for i in self.others)
 
 
-def columns_named(table: Table, names: tuple[str, ...], problems: Problems) -> list[int] | None:
+def columns_named(table: ArffTable, names: tuple[str, ...], problems: Problems) -> list[int] | None:
     """Return the positions of required columns, or None after noting which are missing."""
     found = [table.find(name) for name in names]
     for name, position in zip(names, found, strict=True):
@@ -55,106 +46,8 @@ def columns_named(table: Table, names: tuple[str, ...], problems: Problems) -> l
     return present if len(present) == len(found) else None
 
 
-def runs(table: Table, measure: str, cutoff: float, problems: Problems) -> Runs | None:
-    """Return the runs with repetitions made one, or None if columns are missing.
-
-    After an error the arrays are of no use, but other files can still be compared with them.
-    """
-    positions = columns_named(table, (*IDENTITY, "algorithm", measure, "runstatus"), problems)
-    if positions is None:
-        return None
-    instance, repetition, algorithm, runtime, status = positions
-    instance_texts = cells.texts(table, instance, problems)
-    algorithm_texts = cells.texts(table, algorithm, problems)
-    repetitions = cells.whole_numbers(table, repetition, problems)
-    status_codes = cells.statuses(table, status, problems)
-    check_levels(table, (status,), problems)
-    seconds = _seconds(table, runtime, status_codes, problems)
-    if not table.lines:
-        problems.error(table.file, None, None, "has no runs")
-    return collect_runs(
-        instance_texts,
-        algorithm_texts,
-        repetitions,
-        seconds,
-        status_codes,
-        cutoff,
-        lambda row, field, message: problems.error(
-            table.file, None if row is None else table.lines[row], field, message
-        ),
-    )
-
-
-def collect_runs(
-    instance_texts: list[str],
-    algorithm_texts: list[str],
-    repetitions: Codes,
-    seconds: Array,
-    status_codes: Codes,
-    cutoff: float,
-    complain: Callable[[int | None, str, str], None],
-) -> Runs:
-    """Return runs in any order as full arrays; `complain(row, field, message)` about doubles and gaps."""
-    instances = tuple(sorted(set(instance_texts)))
-    algorithms = tuple(sorted(set(algorithm_texts)))
-    n, k = len(instances), len(algorithms)
-    row_codes = cells.codes(instance_texts, number_of(instances))
-    cell_codes = row_codes * k + cells.codes(algorithm_texts, number_of(algorithms))
-    for row in doubles(cell_codes, repetitions):
-        complain(row, "repetition", "this instance, repetition and algorithm already had a row")
-    gaps = _gaps(cell_codes, n * k)
-    for gap in gaps:
-        complain(None, "algorithm", f"no run of {shown(algorithms[gap % k])} on {shown(instances[gap // k])}")
-    if gaps:  # a full table may not even fit into memory: names that are damaged come in great numbers
-        nothing = np.empty((0, 0))
-        return Runs(instances, algorithms, nothing, nothing.astype(np.int64))
-    runtimes = aggregate.median(cell_codes, seconds, n * k)
-    runtimes[np.isnan(runtimes)] = cutoff
-    modes = aggregate.most_frequent(cell_codes, status_codes, n * k, len(STATUSES))
-    return Runs(instances, algorithms, runtimes.reshape(n, k), modes.reshape(n, k))
-
-
-def _gaps(cell_codes: Codes, n_cells: int, at_most: int = 1000) -> list[int]:
-    """Return the first cells that no row has, without an array of all cells.
-
-    >>> _gaps(np.array([5, 1, 1, 2]), 8)
-    [0, 3, 4, 6, 7]
-    """
-    present = [*np.unique(cell_codes).tolist(), n_cells]
-    gaps: list[int] = []
-    expected = 0
-    for cell in present:
-        gaps += range(expected, min(cell, expected + at_most - len(gaps)))
-        expected = cell + 1
-    return gaps
-
-
-def _seconds(table: Table, position: int, status_codes: Codes, problems: Problems) -> Array:
-    """Return runtimes; the time of an `ok` run must be known, that of another may be missing."""
-    before = len(problems.found)
-    seconds = cells.numbers(table, position, problems)
-    if len(problems.found) > before:
-        return seconds
-    name = table.attributes[position].name
-    bad = ~(np.isfinite(seconds) & (seconds >= 0.0))
-    for row in np.flatnonzero(bad).tolist():
-        cell = table.columns[position][row]
-        if status_codes[row] == 0:
-            problems.error(
-                table.file,
-                table.lines[row],
-                name,
-                f"expected the seconds of an ok run, a finite number >= 0, got {shown(cell or '?')}",
-            )
-        elif cell is not None:
-            problems.warning(
-                table.file, table.lines[row], name, f"{shown(cell)} is no time; taken as not recorded"
-            )
-    return np.where(bad, math.nan, seconds)
-
-
 def per_instance(
-    table: Table,
+    table: ArffTable,
     numbering: Mapping[str, int],
     problems: Problems,
     *,
@@ -168,13 +61,15 @@ def per_instance(
     positions = columns_named(table, IDENTITY if repetition else IDENTITY[:1], problems)
     if positions is None:
         return None
-    names = cells.texts(table, positions[0], problems)
-    repetitions = cells.whole_numbers(table, positions[1], problems) if repetition else np.ones(len(names))
-    for row in doubles(cells.codes(names, number_of(tuple(set(names)))), repetitions.astype(np.int64)):
+    names = in_column.texts(table, positions[0], problems)
+    repetitions = (
+        in_column.whole_numbers(table, positions[1], problems) if repetition else np.ones(len(names))
+    )
+    for row in doubles(in_column.codes(names, number_of(tuple(set(names)))), repetitions.astype(np.int64)):
         problems.error(
             table.file, table.lines[row], "repetition", "this instance and repetition already had a row"
         )
-    rows = cells.codes(names, numbering)
+    rows = in_column.codes(names, numbering)
     for row in np.flatnonzero(rows < 0).tolist():
         problems.warning(
             table.file,
@@ -191,18 +86,18 @@ def per_instance(
     return PerInstance(_rows_kept(table, rows >= 0), rows[rows >= 0], others)
 
 
-def _rows_kept(table: Table, kept: NDArray[np.bool_]) -> Table:
+def _rows_kept(table: ArffTable, kept: NDArray[np.bool_]) -> ArffTable:
     if kept.all():
         return table
     columns = [list(compress(column, kept)) for column in table.columns]
-    return Table(table.file, table.attributes, columns, list(compress(table.lines, kept)))
+    return ArffTable(table.file, table.attributes, columns, list(compress(table.lines, kept)))
 
 
 def feature_values(found: PerInstance, n: int, problems: Problems) -> Array:
     """Return the mean of each feature over repetitions, shape (n, d); nan where missing."""
     result = np.empty((n, len(found.others)))
     for number, position in enumerate(found.others):
-        values = cells.numbers(found.table, position, problems)
+        values = in_column.numbers(found.table, position, problems)
         odd = ~np.isfinite(values)
         if odd.any():
             _note_odd(found.table, position, odd, problems)
@@ -211,11 +106,11 @@ def feature_values(found: PerInstance, n: int, problems: Problems) -> Array:
     return result
 
 
-def _note_odd(table: Table, position: int, odd: NDArray[np.bool_], problems: Problems) -> None:
+def _note_odd(table: ArffTable, position: int, odd: NDArray[np.bool_], problems: Problems) -> None:
     """Note values that are neither finite nor ``?``; selectors know no infinite features."""
     for row in np.flatnonzero(odd).tolist():
         cell = table.columns[position][row]
-        if cell is not None and cells.as_number(cell) is not None:
+        if cell is not None and in_column.as_number(cell) is not None:
             problems.warning(
                 table.file,
                 table.lines[row],
@@ -229,7 +124,7 @@ def feature_costs(found: PerInstance, n: int, problems: Problems) -> dict[str, A
     costs = {}
     for position in found.others:
         name = found.table.attributes[position].name
-        seconds = cells.numbers(found.table, position, problems)
+        seconds = in_column.numbers(found.table, position, problems)
         for row in np.flatnonzero((seconds < 0.0) | np.isinf(seconds)).tolist():
             problems.error(
                 found.table.file,
@@ -247,7 +142,7 @@ def feature_statuses(found: PerInstance, n: int, problems: Problems) -> dict[str
     absent = np.bincount(found.rows, minlength=n) == 0
     result = {}
     for position in found.others:
-        codes = cells.statuses(found.table, position, problems)
+        codes = in_column.statuses(found.table, position, problems)
         modes = aggregate.most_frequent(found.rows, codes, n, len(STATUSES))
         modes[absent] = STATUSES.index("unknown")
         result[found.table.attributes[position].name] = modes
@@ -261,8 +156,8 @@ def folds(found: PerInstance, n: int, problems: Problems) -> Codes | None:
     if position is None or repetition is None:
         problems.error(found.table.file, None, "fold", "this column is missing")
         return None
-    numbers = cells.whole_numbers(found.table, position, problems)
-    first = cells.whole_numbers(found.table, repetition, problems) == 1
+    numbers = in_column.whole_numbers(found.table, position, problems)
+    first = in_column.whole_numbers(found.table, repetition, problems) == 1
     result = np.zeros(n, dtype=np.int64)
     result[found.rows[first]] = numbers[first]
     if (result == 0).any():
@@ -281,7 +176,7 @@ def ground_truth(found: PerInstance, n: int, problems: Problems) -> dict[str, Ar
         attribute = found.table.attributes[position]
         if attribute.kind == "numeric":
             values = np.full(n, math.nan)
-            values[found.rows] = cells.numbers(found.table, position, problems)
+            values[found.rows] = in_column.numbers(found.table, position, problems)
             result[attribute.name] = values
         else:
             texts: list[str | None] = [None] * n
@@ -291,7 +186,7 @@ def ground_truth(found: PerInstance, n: int, problems: Problems) -> dict[str, Ar
     return result
 
 
-def check_levels(table: Table, positions: tuple[int, ...], problems: Problems) -> None:
+def check_levels(table: ArffTable, positions: tuple[int, ...], problems: Problems) -> None:
     """Note values of nominal columns that the header does not declare."""
     for position in positions:
         attribute = table.attributes[position]

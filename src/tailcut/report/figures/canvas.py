@@ -8,8 +8,8 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from tailcut.catalogue import labelled
-from tailcut.errors import MissingExtraError
+from tailcut.bench.labels import labelled
+from tailcut.errors import InputError, MissingExtraError
 from tailcut.report.style import FAINT, INK, PAPER, look
 
 if TYPE_CHECKING:
@@ -45,6 +45,14 @@ _RC: dict[str, Any] = {
     "pdf.fonttype": 42,  # slower than the default, but conferences refuse Type 3 fonts
     "path.simplify_threshold": 0.5,
 }
+
+
+def with_svg(formats: Sequence[str]) -> list[str]:
+    """Return the formats to draw in, or say which one is not known."""
+    for kind in formats:
+        if kind not in FORMATS:
+            raise InputError(f"unknown figure format {kind!r}; known: {', '.join(FORMATS)}")
+    return list(dict.fromkeys(["svg", *formats]))
 
 
 def sheet(width: float, height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, Any]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailcut.catalogue import labelled
-from tailcut.report.curves import Shares
+from tailcut.bench.labels import labelled
 from tailcut.report.figures.canvas import blank, distinct, panels, sheet, shortened, styled
+from tailcut.report.numbers.stream_curves import Shares
 from tailcut.report.style import ALGORITHMS, OTHER_ALGORITHMS
 
 if TYPE_CHECKING:

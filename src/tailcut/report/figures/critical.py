@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tailcut.bench.ranks import Comparison
+from tailcut.bench.ranks import Ranking
 from tailcut.report.figures.canvas import sheet, shortened, styled
 from tailcut.report.style import INK, look
 
@@ -29,7 +29,7 @@ def cliques(ranks: Sequence[float], difference: float) -> list[tuple[int, int]]:
 
 
 @styled
-def draw(ranked: Comparison, par: str) -> Figure:
+def draw(ranked: Ranking, par: str) -> Figure:
     """Return the diagram (Demšar, JMLR 2006, figure 1): the better half named left, the others right."""
     names, ranks = ranked.selectors, ranked.average_ranks
     k = len(names)
@@ -66,7 +66,7 @@ def draw(ranked: Comparison, par: str) -> Figure:
     return figure
 
 
-def _ruler(axes: Axes, ranked: Comparison, par: str, low: float) -> None:
+def _ruler(axes: Axes, ranked: Ranking, par: str, low: float) -> None:
     """Draw the length of the critical difference above the axis."""
     end = low + ranked.critical_difference
     axes.plot([low, end], [0.5, 0.5], color=INK, linewidth=1.6, clip_on=False)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tailcut.report.complement import Complement
 from tailcut.report.figures.canvas import drawn, legend_right, sheet, shortened, styled, thousands
-from tailcut.report.learning import Learning
+from tailcut.report.numbers.complement import Complement
+from tailcut.report.numbers.learning import Learning
 from tailcut.report.style import INK, LOOKS
 
 if TYPE_CHECKING:

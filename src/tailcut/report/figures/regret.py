@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tailcut.report.curves import Band, Curves
 from tailcut.report.figures.canvas import blank, drawn, legend_right, panels, sheet, styled, thousands
+from tailcut.report.numbers.stream_curves import Band, StreamCurves
 from tailcut.report.style import FAINT, look
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @styled
-def draw(curves: Curves, featured: Sequence[str], par: str) -> Figure:
+def draw(curves: StreamCurves, featured: Sequence[str], par: str) -> Figure:
     """Return the curves of one scenario: the featured selectors with bands, the others thin behind them."""
     figure, grid = sheet(6.4, 3.6)
     axes = grid[0, 0]
@@ -31,7 +31,7 @@ def draw(curves: Curves, featured: Sequence[str], par: str) -> Figure:
 
 
 @styled
-def overview(scenarios: Sequence[Curves], featured: Sequence[str], par: str) -> Figure:
+def overview(scenarios: Sequence[StreamCurves], featured: Sequence[str], par: str) -> Figure:
     """Return all scenarios on one sheet."""
     rows, columns = panels(len(scenarios), min((4, 3), key=lambda wide: -len(scenarios) % wide))
     height = 1.9 * rows + 1.0
@@ -56,14 +56,14 @@ def overview(scenarios: Sequence[Curves], featured: Sequence[str], par: str) -> 
     return figure
 
 
-def _thinned(curves: Curves) -> Curves:
+def _thinned(curves: StreamCurves) -> StreamCurves:
     """Return every third point: a small panel shows no more."""
     kept = np.arange(len(curves.at))[::-3][::-1]
     bands = tuple(Band(one.name, one.mean[kept], one.deviation[kept]) for one in curves.bands)
-    return Curves(curves.scenario, curves.at[kept], bands)
+    return StreamCurves(curves.scenario, curves.at[kept], bands)
 
 
-def _panel(axes: Axes, curves: Curves, featured: Sequence[str]) -> None:
+def _panel(axes: Axes, curves: StreamCurves, featured: Sequence[str]) -> None:
     by_name = {band.name: band for band in curves.bands if band.name != "oracle"}
     shown = [by_name[name] for name in featured if name in by_name]
     for band in (band for name, band in by_name.items() if name not in featured):

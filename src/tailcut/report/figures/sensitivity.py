@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tailcut.report.figures.canvas import blank, panels, sheet, styled, thousands
-from tailcut.report.sensitivity import SweepPoints
+from tailcut.report.numbers.sweep_points import SweepPoints
 from tailcut.report.style import INK, look
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tailcut.report.curves import Curves
 from tailcut.report.figures.canvas import drawn, legend_right, plain_log, sheet, styled
+from tailcut.report.numbers.stream_curves import StreamCurves
 from tailcut.report.style import look
 
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 @styled
-def draw(curves: Curves, featured: Sequence[str]) -> Figure:
-    """Return the curves of the featured selectors and the hindsight lines, up to the cutoff."""
+def draw(curves: StreamCurves, featured: Sequence[str]) -> Figure:
+    """Return the curves of the featured selectors and the hindsight baselines, up to the cutoff."""
     from matplotlib.ticker import PercentFormatter
 
     figure, grid = sheet(6.4, 3.6)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tailcut.catalogue import labelled
+from tailcut.bench.labels import labelled
 from tailcut.report.figures.canvas import legend_right, plain_log, sheet, styled
+from tailcut.report.numbers.scatters import Scatter
 from tailcut.report.style import look
-from tailcut.report.tradeoff import Scatter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

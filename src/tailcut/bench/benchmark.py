@@ -1,0 +1,137 @@
+"""A benchmark from start to end: read the scenarios, plan the cells, run what is missing, sum up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tailcut.bench.execution import Executor, run_cells
+from tailcut.bench.origins import describe_run, describe_scenario
+from tailcut.bench.plan import Cell, Contender, plan
+from tailcut.bench.store import Result, Store, opened
+from tailcut.bench.summary import summarise
+from tailcut.bench.sweeps import PLANS
+from tailcut.errors import InputError
+from tailcut.scenarios import Scenario
+from tailcut.scenarios.collection import scenarios_in
+from tailcut.types import PENALTY
+
+
+class BenchProgress:
+    """Hears how a benchmark proceeds; override what you want to hear."""
+
+    def scenario_left_out(self, name: str, reason: str) -> None:
+        """Hear that a scenario of the folder is not run, and why."""
+
+    def cells_planned(self, cells: Sequence[Cell], done: Sequence[Cell]) -> None:
+        """Hear which cells there are, and which of them the result file holds already."""
+
+    def cell_done(self, cell: Cell, result: Result) -> None:
+        """Hear that a cell was computed, or failed."""
+
+
+SILENT = BenchProgress()
+"""Hears everything and says nothing."""
+
+
+@dataclass(frozen=True)
+class BenchOutcome:
+    """What came of a benchmark."""
+
+    rows: list[dict[str, Any]]
+    """One per scenario and contender, as `summarise` makes them, in the order asked for."""
+    failed: list[tuple[Cell, Result]]
+    """Cells that failed this time, with their errors."""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Scenarios, contenders and the cells they make."""
+
+    scenarios: tuple[tuple[str, Scenario], ...]
+    """Each with the folder it was read from."""
+    contenders: tuple[Contender, ...]
+    cells: tuple[Cell, ...]
+    penalty: float
+
+    def run(
+        self,
+        out: Path,
+        *,
+        jobs: int = 1,
+        executor: Executor | None = None,
+        command: str = "",
+        progress: BenchProgress = SILENT,
+    ) -> BenchOutcome:
+        """Compute what the result file `out` lacks and return the summary of all cells.
+
+        `command` is noted in the file as what made the cells.
+        """
+        with opened(out) as store:
+            store.begin_run(describe_run(command))
+            for _, scenario in self.scenarios:
+                store.describe_scenario(scenario.name, describe_scenario(scenario, self.penalty))
+            failed = compute_missing(self.cells, store, jobs=jobs, executor=executor, progress=progress)
+            rows = summarise(self._as_asked(store))
+        order = {label: i for i, label in enumerate(dict.fromkeys(one.label for one in self.contenders))}
+        rows.sort(key=lambda row: (row["scenario"], order[row["selector"]]))
+        return BenchOutcome(rows, failed)
+
+    def _as_asked(self, store: Store) -> list[dict[str, Any]]:
+        """Return the rows of the cells under the labels asked for, not those first stored under.
+
+        `thompson` and `thompson:noise_variance=1.0` are the same cell if 1.0 is the default.
+        """
+        stored = {row["hash"]: row for row in store.rows(cell.hash for cell in self.cells)}
+        return [{**stored[cell.hash], "selector": cell.contender.label} for cell in self.cells]
+
+
+def benchmark(
+    folder: Path,
+    *,
+    scenarios: Sequence[str] | None = None,
+    contenders: Sequence[Contender] | None = None,
+    plan_name: str = "default",
+    whole_folder: bool = False,
+    seeds: int = 10,
+    first_seed: int = 0,
+    penalty: float = PENALTY,
+    progress: BenchProgress = SILENT,
+) -> Benchmark:
+    """Return the benchmark of the scenarios in a folder, ready to run.
+
+    Without `scenarios`, those that the named plan is meant for, or all with `whole_folder`; without
+    `contenders`, those of the plan.
+    """
+    if plan_name not in PLANS:
+        raise InputError(f"unknown plan {plan_name!r}; known: {', '.join(PLANS)}")
+    named = PLANS[plan_name]
+    chosen = tuple(contenders or named.contenders)
+    preferred = None if whole_folder else named.scenarios
+    found = scenarios_in(folder, scenarios, preferred, progress.scenario_left_out)
+    cells = plan(found, chosen, seeds, penalty, first_seed=first_seed)
+    return Benchmark(tuple(found), chosen, tuple(cells), penalty)
+
+
+def compute_missing(
+    cells: Sequence[Cell],
+    store: Store,
+    *,
+    jobs: int = 1,
+    executor: Executor | None = None,
+    progress: BenchProgress = SILENT,
+) -> list[tuple[Cell, Result]]:
+    """Compute the cells that the store lacks and return those that failed."""
+    done = store.done()
+    progress.cells_planned(cells, [cell for cell in cells if cell.hash in done])
+    failed: list[tuple[Cell, Result]] = []
+
+    def heard(cell: Cell, result: Result) -> None:
+        if result.error is not None:
+            failed.append((cell, result))
+        progress.cell_done(cell, result)
+
+    run_cells(cells, store, jobs=jobs, executor=executor, on_cell=heard)
+    return failed

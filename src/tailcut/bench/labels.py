@@ -1,0 +1,51 @@
+"""What the label of a contender says: a name, or one with hyperparameters behind a colon."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from tailcut.bench.baselines import FIXED
+from tailcut.catalogue import BASELINES, CATALOGUE
+
+
+class ContenderKind(StrEnum):
+    """Who may be compared with whom."""
+
+    ONE_PICK = "one pick"
+    SCHEDULE = "schedule"
+    BASELINE = "hindsight"
+
+
+def name_of(label: str) -> str:
+    """Return the name in front of the hyperparameters.
+
+    >>> name_of("thompson:noise_variance=2.0")
+    'thompson'
+    """
+    return label.partition(":")[0]
+
+
+def is_schedule(label: str) -> bool:
+    """Return whether a selector or baseline may run several algorithms on an instance."""
+    name = name_of(label)
+    return name in FIXED or (name in CATALOGUE and CATALOGUE[name].schedules)
+
+
+def kind_of(label: str) -> ContenderKind:
+    """Return the kind of a contender.
+
+    >>> [str(kind_of(label)) for label in ("thompson:noise_variance=2.0", "round_robin", "sbs_pair")]
+    ['one pick', 'schedule', 'hindsight']
+    """
+    if name_of(label) in BASELINES:
+        return ContenderKind.BASELINE
+    return ContenderKind.SCHEDULE if is_schedule(label) else ContenderKind.ONE_PICK
+
+
+def labelled(label: str) -> str:
+    """Return a label for people, which marks schedules.
+
+    >>> labelled("round_robin"), labelled("sbs")
+    ('round_robin (schedule)', 'sbs')
+    """
+    return f"{label} (schedule)" if is_schedule(label) else label

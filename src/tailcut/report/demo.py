@@ -1,0 +1,144 @@
+"""The demonstration: real solvers on a generated stream, then what other choices would have cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tailcut.domains.sat
+from tailcut.bench.benchmark import compute_missing
+from tailcut.bench.plan import Contender, plan
+from tailcut.bench.store import opened
+from tailcut.bench.summary import summarise
+from tailcut.domains.sat.cnf import write
+from tailcut.domains.sat.generators import generate
+from tailcut.domains.sat.generators import plan as plan_formulas
+from tailcut.errors import InputError
+from tailcut.journal import Journal
+from tailcut.live.costs import StreamCost, cost_of_stream, costs_of_single_solvers
+from tailcut.live.instances import Instance
+from tailcut.live.observer import StreamObserver
+from tailcut.live.portfolio import Portfolio, read_portfolio
+from tailcut.live.stream import StreamSettings, run_stream
+from tailcut.report.progress import ReportProgress
+from tailcut.report.reports import report_scenario
+from tailcut.scenarios import Scenario, bundled
+
+LIVE = "tailcut_schedule"
+"""What chooses in the live part."""
+SHOWN = (
+    *("tailcut", "tailcut_schedule", "bounded_thompson"),
+    *("thompson", "thompson_rev", "bj_thompson_rev", "blinducb", "degroote_epsilon_greedy_lr"),
+    *("random", "round_robin", "sbs", "sbs_schedule", "oracle"),
+)
+"""Replayed: our own, published ones, chance, and the hindsight baselines."""
+
+
+class DemoProgress(ReportProgress):
+    """Hears how the demonstration proceeds."""
+
+    def live_begins(self, count: int, portfolio: Portfolio, cutoff: float) -> None:
+        """Hear how many formulas are about to be solved, by which solvers, with how much time for each."""
+
+    def live_view(self) -> AbstractContextManager[StreamObserver]:
+        """Return what hears of the live part, open while it lasts."""
+        return nullcontext(StreamObserver())
+
+    def live_done(self, live: StreamCost, single: Sequence[StreamCost]) -> None:
+        """Hear what the live part took, and what each solver alone takes."""
+
+    def replay_begins(self, scenario: Scenario, seeds: int) -> None:
+        """Hear which scenario is about to be replayed, and in how many orders."""
+
+    def replay_done(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Hear what each selector would have cost, the cheapest first."""
+
+
+@dataclass(frozen=True)
+class DemoOutcome:
+    """What the demonstration showed."""
+
+    live: StreamCost
+    alone: list[StreamCost]
+    """The solvers by themselves, and the best for each instance."""
+    replay: list[dict[str, Any]]
+    """One row per selector, as `summarise` makes them, the cheapest first."""
+    page: Path
+    """The report that was written."""
+
+
+def run_demo(
+    out: Path,
+    *,
+    instances: int = 90,
+    seeds: int = 5,
+    jobs: int = 1,
+    command: str = "",
+    progress: DemoProgress,
+) -> DemoOutcome:
+    """Solve formulas live, replay the bundled scenario, write a report on it; everything goes into `out`."""
+    live, single = _solve_live(out, instances, jobs, progress)
+    rows = _replay(out, seeds, jobs, progress)
+    page = report_scenario(
+        bundled.SCENARIO,
+        out / "results.db",
+        out / "report",
+        selectors=[name for name in SHOWN if name not in ("sbs", "oracle")],
+        seeds=seeds,
+        formats=["svg"],
+        jobs=jobs,
+        command=command,
+        progress=progress,
+    )
+    return DemoOutcome(live, single, rows, page)
+
+
+def _solve_live(
+    out: Path, count: int, jobs: int, progress: DemoProgress
+) -> tuple[StreamCost, list[StreamCost]]:
+    """Solve the first formulas of the bundled scenario's stream; return what it took, and others."""
+    scenario = Scenario.read(bundled.SCENARIO)
+    portfolio = read_portfolio(Path(tailcut.domains.sat.__file__).parent / "portfolio.toml")
+    progress.live_begins(count, portfolio, scenario.cutoff)
+    given = _write_formulas(out / "formulas", count)
+    for old in out.glob("live.*"):
+        old.unlink()
+    settings = StreamSettings(LIVE, scenario.cutoff)
+    with Journal(out / "live.db") as journal, progress.live_view() as view:
+        run_stream(journal, portfolio, settings, given, out / "live.jsonl", jobs=jobs, observer=view)
+    with Journal(out / "live.db", read_only=True) as journal:
+        live = cost_of_stream(journal, scenario.cutoff)
+    single = costs_of_single_solvers(scenario, [instance.name for instance in given])
+    progress.live_done(live, single)
+    return live, single
+
+
+def _write_formulas(folder: Path, count: int) -> list[Instance]:
+    """Write the first formulas of the stream and return them in its order."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder.parent}: cannot be written into: {error.strerror}") from None
+    found = []
+    for name, family, seed in plan_formulas(bundled.COUNT, bundled.SEED)[:count]:
+        path = folder / f"{name}.cnf"
+        if not path.exists():
+            write(path, generate(family, seed))
+        found.append(Instance(path.name, path.absolute()))
+    return found
+
+
+def _replay(out: Path, seeds: int, jobs: int, progress: DemoProgress) -> list[dict[str, Any]]:
+    """Replay the bundled scenario through all selectors shown; return what each would have cost."""
+    scenario = Scenario.read(bundled.SCENARIO)
+    progress.replay_begins(scenario, seeds)
+    cells = plan([(str(bundled.SCENARIO), scenario)], [Contender.parse(name) for name in SHOWN], seeds)
+    with opened(out / "results.db") as store:
+        compute_missing(cells, store, jobs=jobs, progress=progress)
+        rows = summarise(store.rows(cell.hash for cell in cells))
+    rows.sort(key=lambda row: float(row["par10_mean"]))
+    progress.replay_done(rows)
+    return rows

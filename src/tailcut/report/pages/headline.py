@@ -1,0 +1,131 @@
+"""The summary in words: which selector is best, how it stands against the best single solver, and so what."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tailcut.bench.labels import ContenderKind, kind_of, labelled
+from tailcut.bench.ranks import Ranking
+from tailcut.catalogue import CATALOGUE
+from tailcut.report.numbers.results import Results
+from tailcut.report.numbers.standings import Standing
+
+
+def headline(results: Results, standings: Sequence[Standing], ranked: Ranking | None) -> list[str]:
+    """Return a few sentences, one paragraph each, that claim no more than the numbers do."""
+    related = [one for one in standings if not math.isnan(one.npar_mean)]
+    contenders = [one for one in related if kind_of(one.selector) == ContenderKind.ONE_PICK]
+    schedules = [one for one in related if kind_of(one.selector) == ContenderKind.SCHEDULE]
+    par, n = results.par, len(results.scenarios)
+    scope = (
+        f"{_count(len(results.contenders) + len(results.schedules), 'selector')} on {_count(n, 'scenario')}, "
+        f"{_count(len(results.seeds), 'seed')} each: {len(results.cells)} results."
+    )
+    if not related:
+        return [
+            scope,
+            f"No selector has an n{par}: the single best solver leaves no gap to relate to.",
+        ]
+    if not contenders:
+        return [scope, *_schedules(schedules, par)]
+    best = contenders[0]
+    paragraphs = [scope, _best(best, par), _against_single_best(best)]
+    if len(contenders) > 1:
+        paragraphs.append(_field(contenders, par, n))
+    if ranked is not None:
+        paragraphs.append(_significance(ranked))
+    return paragraphs + _schedules(schedules, par)
+
+
+def _best(best: Standing, par: str) -> str:
+    return (
+        f"The lowest mean n{par} has {best.selector}: {best.npar_mean:.2f} over "
+        f"{_count(best.scenarios, 'scenario')} (0 is the best solver for every instance, 1 the single best "
+        f"solver, both known only in hindsight). Its median re{par} is {best.repar_median:.2f}, and it "
+        f"leaves {best.unsolved:.1%} of the instances unsolved on average.{_blind(best)}"
+    )
+
+
+def _schedules(schedules: Sequence[Standing], par: str) -> list[str]:
+    """Return a paragraph on the schedules, which compete among themselves; none if there are none."""
+    if not schedules:
+        return []
+    best, *others = schedules
+    text = (
+        f"Schedules may stop a solver early and start another within the same cutoff, so they are listed by "
+        f"themselves: {labelled(best.selector)} has a mean n{par} of {best.npar_mean:.2f} and beats the "
+        f"single best solver on {best.beats_sbs} of {_count(best.scenarios, 'scenario')}."
+    )
+    names = ", ".join(f"{one.selector} {one.npar_mean:.2f}" for one in others[:3])
+    return [f"{text} Other schedules: {names}." if others else text]
+
+
+def _needs_features(best: Standing) -> bool:
+    recipe = CATALOGUE.get(best.selector.partition(":")[0])
+    return recipe is None or recipe.needs_features
+
+
+def _and_features(best: Standing) -> str:
+    return ", for computing features" if _needs_features(best) else ""
+
+
+def _blind(best: Standing) -> str:
+    if _needs_features(best):
+        return ""
+    return (
+        f" {best.selector} looks at no features at all, and no selector here that does has a lower mean; "
+        "they differ in more than that, so this alone does not show that features are useless."
+    )
+
+
+def _against_single_best(best: Standing) -> str:
+    beaten = (
+        f"{best.selector} beats the single best solver on {best.beats_sbs} of {best.scenarios} scenarios."
+    )
+    if best.npar_mean < 1.0:
+        return (
+            f"{beaten} So on average it is worth more than knowing the best solver beforehand: it closes "
+            f"{1.0 - best.npar_mean:.0%} of the gap between the single best and the virtual best solver, "
+            f"while learning from the first instance on."
+        )
+    return (
+        f"{beaten} So on average it does not reach what always running the best solver would have cost, had "
+        f"one known which it is: it pays {best.npar_mean - 1.0:.2f} times the gap between virtual and single "
+        f"best on top, for exploring{_and_features(best)} and for wrong choices. But only who has run all "
+        f"solvers beforehand knows the single best one; whoever starts without such data cannot choose it."
+    )
+
+
+def _field(contenders: Sequence[Standing], par: str, n: int) -> str:
+    any_better = [one for one in contenders if one.beats_sbs]
+    names = ", ".join(f"{one.selector} {one.npar_mean:.2f}" for one in contenders[1:4])
+    most = max((one.beats_sbs for one in contenders), default=0)
+    text = f"Next by mean n{par}: {names}."
+    if any_better:
+        return (
+            f"{text} {len(any_better)} of {len(contenders)} selectors beat the single best solver on at "
+            f"least one of the {n} scenarios, none on more than {most}."
+        )
+    return f"{text} No selector beats the single best solver on any of the {n} scenarios."
+
+
+def _significance(ranked: Ranking) -> str:
+    best, rank = ranked.selectors[0], ranked.average_ranks[0]
+    alike = [
+        name
+        for name, other in zip(ranked.selectors[1:], ranked.average_ranks[1:], strict=True)
+        if other - rank <= ranked.critical_difference
+    ]
+    differ = "differ" if ranked.friedman_p < ranked.alpha else "cannot be distinguished"
+    text = (
+        f"By average rank {best} leads with {rank:.2f}. Over {len(ranked.scenarios)} scenarios the selectors "
+        f"{differ} (Friedman, p = {ranked.friedman_p:.2g}); average ranks less than "
+        f"{ranked.critical_difference:.2f} apart are not significantly different (Nemenyi, "
+        f"level {ranked.alpha:g})"
+    )
+    return f"{text}, so {best} is not shown to be better than {', '.join(alike)}." if alike else f"{text}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,107 @@
+"""The three reports from start to end: on a result file, on the paper's experiments, on one scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tailcut.bench.benchmark import compute_missing
+from tailcut.bench.origins import describe_run, describe_scenario
+from tailcut.bench.plan import DEFAULT, Cell, Contender, plan
+from tailcut.bench.store import Store, opened
+from tailcut.bench.sweeps import PLANS
+from tailcut.report.figures.canvas import FORMATS
+from tailcut.report.numbers.complement import complement
+from tailcut.report.numbers.gather import gather
+from tailcut.report.pages.results_page import write_results_page
+from tailcut.report.pages.scenario_page import write_scenario_page
+from tailcut.report.progress import SILENT, ReportProgress
+from tailcut.scenarios import Scenario
+from tailcut.scenarios.collection import scenarios_in
+
+
+def report_results(
+    source: Path,
+    out: Path,
+    *,
+    aslib: Path | None = None,
+    formats: Sequence[str] = FORMATS,
+    jobs: int = 1,
+    notes: Sequence[str] = (),
+    progress: ReportProgress = SILENT,
+) -> Path:
+    """Write the report on the result file `source` into the folder `out` and return its page.
+
+    `aslib` is the folder of the scenarios' folders, if at hand; `notes` say what was left out before.
+    """
+    with opened(source, read_only=True) as store:
+        report = gather(store, aslib, notes=notes, progress=progress)
+    return write_results_page(report, out, formats=formats, jobs=jobs, source=source.name, progress=progress)
+
+
+def report_paper(
+    aslib: Path,
+    source: Path,
+    out: Path,
+    *,
+    seeds: int = 10,
+    formats: Sequence[str] = FORMATS,
+    jobs: int = 1,
+    command: str = "",
+    progress: ReportProgress = SILENT,
+) -> Path:
+    """Run what `source` lacks of the paper's comparison and its five sweeps, then report on it."""
+    left_out: list[str] = []
+
+    def heard(name: str, reason: str) -> None:
+        left_out.append(reason)
+        progress.scenario_left_out(name, reason)
+
+    with opened(source) as store:
+        cells: dict[str, Cell] = {}
+        for named in (PLANS["default"], PLANS["sensitivity"]):
+            found = scenarios_in(aslib, None, named.scenarios, heard)
+            for _, scenario in found:
+                store.describe_scenario(scenario.name, describe_scenario(scenario))
+            for cell in plan(found, named.contenders, seeds):
+                cells.setdefault(cell.hash, cell)  # a sweep passes through the default, which is run already
+        _run_missing(list(cells.values()), store, command, jobs, progress)
+    notes = [f"Left out: {reason}." for reason in left_out]
+    return report_results(
+        source, out, aslib=aslib, formats=formats, jobs=jobs, notes=notes, progress=progress
+    )
+
+
+def report_scenario(
+    folder: Path,
+    source: Path,
+    out: Path,
+    *,
+    selectors: Sequence[str] | None = None,
+    seeds: int = 10,
+    formats: Sequence[str] = FORMATS,
+    jobs: int = 1,
+    command: str = "",
+    progress: ReportProgress = SILENT,
+) -> Path:
+    """Run what `source` lacks on one scenario and write the practitioner's page about it; return the page."""
+    scenario = Scenario.read(folder)
+    names = [*selectors, "oracle", "sbs"] if selectors else DEFAULT
+    contenders = [Contender.parse(name) for name in names]
+    cells = plan([(str(folder.resolve()), scenario)], contenders, seeds)
+    with opened(source) as store:
+        store.describe_scenario(scenario.name, describe_scenario(scenario))
+        _run_missing(cells, store, command, jobs, progress)
+        report = gather(store, scenario=scenario, hashes={cell.hash for cell in cells}, progress=progress)
+    found = complement(scenario, report.results.penalty)
+    return write_scenario_page(
+        report, scenario, found, out, formats=formats, source=source.name, progress=progress
+    )
+
+
+def _run_missing(cells: list[Cell], store: Store, command: str, jobs: int, progress: ReportProgress) -> None:
+    """Run the cells that the store lacks; those that fail are listed in the report."""
+    done = store.done()
+    if any(cell.hash not in done for cell in cells):
+        store.begin_run(describe_run(command))
+    compute_missing(cells, store, jobs=jobs, progress=progress)

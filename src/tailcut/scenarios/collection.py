@@ -1,0 +1,40 @@
+"""The scenarios of a folder: one per subfolder, as the ASlib repository has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tailcut.errors import InputError, NotRuntimeError
+from tailcut.scenarios import Scenario
+
+
+def scenarios_in(
+    folder: Path,
+    wanted: Sequence[str] | None = None,
+    preferred: Sequence[str] | None = None,
+    on_left_out: Callable[[str, str], None] = lambda _name, _reason: None,
+) -> list[tuple[str, Scenario]]:
+    """Return the wanted scenarios with their folders; if none is named, the preferred ones, or all.
+
+    A scenario that is wanted must be there and be about runtimes; any other that is not is left out, and
+    `on_left_out` hears its name and the reason.
+    """
+    present = sorted(path.parent.name for path in folder.glob("*/description.txt"))
+    if not present:
+        raise InputError(f"{folder}: holds no scenario (no folder with a description.txt)")
+    unknown = [name for name in wanted or () if name not in present]
+    if unknown:
+        raise InputError(f"{folder} holds no scenario {', '.join(unknown)}; it holds: {', '.join(present)}")
+    found = []
+    for name in dict.fromkeys(wanted or preferred or present):
+        if name not in present:
+            on_left_out(name, f"{name} is not in {folder}")
+            continue
+        try:
+            found.append((str((folder / name).resolve()), Scenario.read(folder / name)))
+        except NotRuntimeError as error:
+            if wanted:
+                raise
+            on_left_out(name, str(error))
+    return found

@@ -1,0 +1,66 @@
+"""The result file: exact, all or nothing, and only ours."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tailcut.bench.compute import compute
+from tailcut.bench.store import Result, Store, opened
+from tailcut.errors import InputError
+from tests.bench.result_files import small_cells
+
+
+def test_traces_come_back_as_they_were(generated: Path, tmp_path: Path) -> None:
+    cell = small_cells(generated)[0]
+    result = compute(cell)
+    assert result.losses is not None
+    with opened(tmp_path / "r.db") as store:
+        store.add(cell, result)
+        choices, losses, seconds = store.trace(cell.hash)
+    np.testing.assert_array_equal(choices, result.choices)
+    np.testing.assert_array_equal(losses, result.losses)
+    np.testing.assert_array_equal(seconds, result.step_seconds)
+    assert result.par == pytest.approx(losses.mean())
+
+
+def test_foreign_files_are_refused_and_left_alone(tmp_path: Path) -> None:
+    text, other = tmp_path / "text.db", tmp_path / "other.db"
+    text.write_text("not a database, certainly not, however long one looks at it")
+    db = sqlite3.connect(other)
+    db.execute("CREATE TABLE mine (x)")
+    db.commit()
+    db.close()
+    before = other.read_bytes()
+    with pytest.raises(InputError, match=r"text\.db: cannot be used"):
+        Store(text)
+    with pytest.raises(InputError, match=r"other\.db: is a database, but not one of Tailcut's"):
+        Store(other)
+    assert other.read_bytes() == before
+    with (
+        pytest.raises(InputError, match="no such result file"),
+        opened(tmp_path / "absent.db", must_exist=True),
+    ):
+        pass
+    assert not (tmp_path / "absent.db").exists()
+
+
+def test_a_newer_format_is_refused(tmp_path: Path) -> None:
+    Store(tmp_path / "r.db").close()
+    db = sqlite3.connect(tmp_path / "r.db")
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(InputError, match="newer"):
+        Store(tmp_path / "r.db")
+
+
+def test_a_result_is_all_or_nothing(generated: Path, tmp_path: Path) -> None:
+    cell = small_cells(generated)[0]
+    with opened(tmp_path / "r.db") as store, pytest.raises(sqlite3.Error):
+        store.add(replace(cell, seed=None), Result(cell.hash, 1.0))  # type: ignore[arg-type]
+    with opened(tmp_path / "r.db") as store:
+        assert store.rows() == []

@@ -1,0 +1,150 @@
+"""``tailcut bench`` as a user runs it: killed, interrupted, called wrongly, resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tailcut.bench.store import opened
+from tests.bench.conftest import write_scenario
+from tests.bench.result_files import SELECTORS, content_of
+
+
+def _bench(generated: Path, out: Path, *more: str) -> list[str]:
+    options = [option for name in SELECTORS for option in ("--selector", name)]
+    command = [sys.executable, "-m", "tailcut.cli", "bench", "--aslib", str(generated), "--out", str(out)]
+    return [*command, *options, "--seeds", "6", "--jobs", "2", "--json", *more]
+
+
+@pytest.mark.slow
+def test_killed_five_times_the_file_equals_an_undisturbed_one(generated: Path, tmp_path: Path) -> None:
+    write_scenario(generated, "LONG", n_instances=600, seed=9)
+    straight, disturbed = tmp_path / "straight.db", tmp_path / "disturbed.db"
+    subprocess.run(_bench(generated, straight), check=True, capture_output=True, timeout=300)
+    kept = 0
+    for attempt in range(1, 6):
+        process = subprocess.Popen(
+            _bench(generated, disturbed),
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        _wait_for_cells(disturbed, more_than=kept + 2 * attempt, process=process)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        with opened(disturbed) as store:
+            assert len(store.done()) >= kept, "a finished cell was lost"
+            kept = len(store.done())
+    assert kept < 96, "the kills must come before the end"
+    subprocess.run(_bench(generated, disturbed), check=True, capture_output=True, timeout=300)
+    assert content_of(disturbed) == content_of(straight)
+
+
+def _wait_for_cells(path: Path, more_than: int, process: subprocess.Popen[bytes]) -> None:
+    """Wait until the file holds more than so many cells, or the process has ended."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        if path.exists():
+            try:
+                db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)
+                (count,) = db.execute("SELECT count(*) FROM cells").fetchone()
+                db.close()
+                if count > more_than:
+                    return
+            except sqlite3.Error:
+                pass  # not yet set up
+        time.sleep(0.01)
+
+
+def test_ctrl_c_ends_at_once_and_keeps_what_is_done(generated: Path, tmp_path: Path) -> None:
+    write_scenario(generated, "LONG", n_instances=3000, seed=9)
+    out = tmp_path / "r.db"
+    process = subprocess.Popen(
+        _bench(generated, out),
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    _wait_for_cells(out, more_than=3, process=process)  # type: ignore[arg-type]
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert "again" in errors
+    with opened(out) as store:
+        assert len(store.done()) > 3
+
+
+def test_the_command_prints_one_object_per_scenario_and_selector(generated: Path, tmp_path: Path) -> None:
+    result = subprocess.run(_bench(generated, tmp_path / "r.db"), capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr
+    rows = json.loads(result.stdout)
+    assert len(rows) == 12
+    assert set(rows[0]) == {
+        "scenario",
+        "selector",
+        "kind",
+        "seeds",
+        "par10_mean",
+        "par10_std",
+        "repar10",
+        "npar10",
+        "unsolved",
+        "decision_us",
+    }
+    sbs = [row for row in rows if row["selector"] == "sbs"]
+    assert all(row["npar10"] == pytest.approx(1.0) and row["par10_std"] < 1e-9 for row in sbs)
+    table = subprocess.run(
+        [part for part in _bench(generated, tmp_path / "r.db") if part != "--json"],
+        capture_output=True,
+        text=True,
+    )
+    assert "72 cells in" in table.stdout
+    assert "ALPHA" in table.stdout
+    comparison = subprocess.run(
+        [sys.executable, "-m", "tailcut.cli", "compare", str(tmp_path / "r.db"), "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert set(json.loads(comparison.stdout)["selectors"]) == set(SELECTORS) - {"sbs"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--scenario", "NOPE"], "holds no scenario NOPE; it holds: ALPHA, BETA, GAMMA"),
+        (["--selector", "nope"], "unknown selector 'nope'"),
+        (["--plan", "nope"], "unknown plan 'nope'"),
+        (["--aslib", "/nonexistent"], "no such folder"),
+    ],
+)
+def test_wrong_calls_are_named(generated: Path, tmp_path: Path, options: list[str], message: str) -> None:
+    result = subprocess.run(
+        _bench(generated, tmp_path / "r.db", *options), capture_output=True, text=True, timeout=60
+    )
+    assert result.returncode == 2
+    assert message in " ".join(result.stderr.split())
+    assert "Traceback" not in result.stderr
+
+
+def test_a_cell_stored_under_another_label_is_shown_as_asked_for(generated: Path, tmp_path: Path) -> None:
+    """`thompson` and `thompson:noise_variance=1.0` are one cell: 1.0 is the default."""
+    out = tmp_path / "r.db"
+    command = [sys.executable, "-m", "tailcut.cli", "bench", "--aslib", str(generated), "--out", str(out)]
+    command += ["--scenario", "ALPHA", "--seeds", "1", "--jobs", "1", "--json"]
+    for label in ("thompson", "thompson:noise_variance=1.0"):
+        result = subprocess.run([*command, "--selector", label], capture_output=True, text=True, timeout=120)
+        assert result.returncode == 0, result.stderr
+        assert [row["selector"] for row in json.loads(result.stdout)] == [label]
+    with opened(out) as store:
+        assert len(store.rows()) == 1

@@ -1,0 +1,125 @@
+"""Decisions explained: the same ones as in the results, in figures and in words."""
+
+from __future__ import annotations
+
+import html
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tailcut.bench.store import opened
+from tailcut.explain.explanation import AlgorithmBelief
+from tailcut.report.figures import decision
+from tailcut.report.figures.drawings import Drawing, render
+from tailcut.report.numbers.explained_decisions import (
+    ExplainedDecision,
+    ExplainedDecisions,
+    explain_decisions,
+    explainable,
+)
+from tailcut.report.numbers.gather import Report, gather
+from tailcut.report.pages.missing import left_out
+from tailcut.report.style import INK
+from tailcut.scenarios import Scenario
+from tests.report.conftest import fill
+
+
+@pytest.fixture(scope="module")
+def report(results: Path, scenarios_folder: Path) -> Report:
+    with opened(results, read_only=True) as store:
+        return gather(store, scenarios_folder)
+
+
+@pytest.fixture(scope="module")
+def found(report: Report) -> ExplainedDecisions:
+    assert report.explained is not None
+    return report.explained
+
+
+def test_it_is_the_best_selector_that_predicts_runtimes(report: Report, found: ExplainedDecisions) -> None:
+    able = [one.selector for one in report.standings if one.selector in ("bj_thompson_rev", "thompson")]
+    assert found.selector == able[0]
+    assert found.scenario == "ALPHA"
+    assert [one.step for one in found.decisions] == [6, 30, 60]
+    others = [one for one in report.standings if one.selector in ("oracle", "epsilon_greedy")]
+    assert len(others) == 2
+    assert explainable(others) is None
+
+
+def test_the_decisions_are_those_of_the_results(
+    results: Path, found: ExplainedDecisions, scenarios_folder: Path
+) -> None:
+    names = Scenario.read(scenarios_folder / found.scenario).algorithms
+    with opened(results, read_only=True) as store:
+        cell = next(
+            cell
+            for cell in gather(store).results.of(found.scenario, found.selector)
+            if cell.seed == found.seed
+        )
+        choices = store.trace(cell.hash)[0]
+    assert [one.explanation.algorithm for one in found.decisions] == [
+        names[choices[one.step - 1]] for one in found.decisions
+    ]
+
+
+def test_they_know_the_scenario(found: ExplainedDecisions, scenarios_folder: Path) -> None:
+    scenario = Scenario.read(scenarios_folder / found.scenario)
+    for one in found.decisions:
+        row = scenario.instances.index(one.explanation.instance or "")
+        for k, name in enumerate(scenario.algorithms):
+            expected = float(scenario.runtimes[row, k]) if scenario.solved[row, k] else None
+            assert one.runtimes[name] == expected
+        assert one.explanation.outcomes_since == 0
+        assert {effect.name for effect in one.explanation.features} <= set(scenario.feature_names)
+
+
+def test_hyperparameters_and_schedules_are_served_too(scenarios_folder: Path) -> None:
+    scenario = Scenario.read(scenarios_folder / "BETA")
+    tuned = explain_decisions(scenario, "thompson:noise_variance=0.5", seed=1)
+    assert [one.step for one in tuned.decisions] == [6, 30, 60]
+    schedule = explain_decisions(scenario, "round_robin", seed=0)
+    assert all(one.explanation.algorithm == scenario.algorithms[0] for one in schedule.decisions)
+
+
+def test_the_figure_names_algorithms_and_features(found: ExplainedDecisions, tmp_path: Path) -> None:
+    one = found.decisions[-1]
+    drawing = Drawing("one", "", decision.draw, (one, found.selector, "a title $x$"))
+    render(drawing, tmp_path, ["svg", "png", "pdf"])
+    root = ElementTree.parse(tmp_path / "one.svg").getroot()
+    texts = "\n".join(root.itertext())
+    for name in (*(row.name for row in one.explanation.algorithms), "a title $x$", "timeout", "PAR10"):
+        assert name in texts
+    for effect in one.explanation.features:
+        assert f"{effect.name} = " in texts
+    assert INK in (tmp_path / "one.svg").read_text(encoding="utf-8")
+
+
+def test_odd_beliefs_can_be_drawn(found: ExplainedDecisions, tmp_path: Path) -> None:
+    """Many algorithms with long names and absurd intervals, and no features."""
+    one = found.decisions[0]
+    rows = tuple(
+        AlgorithmBelief(f"{'solver' * 9}-{k}", 1.0, 1, 10.0**k, 1e-300, 1e300, 0.5, 9.0 + k)
+        for k in range(30)
+    )
+    odd = replace(one.explanation, algorithms=rows, algorithm=rows[29].name, rival=None, features=())
+    drawn = ExplainedDecision(1, odd, {})
+    render(Drawing("odd", "", decision.draw, (drawn, "tailcut", "t")), tmp_path, ["svg"])
+    texts = "\n".join(ElementTree.parse(tmp_path / "odd.svg").getroot().itertext())
+    assert "-29" in texts, "the chosen one is shown, however many are better"
+    assert "-20" not in texts
+
+
+def test_the_page_shows_them_and_says_when_it_cannot(
+    written: Path, found: ExplainedDecisions, scenarios_folder: Path, tmp_path: Path
+) -> None:
+    page = (written / "index.html").read_text(encoding="utf-8")
+    assert '<section id="explained">' in page
+    for one in found.decisions:
+        assert html.escape(one.explanation.text()) in page
+    with opened(
+        fill(tmp_path / "r.db", scenarios_folder, ("ALPHA",), ("thompson", "oracle"), seeds=1)
+    ) as store:
+        missing = left_out(gather(store))
+    assert any(line.startswith("No decisions explained") for line in missing)
