@@ -23,7 +23,7 @@ from tailcut.numerics import special
 from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies import warm_start
 from tailcut.policies.pending import PendingDecisions, PendingRun, number_of
-from tailcut.policies.protocol import Choice, Policy
+from tailcut.policies.policy import Choice, Policy
 from tailcut.policies.recipes import Row
 from tailcut.policies.selector_like import Recorded
 from tailcut.representation.reader import FeatureReader

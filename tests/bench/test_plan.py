@@ -17,7 +17,7 @@ from tests.bench.conftest import write_scenario
 def test_contenders_are_parsed_with_their_hyperparameters() -> None:
     contender = Contender.parse("thompson: noise_variance=2 , ridge=0.25")
     assert contender.label == "thompson:noise_variance=2.0,ridge=0.25"
-    assert contender.settings() == {"ridge": 0.25, "sigma": 2.0, "representation": "paper"}
+    assert contender.settings() == {"ridge": 0.25, "noise_variance": 2.0, "representation": "paper"}
     assert (
         Contender.parse("thompson:representation=standardised").settings()["representation"] == "standardised"
     )
@@ -66,7 +66,7 @@ def test_the_named_plans_are_the_papers() -> None:
     assert len(PUBLISHED) == 13
     assert set(PUBLISHED) < set(DEFAULT)
     values = {(sweep.selector, sweep.parameter): sweep.values for sweep in SWEEPS}
-    np.testing.assert_allclose(values["bj_thompson_rev", "sigma"], np.arange(1.0, 10.01, 0.5))
+    np.testing.assert_allclose(values["bj_thompson_rev", "noise_variance"], np.arange(1.0, 10.01, 0.5))
     np.testing.assert_allclose(values["bj_thompson_rev", "ridge"], np.arange(0.05, 1.01, 0.05))
     np.testing.assert_allclose(values["rand_bclinucb_rev", "alpha"], np.arange(0.1, 2.01, 0.1))
     np.testing.assert_allclose(values["rand_bclinucb_rev", "rand_sigma"], np.arange(0.025, 0.526, 0.025))

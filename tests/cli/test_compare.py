@@ -107,7 +107,7 @@ def test_the_command_chooses_from_a_result_file(generated: Path, tmp_path: Path)
     text = CliRunner().invoke(app, ["compare", str(out), "--leave-out"]).stdout
     for expected in (
         "ridge=3.0",
-        "sigma=1.0",
+        "noise_variance=1.0",
         "best on all (optimistic)",
         "leaving out one scenario",
         "Chosen when",

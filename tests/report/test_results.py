@@ -126,7 +126,7 @@ def test_files_without_the_newer_tables_still_give_a_report(results: Path, tmp_p
 
 
 def test_sweeps_stand_apart_and_share_their_default(scenarios_folder: Path, tmp_path: Path) -> None:
-    labels = ("bj_thompson_rev:noise_variance=1.0", "bj_thompson_rev:noise_variance=2.0", "bj_thompson_rev:noise_variance=3.5")
+    labels = tuple(f"bj_thompson_rev:noise_variance={value}" for value in (1.0, 2.0, 3.5))
     path = fill(
         tmp_path / "r.db",
         scenarios_folder,
@@ -136,12 +136,13 @@ def test_sweeps_stand_apart_and_share_their_default(scenarios_folder: Path, tmp_
     )
     report = _gathered(path)
     (points,) = report.sweeps
-    assert (points.selector, points.parameter, points.default) == ("bj_thompson_rev", "sigma", 1.0)
+    assert (points.selector, points.parameter, points.default) == ("bj_thompson_rev", "noise_variance", 1.0)
     assert points.panels[0].values.tolist() == [1.0, 2.0, 3.5]
     db = sqlite3.connect(path)
     for value, mean in zip(points.panels[0].values, points.panels[0].mean, strict=True):
         query = "SELECT avg(par) FROM cells WHERE selector = ?"
-        assert mean == pytest.approx(db.execute(query, (f"bj_thompson_rev:noise_variance={value}",)).fetchone()[0])
+        label = f"bj_thompson_rev:noise_variance={value}"
+        assert mean == pytest.approx(db.execute(query, (label,)).fetchone()[0])
     db.close()
     assert report.results.selectors == ("bj_thompson_rev", "thompson:noise_variance=3.0", "oracle", "sbs")
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tailcut import CATALOGUE, Decision, Outcome, ScheduleRecipe, Selector, register
 from tailcut.errors import InputError, OutOfTurnError, UnknownDecisionError
-from tailcut.policies.protocol import Choice, Policy
+from tailcut.policies.policy import Choice, Policy
 from tailcut.representation import Pipeline
 from tailcut.testing import CHECKS, factory
 from tailcut.testing.proceeding import budgets_fit_the_cutoff, failed_is_not_offered_again

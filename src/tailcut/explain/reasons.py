@@ -15,7 +15,7 @@ import numpy as np
 from tailcut.errors import InputError, NotExplainedError
 from tailcut.explain.explanation import AlgorithmBelief, Explanation, FeatureEffect
 from tailcut.policies.pending import PendingDecisions, PendingRun
-from tailcut.policies.protocol import Offered, Policy
+from tailcut.policies.policy import Offered, Policy
 from tailcut.types import PENALTY, Array, Decision, Forecasts, Progress
 
 NOT_MADE = -1

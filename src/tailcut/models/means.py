@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tailcut.models.model import Model
-from tailcut.models.sliding_window import SlidingWindow
+from tailcut.models.window import SlidingWindow
 from tailcut.numerics.ranges import Window
 from tailcut.representation.part import Views
 from tailcut.types import Array

@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from tailcut.models.model import Model
-from tailcut.models.sliding_window import SAFE, Kept, RidgeWindow
+from tailcut.models.window import SAFE, Kept, RidgeWindow
 from tailcut.numerics.ranges import Positive, Window
 from tailcut.representation.part import Views
 from tailcut.types import Array
@@ -41,7 +41,7 @@ class RidgeBank(Model):
     >>> mean.round(12).tolist(), variance.round(12).tolist()
     ([2.0, 0.0], [0.5, 1.0])
 
-    With a `window`, only the latest so many runs count, all algorithms together (`sliding_window`).
+    With a `window`, only the latest so many runs count, all algorithms together (`tailcut.models.window`).
     """
 
     STATE = ("table", "collected", "window")

@@ -22,7 +22,7 @@ from tailcut.policies.exploration import Exploration
 from tailcut.policies.feature_budget import FeatureBudget
 from tailcut.policies.first_runs import FirstRuns
 from tailcut.policies.losses import Loss
-from tailcut.policies.protocol import Choice, Offered, Policy
+from tailcut.policies.policy import Choice, Offered, Policy
 from tailcut.policies.targets import Target
 from tailcut.representation import Pipeline
 from tailcut.types import PENALTY, Array, Belief, Forecasts, Outcome, Progress, Quantity, Status

@@ -22,7 +22,7 @@ from tailcut.policies.first_runs import FirstRuns
 from tailcut.policies.hyperparameters import Parameter, Value, checked, declared, made
 from tailcut.policies.losses import Loss, Predicted
 from tailcut.policies.one_pick import Forecaster, OnePick, Parts
-from tailcut.policies.protocol import Policy
+from tailcut.policies.policy import Policy
 from tailcut.policies.sliding_window import WindowedPick
 from tailcut.policies.targets import LogSeconds, Target
 from tailcut.representation import PIPELINES, Pipeline, pipeline
@@ -240,7 +240,7 @@ class Recipe(Row):
 class ScheduleRecipe(Row):
     """A selector that may run several algorithms on an instance, one after the other.
 
-    `policy` makes a `tailcut.policies.protocol.Policy`. It gets, by name, those of these that its constructor
+    `policy` makes a `tailcut.policies.policy.Policy`. It gets, by name, those of these that its constructor
     has a parameter for: `n_algorithms`, `n_features` (after the representation), `cutoff` (the selector's),
     `seed`, `representation` (a `Pipeline`), `feature_budget` and the hyperparameters.
     """

@@ -6,10 +6,10 @@ go with it.
 
 from __future__ import annotations
 
-from tailcut.models.sliding_window import SlidingWindow
+from tailcut.models.window import SlidingWindow
 from tailcut.policies.censoring import Lesson, Unfinished
 from tailcut.policies.one_pick import OnePick, Parts
-from tailcut.policies.protocol import Choice, Offered
+from tailcut.policies.policy import Choice, Offered
 from tailcut.types import Array, Outcome, Progress, Status
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tailcut.errors import InputError
 from tailcut.numerics.randomness import stream
-from tailcut.policies.protocol import Policy
+from tailcut.policies.policy import Policy
 from tailcut.policies.selector_like import Recorded
 from tailcut.representation.reader import FeatureReader
 from tailcut.types import Array, Outcome, Progress, check_names, check_seconds

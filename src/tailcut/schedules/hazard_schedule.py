@@ -10,7 +10,7 @@ import numpy as np
 from tailcut.numerics.ranges import Penalty, Positive
 from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies.feature_budget import FeatureBudget
-from tailcut.policies.protocol import Choice, Offered, Policy
+from tailcut.policies.policy import Choice, Offered, Policy
 from tailcut.representation import Pipeline
 from tailcut.schedules.curves import CUTS, Curves, forecasts, likelihood
 from tailcut.schedules.hardness import Hardness

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailcut.policies.protocol import Choice, Offered, Policy
+from tailcut.policies.policy import Choice, Offered, Policy
 from tailcut.types import Array, Outcome, Progress
 
 

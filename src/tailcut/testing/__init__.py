@@ -6,6 +6,6 @@
 """
 
 from tailcut.testing.conformance import CHECKS
-from tailcut.testing.stream import Factory, factory
+from tailcut.testing.small_stream import Factory, factory
 
 __all__ = ["CHECKS", "Factory", "factory"]

@@ -9,7 +9,7 @@ from tailcut.errors import InputError
 from tailcut.explain.explanation import AlgorithmBelief
 from tailcut.scenarios.synthetic import SyntheticScenario
 from tailcut.selector import Selector
-from tailcut.testing.stream import Factory, outcome_of, serve, small_scenario
+from tailcut.testing.small_stream import Factory, outcome_of, serve, small_scenario
 from tailcut.types import Decision
 
 

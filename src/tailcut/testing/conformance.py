@@ -18,7 +18,7 @@ from tailcut.selector import Selector
 from tailcut.testing.absent_features import FEATURE_BUDGET
 from tailcut.testing.explaining import EXPLAINING
 from tailcut.testing.proceeding import PROCEEDING
-from tailcut.testing.stream import Factory, outcome_of, serve, small_scenario
+from tailcut.testing.small_stream import Factory, outcome_of, serve, small_scenario
 from tailcut.types import Array, Decision, Outcome
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from tailcut.errors import NotExplainedError
 from tailcut.explain.explanation import AlgorithmBelief, Explanation
 from tailcut.selector import Selector
-from tailcut.testing.stream import Factory, outcome_of, small_scenario
+from tailcut.testing.small_stream import Factory, outcome_of, small_scenario
 from tailcut.types import Decision
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tailcut.errors import OutOfTurnError, TailcutError, UnknownDecisionError
 from tailcut.selector import Selector
-from tailcut.testing.stream import Factory, serve, small_scenario
+from tailcut.testing.small_stream import Factory, serve, small_scenario
 from tailcut.types import Decision
 
 _MOST = 1000

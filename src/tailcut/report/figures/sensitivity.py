@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SIGNS = {
-    "sigma": "\N{GREEK SMALL LETTER SIGMA}",
+    "noise": "\N{GREEK SMALL LETTER SIGMA}",
+    "noise_variance": "\N{GREEK SMALL LETTER SIGMA}",
     "ridge": "\N{GREEK SMALL LETTER LAMDA}",
     "alpha": "\N{GREEK SMALL LETTER ALPHA}",
 }
