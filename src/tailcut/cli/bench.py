@@ -20,6 +20,7 @@ from tailcut.bench.labels import labelled
 from tailcut.bench.plan import Contender
 from tailcut.bench.sweeps import PLANS
 from tailcut.cli.aslib_folder import AslibOption, or_bundled
+<<<<<<< HEAD
 from tailcut.cli.executor_options import (
     CELLS,
     CellExecutorOption,
@@ -28,6 +29,10 @@ from tailcut.cli.executor_options import (
     check_executor,
 )
 from tailcut.cli.progress_bars import ProgressBars, called_as
+=======
+from tailcut.cli.executors import CELLS, CellExecutorOption, SchedulerOption, cell_executor, check_executor
+from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
+>>>>>>> rooms-bench
 from tailcut.types import PENALTY
 
 _PLANS = "; ".join(f"{name}: {named.summary}" for name, named in PLANS.items())
@@ -98,9 +103,7 @@ def command(
         sys.stderr.write(f"stopped; what is done is kept in {out}: run the same command again\n")
         raise typer.Exit(130) from None
     for cell, result in outcome.failed:
-        reason = (result.error or "").strip().splitlines()[-1]
-        where = f"{cell.scenario}, {cell.contender.label}, seed {cell.seed}"
-        sys.stderr.write(f"failed: {where}: {reason}\n")
+        say_failed(cell, result)
     if as_json:
         typer.echo(json.dumps(outcome.rows, indent=2))
     else:

@@ -17,7 +17,9 @@ from rich.console import Console
 from rich.table import Table
 
 from tailcut.bench.labels import labelled
-from tailcut.cli.progress_bars import ProgressBars, called_as
+from tailcut.bench.plan import Cell
+from tailcut.bench.store import Result
+from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
 from tailcut.cli.run_view import QuietView, progress_view
 from tailcut.cli.stopping import terminable
 from tailcut.live.costs import StreamCost
@@ -107,6 +109,12 @@ class _Shown(ProgressBars, DemoProgress):
             f"{seeds} orders; nobody knows anything at the start."
         )
         self.start()
+
+    def cell_done(self, cell: Cell, result: Result) -> None:
+        """Say which cell failed: its selector is then missing from what is shown."""
+        super().cell_done(cell, result)
+        if result.error is not None:
+            say_failed(cell, result)
 
     def replay_done(self, rows: Sequence[dict[str, Any]]) -> None:
         """Show what each selector would have cost."""

@@ -20,6 +20,13 @@ def called_as() -> str:
     return shlex.join(["tailcut", *sys.argv[1:]])
 
 
+def say_failed(cell: Cell, result: Result) -> None:
+    """Say on standard error which cell failed, and why."""
+    reason = (result.error or "").strip().splitlines()[-1]
+    where = f"{cell.scenario}, {cell.contender.label}, seed {cell.seed}"
+    sys.stderr.write(f"failed: {where}: {reason}\n")
+
+
 class ProgressBars(ReportProgress):
     """Shows bars on standard error while it is entered; what was left out is said there, too."""
 
