@@ -20,7 +20,6 @@ from tailcut.bench.labels import labelled
 from tailcut.bench.plan import Contender
 from tailcut.bench.sweeps import PLANS
 from tailcut.cli.aslib_folder import AslibOption, or_bundled
-<<<<<<< HEAD
 from tailcut.cli.executor_options import (
     CELLS,
     CellExecutorOption,
@@ -28,11 +27,7 @@ from tailcut.cli.executor_options import (
     cell_executor,
     check_executor,
 )
-from tailcut.cli.progress_bars import ProgressBars, called_as
-=======
-from tailcut.cli.executors import CELLS, CellExecutorOption, SchedulerOption, cell_executor, check_executor
 from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
->>>>>>> rooms-bench
 from tailcut.types import PENALTY
 
 _PLANS = "; ".join(f"{name}: {named.summary}" for name, named in PLANS.items())
