@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tailcut.journal import Event, events
+from tailcut.journal import Event, EventKind
 
 
 @dataclass
@@ -78,17 +78,17 @@ def read_courses(history: Iterable[Event], *, schedules: bool) -> dict[str, Cour
     for event in history:
         body = event.body
         note = body.get("note", {})
-        if event.kind == events.SELECT:
+        if event.kind == EventKind.SELECT:
             course = found.setdefault(body["instance"], Course(body["instance"]))
             course.selected(body["decision"], note)
             by_decision[body["decision"]["id"]] = course
-        elif event.kind == events.OBSERVE:
+        elif event.kind == EventKind.OBSERVE:
             by_decision[body["decision"]].observed(note, schedules=schedules)
-        elif event.kind == events.PROCEED:
+        elif event.kind == EventKind.PROCEED:
             course = by_decision.pop(body["after"])
             course.proceeded(body["decision"])
             if body["decision"] is not None:
                 by_decision[body["decision"]["id"]] = course
-        elif event.kind == events.REMARK:
+        elif event.kind == EventKind.REMARK:
             found.setdefault(body["instance"], Course(body["instance"])).given_up(note)
     return found

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tailcut.errors import LiveError
-from tailcut.journal import Project, events
+from tailcut.journal import Project
 from tailcut.live import judge
 from tailcut.live.asking import answer_of, features_job, read_features, solver_job
 from tailcut.live.course import Course
@@ -80,7 +80,7 @@ class Engine:
             course.given_up(note)
             return
         decision = self.project.select(values, instance=course.instance, feature_cost=seconds, note=note)
-        course.selected(events.told(decision) or {}, note)
+        course.selected(decision.to_dict(), note)
 
     def _features(
         self, instance: Instance, course: Course
@@ -134,7 +134,8 @@ class Engine:
     def _proceed(self, course: Course) -> None:
         """Ask for the next decision on an instance that is not solved."""
         assert course.last is not None
-        course.proceeded(events.told(self.project.proceed(course.last, spent=course.seconds)))
+        following = self.project.proceed(course.last, spent=course.seconds)
+        course.proceeded(None if following is None else following.to_dict())
 
 
 def keep_output(folder: Path, instance: Instance, output: bytes) -> str:

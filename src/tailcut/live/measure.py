@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tailcut.errors import InputError
-from tailcut.journal import Journal
+from tailcut.journal import EventKind, Journal, NewEvent
 from tailcut.live import judge
 from tailcut.live.asking import answer_of, features_job, read_features, solver_job
 from tailcut.live.instances import Instance
@@ -18,7 +18,6 @@ from tailcut.live.work import Work
 from tailcut.scenarios import Scenario
 
 PROJECT = "measure"
-FEATURES, RUN = "features", "run"
 _STATUS = {
     str(Ending.CPU_LIMIT): "timeout",
     str(Ending.WALL_LIMIT): "timeout",
@@ -37,9 +36,9 @@ class Measured:
     features: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Instance -> values, seconds and, if something went wrong, problem."""
 
-    def take(self, kind: str, body: dict[str, Any]) -> None:
+    def take(self, kind: EventKind, body: dict[str, Any]) -> None:
         """Take in one measurement."""
-        if kind == RUN:
+        if kind is EventKind.RUN:
             self.runs[body["instance"], body["solver"]] = body
         else:
             self.features[body["instance"]] = body
@@ -49,7 +48,7 @@ class Measured:
 
         >>> measured = Measured()
         >>> for solver, answer in (("a", "SAT"), ("b", "UNSAT"), ("c", None)):
-        ...     measured.take(RUN, {"instance": "i", "solver": solver, "answer": answer})
+        ...     measured.take(EventKind.RUN, {"instance": "i", "solver": solver, "answer": answer})
         >>> measured.disagreements()
         ['i: a says SAT, b says UNSAT']
         """
@@ -104,17 +103,17 @@ class Measurement:
             "seconds": judge.seconds_of(self.portfolio, ended),
             "problem": problem,
         }
-        return self._keep(FEATURES, body)
+        return self._keep(EventKind.FEATURES, body)
 
     def _run(self, solver: Solver, instance: Instance) -> Work[dict[str, Any]]:
         portfolio = self.portfolio
         ended = yield solver_job(portfolio, solver, instance, self.cutoff)
         answer, problem = yield from answer_of(portfolio, solver, instance, ended)
         note = judge.note(portfolio, ended, answer, problem)
-        return self._keep(RUN, {"instance": instance.name, "solver": solver.name, **note})
+        return self._keep(EventKind.RUN, {"instance": instance.name, "solver": solver.name, **note})
 
-    def _keep(self, kind: str, body: dict[str, Any]) -> dict[str, Any]:
-        self.journal.append(self._number, [(kind, body)])
+    def _keep(self, kind: EventKind, body: dict[str, Any]) -> dict[str, Any]:
+        self.journal.append(self._number, [NewEvent(kind, body)])
         self.measured.take(kind, body)
         return body
 
