@@ -1,15 +1,13 @@
-"""The keeper's lines: who shares a transaction with whom."""
+"""The writer's queues: who shares a transaction with whom."""
 
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
-from tailcut.service.keeper import GROUP, Job, Keeper
-from tailcut.service.limits import Limits
-from tailcut.service.metrics import Metrics
+from tailcut.service.error_responses import BusyError
+from tailcut.service.journal_writer import GROUP, QueuedWork, WorkQueues
 
 
 @pytest.mark.parametrize(
@@ -22,16 +20,36 @@ from tailcut.service.metrics import Metrics
     ],
     ids=["batches", "single requests", "a large batch", "a little more than a group"],
 )
-def test_a_group_is_counted_in_steps(tmp_path: Path, steps: list[int], sizes: list[int]) -> None:
+def test_a_group_is_counted_in_steps(steps: list[int], sizes: list[int]) -> None:
     """Nobody waits for more than a group and one batch."""
-    keeper = Keeper(tmp_path / "state.db", Limits(), Metrics(), snapshot_every=10)
-    try:
-        loop = asyncio.new_event_loop()
-        keeper._lines[0].extend(Job(None, int, loop.create_future(), False, count) for count in steps)
-        groups = [keeper._next_group() for _ in sizes]
-        assert [len(group) for group in groups] == sizes
-        assert [job.steps for group in groups for job in group] == steps
-        assert keeper._next_group() == []
-        loop.close()
-    finally:
-        keeper.stop()
+    queues, loop = WorkQueues(limit=1000), asyncio.new_event_loop()
+    for count in steps:
+        queues.put(QueuedWork(None, int, loop.create_future(), False, count), slow=False)
+    queues.close()
+    groups = [queues.next_group() for _ in sizes]
+    assert [len(group) for group in groups] == sizes
+    assert [one.steps for group in groups for one in group] == steps
+    assert queues.next_group() == []
+    loop.close()
+
+
+def test_the_queues_take_turns_and_are_limited() -> None:
+    queues, loop = WorkQueues(limit=2), asyncio.new_event_loop()
+
+    def work(steps: int) -> QueuedWork[int]:
+        return QueuedWork(None, int, loop.create_future(), False, steps)
+
+    for slow in (False, True):
+        for _ in range(2):
+            queues.put(work(GROUP), slow=slow)
+        with pytest.raises(BusyError):
+            queues.put(work(1), slow=slow)
+    waiting = []
+    for _ in range(4):
+        queues.next_group()
+        waiting.append((queues.waiting(slow=False), queues.waiting(slow=True)))
+    assert waiting in ([(2, 1), (1, 1), (1, 0), (0, 0)], [(1, 2), (1, 1), (0, 1), (0, 0)])
+    queues.close()
+    with pytest.raises(BusyError):
+        queues.put(work(1), slow=False)
+    loop.close()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from tailcut.errors import JournalError, TailcutError
+from tailcut.errors import InputError, JournalError, TailcutError
 from tailcut.journal.description import NEEDS_HISTORY
 from tailcut.journal.events import EventKind
 from tailcut.journal.file import Journal
@@ -29,6 +31,14 @@ class Compacted(NamedTuple):
     project: str
     dropped: int
     kept: int
+
+
+class CompactedFile(NamedTuple):
+    """What compacting a file did."""
+
+    bytes_before: int
+    bytes_after: int
+    projects: list[Compacted]
 
 
 def verify(journal: Journal, names: Sequence[str] = ()) -> Iterator[Verified]:
@@ -59,6 +69,29 @@ def export(journal: Journal, names: Sequence[str] = ()) -> Iterator[dict[str, An
         }
         for event in journal.events(number):
             yield {"project": name, **event._asdict()}
+
+
+def write_lines(lines: Iterable[Mapping[str, Any]], out: Path) -> None:
+    """Write JSON lines into a file that is new."""
+    try:
+        with out.open("x", encoding="utf-8") as stream:
+            stream.writelines(f"{json.dumps(line, allow_nan=False)}\n" for line in lines)
+    except FileExistsError:
+        raise InputError(f"{out}: there is such a file already") from None
+    except OSError as error:
+        if isinstance(error, TailcutError):
+            raise
+        raise InputError(f"{out}: cannot be written: {error.strerror}") from None
+
+
+def compact_file(path: Path, names: Sequence[str] = ()) -> CompactedFile:
+    """Compact the projects of a file that exists; refused while another process writes."""
+    if not path.is_file():
+        raise JournalError(f"{path}: there is no such state file")
+    before = path.stat().st_size
+    with Journal(path) as journal:
+        projects = list(compact(journal, names))
+    return CompactedFile(before, path.stat().st_size, projects)
 
 
 def compact(journal: Journal, names: Sequence[str] = ()) -> Iterator[Compacted]:
