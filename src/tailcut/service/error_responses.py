@@ -124,7 +124,7 @@ def item_error(error: TailcutError) -> dict[str, Any]:
     return {"status": status, "message": message, "field": field_of(error) if status == 422 else None}
 
 
-_PROBLEMS = {
+_MEANINGS = {
     400: "The body cannot be read",
     401: "No valid token",
     403: "The token does not allow this",
@@ -137,6 +137,6 @@ _PROBLEMS = {
     507: "The disk is full",
 }
 RESPONSES: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorResponse, "description": text} for status, text in _PROBLEMS.items()
+    status: {"model": ErrorResponse, "description": text} for status, text in _MEANINGS.items()
 }
 """What every route may respond besides its own, for the OpenAPI document."""

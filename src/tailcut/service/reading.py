@@ -25,6 +25,8 @@ from tailcut.types import Decision
 router = APIRouter(prefix="/v1", tags=["reading"], route_class=Route)
 Limit = Annotated[int, Query(ge=1, le=limits.PAGE)]
 Cursor = Annotated[int | None, Query(ge=0, le=2**53, description="`next` of the page before")]
+_TABLES = ("features", "runtimes", "solved", "known")
+"""What makes an event large."""
 Id = Annotated[int, InPath(ge=0, le=2**53)]
 
 
@@ -36,7 +38,7 @@ async def health(shared: Shared) -> Response:
     return error_response(503, "the service is about to stop")
 
 
-@router.get("/metrics", summary="ServerMetrics for Prometheus", response_class=Response)
+@router.get("/metrics", summary="Metrics for Prometheus", response_class=Response)
 async def metrics(shared: Shared) -> Response:
     """Return counters and histograms in the text format of Prometheus."""
     writer = shared.writer
@@ -82,7 +84,7 @@ async def history(
         list[EventKind] | None, Query(max_length=len(EventKind), description="Only these")
     ] = None,
     decision: Annotated[int | None, Query(ge=0, le=2**53, description="Only those about it")] = None,
-    features: Annotated[bool, Query(description="With the features of the instances")] = False,
+    features: Annotated[bool, Query(description="With features, and the tables of recorded runs")] = False,
 ) -> Response:
     """Return a page of the journal."""
     number = await _number(shared, project)
@@ -101,7 +103,8 @@ async def history(
     page = found[:limit]
     if not features:
         for event in page:
-            event.body.pop("features", None)
+            for table in _TABLES:
+                event.body.pop(table, None)
     following = page[-1].number if len(found) > limit else None
     return json_response({"events": [event._asdict() for event in page], "next": following})
 
