@@ -276,6 +276,7 @@ def test_considering_and_the_feature_budget_change_nothing(shared: Running) -> N
     body = {"features": [1.0, None], "among": ["b"], "cutoff": 5.0, "top": 1}
     found = shared.call("POST", f"{path}/consider", body).json
     assert (found["algorithm"], found["cutoff"], found["decision"]) == ("b", 5.0, None)
+    wrong: dict[str, Any]
     for wrong, field in [
         ({"features": [1.0]}, "features"),
         ({"among": ["x"]}, "among"),

@@ -1,16 +1,16 @@
 """Durable state: every step of a selector is an event in a journal before anyone hears of it.
 
-events.py        what an event says; snapshots
-schema.py        what the SQLite file looks like inside
-database.py      the file: who may write, transactions, errors
-file.py          the append-only journal in it: projects, events, snapshots
-description.py   how a project's selector is made
-repeat.py        how a selector repeats an event
-project.py       a named selector that writes down every step and comes back bit for bit
-statistics.py    what a project has done so far, counted event by event
-runtime_bins.py  how long an algorithm's runs take
-upkeep.py        verify, export, compact
-tokens.py        who may read and write over HTTP
+events.py               what an event says; snapshots
+schema.py               what the SQLite file looks like inside
+database.py             the file: who may write, transactions, errors
+file.py                 the append-only journal in it: projects, events, snapshots
+repeat.py               how a selector repeats an event
+project_description.py  how its selector is made
+project.py              a named selector that writes down every step and comes back bit for bit
+statistics.py           what a project has done so far, counted event by event
+runtime_bins.py         how long an algorithm's runs take
+upkeep.py               verify, export, compact
+tokens.py               who may read and write over HTTP
 """
 
 from tailcut.journal.events import Event, EventKind, NewEvent

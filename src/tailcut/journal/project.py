@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from tailcut.errors import InputError, JournalError, OutOfTurnError, StateFileError, UnknownDecisionError
 from tailcut.explain.explanation import Explanation
-from tailcut.journal.description import MAX_PENDING, make
 from tailcut.journal.events import Event, EventKind, NewEvent, Snapshot
 from tailcut.journal.file import Journal
+from tailcut.journal.project_description import MAX_PENDING, make
 from tailcut.journal.repeat import repeat
 from tailcut.journal.statistics import ProjectStatistics
 from tailcut.policies.pending import number_of

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tailcut.errors import InputError, JournalError, TailcutError
-from tailcut.journal.description import NEEDS_HISTORY
 from tailcut.journal.events import EventKind
 from tailcut.journal.file import Journal
 from tailcut.journal.project import Project
+from tailcut.journal.project_description import NEEDS_HISTORY
 from tailcut.journal.schema import FORMAT
 
 

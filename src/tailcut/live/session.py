@@ -9,7 +9,7 @@ from typing import Any
 from tailcut.catalogue import recipe
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
-from tailcut.journal.description import NEEDS_HISTORY
+from tailcut.journal.project_description import NEEDS_HISTORY
 from tailcut.live.course import Course, read_courses
 from tailcut.live.engine import Engine
 from tailcut.live.instances import Instance

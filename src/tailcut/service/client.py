@@ -276,7 +276,8 @@ def _with_key(request: Request, key: str | None) -> dict[str, Any]:
 def _rows_at_once(runs: RecordedRuns) -> int:
     """Return how many instances make a body of a good size."""
     a_number, a_flag = 24, 7  # bytes of JSON at most
-    row = runs.features.shape[1] * a_number + len(runs.algorithms) * (a_number + 2 * a_flag)
+    n_features, n_algorithms = int(runs.features.shape[1]), len(runs.algorithms)
+    row = n_features * a_number + n_algorithms * (a_number + 2 * a_flag)
     return min(max(1, FIT_BYTES // max(row, 1)), FIT_INSTANCES)
 
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from tailcut.catalogue import CATALOGUE
 from tailcut.errors import InputError, JournalError
 from tailcut.journal import Project
-from tailcut.journal.description import make
+from tailcut.journal.project_description import make
 from tailcut.service import service_limits as limits
 from tailcut.service.error_responses import LimitError
 from tailcut.service.request_bodies import AlgorithmBody, ProjectBody
