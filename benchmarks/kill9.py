@@ -3,9 +3,9 @@
     python benchmarks/kill9.py [--moments 100] [--seed 0]
 
 Each time: a server starts on the same file, clients ask and report with all their might, and at a random
-moment the server is killed with SIGKILL. Then the file is opened, and must hold everything that was acknowledged,
-each once; repeating it must give the same selector, bit for bit. Requests whose answer did not come are sent
-again to the next server, and must have happened once.
+moment the server is killed with SIGKILL. Then the file is opened, and must hold everything that was
+acknowledged, each once; repeating it must give the same selector, bit for bit. Requests without a response
+are sent again to the next server, and must have happened once.
 """
 
 from __future__ import annotations

@@ -45,6 +45,7 @@ def aimed(document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.slow
 def test_schemathesis_finds_no_fault(projects: Running, tmp_path: Path) -> None:
     file = tmp_path / "openapi.json"
     file.write_text(json.dumps(aimed(projects.call("GET", "/v1/openapi.json").json)))

@@ -276,12 +276,12 @@ def test_considering_and_the_feature_budget_change_nothing(shared: Running) -> N
     body = {"features": [1.0, None], "among": ["b"], "cutoff": 5.0, "top": 1}
     found = shared.call("POST", f"{path}/consider", body).json
     assert (found["algorithm"], found["cutoff"], found["decision"]) == ("b", 5.0, None)
-    wrong: dict[str, Any]
-    for wrong, field in [
+    changes: list[tuple[dict[str, Any], str]] = [
         ({"features": [1.0]}, "features"),
         ({"among": ["x"]}, "among"),
         ({"top": -1}, "top"),
-    ]:
+    ]
+    for wrong, field in changes:
         answer = shared.call("POST", f"{path}/consider", {"features": [1.0, 2.0], **wrong})
         assert (answer.status, answer.json["errors"][0]["field"]) == (422, field)
     assert shared.call("GET", f"{path}/feature_budget").json == {"seconds": before["feature_budget"]}
