@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tailcut.journal import Tokens
 from tailcut.scenarios.synthetic import generate
-from tailcut.service import server
+from tailcut.service import http_server
 from tailcut.service.client import Client
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ WIDE, NARROW = 1280, 390
 def serving(folder: Path) -> Iterator[tuple[str, str]]:
     """Run a server; yield its address and a token."""
     path = folder / "farm.db"
-    server.first_token(path)
+    http_server.first_token(path)
     token = Tokens(path).create("pictures", ["read", "write"])
-    with server.bound("127.0.0.1", 0) as listener:
+    with http_server.bound("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
     command = [sys.executable, "-m", "tailcut.cli", "serve", "--state", str(path), "--port", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

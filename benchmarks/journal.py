@@ -20,10 +20,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from tailcut.journal import Journal, Project
+from tailcut.journal import EventKind, Journal, NewEvent, Project
 from tailcut.journal.project import SNAPSHOT_EVERY
 from tailcut.live.instance_record import read_records
-from tailcut.types import Outcome
+from tailcut.types import Decision, Outcome, Request
 
 ALGORITHMS = [f"solver-{number:02d}" for number in range(20)]
 CUTOFF = 300.0
@@ -47,9 +47,13 @@ def main() -> None:
 def appends(folder: Path, n_features: int, seconds: float) -> None:
     """Print rates of appending and the size of an event."""
     features = np.random.default_rng(0).standard_normal(n_features).tolist()
-    told = {"id": 123456, "algorithm": "solver-07", "budget": CUTOFF, "stage": 0, "reason": "scores"}
-    how = {"instance": "formulas/tseitin3-000017.cnf", "cutoff": None, "among": None, "spent": 0.004}
-    select = {"features": features, **how, "decision": told, "note": {"feature_seconds": 0.004}}
+    request = Request(features, instance="formulas/tseitin3-000017.cnf", feature_cost=0.004)
+    scores = dict.fromkeys(ALGORITHMS, 0.123456789)
+    decision = Decision(
+        123456, request.instance, "solver-07", CUTOFF, CUTOFF, scores, "lowest score", spent=0.004
+    )
+    made = {"decision": decision.to_dict(), "learned": 123400}
+    select = {**request.to_dict(), **made, "note": {"feature_seconds": 0.004}}
     observe = {"decision": 123456, "status": "solved", "time": 12.345678, "note": NOTE}
     print(f"An event of a decision at d = {n_features} is {len(json.dumps(select))} bytes of JSON, ", end="")
     print(f"that of an outcome {len(json.dumps(observe))}.\n")
@@ -58,7 +62,8 @@ def appends(folder: Path, n_features: int, seconds: float) -> None:
     for batch in (1, 10, 100, 1000):
         with Journal(folder / f"batch-{batch}.db") as journal:
             project = journal.create("farm", {})
-            events = ([("select", select), ("observe", observe)] * (batch // 2 + 1))[:batch]
+            pair = [NewEvent(EventKind.SELECT, select), NewEvent(EventKind.OBSERVE, observe)]
+            events = (pair * (batch // 2 + 1))[:batch]
             times: list[float] = []
             processor, until = time.process_time(), time.perf_counter() + seconds
             while time.perf_counter() < until:
@@ -105,7 +110,8 @@ def steps(path: Path, name: str, n_features: int) -> None:
         f"\n{name}, K = {len(ALGORITHMS)}, d = {n_features}: a decision with its outcome takes "
         f"{1e3 * wall / count:.2f} ms ({1e3 * processor / count:.2f} ms of CPU), {size / count:.0f} bytes; "
         f"a snapshot has {snapshot / 2**20:.1f} MiB; opening it takes {opening:.1f} s of CPU. `tailcut run` "
-        f"continuing reads its history: {1e6 * reading / count:.0f} µs of CPU, {held:.0f} bytes per instance."
+        f"reads its history when it continues: {1e6 * reading / count:.0f} µs of CPU, {held:.0f} bytes per "
+        "instance."
     )
 
 

@@ -2,10 +2,10 @@
 
     python benchmarks/kill9.py [--moments 100] [--seed 0]
 
-Each time: a server starts on the same file, clients ask and tell with all their might, and at a random moment
-the server is killed with SIGKILL. Then the file is opened, and must hold everything that was acknowledged,
-each once; repeating it must give the same selector, bit for bit. Requests whose answer did not come are sent
-again to the next server, and must have happened once.
+Each time: a server starts on the same file, clients ask and report with all their might, and at a random
+moment the server is killed with SIGKILL. Then the file is opened, and must hold everything that was
+acknowledged, each once; repeating it must give the same selector, bit for bit. Requests without a response
+are sent again to the next server, and must have happened once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from tailcut.errors import ServiceError
-from tailcut.journal import Journal, Tokens, upkeep
+from tailcut.journal import EventKind, Journal, Tokens, upkeep
 from tailcut.service.client import Client, RemoteProject
 from tailcut.types import Decision, Outcome
 
@@ -33,7 +33,7 @@ SNAPSHOT_EVERY = 150
 
 
 class Clients:
-    """What the clients were told so far, and what they do not know."""
+    """What the clients got so far, and what they do not know."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -54,7 +54,7 @@ class Clients:
             return f"k{self.next_key}"
 
     def work(self, project: RemoteProject, chance: random.Random) -> None:
-        """Ask and tell until the server does not answer any more."""
+        """Ask and report until the server does not answer any more."""
         try:
             while True:
                 count = chance.choice([1, 1, 1, 5])
@@ -133,16 +133,16 @@ def start(path: Path) -> tuple[subprocess.Popen[str], Client]:
 
 
 def check(path: Path, clients: Clients) -> int:
-    """Compare the file with what clients were told; return how many events there are."""
+    """Compare the file with what clients got; return how many events there are."""
     assert not clients.faults, clients.faults[:3]
     with Journal(path) as journal:
         assert journal.rows("PRAGMA integrity_check") == [("ok",)]
         names = {number: name for name, number in journal.projects().items()}
         rows = journal.rows("SELECT project, kind, key, decision FROM events")
-        made = [(names[project], key) for project, kind, key, _ in rows if kind == "select"]
+        made = [(names[project], key) for project, kind, key, _ in rows if kind == EventKind.SELECT]
         decided = {(names[project], key): decision for project, _, key, decision in rows if key}
         observed = Counter(
-            (names[project], decision) for project, kind, _, decision in rows if kind == "observe"
+            (names[project], decision) for project, kind, _, decision in rows if kind == EventKind.OBSERVE
         )
         assert len(made) == len(set(made)), "a request happened twice"
         assert max(observed.values(), default=1) == 1, "an outcome was taken twice"

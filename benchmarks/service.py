@@ -2,7 +2,7 @@
 
 Two client processes with eight threads each keep one server busy, which has a core of its own, with K = 10
 algorithms and d = 100 features; every answer is on disk before it is given. Afterwards the journal is
-compared with what the clients were told: nothing lost, nothing doubled, and repeating it gives the same
+compared with what the clients got: nothing lost, nothing doubled, and repeating it gives the same
 selector.
 
     python benchmarks/service.py [--seconds 60] [--selector NAME ...] [--json]
@@ -29,7 +29,7 @@ for _library in ("OPENBLAS", "OMP", "MKL"):  # one core is one thread
 import numpy as np
 
 from tailcut.errors import ServiceError
-from tailcut.journal import Journal
+from tailcut.journal import EventKind, Journal
 from tailcut.service.client import Client, RemoteProject
 from tailcut.types import Decision, Outcome
 
@@ -43,7 +43,7 @@ LINE = (
 
 
 class Worker(threading.Thread):
-    """Asks, pretends to run, and tells, until time is up."""
+    """Asks, pretends to run, and reports, until time is up."""
 
     def __init__(self, project: RemoteProject, seed: int, until: float, batch: int) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class Worker(threading.Thread):
         self.features = rng.standard_normal((64, D)).tolist()
         self.runtimes = rng.exponential(60.0, 64).tolist()
         self.latencies: list[float] = []
-        self.told: list[int] = []
+        self.reported: list[int] = []
         self.errors: list[str] = []
 
     def run(self) -> None:
@@ -74,22 +74,22 @@ class Worker(threading.Thread):
         return Outcome.solved(seconds) if seconds < CUTOFF else Outcome.censored(CUTOFF)
 
     def one(self, step: int) -> None:
-        """Ask for one decision and tell its outcome."""
+        """Ask for one decision and report its outcome."""
         started = time.perf_counter()
         decision = self.project.select(self.features[step])
         self.latencies.append(time.perf_counter() - started)
         self.project.observe(decision, self.outcome(step))
-        self.told.append(decision.id)
+        self.reported.append(decision.id)
 
     def several(self) -> None:
-        """Ask for a batch and tell all its outcomes."""
+        """Ask for a batch and report all its outcomes."""
         started = time.perf_counter()
         answers = self.project.select_batch([{"features": one} for one in self.features[: self.batch]])
         self.latencies.append(time.perf_counter() - started)
         decisions = [one for one in answers if isinstance(one, Decision)]
         learned = self.project.observe_batch((one, self.outcome(one.id)) for one in decisions)
         self.errors += [str(one) for one in [*answers, *learned] if isinstance(one, ServiceError)]
-        self.told += [one.id for one in decisions]
+        self.reported += [one.id for one in decisions]
 
 
 def client(address: str, token: str, name: str, seconds: float, batch: int, seed: int) -> None:
@@ -103,7 +103,7 @@ def client(address: str, token: str, name: str, seconds: float, batch: int, seed
         worker.join()
     lists = {
         field: [one for worker in workers for one in getattr(worker, field)]
-        for field in ("latencies", "told", "errors")
+        for field in ("latencies", "reported", "errors")
     }
     print(json.dumps(lists))
 
@@ -137,8 +137,8 @@ def measure(selector: str, batch: int, seconds: float, folder: Path, profile: bo
         "selector": selector,
         "batch": batch,
         "seconds": seconds,
-        "pairs": len(seen["told"]),
-        "pairs_per_second": len(seen["told"]) / seconds,
+        "pairs": len(seen["reported"]),
+        "pairs_per_second": len(seen["reported"]) / seconds,
         "select_p50_ms": float(np.percentile(milliseconds, 50)),
         "select_p99_ms": float(np.percentile(milliseconds, 99)),
         "server_cpu_share": used / seconds,
@@ -164,16 +164,16 @@ def run_clients(address: str, token: str, seconds: float, batch: int) -> dict[st
 
 
 def check(path: Path, seen: dict[str, list[Any]]) -> None:
-    """Compare the journal with what clients were told."""
+    """Compare the journal with what clients got."""
     assert not seen["errors"], seen["errors"][:3]
     with Journal(path) as journal:
         rows = journal.rows("SELECT kind, decision FROM events")
-    made = [decision for kind, decision in rows if kind == "select"]
-    observed = [decision for kind, decision in rows if kind == "observe"]
+    made = [decision for kind, decision in rows if kind == EventKind.SELECT]
+    observed = [decision for kind, decision in rows if kind == EventKind.OBSERVE]
     assert len(made) == len(set(made)), "a decision was made twice"
     assert len(observed) == len(set(observed)), "an outcome was taken twice"
-    assert sorted(seen["told"]) == sorted(observed), "an outcome was lost"
-    assert set(seen["told"]) <= set(made), "a decision was lost"
+    assert sorted(seen["reported"]) == sorted(observed), "an outcome was lost"
+    assert set(seen["reported"]) <= set(made), "a decision was lost"
     verify = [sys.executable, "-m", "tailcut.cli", "state", "verify", str(path)]
     subprocess.run(verify, check=True, stdout=subprocess.DEVNULL)
 

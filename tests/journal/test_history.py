@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tailcut.errors import UnknownDecisionError
-from tailcut.journal import Journal, Project
+from tailcut.journal import EventKind, Journal, Project
 from tailcut.types import Outcome
 
 
@@ -34,10 +35,10 @@ def test_pages_cover_everything_once_in_both_directions(tmp_path: Path) -> None:
                 seen += [event.number for event in page]
                 cursor = page[-1].number
             assert seen == sorted(numbers, reverse=newest_first)
-        observed = journal.page(one.number, kinds=["observe"], limit=100)
+        observed = journal.page(one.number, kinds=[EventKind.OBSERVE], limit=100)
         assert [event.body["decision"] for event in observed] == [9, 7, 5, 3, 1]
         about = journal.page(one.number, decision=3, newest_first=False)
-        assert [event.kind for event in about] == ["select", "observe"]
+        assert [event.kind for event in about] == [EventKind.SELECT, EventKind.OBSERVE]
 
 
 @pytest.mark.parametrize("selector", ["thompson_rev", "tailcut", "tailcut_schedule", "round_robin"])
@@ -52,7 +53,9 @@ def test_decisions_are_explained_after_a_restart(tmp_path: Path, selector: str) 
         project.keep()
     with Journal(tmp_path / "state.db") as journal:
         again = Project(journal, "p")
-        assert again.explain(waiting.id) == at_once
+        assert again.explain(waiting.id) == again.explain(waiting) == at_once
+        with pytest.raises(UnknownDecisionError, match="is not this project's"):
+            again.explain(replace(waiting, instance="another"))
         before = again.selector.to_bytes()
         settled = again.explain(3, top=2)
         assert (settled.instance, settled.outcomes_since) == ("i3", 9)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tailcut.errors import InputError, JournalError
-from tailcut.journal import Journal, Project, project
+from tailcut.journal import EventKind, Journal, Project, project
+from tailcut.journal.project_description import make
 from tailcut.types import Decision, Outcome
 
 NAMES = ["a", "b", "c"]
@@ -19,6 +21,21 @@ NAMES = ["a", "b", "c"]
 
 def description(selector: str, **more: Any) -> dict[str, Any]:
     return {"selector": selector, "algorithms": NAMES, "cutoff": 60.0, "seed": 3, **more}
+
+
+def recorded(rng: np.random.Generator) -> Any:
+    """Runs of two of our algorithms and a foreign one, some of them unknown, on five instances."""
+    features = rng.normal(size=(5, 4))
+    features[0, 0] = math.nan
+    runtimes = rng.exponential(40.0, size=(5, 3))
+    runtimes[1, 1], runtimes[2, 2] = math.nan, math.inf
+    return SimpleNamespace(
+        algorithms=("c", "a", "z"),
+        cutoff=50.0,
+        features=features,
+        runtimes=runtimes,
+        solved=runtimes < 50.0,
+    )
 
 
 def live_a_little(kept: Project, steps: int, seed: int) -> None:
@@ -45,6 +62,8 @@ def live_a_little(kept: Project, steps: int, seed: int) -> None:
             kept.add_algorithm("d")
         if step == 20:
             kept.remove_algorithm("b")
+        if step in (0, 15):
+            kept.fit(recorded(rng), known=rng.random((5, 3)) < 0.8)
         kept.remark({"step": step})
 
 
@@ -60,6 +79,57 @@ def test_it_comes_back_bit_for_bit(tmp_path: Path, selector: str, monkeypatch: p
         again = Project(journal, "p")
         assert again.selector.to_bytes() == before
         assert again.verify() == events
+
+
+@pytest.mark.parametrize("selector", ["thompson_rev", "tailcut", "tailcut_schedule", "epsilon_greedy"])
+def test_fitting_is_an_event_and_the_same_as_in_memory(tmp_path: Path, selector: str) -> None:
+    scenario, local = recorded(np.random.default_rng(0)), make(description(selector))
+    count = local.fit(scenario)
+    with Journal(tmp_path / "state.db") as journal:
+        kept = Project.create(journal, "p", description(selector))
+        assert kept.fit(scenario, key="k") == count > 5
+        assert kept.fit(scenario, key="k") == count  # the same key: nothing more is learned
+        assert kept.selector.to_bytes() == local.to_bytes()
+        assert kept.select([0.0] * 4, key="k").to_dict() == local.select([0.0] * 4).to_dict()
+        assert [event.kind for event in kept.history()] == [EventKind.FIT, EventKind.SELECT]
+        assert (kept.statistics.events, kept.statistics.decisions) == (2, 1)
+    with Journal(tmp_path / "state.db") as journal:
+        again = Project(journal, "p")
+        assert again.selector.to_bytes() == local.to_bytes()
+        assert again.verify() == 2
+
+
+def test_wrong_recorded_runs_are_not_written(tmp_path: Path) -> None:
+    good = recorded(np.random.default_rng(0))
+    with Journal(tmp_path / "state.db") as journal:
+        kept = Project.create(journal, "p", description("thompson_rev"))
+        before = kept.selector.to_bytes()
+        for field, value in [
+            ("algorithms", ("x", "y", "z")),
+            ("features", np.full((5, 4), np.inf)),
+            ("features", np.zeros((0, 4))),
+            ("runtimes", np.zeros((5, 2))),
+            ("solved", np.ones((5, 3))),
+            ("cutoff", 0.0),
+        ]:
+            with pytest.raises(InputError) as caught:
+                kept.fit(SimpleNamespace(**{**vars(good), field: value}))
+            assert caught.value.field == field
+        with pytest.raises(InputError, match="known"):
+            kept.fit(good, known=np.ones((2, 2), dtype=bool))
+        assert list(kept.history()) == []
+        assert kept.selector.to_bytes() == before
+
+
+def test_looking_writes_nothing(tmp_path: Path) -> None:
+    with Journal(tmp_path / "state.db") as journal:
+        kept = Project.create(journal, "p", description("tailcut"))
+        kept.observe(kept.select([1.0, 2.0]), censored_at=60.0)
+        before = kept.selector.to_bytes()
+        assert kept.consider([1.0, 2.0], among=["a"], cutoff=10.0, top=1).algorithm == "a"
+        assert kept.feature_budget(cutoff=10.0) <= kept.feature_budget() <= 60.0
+        assert kept.selector.to_bytes() == before
+        assert len(list(kept.history())) == 2
 
 
 def test_a_copy_at_any_moment_comes_back(tmp_path: Path) -> None:
@@ -112,7 +182,7 @@ def test_a_journal_that_was_tampered_with_is_found(tmp_path: Path) -> None:
     with Journal(tmp_path / "state.db") as journal:
         kept = Project.create(journal, "p", description("thompson"))
         kept.select([1.0])
-        journal._db.execute("UPDATE events SET body = replace(body, '\"a\"', '\"c\"')")
+        journal.rows('UPDATE events SET body = replace(body, \'"algorithm": "a"\', \'"algorithm": "c"\')')
         with pytest.raises(JournalError, match="event 1: the decision was c for 60 s, and is a for 60 s"):
             kept.verify()
 

@@ -58,7 +58,7 @@ def test_what_is_lost_together_leaves_no_trace(tmp_path: Path) -> None:
 
 
 def test_a_locked_file_is_told_and_nothing_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tailcut.journal.journal.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("tailcut.journal.database.BUSY_SECONDS", 0.05)
     path = tmp_path / "state.db"
     with Journal(path) as journal:
         project = Project.create(journal, "p", description())
@@ -87,7 +87,7 @@ def test_the_same_key_gives_the_same_answer(tmp_path: Path) -> None:
         assert Project(journal, "p").select([0.0, 0.0], key="k") == first
 
 
-def test_going_on_again_gives_the_same_answer(tmp_path: Path) -> None:
+def test_continuing_again_gives_the_same_answer(tmp_path: Path) -> None:
     with Journal(tmp_path / "state.db") as journal:
         project = Project.create(journal, "p", description("round_robin"))
         first = project.select()

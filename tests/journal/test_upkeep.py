@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tailcut.errors import InputError
-from tailcut.journal import Journal, Project, Tokens, upkeep
+from tailcut.journal import EventKind, Journal, Project, Tokens, upkeep
 from tailcut.journal.tokens import hashed, scopes_of
 from tailcut.types import Outcome
 
@@ -56,7 +56,7 @@ def test_export_writes_every_event(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "export.jsonl"
     assert tailcut("state", "export", file, "--out", out).returncode == 0
     lines = [json.loads(line) for line in out.read_text().splitlines()]
-    assert lines[0] == {"tailcut_state": 2}
+    assert lines[0] == {"tailcut_state": 3}
     with Journal(file, read_only=True) as journal:
         for name, number in journal.projects().items():
             exported = [line for line in lines if line.get("project") == name]
@@ -72,7 +72,11 @@ def test_export_writes_every_event(file: Path, tmp_path: Path) -> None:
 def test_compacting_keeps_the_selector_the_answers_and_who_waits(file: Path) -> None:
     with Journal(file) as journal:
         one = Project(journal, "one")
-        before, counted, answer = one.selector.to_bytes(), one.tally.state(), one.answered("k5")["k5"]
+        before, counted, answer = (
+            one.selector.to_bytes(),
+            one.statistics.state(),
+            one.decided_before(["k5"])["k5"],
+        )
     size = file.stat().st_size
     result = tailcut("state", "compact", file, "--project", "one", "--json")
     assert result.returncode == 0, result.stderr
@@ -82,11 +86,11 @@ def test_compacting_keeps_the_selector_the_answers_and_who_waits(file: Path) -> 
     with Journal(file) as journal:
         one = Project(journal, "one")
         assert one.selector.to_bytes() == before
-        assert one.tally.state() == counted
-        assert one.answered("k5")["k5"] == one.select([0.0, 0.0], key="k5") == answer
+        assert one.statistics.state() == counted
+        assert one.decided_before(["k5"])["k5"] == one.select([0.0, 0.0], key="k5") == answer
         assert one.explain(7).decision == 7  # it waits, and so can be explained
         assert one.observe(7, Outcome.solved(3.0))
-        assert [event.body["text"] for event in one.history() if event.kind == "remark"] == ["stays"]
+        assert [event.body["text"] for event in one.history() if event.kind is EventKind.REMARK] == ["stays"]
         assert one.verify() == 1
     verified = tailcut("state", "verify", file, "--json")
     assert verified.returncode == 0, verified.stdout

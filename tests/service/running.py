@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tailcut.journal import Tokens
-from tailcut.service import server
+from tailcut.service import http_server
 from tailcut.service.client import Client
-from tailcut.service.context import Context
-from tailcut.service.limits import Limits
+from tailcut.service.service_limits import ServiceLimits
+from tailcut.service.shared import ServiceContext
 
 
 class Answer(NamedTuple):
@@ -28,23 +28,23 @@ class Answer(NamedTuple):
 class Running:
     """A server that answers until it is stopped."""
 
-    def __init__(self, path: Path, limits: Limits | None = None, port: int = 0) -> None:
+    def __init__(self, path: Path, limits: ServiceLimits | None = None, port: int = 0) -> None:
         self.path = path
-        self.token = server.first_token(path) or Tokens(path).create("again", ["read", "write"])
+        self.token = http_server.first_token(path) or Tokens(path).create("again", ["read", "write"])
         existing = {token.name for token in Tokens(path).all()}
         self.read_token = Tokens(path).create(f"reader{len(existing)}", ["read"])
-        self._listener = server.bound("127.0.0.1", port)
+        self._listener = http_server.bound("127.0.0.1", port)
         self.host, self.port = self._listener.getsockname()
         self.address = f"http://{self.host}:{self.port}"
         ready = threading.Event()
-        self.server = server.prepared(path, limits=limits, ready=ready.set)
-        self._thread = threading.Thread(target=server.serve, args=(self.server, self._listener))
+        self.server = http_server.prepared(path, limits=limits, ready=ready.set)
+        self._thread = threading.Thread(target=http_server.serve, args=(self.server, self._listener))
         self._thread.start()
         assert ready.wait(60)
 
     @property
-    def context(self) -> Context:
-        context: Context = self.server.application.state.context
+    def context(self) -> ServiceContext:
+        context: ServiceContext = self.server.application.state.context
         return context
 
     def stop(self) -> None:

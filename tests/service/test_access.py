@@ -15,8 +15,8 @@ from starlette.routing import Route
 
 from tailcut.journal import Journal, Tokens
 from tailcut.service import guard
-from tailcut.service.app import build
-from tailcut.service.limits import Limits
+from tailcut.service.application import build
+from tailcut.service.service_limits import ServiceLimits
 from tests.service.running import Running
 
 SCRIPTS = ("algorithms", "api", "app", "chart", "decisions", "dom")
@@ -125,7 +125,7 @@ def test_every_answer_carries_the_security_headers(running: Running) -> None:
 
 
 def test_bodies_are_limited_with_and_without_a_length(tmp_path: Path) -> None:
-    with Running(tmp_path / "state.db", Limits(body_bytes=10_000)) as running:
+    with Running(tmp_path / "state.db", ServiceLimits(body_bytes=10_000)) as running:
         path = running.create("p")
         large = json.dumps({"features": [1.0], "instance": "x" * 20_000}).encode()
         answer = running.call("POST", f"{path}/select", large)
@@ -147,14 +147,14 @@ def test_a_fault_of_ours_shows_an_id_and_no_traceback(
 ) -> None:
     path = running.create("p")
     running.call("POST", f"{path}/select", {"features": [1.0]})
-    project = running.context.keeper.projects["p"]
+    project = running.context.writer.projects["p"]
     before = project.selector.to_bytes()
 
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("the secret of line 42")
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(project.selector), "select", broken)
+        patch.setattr(type(project.selector), "decide", broken)
         answer = running.call("POST", f"{path}/select", {"features": [1.0]})
     assert answer.status == 500
     assert b"secret" not in answer.body

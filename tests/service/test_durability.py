@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tailcut.errors import JournalError
-from tailcut.journal import Journal, Project
-from tailcut.service.server import first_token
+from tailcut.journal import EventKind, Journal, NewEvent, Project
+from tailcut.service.http_server import first_token
 from tests.service.running import Running
 
 
@@ -29,7 +29,7 @@ def sound(path: Path, keys: list[str]) -> None:
     with Journal(path) as journal:
         assert journal.rows("PRAGMA integrity_check") == [("ok",)]
         project = Project(journal, "p")
-        found = [event.key for event in project.history() if event.kind == "select"]
+        found = [event.key for event in project.history() if event.kind is EventKind.SELECT]
         assert found == keys
         assert project.verify() == len(list(project.history()))
 
@@ -38,9 +38,9 @@ def test_a_full_database_is_507_and_goes_on_when_there_is_room(tmp_path: Path) -
     with Running(tmp_path / "state.db") as running:
         running.create("p")
         assert select(running, "k0") == 200
-        db = running.context.keeper.journal._db
-        (pages,) = db.execute("PRAGMA page_count").fetchone()
-        db.execute(f"PRAGMA max_page_count = {pages + 4}")
+        journal = running.context.writer.journal
+        ((pages,),) = journal.rows("PRAGMA page_count")
+        journal.rows(f"PRAGMA max_page_count = {pages + 4}")
         statuses = [select(running, f"k{number}", 900) for number in range(1, 60)]
         assert set(statuses) == {200, 507}
         kept = [f"k{number}" for number, status in enumerate([200, *statuses]) if status == 200]
@@ -49,7 +49,7 @@ def test_a_full_database_is_507_and_goes_on_when_there_is_room(tmp_path: Path) -
         assert str(tmp_path) not in answer.body.decode()
         assert running.call("GET", "/v1/projects/p/statistics").json["decisions"] == len(kept)
         assert running.call("GET", "/v1/health").status == 200
-        db.execute("PRAGMA max_page_count = 1000000")
+        journal.rows("PRAGMA max_page_count = 1000000")
         assert select(running, "later") == 200
     sound(tmp_path / "state.db", [*kept, "later"])
 
@@ -92,7 +92,7 @@ def test_a_file_system_that_is_read_only_is_told_at_the_start(small_disk: Path) 
 
 
 def test_a_file_that_is_locked_or_read_only_is_503(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tailcut.journal.journal.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("tailcut.journal.database.BUSY_SECONDS", 0.1)
     with Running(tmp_path / "state.db") as running:
         running.create("p")
         assert select(running, "k0") == 200
@@ -104,8 +104,8 @@ def test_a_file_that_is_locked_or_read_only_is_503(tmp_path: Path, monkeypatch: 
         other.execute("ROLLBACK")
         other.close()
         assert select(running, "k1") == 200
-        db = running.context.keeper.journal._db
-        db.execute("PRAGMA query_only = ON")  # what SQLite says of a file system that became read-only
+        journal = running.context.writer.journal
+        journal.rows("PRAGMA query_only = ON")  # what SQLite says of a file system that became read-only
         assert select(running, "k2") == 503
         assert (
             running.call("POST", "/v1/projects", {"name": "q", "algorithms": ["a"], "cutoff": 1}).status
@@ -113,7 +113,7 @@ def test_a_file_that_is_locked_or_read_only_is_503(tmp_path: Path, monkeypatch: 
         )
         assert running.call("GET", "/v1/projects/q").status == 404
         assert running.call("GET", "/v1/projects/p/history").status == 200
-        db.execute("PRAGMA query_only = OFF")
+        journal.rows("PRAGMA query_only = OFF")
         assert select(running, "k2") == 200
     sound(tmp_path / "state.db", ["k0", "k1", "k2"])
 
@@ -123,11 +123,11 @@ def test_a_group_that_is_lost_tells_everyone(tmp_path: Path) -> None:
     with Running(tmp_path / "state.db") as running:
         running.create("p")
         assert select(running, "k0") == 200
-        keeper = running.context.keeper
+        writer = running.context.writer
         gate = threading.Event()
-        blocker = threading.Thread(target=lambda: keeper_waits(running, gate))
+        blocker = threading.Thread(target=lambda: writer_waits(running, gate))
         blocker.start()
-        keeper.journal._db.execute("PRAGMA query_only = ON")
+        writer.journal.rows("PRAGMA query_only = ON")
         statuses: list[int] = []
         bodies = [{"features": [1.0]}, {"features": [1.0, 2.0]}, {"features": [2.0]}]
         threads = [
@@ -141,24 +141,24 @@ def test_a_group_that_is_lost_tells_everyone(tmp_path: Path) -> None:
         for thread in threads:
             thread.start()
         deadline = time.monotonic() + 60
-        while len(keeper._lines[0]) < 3 and time.monotonic() < deadline:
+        while writer.queues.waiting(slow=False) < 3 and time.monotonic() < deadline:
             time.sleep(0.01)
         gate.set()
         for thread in [*threads, blocker]:
             thread.join()
-        keeper.journal._db.execute("PRAGMA query_only = OFF")
+        writer.journal.rows("PRAGMA query_only = OFF")
         assert sorted(statuses) == [422, 503, 503]
         assert select(running, "k1") == 200
     sound(tmp_path / "state.db", ["k0", "k1"])
 
 
-def keeper_waits(running: Running, gate: threading.Event) -> None:
-    """Keep the keeper busy until the gate opens, so that requests gather behind it."""
+def writer_waits(running: Running, gate: threading.Event) -> None:
+    """Keep the writer busy until the gate opens, so that requests gather behind it."""
     import asyncio
 
-    loop = running.server._loop
+    loop = running.server.loop
     assert loop is not None
-    job = running.context.keeper.with_journal(gate.wait)
+    job = running.context.writer.with_journal(gate.wait)
     asyncio.run_coroutine_threadsafe(job, loop).result()
 
 
@@ -166,14 +166,14 @@ def test_a_restart_finds_everything_and_has_little_to_repeat(tmp_path: Path) -> 
     with Running(tmp_path / "state.db") as running:
         running.create("p")
         assert [select(running, f"k{number}") for number in range(20)] == [200] * 20
-        before = running.context.keeper.projects["p"].selector.to_bytes()
+        before = running.context.writer.projects["p"].selector.to_bytes()
     with Journal(tmp_path / "state.db", read_only=True) as journal:
         project = journal.projects()["p"]
         snapshot = journal.snapshot(project)
         assert snapshot is not None
         assert snapshot.event == journal.last(project)  # an orderly end leaves nothing to repeat
     with Running(tmp_path / "state.db") as running:
-        assert running.context.keeper.projects["p"].selector.to_bytes() == before
+        assert running.context.writer.projects["p"].selector.to_bytes() == before
         assert select(running, "k3") == 200
     sound(tmp_path / "state.db", [f"k{number}" for number in range(20)])
 
@@ -183,7 +183,8 @@ def test_a_project_that_cannot_be_opened_does_not_hinder_the_others(tmp_path: Pa
         running.create("p")
         running.create("q")
     with Journal(tmp_path / "state.db") as journal:
-        journal.append(journal.projects()["p"], [("nonsense", {})])
+        journal.append(journal.projects()["p"], [NewEvent(EventKind.REMARK, {})])
+        journal.rows("UPDATE events SET kind = 'nonsense'")
     with Running(tmp_path / "state.db") as running:
         assert running.call("POST", "/v1/projects/p/select", {"features": [1.0]}).status == 503
         assert running.call("POST", "/v1/projects/q/select", {"features": [1.0]}).status == 200

@@ -45,6 +45,7 @@ def aimed(document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.slow
 def test_schemathesis_finds_no_fault(projects: Running, tmp_path: Path) -> None:
     file = tmp_path / "openapi.json"
     file.write_text(json.dumps(aimed(projects.call("GET", "/v1/openapi.json").json)))
@@ -95,6 +96,18 @@ selects = close_to(
     key=names,
 )
 observes = close_to(decision=st.integers(0, 40), runtime=seconds, censored_at=seconds, failed=st.booleans())
+flags = st.lists(st.lists(st.booleans(), min_size=2, max_size=2), min_size=1, max_size=2)
+table = st.lists(st.lists(seconds, min_size=2, max_size=2), min_size=1, max_size=2)
+fits = close_to(
+    algorithms=st.just(["a", "b"]),
+    cutoff=seconds,
+    feature_names=st.one_of(st.none(), st.lists(names, max_size=2)),
+    features=table,
+    runtimes=table,
+    solved=flags,
+    known=flags,
+    key=names,
+)
 bodies = st.one_of(
     st.tuples(st.just("/select"), selects),
     st.tuples(st.just("/observe"), observes),
@@ -102,6 +115,8 @@ bodies = st.one_of(
     st.tuples(st.just("/select/batch"), close_to(requests=st.lists(selects, max_size=4))),
     st.tuples(st.just("/observe/batch"), close_to(outcomes=st.lists(observes, max_size=4))),
     st.tuples(st.just("/algorithms"), close_to(name=names)),
+    st.tuples(st.just("/consider"), close_to(features=st.lists(seconds, max_size=3), top=st.integers())),
+    st.tuples(st.just("/fit"), fits),
 )
 
 

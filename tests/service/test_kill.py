@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "kill9.py"
 
 
+@pytest.mark.slow
 def test_nothing_acknowledged_is_lost_or_doubled() -> None:
     command = [sys.executable, str(SCRIPT), "--moments", "8", "--seed", "3"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)

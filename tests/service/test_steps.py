@@ -204,3 +204,89 @@ def test_a_model_that_would_not_fit_is_refused(shared: Running) -> None:
     answer = shared.call("POST", f"{path}/select", {"features": [0.0] * 1000})
     assert (answer.status, answer.json["errors"][0]["field"]) == (422, "features")
     assert shared.call("POST", f"{path}/select", {"features": [0.0] * 10_001}).status == 422
+
+
+RUNS: dict[str, Any] = {
+    "algorithms": ["a", "b", "z"],
+    "cutoff": 60.0,
+    "features": [[1.0, None], [2.0, 3.0]],
+    "runtimes": [[1.0, 70.0, 2.0], [None, 5.0, 2.0]],
+    "solved": [[True, False, True], [False, True, True]],
+}
+
+
+def test_recorded_runs_are_learned_once(shared: Running) -> None:
+    path = shared.create("fitted")
+    for _ in range(2):
+        answer = shared.call("POST", f"{path}/fit", {**RUNS, "key": "k"})
+        assert (answer.status, answer.json) == (200, {"runs": 3})
+    known = [[True, True, True], [True, False, True]]
+    assert shared.call("POST", f"{path}/fit", {**RUNS, "known": known, "key": "l"}).json == {"runs": 2}
+    first, _ = shared.call("GET", f"{path}/history?order=oldest&kind=fit").json["events"]
+    assert first["body"] == {"algorithms": ["a", "b", "z"], "cutoff": 60.0, "feature_names": None, "runs": 3}
+    whole = shared.call("GET", f"{path}/history?order=oldest&features=true&limit=1").json["events"][0]["body"]
+    assert {name: whole[name] for name in RUNS} == RUNS
+    assert shared.call("POST", f"{path}/select", {"features": [1.0, 2.0], "key": "k"}).json["id"] == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"algorithms": ["x", "y", "z"]}, "algorithms"),
+        ({"algorithms": ["a", "a", "b"]}, "algorithms"),
+        ({"cutoff": 0}, "cutoff"),
+        ({"features": []}, "features"),
+        ({"features": [[1.0], [1.0, 2.0]]}, "features"),
+        ({"features": [[1.0, 2.0]] * 3}, "solved"),
+        ({"features": [[1.0, 2.0]] * 10_001}, "features"),
+        ({"feature_names": ["size"]}, "feature_names"),
+        ({"runtimes": [[1.0, 2.0, 3.0]]}, "runtimes"),
+        ({"runtimes": [[-1.0, 2.0, 3.0]] * 2}, "runtimes"),
+        ({"solved": [[True], [True, False]]}, "solved"),
+        ({"solved": [[1, 0, 1]] * 2}, "solved.0.0"),
+        ({"known": [[True]]}, "known"),
+        ({"key": ""}, "key"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_wrong_recorded_runs_are_named_and_change_nothing(
+    shared: Running, change: dict[str, Any], field: str
+) -> None:
+    path = "/v1/projects/unfitted"
+    if shared.call("GET", path).status == 404:
+        shared.create("unfitted")
+    answer = shared.call("POST", f"{path}/fit", {**RUNS, **change})
+    assert answer.status == 422, answer.body
+    assert field in [error["field"] for error in answer.json["errors"]]
+    assert shared.call("GET", path).json["last_event"] == 0
+
+
+def test_recorded_runs_of_too_many_features_are_refused(shared: Running) -> None:
+    path = shared.create("wide", algorithms=[f"a{k}" for k in range(1000)])
+    runs = {"algorithms": ["a0"], "cutoff": 1.0, "features": [[0.0] * 1000]}
+    answer = shared.call("POST", f"{path}/fit", {**runs, "runtimes": [[1.0]], "solved": [[True]]})
+    assert (answer.status, answer.json["errors"][0]["field"]) == (422, "features")
+
+
+def test_considering_and_the_feature_budget_change_nothing(shared: Running) -> None:
+    path = shared.create("considered", "tailcut")
+    assert shared.call("POST", f"{path}/consider", {"features": [1.0, 2.0]}).status == 409
+    shared.call("POST", f"{path}/select", {"features": [1.0, 2.0]})
+    before = shared.call("GET", path).json
+    body = {"features": [1.0, None], "among": ["b"], "cutoff": 5.0, "top": 1}
+    found = shared.call("POST", f"{path}/consider", body).json
+    assert (found["algorithm"], found["cutoff"], found["decision"]) == ("b", 5.0, None)
+    changes: list[tuple[dict[str, Any], str]] = [
+        ({"features": [1.0]}, "features"),
+        ({"among": ["x"]}, "among"),
+        ({"top": -1}, "top"),
+    ]
+    for wrong, field in changes:
+        answer = shared.call("POST", f"{path}/consider", {"features": [1.0, 2.0], **wrong})
+        assert (answer.status, answer.json["errors"][0]["field"]) == (422, field)
+    assert shared.call("GET", f"{path}/feature_budget").json == {"seconds": before["feature_budget"]}
+    short = shared.call("GET", f"{path}/feature_budget?cutoff=6").json["seconds"]
+    assert short == pytest.approx(before["feature_budget"] / 10)
+    for wrong_cutoff in ("0", "nan", "inf", "x"):
+        assert shared.call("GET", f"{path}/feature_budget?cutoff={wrong_cutoff}").status == 422
+    assert shared.call("GET", path).json == before

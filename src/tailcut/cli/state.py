@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tailcut.errors import InputError
 from tailcut.journal import Journal, upkeep
 
 app = typer.Typer(help="Check, export and compact state files.", no_args_is_help=True)
@@ -51,37 +49,26 @@ def export(
 ) -> None:
     """Write projects and events as JSON lines. May run while a server writes."""
     with Journal(file, read_only=True) as journal:
-        lines = (json.dumps(line, allow_nan=False) for line in upkeep.export(journal, project or []))
+        lines = upkeep.export(journal, project or [])
         if out is None:
             for line in lines:
-                sys.stdout.write(line + "\n")
-            return
-        try:
-            with out.open("x", encoding="utf-8") as stream:
-                stream.writelines(f"{line}\n" for line in lines)
-        except FileExistsError:
-            raise InputError(f"{out}: there is such a file already") from None
-        except OSError as error:
-            raise InputError(f"{out}: cannot be written: {error.strerror}") from None
+                typer.echo(json.dumps(line, allow_nan=False))
+        else:
+            upkeep.write_lines(lines, out)
 
 
 @app.command()
 def compact(file: FileArgument, project: ProjectOption = None, as_json: JsonOption = False) -> None:
     """Replace past events by a snapshot and give the room back to the disk.
 
-    Selectors go on bit for bit. Remarks, decisions that wait and the answers to the latest keys are kept; the
+    Selectors continue bit for bit. Remarks, decisions that wait and those for the latest keys are kept; the
     rest of the history is gone, so export it first if you need it. Refused while another process writes.
     """
-    if not file.is_file():
-        raise InputError(f"{file}: there is no such state file")
-    before = file.stat().st_size
-    with Journal(file) as journal:
-        found = list(upkeep.compact(journal, project or []))
-    after = file.stat().st_size
+    found = upkeep.compact_file(file, project or [])
     if as_json:
-        sizes = {"bytes_before": before, "bytes_after": after}
-        typer.echo(json.dumps({**sizes, "projects": [one._asdict() for one in found]}, indent=2))
+        projects = [one._asdict() for one in found.projects]
+        typer.echo(json.dumps({**found._asdict(), "projects": projects}, indent=2))
         return
-    for one in found:
+    for one in found.projects:
         typer.echo(f"{one.project}: {one.dropped} events dropped, {one.kept} kept")
-    typer.echo(f"{before / 1e6:.1f} MB before, {after / 1e6:.1f} MB after")
+    typer.echo(f"{found.bytes_before / 1e6:.1f} MB before, {found.bytes_after / 1e6:.1f} MB after")

@@ -1,28 +1,32 @@
-"""A project: a named selector whose every step is in the journal before anyone is told of it."""
+"""A project: a named selector whose every step is in the journal before anyone hears of it."""
 
 from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tailcut.errors import InputError, JournalError, OutOfTurnError, StateFileError, UnknownDecisionError
 from tailcut.explain.explanation import Explanation
-from tailcut.journal import events
-from tailcut.journal.journal import Journal
-from tailcut.journal.records import Entry, Event, Snapshot
-from tailcut.journal.tally import Tally
+from tailcut.journal.events import Event, EventKind, NewEvent, Snapshot
+from tailcut.journal.file import Journal
+from tailcut.journal.project_description import MAX_PENDING, make
+from tailcut.journal.repeat import repeat
+from tailcut.journal.statistics import ProjectStatistics
+from tailcut.policies.pending import number_of
+from tailcut.policies.recorded_runs import RecordedRuns
+from tailcut.policies.selector_like import Recorded
 from tailcut.selector import Selector
-from tailcut.types import Decision, Features, Outcome
+from tailcut.types import Decision, Features, Outcome, Request
 
 SNAPSHOT_EVERY = 1000
 """Events between two snapshots: so many at most are repeated when a project is opened."""
 RECENT = 256
 """How many of the latest decisions are remembered with all that their explanation needs."""
-
-NEEDS_HISTORY = "needs_history"
-"""Field of a description: whether the project's users go by its events, so that none may be dropped."""
 
 
 class Project:
@@ -30,7 +34,8 @@ class Project:
 
     Each step is made, written, and only then returned. When it cannot be written, an error is raised and
     the selector goes back to what the journal holds, so that memory and journal never part. Several steps,
-    also of several projects, are written at once within `Journal.together`.
+    also of several projects, are written at once within `Journal.together`. The verbs are those of
+    `tailcut.Selector` (`tailcut.policies.selector_like.SelectorLike`).
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -40,7 +45,7 @@ class Project:
     ...     decision = project.select([0.3, 120.0], instance="i1")
     >>> with Journal(f"{folder.name}/state.db") as journal:  # another day
     ...     project = Project(journal, "sat")
-    ...     project.observe(decision, Outcome.solved(12.3))
+    ...     project.observe(decision, runtime=12.3)
     True
     >>> folder.cleanup()
     """
@@ -54,7 +59,7 @@ class Project:
         self.description = journal.description(self.number)
         self.snapshot_every = snapshot_every
         self._selector: Selector | None = None
-        self._tally: Tally | None = None
+        self._statistics: ProjectStatistics | None = None
         self._recent: OrderedDict[int, Decision] = OrderedDict()
         self._last = self._held = 0
         self._load()
@@ -66,35 +71,30 @@ class Project:
         journal.create(name, dict(description))
         return cls(journal, name)
 
-    def _load(self) -> tuple[Selector, Tally]:
+    def _load(self) -> tuple[Selector, ProjectStatistics]:
         """Bring the selector to where the journal is."""
         found = self.journal.snapshot(self.number)
-        selector, tally = self._begin(found)
-        self._held = 0 if found is None else found.event
-        if found is not None and found.tally is None:  # a snapshot of format 1
-            for event in self.journal.events(self.number):
-                if event.number <= found.event:
-                    tally.take(event)
-        self._last = self._held
+        selector, statistics = self._begin(found)
+        self._last = self._held = 0 if found is None else found.event
         self._recent.clear()
         for event in self.journal.events(self.number, after=self._held):
-            self._remember(events.repeat(selector, event))
-            tally.take(event)
+            self._remember(repeat(selector, event))
+            statistics.take(event)
             self._last = event.number
-        self._selector, self._tally = selector, tally
-        return selector, tally
+        self._selector, self._statistics = selector, statistics
+        return selector, statistics
 
-    def _begin(self, found: Snapshot | None) -> tuple[Selector, Tally]:
-        """Return selector and tally as they were at a snapshot, or new ones."""
+    def _begin(self, found: Snapshot | None) -> tuple[Selector, ProjectStatistics]:
+        """Return selector and statistics as they were at a snapshot, or new ones."""
         try:
-            selector = make(self.description) if found is None else Selector.from_bytes(found.state)
+            selector = make(self.description) if found is None else Selector.from_bytes(found.selector)
+            limit = self.description.get("max_pending", MAX_PENDING)
+            statistics = ProjectStatistics(selector.cutoff, schedules=selector.schedules, limit=limit)
+            if found is not None:
+                statistics.restore(found.statistics)
         except StateFileError as error:
             raise JournalError(f"{self.journal.path}: snapshot of {self.name!r}: {error}") from error
-        limit = self.description.get("max_pending", MAX_PENDING)
-        tally = Tally(selector.cutoff, schedules=selector.schedules, limit=limit)
-        if found is not None and found.tally is not None:
-            tally.restore(found.tally)
-        return selector, tally
+        return selector, statistics
 
     @property
     def selector(self) -> Selector:
@@ -102,9 +102,9 @@ class Project:
         return self._load()[0] if self._selector is None else self._selector
 
     @property
-    def tally(self) -> Tally:
+    def statistics(self) -> ProjectStatistics:
         """What has been counted so far; to look at, not to change."""
-        return self._load()[1] if self._selector is None or self._tally is None else self._tally
+        return self._load()[1] if self._statistics is None else self._statistics
 
     @property
     def last_event(self) -> int:
@@ -134,81 +134,59 @@ class Project:
         `key` is the caller's own name for this request: asked again with the same one, the decision that
         was made the first time is returned.
         """
-        before = None if key is None else self.answered(key).get(key)
-        return before or self.decide(
-            features,
-            instance=instance,
-            cutoff=cutoff,
-            among=among,
-            spent=spent,
-            feature_cost=feature_cost,
-            key=key,
-            note=note,
-        )
+        before = None if key is None else self.decided_before([key]).get(key)
+        request = Request(features, instance, cutoff, among, spent, feature_cost)
+        return before or self.decide(request, key=key, note=note)
 
     def decide(
-        self,
-        features: Features = None,
-        *,
-        instance: str | None = None,
-        cutoff: float | None = None,
-        among: Iterable[str] | None = None,
-        spent: float = 0.0,
-        feature_cost: float = 0.0,
-        key: str | None = None,
-        note: Mapping[str, Any] | None = None,
+        self, request: Request, *, key: str | None = None, note: Mapping[str, Any] | None = None
     ) -> Decision:
-        """Decide as `select` for a key that is known to be new."""
-        chosen = None if among is None else list(among)
-        how: dict[str, Any] = {"instance": instance, "cutoff": cutoff, "among": chosen}
-        how |= {"spent": spent, "feature_cost": feature_cost}
-        decision = self.selector.select(features, **how)
-        body = {
-            "features": events.plain_features(features),
-            **how,
-            "decision": events.told(decision),
-            "details": events.details(decision),
-        }
-        self._record(Entry(events.SELECT, body, key, decision.id), note)
+        """Decide as `select`, for a request at hand as a whole and a key that is known to be new."""
+        decision = self.selector.decide(request)
+        body = {**request.to_dict(), **_written(decision)}
+        self._record(NewEvent(EventKind.SELECT, body, key, decision.id), note)
         self._remember(decision)
         return decision
 
-    def answered(self, *keys: str) -> dict[str, Decision]:
+    def decided_before(self, keys: Sequence[str]) -> dict[str, Decision]:
         """Return the decisions that were made for these keys; those that are new are not in it."""
-        events_of = self.journal.by_keys(self.number, keys) if keys else {}
-        made = {key: events.decision_of(event) for key, event in events_of.items()}
+        found = self.journal.by_keys(self.number, EventKind.SELECT, keys) if keys else {}
+        made = {key: event.decision() for key, event in found.items()}
         return {key: decision for key, decision in made.items() if decision is not None}
 
     def observe(
-        self, decision: Decision | int, outcome: Outcome, *, note: Mapping[str, Any] | None = None
+        self,
+        decision: Decision | int,
+        outcome: Outcome | None = None,
+        *,
+        runtime: float | None = None,
+        censored_at: float | None = None,
+        failed: bool = False,
+        note: Mapping[str, Any] | None = None,
     ) -> bool:
         """Learn as `Selector.observe`; an outcome that is known already is not written again."""
+        outcome = Outcome.one_of(outcome, runtime, censored_at, failed)
         if not self.selector.observe(decision, outcome):
             return False
-        number = decision.id if isinstance(decision, Decision) else decision
+        number = number_of(decision)
         body = {"decision": number, "status": outcome.status.value, "time": outcome.time}
-        self._record(Entry(events.OBSERVE, body, None, number), note)
+        self._record(NewEvent(EventKind.OBSERVE, body, None, number), note)
         return True
 
     def proceed(self, decision: Decision | int, *, spent: float | None = None) -> Decision | None:
-        """Go on as `Selector.proceed`; where that changes nothing, there is nothing to write."""
-        number = decision.id if isinstance(decision, Decision) else decision
-        was_open = number in self.tally.open
+        """Continue as `Selector.proceed`; where that changes nothing, there is nothing to write."""
+        number = number_of(decision)
+        was_open = number in self.statistics.open
         following = self.selector.proceed(decision, spent=spent)
         if was_open:
-            body = {
-                "after": number,
-                "spent": spent,
-                "decision": events.told(following),
-                "details": events.details(following),
-            }
+            body = {"after": number, "spent": spent, **_written(following)}
             made = None if following is None else following.id
-            self._record(Entry(events.PROCEED, body, None, made))
+            self._record(NewEvent(EventKind.PROCEED, body, None, made))
             self._remember(following)
         return following
 
     def proceed_again(self, number: int, *, spent: float | None = None) -> tuple[Decision | None, bool]:
-        """Go on as `proceed`, or tell once more how it went on before; and whether it was that."""
+        """Continue as `proceed`, or return what came next before; and whether it was that."""
         try:
             return self.proceed(number, spent=spent), False
         except OutOfTurnError:
@@ -216,34 +194,71 @@ class Project:
             event = None if following is None else self.journal.made(self.number, following)
             if event is None:
                 raise
-            return events.decision_of(event), True
+            return event.decision(), True
+
+    def fit(
+        self, scenario: Recorded, *, known: NDArray[np.bool_] | None = None, key: str | None = None
+    ) -> int:
+        """Learn from recorded runs as `Selector.fit`; they are written down with all their features.
+
+        With the same `key` again, nothing is learned, and the number of the first time is returned.
+        """
+        before = {} if key is None else self.journal.by_keys(self.number, EventKind.FIT, [key])
+        if before:
+            return sum(event.body["runs"] for event in before.values())
+        runs = RecordedRuns.of(scenario, known)
+        count = self.selector.fit(runs, known=runs.known)
+        self._record(NewEvent(EventKind.FIT, {**runs.to_dict(), "runs": count}, key))
+        return count
+
+    def feature_budget(self, *, cutoff: float | None = None) -> float:
+        """Return how long computing the next instance's features may take, as `Selector.feature_budget`."""
+        return self.selector.feature_budget(cutoff=cutoff)
+
+    def consider(
+        self,
+        features: Features = None,
+        *,
+        cutoff: float | None = None,
+        among: Iterable[str] | None = None,
+        top: int = 5,
+    ) -> Explanation:
+        """Return what would be chosen, and why, as `Selector.consider`; nothing is written."""
+        return self.selector.consider(features, cutoff=cutoff, among=among, top=top)
 
     def add_algorithm(self, name: str) -> None:
         """Offer one more algorithm from now on."""
         self.selector.add_algorithm(name)
-        self._record(Entry(events.ADD, {"algorithm": name}))
+        self._record(NewEvent(EventKind.ADD_ALGORITHM, {"algorithm": name}))
 
     def remove_algorithm(self, name: str) -> None:
         """Stop offering an algorithm and forget what was learned of it."""
         self.selector.remove_algorithm(name)
-        self._record(Entry(events.REMOVE, {"algorithm": name}))
+        self._record(NewEvent(EventKind.REMOVE_ALGORITHM, {"algorithm": name}))
 
     def remark(self, body: Mapping[str, Any]) -> None:
         """Keep something in the journal that is no step of the selector."""
-        self._record(Entry(events.REMARK, dict(body)))
+        self._record(NewEvent(EventKind.REMARK, dict(body)))
 
-    def explain(self, number: int, *, top: int = 5) -> Explanation:
-        """Return why a decision fell as it did, as `Selector.explain`, for as long as it is written down."""
-        decision = self._recent.get(number)
-        if decision is None:
-            event = self.journal.made(self.number, number)
-            if event is None:
-                raise UnknownDecisionError(f"there is no decision {number}")
-            made = events.decision_of(event)
-            assert made is not None
-            learned = event.body["details"]["learned"]
-            decision = self.selector.recall(made, event.body.get("features"), learned)
-        return self.selector.explain(decision, top=top)
+    def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
+        """Return why a decision was made, as `Selector.explain`, for as long as it is written down."""
+        number = number_of(decision)
+        own = self._recent.get(number) or self._recalled(number)
+        if isinstance(decision, Decision) and decision.to_dict() != own.to_dict():
+            raise UnknownDecisionError(
+                f"decision {number} ({decision.algorithm} on {decision.instance}) is not this project's: "
+                f"its own number {number} is {own.algorithm} on {own.instance}"
+            )
+        return self.selector.explain(own, top=top)
+
+    def _recalled(self, number: int) -> Decision:
+        """Return a decision that was written down, with what its explanation needs."""
+        event = self.journal.made(self.number, number)
+        made = None if event is None else event.decision()
+        if event is None or made is None:
+            raise UnknownDecisionError(f"there is no decision {number}")
+        # Only the first decision on an instance is written down with its features.
+        return self.selector.recall(made, event.body.get("features"), event.body["learned"])
 
     def _remember(self, decision: Decision | None) -> None:
         if decision is not None:
@@ -251,14 +266,14 @@ class Project:
             if len(self._recent) > RECENT:
                 self._recent.popitem(last=False)
 
-    def _record(self, entry: Entry, note: Mapping[str, Any] | None = None) -> None:
+    def _record(self, new: NewEvent, note: Mapping[str, Any] | None = None) -> None:
         if note:
-            entry.body["note"] = dict(note)
+            new.body["note"] = dict(note)
         at = time.time()
         try:
             self.journal.if_lost(self.forget)
-            self._last = self.journal.append(self.number, [entry], at=at)
-            self.tally.take(Event(self._last, at, entry.kind, entry.body))
+            self._last = self.journal.append(self.number, [new], at=at)
+            self.statistics.take(Event(self._last, at, new.kind, new.body))
         except BaseException:
             self.forget()
             raise
@@ -266,14 +281,18 @@ class Project:
             self.keep()
 
     def forget(self) -> None:
-        """Let go of a selector that may be ahead of the journal: it is read anew when it is needed."""
-        self._selector = self._tally = None
+        """Let go of a selector that may be ahead of the journal: it is read again when it is needed."""
+        self._selector = self._statistics = None
+
+    def snapshot(self) -> Snapshot:
+        """Return what the project has become by its last event."""
+        selector, statistics = self.selector, self.statistics
+        return Snapshot(self._last, selector.to_bytes(), statistics.state())
 
     def keep(self) -> None:
         """Write a snapshot, so that the next start has nothing to repeat."""
-        if self._selector is not None and self._tally is not None and self._last > self._held:
-            state, tally = self._selector.to_bytes(), self._tally.state()
-            self.journal.keep_snapshot(self.number, self._last, state, tally)
+        if self._selector is not None and self._last > self._held:
+            self.journal.keep_snapshot(self.number, self.snapshot())
             self._held = self._last
 
     def verify(self) -> int:
@@ -283,34 +302,27 @@ class Project:
         Of a project that was compacted, what lies behind the compaction is repeated.
         """
         base = self.journal.base(self.number)
-        (selector, tally), count = self._begin(base), 0
+        (selector, statistics), count = self._begin(base), 0
         for event in self.journal.events(self.number, after=0 if base is None else base.event):
             try:
-                events.repeat(selector, event)
+                repeat(selector, event)
             except InputError as error:
                 raise JournalError(f"event {event.number} cannot be repeated: {error}") from error
-            tally.take(event)
+            statistics.take(event)
             count += 1
         where = f"{self.journal.path}: project {self.name!r}: repeating its {count} events gives"
         if selector.to_bytes() != self.selector.to_bytes():
             raise JournalError(f"{where} another selector than its snapshot and the events behind it")
-        if tally.state() != self.tally.state():
+        if statistics.state() != self.statistics.state():
             raise JournalError(f"{where} other counts than its snapshot and the events behind it")
         return count
 
 
-MAX_PENDING = 10_000
-"""How many decisions wait at most, where a project's description does not say."""
-
-
-def make(description: Mapping[str, Any]) -> Selector:
-    """Return a new selector as a project's description says."""
-    return Selector(
-        description["selector"],
-        description["algorithms"],
-        description["cutoff"],
-        seed=description.get("seed", 0),
-        feature_names=description.get("feature_names"),
-        max_pending=description.get("max_pending", MAX_PENDING),
-        **description.get("hyperparameters", {}),
-    )
+def _written(decision: Decision | None) -> dict[str, Any]:
+    """Return what is written down of a decision, so that it can be given and explained again."""
+    if decision is None:
+        return {"decision": None, "learned": None}
+    return {
+        "decision": decision.to_dict(),
+        "learned": 0 if decision.origin is None else decision.origin.learned,
+    }

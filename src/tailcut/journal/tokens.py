@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tailcut.errors import InputError, JournalError
-from tailcut.journal.journal import connect
-from tailcut.journal.schema import APPLICATION, FORMAT
+from tailcut.journal.database import check_format, connect
 
 SCOPES = ("read", "write")
 PREFIX = "tailcut_"
@@ -48,7 +47,7 @@ def hashed(token: str) -> str:
 def scopes_of(token: str, known: Iterable[Token]) -> frozenset[str] | None:
     """Return what a token allows; None: it is not one, or not any more.
 
-    Every known token is compared, each in constant time, so the time taken tells nothing.
+    Every known token is compared, each in constant time, so the time taken says nothing.
     """
     presented, found = hashed(token), None
     for one in known:
@@ -80,12 +79,7 @@ class Tokens:
         if not self.path.is_file():
             raise JournalError(f"{self.path}: there is no such state file")
         with self._open("ro") as db:
-            (application,) = db.execute("PRAGMA application_id").fetchone()
-            (version,) = db.execute("PRAGMA user_version").fetchone()
-        if application != APPLICATION:
-            raise JournalError(f"{self.path}: is a database, but not a state file of Tailcut")
-        if version != FORMAT:
-            raise JournalError(f"{self.path}: tokens are kept in state format {FORMAT}, this is {version}")
+            check_format(self.path, db)
 
     @contextmanager
     def _open(self, mode: str) -> Iterator[sqlite3.Connection]:
@@ -103,13 +97,17 @@ class Tokens:
         """Make a token and return it; it is nowhere to be found afterwards."""
         wanted = sorted(set(scopes))
         if not _NAME.fullmatch(name):
-            raise InputError(f"name of a token must be letters, digits and . _ -, at most 64, got {name!r}")
+            raise InputError(
+                f"name of a token must be letters, digits and . _ -, at most 64, got {name!r}", field="name"
+            )
         if not wanted or set(wanted) - set(SCOPES):
-            raise InputError(f"scopes must be of {', '.join(SCOPES)}, got {', '.join(wanted) or 'none'}")
+            raise InputError(
+                f"scopes must be of {', '.join(SCOPES)}, got {', '.join(wanted) or 'none'}", field="scopes"
+            )
         token = PREFIX + secrets.token_urlsafe(32)
         with self._open("rw") as db:
             if db.execute("SELECT 1 FROM tokens WHERE name = ?", (name,)).fetchone():
-                raise InputError(f"{self.path}: there is a token {name!r} already")
+                raise InputError(f"{self.path}: there is a token {name!r} already", field="name")
             values = (name, hashed(token), " ".join(wanted), time.time())
             db.execute("INSERT INTO tokens (name, hash, scopes, created) VALUES (?, ?, ?, ?)", values)
         return token
@@ -119,7 +117,7 @@ class Tokens:
         with self._open("rw") as db:
             query = "UPDATE tokens SET revoked = coalesce(revoked, ?) WHERE name = ?"
             if not db.execute(query, (time.time(), name)).rowcount:
-                raise InputError(f"{self.path}: there is no token {name!r}")
+                raise InputError(f"{self.path}: there is no token {name!r}", field="name")
 
     def all(self) -> list[Token]:
         """Return all tokens, also those that were revoked."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from tailcut.errors import JournalError, TailcutError
-from tailcut.journal import events
-from tailcut.journal.journal import Journal
-from tailcut.journal.project import NEEDS_HISTORY, Project
-from tailcut.journal.records import plain_json
+from tailcut.errors import InputError, JournalError, TailcutError
+from tailcut.journal.events import EventKind
+from tailcut.journal.file import Journal
+from tailcut.journal.project import Project
+from tailcut.journal.project_description import NEEDS_HISTORY
 from tailcut.journal.schema import FORMAT
 
 
@@ -29,6 +31,14 @@ class Compacted(NamedTuple):
     project: str
     dropped: int
     kept: int
+
+
+class CompactedFile(NamedTuple):
+    """What compacting a file did."""
+
+    bytes_before: int
+    bytes_after: int
+    projects: list[Compacted]
 
 
 def verify(journal: Journal, names: Sequence[str] = ()) -> Iterator[Verified]:
@@ -61,46 +71,68 @@ def export(journal: Journal, names: Sequence[str] = ()) -> Iterator[dict[str, An
             yield {"project": name, **event._asdict()}
 
 
+def write_lines(lines: Iterable[Mapping[str, Any]], out: Path) -> None:
+    """Write JSON lines into a file that is new."""
+    try:
+        with out.open("x", encoding="utf-8") as stream:
+            stream.writelines(f"{json.dumps(line, allow_nan=False)}\n" for line in lines)
+    except FileExistsError:
+        raise InputError(f"{out}: there is such a file already") from None
+    except OSError as error:
+        if isinstance(error, TailcutError):
+            raise
+        raise InputError(f"{out}: cannot be written: {error.strerror}") from None
+
+
+def compact_file(path: Path, names: Sequence[str] = ()) -> CompactedFile:
+    """Compact the projects of a file that exists; refused while another process writes."""
+    if not path.is_file():
+        raise JournalError(f"{path}: there is no such state file")
+    before = path.stat().st_size
+    with Journal(path) as journal:
+        projects = list(compact(journal, names))
+    return CompactedFile(before, path.stat().st_size, projects)
+
+
 def compact(journal: Journal, names: Sequence[str] = ()) -> Iterator[Compacted]:
     """Put a snapshot in the place of each project's events, and give the room back.
 
-    Kept are remarks, decisions that wait or may go on, and the answers to the latest keys. Projects whose
-    users go by their history (`tailcut run`, `tailcut measure`) are left as they are.
+    Kept are remarks, decisions that wait or may continue, and the decisions for the latest keys. Projects
+    whose users go by their history (`tailcut run`, `tailcut measure`) are left as they are.
     """
-    for name in _chosen(journal, names, _can_do_without_history):
+    for name in _chosen(journal, names, _needs_no_history):
         yield _compact(journal, Project(journal, name))
-    with journal.errors_told():
+    with journal.translated_errors():
         journal.rows("VACUUM")
         journal.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _compact(journal: Journal, project: Project) -> Compacted:
-    number, last = project.number, project.last_event
-    state, tally = project.selector.to_bytes(), project.tally.state()
-    waiting = {*project.tally.pending, *project.tally.open}
-    oldest_key = project.selector.decisions - project.tally.limit
-    values = (number, last, state, plain_json(tally))
+    number, snapshot = project.number, project.snapshot()
+    statistics = project.statistics
+    waiting = {*statistics.pending, *statistics.open}
+    oldest_key = project.selector.decisions - statistics.limit
     with journal.together(), journal.transaction() as db:
-        db.execute("REPLACE INTO bases (project, event, state, tally) VALUES (?, ?, ?, ?)", values)
-        journal.keep_snapshot(number, last, state, tally)
+        journal.begin_from(number, snapshot)
         db.execute("CREATE TEMP TABLE waiting (decision INTEGER PRIMARY KEY)")
         db.executemany("INSERT INTO waiting VALUES (?)", [(one,) for one in waiting])
-        dropped = db.execute(_DROP, (number, last, events.REMARK, oldest_key)).rowcount
+        kept, outcomes = EventKind.REMARK.value, EventKind.OBSERVE.value
+        dropped = db.execute(_DROP, (number, snapshot.event, kept, oldest_key, outcomes)).rowcount
         db.execute("DROP TABLE waiting")
-    ((kept,),) = journal.rows("SELECT count(*) FROM events WHERE project = ?", number)
-    return Compacted(project.name, dropped, kept)
+    ((kept_events,),) = journal.rows("SELECT count(*) FROM events WHERE project = ?", number)
+    return Compacted(project.name, dropped, kept_events)
 
 
 _DROP = """DELETE FROM events WHERE project = ? AND number <= ? AND kind <> ?
-    AND NOT (key IS NOT NULL AND decision >= ?)
-    AND NOT (decision IS NOT NULL AND kind <> 'observe' AND decision IN (SELECT decision FROM waiting))"""
+    AND NOT (key IS NOT NULL AND decision IS NOT NULL AND decision >= ?)
+    AND NOT (decision IS NOT NULL AND kind <> ? AND decision IN (SELECT decision FROM waiting))"""
 
 
 def _has_selector(description: Mapping[str, Any]) -> bool:
     return "selector" in description
 
 
-def _can_do_without_history(description: Mapping[str, Any]) -> bool:
+def _needs_no_history(description: Mapping[str, Any]) -> bool:
     return _has_selector(description) and not description.get(NEEDS_HISTORY)
 
 
@@ -121,5 +153,5 @@ def _chosen(
     found = [name for name in names or known if suits(journal.description(numbers[name]))]
     missing = [name for name in names if name not in found]
     if missing:
-        raise JournalError(f"{journal.path}: project {missing[0]!r} cannot do without its history")
+        raise JournalError(f"{journal.path}: project {missing[0]!r} needs its history")
     return found

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NotRequired, TypedDict, cast
 
-from tailcut.journal import Event, events
+from tailcut.journal import Event, EventKind
 
 
 class RunRecord(TypedDict):
@@ -103,18 +103,18 @@ def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, Inst
     for event in history:
         body = event.body
         note = body.get("note", {})
-        if event.kind == events.SELECT:
+        if event.kind == EventKind.SELECT:
             record = found.setdefault(body["instance"], InstanceRecord(body["instance"]))
             record.selected(_pending(body["decision"]), note)
             by_decision[body["decision"]["id"]] = record
-        elif event.kind == events.OBSERVE:
+        elif event.kind == EventKind.OBSERVE:
             by_decision[body["decision"]].observed(note, schedules=schedules)
-        elif event.kind == events.PROCEED:
+        elif event.kind == EventKind.PROCEED:
             record = by_decision.pop(body["after"])
             record.proceeded(None if body["decision"] is None else _pending(body["decision"]))
             if body["decision"] is not None:
                 by_decision[body["decision"]["id"]] = record
-        elif event.kind == events.REMARK:
+        elif event.kind == EventKind.REMARK:
             found.setdefault(body["instance"], InstanceRecord(body["instance"])).given_up(note)
     return found
 

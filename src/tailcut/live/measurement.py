@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from tailcut.errors import InputError
-from tailcut.journal import Journal
+from tailcut.journal import EventKind, Journal, NewEvent
 from tailcut.live import outcomes
 from tailcut.live.instances import Instance
 from tailcut.live.jobs import features_job, solver_job
@@ -18,7 +18,7 @@ from tailcut.live.workflows import Workflow
 from tailcut.scenarios import Scenario
 
 PROJECT = "measure"
-FEATURES, RUN = "features", "run"
+
 _STATUS = {
     str(Ending.CPU_LIMIT): "timeout",
     str(Ending.WALL_LIMIT): "timeout",
@@ -47,9 +47,9 @@ class Measurements:
     features: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Instance -> values, seconds and, if something went wrong, problem."""
 
-    def add(self, kind: str, body: dict[str, Any]) -> None:
+    def add(self, kind: EventKind, body: dict[str, Any]) -> None:
         """Add one, as the journal has it."""
-        if kind == RUN:
+        if kind is EventKind.RUN:
             self.runs[body["instance"], body["solver"]] = body
         else:
             self.features[body["instance"]] = body
@@ -59,7 +59,7 @@ class Measurements:
 
         >>> measured = Measurements()
         >>> for solver, answer in (("a", "SAT"), ("b", "UNSAT"), ("c", None)):
-        ...     measured.add(RUN, {"instance": "i", "solver": solver, "answer": answer})
+        ...     measured.add(EventKind.RUN, {"instance": "i", "solver": solver, "answer": answer})
         >>> measured.disagreements()
         ['i: a says SAT, b says UNSAT']
         """
@@ -114,17 +114,17 @@ class Measurement:
             "seconds": outcomes.seconds_of(self.portfolio, ended),
             "problem": problem,
         }
-        return self._keep(FEATURES, body)
+        return self._keep(EventKind.FEATURES, body)
 
     def _run(self, solver: Solver, instance: Instance) -> Workflow[Measured]:
         portfolio = self.portfolio
         ended = yield solver_job(portfolio, solver, instance, self.cutoff)
         found = yield from outcomes.verified_answer(portfolio, solver, instance, ended)
         note = outcomes.run_note(portfolio, ended, found)
-        return self._keep(RUN, {"instance": instance.name, "solver": solver.name, **note})
+        return self._keep(EventKind.RUN, {"instance": instance.name, "solver": solver.name, **note})
 
-    def _keep(self, kind: str, body: dict[str, Any]) -> Measured:
-        self.journal.append(self._number, [(kind, body)])
+    def _keep(self, kind: EventKind, body: dict[str, Any]) -> Measured:
+        self.journal.append(self._number, [NewEvent(kind, body)])
         self.measured.add(kind, body)
         return Measured(body["instance"], body.get("solver"), body.get("problem"))
 

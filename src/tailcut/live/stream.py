@@ -19,7 +19,7 @@ from typing import Any
 from tailcut.catalogue import recipe
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
-from tailcut.journal.project import NEEDS_HISTORY
+from tailcut.journal.project_description import NEEDS_HISTORY
 from tailcut.live.answers_file import AnswersFile
 from tailcut.live.engine import Engine
 from tailcut.live.instance_record import InstanceRecord, read_records

@@ -38,26 +38,23 @@ def matched(
     cutoff: float,
 ) -> Past:
     """Return the known runs of those `algorithms` that the scenario has, stopped at `cutoff`."""
-    for field in ("algorithms", "cutoff", "features", "runtimes", "solved"):
-        if not hasattr(scenario, field):
-            raise InputError(
-                f"{field}: a {type(scenario).__name__} has none, so it is no scenario to learn from"
-            )
+    check_recorded(scenario)
     theirs = check_names("algorithms", scenario.algorithms)
-    shape = (len(_table("features", scenario.features)), len(theirs))
-    runtimes = _table("runtimes", scenario.runtimes, shape)
-    solved = _flags("solved", scenario.solved, shape)
+    shape = (len(table("features", scenario.features)), len(theirs))
+    runtimes = table("runtimes", scenario.runtimes, shape)
+    solved = flags("solved", scenario.solved, shape)
     watched = min(cutoff, check_seconds("cutoff", scenario.cutoff, above_zero=True))
     there = solved | ~np.isnan(runtimes)
     if known is not None:
-        there &= _flags("known", known, shape)
+        there &= flags("known", known, shape)
     _check_seconds(runtimes, solved & there)
     place = {name: number for number, name in enumerate(theirs)}
     columns = np.array([place.get(name, -1) for name in algorithms])
     if (columns < 0).all():
         raise InputError(
             f"algorithms: the scenario has runs of {', '.join(theirs) or 'none'}, "
-            f"and this selector knows only {', '.join(algorithms)}"
+            f"and this selector knows only {', '.join(algorithms)}",
+            field="algorithms",
         )
     there = np.where(columns < 0, False, there[:, columns])
     rows = np.flatnonzero(there.any(axis=1))
@@ -75,27 +72,31 @@ def features_of(scenario: Recorded, rows: NDArray[np.intp], reader: FeatureReade
     """
     if not needed:
         return np.full((len(rows), reader.width or 0), np.nan)
-    features = _table("features", scenario.features)
+    features = table("features", scenario.features)
     given = getattr(scenario, "feature_names", None)
     theirs = None if given is None else check_names("feature_names", given)
     if theirs is not None and len(theirs) != features.shape[1]:
         raise InputError(
-            f"feature_names has {len(theirs)} names for the {features.shape[1]} columns of features"
+            f"feature_names has {len(theirs)} names for the {features.shape[1]} columns of features",
+            field="feature_names",
         )
     if theirs is not None and reader.names is not None:
         lacking = [name for name in reader.names if name not in theirs]
         if lacking:
-            raise InputError(f"feature_names: the scenario lacks {', '.join(lacking)}")
+            raise InputError(f"feature_names: the scenario lacks {', '.join(lacking)}", field="feature_names")
         features = features[:, [theirs.index(name) for name in reader.names]]
     elif reader.width is not None and features.shape[1] != reader.width:
         raise InputError(
-            f"features: the scenario has {features.shape[1]} per instance, this selector {reader.width}"
+            f"features: the scenario has {features.shape[1]} per instance, this selector {reader.width}",
+            field="features",
         )
     features = features[rows]
     infinite = np.argwhere(np.isinf(features))
     if len(infinite):
         row, column = infinite[0]
-        raise InputError(f"features[{rows[row]}, {column}] is infinite; use nan for missing")
+        raise InputError(
+            f"features[{rows[row]}, {column}] is infinite; use nan for missing", field="features"
+        )
     if reader.names is None and reader.width is None:
         reader.names = theirs
     reader.width = features.shape[1]
@@ -128,32 +129,50 @@ def _lessons(past: Past, seed: int) -> Iterator[tuple[int, int, Outcome]]:
             yield row, algorithm, Outcome.solved(past.seconds[row, algorithm]) if solved else unsolved
 
 
-def _table(field: str, given: object, shape: tuple[int, int] | None = None) -> Array:
+def check_recorded(scenario: Recorded) -> None:
+    """Raise unless something has all that recorded runs have."""
+    for field in ("algorithms", "cutoff", "features", "runtimes", "solved"):
+        if not hasattr(scenario, field):
+            raise InputError(
+                f"{field}: a {type(scenario).__name__} has none, so it is no scenario to learn from",
+                field=field,
+            )
+
+
+def table(field: str, given: object, shape: tuple[int, int] | None = None) -> Array:
     """Return a two-dimensional table of numbers, or say what is wrong with it."""
     try:
-        table = np.array(given, dtype=np.float64)
+        values = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{field} must be numbers: {error}") from None
-    if table.ndim != 2:
-        raise InputError(f"{field} must be a table of one row per instance, got shape {table.shape}")
+        raise InputError(f"{field} must be numbers: {error}", field=field) from None
+    if values.ndim != 2:
+        raise InputError(
+            f"{field} must be a table of one row per instance, got shape {values.shape}", field=field
+        )
     if shape is not None:
-        _check_shape(field, table.shape, shape)
-    return table
+        _check_shape(field, values.shape, shape)
+    return values
 
 
-def _flags(field: str, given: object, shape: tuple[int, int]) -> NDArray[np.bool_]:
+def flags(field: str, given: object, shape: tuple[int, int]) -> NDArray[np.bool_]:
     """Return a table of truth values, or say what is wrong with it."""
-    flags = np.asarray(given)
-    if flags.dtype != np.bool_:
-        raise InputError(f"{field} must be true or false everywhere, got numbers of type {flags.dtype}")
-    _check_shape(field, flags.shape, shape)
-    return flags
+    try:
+        values = np.asarray(given)
+    except ValueError as error:  # rows of different lengths
+        raise InputError(f"{field} must be a table: {error}", field=field) from None
+    if values.dtype != np.bool_:
+        raise InputError(
+            f"{field} must be true or false everywhere, got values of type {values.dtype}", field=field
+        )
+    _check_shape(field, values.shape, shape)
+    return values
 
 
 def _check_shape(field: str, shape: tuple[int, ...], expected: tuple[int, int]) -> None:
     if shape != expected:
         raise InputError(
-            f"{field} must have one row per instance and one column per algorithm, {expected}, got {shape}"
+            f"{field} must have one row per instance and one column per algorithm, {expected}, got {shape}",
+            field=field,
         )
 
 
@@ -164,5 +183,6 @@ def _check_seconds(runtimes: Array, solved: NDArray[np.bool_]) -> None:
         row, column = wrong[0]
         raise InputError(
             f"runtimes[{row}, {column}] must be a finite number of seconds >= 0 where solved, "
-            f"got {runtimes[row, column]}"
+            f"got {runtimes[row, column]}",
+            field="runtimes",
         )

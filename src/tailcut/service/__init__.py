@@ -1,12 +1,15 @@
-"""The service: one selector for many workers, over HTTP; nothing that was answered is ever lost.
+"""The service: one selector for many workers, over HTTP; nothing that it responded with is ever lost.
 
-    client -> guard (host, token, scope, size) -> route (fields) -> keeper (one thread) -> journal -> answer
+    client -> guard (host, token, scope, size) -> route (fields) -> writer (one thread) -> journal -> response
 
-keeper.py       does what is asked, writes it in groups, and only then lets it be answered
-guard.py        stands before every route
-requests.py     what clients send, checked; answers.py what they get; limits.py how much of it
-steps.py        select, observe, proceed; projects.py; reading.py statistics, history, explanations
-statistics.py   a project's numbers; live.py pushes them; metrics.py counts the server's own
-problems.py     errors as answers
-app.py          puts it together; server.py runs it; logs.py writes down what happens
+journal_writer.py   does what is asked, writes it in groups, and only then lets clients know
+guard.py            stands before every route; access.py knows the tokens
+request_bodies.py   what clients send, checked; responses.py what they get; service_limits.py how much of it
+steps.py            select, observe, proceed, fit; projects.py; reading.py statistics, history, explanations
+chart_data.py       a project's statistics as JSON; live_stream.py pushes them; prometheus.py counters
+error_responses.py  errors as responses
+shared.py           what routes share
+application.py      puts it together; http_server.py runs it; logs.py writes down what happens
+pages.py            the dashboard, whose files assets.py lists
+client.py           the way to it from Python
 """

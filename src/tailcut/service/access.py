@@ -34,7 +34,7 @@ class Access:
         return found
 
     def _refresh(self, age: float) -> bool:
-        """Read the tokens again unless that was done just now; tell whether."""
+        """Read the tokens again unless that was done just now; return whether."""
         if time.monotonic() - self._read <= age:
             return False
         self._read = time.monotonic()

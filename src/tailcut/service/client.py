@@ -1,15 +1,14 @@
 """A client for the service: the verbs of a selector, over HTTP.
 
-Requests that got lost are sent again, which is safe: every select carries a key of its own, to which the
-service gives one answer only, and everything else changes nothing the second time. A client may be used from
-several threads; connections stay open for the next request.
+Requests that got lost are sent again, which is safe: every select and fit carries a key of its own, to which
+the service gives one response only, and everything else changes nothing the second time. A client may be used
+from several threads; connections stay open for the next request.
 """
 
 from __future__ import annotations
 
 import http.client
 import json
-import math
 import random
 import time
 import uuid
@@ -18,14 +17,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tailcut.errors import InputError, ServiceError
 from tailcut.explain.explanation import AlgorithmBelief, Explanation, FeatureEffect
-from tailcut.types import Decision, Features, Outcome, Status
+from tailcut.policies.pending import number_of
+from tailcut.policies.recorded_runs import RecordedRuns
+from tailcut.policies.selector_like import Recorded
+from tailcut.types import Decision, Features, Outcome, Request, Status
 
 _AGAIN = frozenset({502, 503, 504})
-"""Answers after which the same request may succeed."""
-_DECISION = ("id", "instance", "algorithm", "budget", "cutoff", "reason", "stage", "spent")
+"""Statuses after which the same request may succeed."""
 _LOST = (ConnectionError, TimeoutError, http.client.HTTPException)
+FIT_BYTES = 4_000_000
+"""Size of the body, more or less, above which recorded runs are sent in several requests."""
+FIT_INSTANCES = 2_000
+"""Instances in one of them at most: the service does nothing else while it learns."""
 
 
 class Client:
@@ -34,7 +42,7 @@ class Client:
     def __init__(self, address: str, token: str, *, timeout: float = 60.0, retries: int = 6) -> None:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InputError(f"address must be like http://127.0.0.1:8765, got {address!r}")
+            raise InputError(f"address must be like http://127.0.0.1:8765, got {address!r}", field="address")
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         host, port = parts.hostname, parts.port
         self._connect: Callable[[], http.client.HTTPConnection] = lambda: kind(host, port, timeout=timeout)
@@ -48,8 +56,8 @@ class Client:
         return f"Client({self._prefix!r})"  # never the token
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """Send a request, again if it got lost, and return the JSON of the answer."""
-        content = None if body is None else json.dumps(body, allow_nan=False).encode()
+        """Send a request, again if it got lost, and return the JSON of the response."""
+        content = None if body is None else _json(body)
         for attempt in range(self._retries + 1):
             last = attempt == self._retries
             try:
@@ -75,12 +83,12 @@ class Client:
         try:
             connection.request(method, path, content, self._headers)
             response = connection.getresponse()
-            answer = response.status, response.read()
+            received = response.status, response.read()
         except BaseException:
             connection.close()
             raise
         self._idle.append(connection)
-        return answer
+        return received
 
     def close(self) -> None:
         """Close the connections; the next request opens another."""
@@ -94,7 +102,7 @@ class Client:
         self.close()
 
     def healthy(self) -> bool:
-        """Tell whether the service works."""
+        """Return whether the service works."""
         try:
             return bool(self.call("GET", "/health")["status"] == "ok")
         except ServiceError:
@@ -116,7 +124,7 @@ class Client:
         return RemoteProject(self, name)
 
     def projects(self) -> list[dict[str, Any]]:
-        """Return what is told of all projects."""
+        """Return what all projects are made of."""
         found: list[dict[str, Any]] = self.call("GET", "/projects")["projects"]
         return found
 
@@ -143,25 +151,21 @@ class RemoteProject:
         key: str | None = None,
     ) -> Decision:
         """Decide as `Selector.select`; `key` is made up unless you have one of your own."""
-        body = select_request(
-            features,
-            instance=instance,
-            cutoff=cutoff,
-            among=among,
-            spent=spent,
-            feature_cost=feature_cost,
-            key=key,
-        )
-        return _decision(self._post("/select", body))
+        request = Request(features, instance, cutoff, among, spent, feature_cost)
+        return Decision.from_dict(self._post("/select", _with_key(request, key)))
 
     def select_batch(self, requests: Sequence[Mapping[str, Any]]) -> list[Decision | ServiceError]:
         """Decide for several instances: each request holds keywords of `select`.
 
         What was wrong with a request is returned in its place.
         """
-        body = {"requests": [select_request(**request) for request in requests]}
-        answers = self._post("/select/batch", body)["answers"]
-        return [_item_error(one) or _decision(one["decision"]) for one in answers]
+        bodies = []
+        for given in requests:
+            keywords = dict(given)
+            key = keywords.pop("key", None)
+            bodies.append(_with_key(Request(**keywords), key))
+        responses = self._post("/select/batch", {"requests": bodies})["answers"]
+        return [_item_error(one) or Decision.from_dict(one["decision"]) for one in responses]
 
     def observe(
         self,
@@ -172,19 +176,56 @@ class RemoteProject:
         censored_at: float | None = None,
         failed: bool = False,
     ) -> bool:
-        """Tell how a decision went, as `Selector.observe`; False: that was known already."""
+        """Report how a decision went, as `Selector.observe`; False: that was known already."""
         outcome = Outcome.one_of(outcome, runtime, censored_at, failed)
         return bool(self._post("/observe", _observation(decision, outcome))["learned"])
 
     def observe_batch(self, outcomes: Iterable[tuple[Decision | int, Outcome]]) -> list[bool | ServiceError]:
-        """Tell how several decisions went; what was wrong with one is returned in its place."""
+        """Report how several decisions went; what was wrong with one is returned in its place."""
         body = {"outcomes": [_observation(decision, outcome) for decision, outcome in outcomes]}
         return [_item_error(one) or one["learned"] for one in self._post("/observe/batch", body)["answers"]]
 
     def proceed(self, decision: Decision | int, *, spent: float | None = None) -> Decision | None:
         """Return what to run next on the same instance, as `Selector.proceed`; None: it is over."""
-        following = self._post("/proceed", {"decision": _number(decision), "spent": spent})["decision"]
-        return None if following is None else _decision(following)
+        following = self._post("/proceed", {"decision": number_of(decision), "spent": spent})["decision"]
+        return None if following is None else Decision.from_dict(following)
+
+    def fit(
+        self, scenario: Recorded, *, known: NDArray[np.bool_] | None = None, key: str | None = None
+    ) -> int:
+        """Learn from recorded runs as `Selector.fit`; return how many there were.
+
+        Many are sent in several requests, which are learned one after the other: what comes out is not quite
+        what all runs at once would give. `key` is made up unless you have one of your own.
+        """
+        runs, begin = RecordedRuns.of(scenario, known), key or uuid.uuid4().hex
+        pieces = runs.pieces(_rows_at_once(runs))
+        return sum(
+            self._post("/fit", {**piece.to_dict(), "key": f"{begin}-{number}"})["runs"]
+            for number, piece in enumerate(pieces)
+        )
+
+    def feature_budget(self, *, cutoff: float | None = None) -> float:
+        """Return how long computing the next instance's features may take, as `Selector.feature_budget`."""
+        query = {} if cutoff is None else {"cutoff": cutoff}
+        return float(self._get("/feature_budget", **query)["seconds"])
+
+    def consider(
+        self,
+        features: Features = None,
+        *,
+        cutoff: float | None = None,
+        among: Iterable[str] | None = None,
+        top: int = 5,
+    ) -> Explanation:
+        """Return what would be chosen for an instance, and why, as `Selector.consider`."""
+        asked = Request(features, cutoff=cutoff, among=among).to_dict()
+        body = {name: asked[name] for name in ("features", "cutoff", "among")}
+        return _explanation(self._post("/consider", {**body, "top": top}))
+
+    def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
+        """Return why a decision was made, by what the selector believes now."""
+        return _explanation(self._get(f"/decisions/{number_of(decision)}/explanation", top=top))
 
     def add_algorithm(self, name: str) -> None:
         """Offer one more algorithm from now on."""
@@ -193,18 +234,6 @@ class RemoteProject:
     def remove_algorithm(self, name: str) -> None:
         """Stop offering an algorithm and forget what was learned of it."""
         self.client.call("DELETE", f"{self._path}/algorithms/{quote(name, safe='')}")
-
-    def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
-        """Return why a decision fell as it did, by what the selector believes now."""
-        found = self._get(f"/decisions/{_number(decision)}/explanation", top=top)
-        del found["text"]
-        found["algorithms"] = tuple(AlgorithmBelief(**one) for one in found["algorithms"])
-        found["features"] = tuple(FeatureEffect(**one) for one in found["features"])
-        return Explanation(**found)
-
-    def feature_budget(self) -> float:
-        """Return how long computing the next instance's features may take, as `Selector.feature_budget`."""
-        return float(self.info()["feature_budget"])
 
     def info(self) -> dict[str, Any]:
         """Return what the project is made of."""
@@ -233,64 +262,41 @@ class RemoteProject:
         return found
 
 
-def select_request(
-    features: Features = None,
-    *,
-    instance: str | None = None,
-    cutoff: float | None = None,
-    among: Iterable[str] | None = None,
-    spent: float = 0.0,
-    feature_cost: float = 0.0,
-    key: str | None = None,
-) -> dict[str, Any]:
-    """Return the JSON of a request to decide; only what is given is in it.
-
-    >>> select_request([0.5, float("nan")], key="k1")
-    {'features': [0.5, None], 'key': 'k1'}
-    """
-    given = {
-        "features": _plain(features),
-        "instance": instance,
-        "cutoff": cutoff,
-        "among": None if among is None else list(among),
-        "spent": spent or None,
-        "feature_cost": feature_cost or None,
-        "key": key or uuid.uuid4().hex,
-    }
-    return {field: value for field, value in given.items() if value is not None}
+def _json(body: Any) -> bytes:
+    try:
+        return json.dumps(body, allow_nan=False).encode()
+    except ValueError as error:
+        raise InputError(f"a request holds finite numbers only, and nan for missing ones: {error}") from None
 
 
-def _plain(features: Features) -> Any:
-    if features is None:
-        return None
-    if isinstance(features, Mapping):
-        return {name: _value(value) for name, value in features.items()}
-    return [_value(value) for value in features]
+def _with_key(request: Request, key: str | None) -> dict[str, Any]:
+    return {**request.to_dict(), "key": key or uuid.uuid4().hex}
 
 
-def _value(value: float | None) -> float | None:
-    return None if value is None or math.isnan(value) else float(value)
-
-
-def _number(decision: Decision | int) -> int:
-    return decision.id if isinstance(decision, Decision) else decision
+def _rows_at_once(runs: RecordedRuns) -> int:
+    """Return how many instances make a body of a good size."""
+    a_number, a_flag = 24, 7  # bytes of JSON at most
+    n_features, n_algorithms = int(runs.features.shape[1]), len(runs.algorithms)
+    row = n_features * a_number + n_algorithms * (a_number + 2 * a_flag)
+    return min(max(1, FIT_BYTES // max(row, 1)), FIT_INSTANCES)
 
 
 def _observation(decision: Decision | int, outcome: Outcome) -> dict[str, Any]:
-    number = _number(decision)
+    number = number_of(decision)
     if outcome.status is Status.FAILED:
         return {"decision": number, "failed": True}
     return {"decision": number, "runtime" if outcome.status is Status.SOLVED else "censored_at": outcome.time}
 
 
-def _decision(answer: dict[str, Any]) -> Decision:
-    fields = {field: answer[field] for field in _DECISION}  # a newer service may tell more
-    scores = {name: math.nan if score is None else score for name, score in answer["scores"].items()}
-    return Decision(**fields, scores=scores)
+def _explanation(found: dict[str, Any]) -> Explanation:
+    given = {name: value for name, value in found.items() if name != "text"}
+    given["algorithms"] = tuple(AlgorithmBelief(**one) for one in found["algorithms"])
+    given["features"] = tuple(FeatureEffect(**one) for one in found["features"])
+    return Explanation(**given)
 
 
-def _item_error(answer: Mapping[str, Any]) -> ServiceError | None:
-    error = answer["error"]
+def _item_error(response: Mapping[str, Any]) -> ServiceError | None:
+    error = response["error"]
     return error and ServiceError(error["message"], status=error["status"], field=error["field"])
 
 

@@ -1,8 +1,8 @@
 """The guard: stands before every route, so that none can be forgotten.
 
 In this order: the host that was asked for, the token, its scope, the size of the body. Reading needs the
-scope ``read``, everything else ``write``. It also puts the security headers on every answer, counts and logs
-requests, and turns what nobody caught into a 500 that says nothing but an id.
+scope ``read``, everything else ``write``. It also puts the security headers on every response, counts and
+logs requests, and turns what nobody caught into a 500 that says nothing but an id.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from starlette.responses import Response
 
 from tailcut.service.access import Access
 from tailcut.service.assets import ASSETS
-from tailcut.service.metrics import Metrics
-from tailcut.service.problems import problem
+from tailcut.service.error_responses import error_response
+from tailcut.service.prometheus import ServerMetrics
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -57,7 +57,13 @@ class Guard:
     """Lets through what may pass."""
 
     def __init__(
-        self, app: App, *, access: Access, metrics: Metrics, hosts: frozenset[str] | None, body_bytes: int
+        self,
+        app: App,
+        *,
+        access: Access,
+        metrics: ServerMetrics,
+        hosts: frozenset[str] | None,
+        body_bytes: int,
     ) -> None:
         self.app, self.access, self.metrics = app, access, metrics
         self.hosts = hosts
@@ -83,24 +89,24 @@ class Guard:
             log.exception("request %s failed: %s %s", exchange.id, scope["method"], scope["path"])
             if exchange.status is None:
                 text = f"a fault of the server; its log says more under {exchange.id}"
-                await problem(500, text, request_id=exchange.id)(scope, receive, exchange.send)
+                await error_response(500, text, request_id=exchange.id)(scope, receive, exchange.send)
         self._account(scope, exchange)
 
     def _refusal(self, scope: MutableMapping[str, Any], headers: dict[bytes, str]) -> Response | None:
         """Return why a request may not pass, before any of its body is read; None: it may."""
         if self.hosts is not None and _host(headers.get(b"host", "")) not in self.hosts:
-            return problem(421, "this server does not answer to that host")
+            return error_response(421, "this server does not answer to that host")
         if (scope["method"], scope["path"]) not in OPEN:
             scopes = self.access.scopes(headers.get(b"authorization"))
             if scopes is None:
                 text = "send a token: 'Authorization: Bearer TOKEN'"
-                return problem(401, text, headers={"WWW-Authenticate": "Bearer"})
+                return error_response(401, text, headers={"WWW-Authenticate": "Bearer"})
             wanted = "read" if scope["method"] in READING else "write"
             if wanted not in scopes:
-                return problem(403, f"this token may not {wanted}")
+                return error_response(403, f"this token may not {wanted}")
         length = headers.get(b"content-length", "0")
         if not length.isdecimal() or int(length[:20]) > self.body_bytes:
-            return problem(413, f"the body is too large: at most {self.body_bytes} bytes")
+            return error_response(413, f"the body is too large: at most {self.body_bytes} bytes")
         return None
 
     def _account(self, scope: MutableMapping[str, Any], exchange: _Exchange) -> None:
@@ -129,7 +135,7 @@ _PROCESS, _COUNT = secrets.token_hex(4), count(1)
 
 
 class _Exchange:
-    """One request and its answer, with what is added to both."""
+    """One request and its response, with what is added to both."""
 
     def __init__(
         self, scope: MutableMapping[str, Any], receive: Receive, send: Send, body_bytes: int
@@ -143,7 +149,7 @@ class _Exchange:
         self._limit = body_bytes
 
     async def receive(self) -> Message:
-        """Pass on a piece of the body, unless that makes it too large; chunked bodies tell no length."""
+        """Pass on a piece of the body, unless that makes it too large; chunked bodies say no length."""
         message = await self._receive()
         if message["type"] == "http.request":
             self._left -= len(message.get("body", b""))
@@ -152,7 +158,7 @@ class _Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        """Pass on a piece of the answer."""
+        """Pass on a piece of the response."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = message["headers"] = [*message.get("headers", ()), *HEADERS]

@@ -1,4 +1,4 @@
-"""The routes that make projects, tell of them, and change what they choose from."""
+"""The routes that make projects, describe them, and change what they choose from."""
 
 from __future__ import annotations
 
@@ -7,69 +7,67 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 from starlette.responses import Response
 
-from tailcut.catalogue import CATALOGUE, recipe
+from tailcut.catalogue import CATALOGUE
 from tailcut.errors import InputError, JournalError
 from tailcut.journal import Project
-from tailcut.journal.project import make
-from tailcut.service import limits
-from tailcut.service.answers import ProjectInfo, ProjectList, SelectorList
-from tailcut.service.context import Context, Name, Route, Shared, answer
-from tailcut.service.problems import LimitError
-from tailcut.service.requests import NewAlgorithm, NewProject
+from tailcut.journal.project_description import make
+from tailcut.service import service_limits as limits
+from tailcut.service.error_responses import LimitError
+from tailcut.service.request_bodies import AlgorithmBody, ProjectBody
+from tailcut.service.responses import ProjectListResponse, ProjectResponse, SelectorListResponse
+from tailcut.service.shared import Name, Route, ServiceContext, Shared, json_response
 from tailcut.service.steps import check_cells
 
 router = APIRouter(prefix="/v1", tags=["projects"], route_class=Route)
 Algorithm = Annotated[str, Path(max_length=limits.ALGORITHM_NAME, description="The algorithm's name")]
 
 
-@router.get("/selectors", response_model=SelectorList, summary="List what a project may be made of")
+@router.get("/selectors", response_model=SelectorListResponse, summary="List what a project may be made of")
 async def list_selectors() -> Response:
     """Return every selector with its hyperparameters."""
     fields = ("name", "summary", "kind", "hyperparameters")
     rows = [{field: row.describe()[field] for field in fields} for row in CATALOGUE.values()]
-    return answer({"selectors": rows})
+    return json_response({"selectors": rows})
 
 
 @router.post(
     "/projects",
-    response_model=ProjectInfo,
+    response_model=ProjectResponse,
     status_code=201,
     summary="Create a project",
-    responses={200: {"model": ProjectInfo, "description": "It was there already, just like this"}},
+    responses={200: {"model": ProjectResponse, "description": "It was there already, just like this"}},
 )
-async def create(project: NewProject, shared: Shared) -> Response:
+async def create(project: ProjectBody, shared: Shared) -> Response:
     """Begin a project; the very same request again finds it there."""
     described = {field: value for field, value in project.model_dump().items() if field != "name"}
     if project.max_pending > shared.limits.pending:
-        raise InputError(f"max_pending must be at most {shared.limits.pending}, got {project.max_pending}")
-    info, status = await shared.keeper.with_journal(lambda: _create(shared, project.name, described))
-    return answer(info, status)
+        raise InputError(
+            f"max_pending must be at most {shared.limits.pending}, got {project.max_pending}",
+            field="max_pending",
+        )
+    info, status = await shared.writer.with_journal(lambda: _create(shared, project.name, described))
+    return json_response(info, status)
 
 
-def _create(shared: Context, name: str, described: dict[str, Any]) -> tuple[dict[str, Any], int]:
-    keeper = shared.keeper
-    if name in keeper.broken:
-        raise JournalError(f"project {name!r} cannot be opened: {keeper.broken[name]}")
-    if name in keeper.projects:
-        if keeper.projects[name].description != described:
+def _create(shared: ServiceContext, name: str, described: dict[str, Any]) -> tuple[dict[str, Any], int]:
+    writer = shared.writer
+    if name in writer.broken:
+        raise JournalError(f"project {name!r} cannot be opened: {writer.broken[name]}")
+    if name in writer.projects:
+        if writer.projects[name].description != described:
             raise LimitError(f"there is a project {name!r} already, and it is not like this")
-        return info(keeper.projects[name]), 200
-    if len(keeper.projects) + len(keeper.broken) >= shared.limits.projects:
+        return info(writer.projects[name]), 200
+    if len(writer.projects) + len(writer.broken) >= shared.limits.projects:
         raise LimitError(f"there are {shared.limits.projects} projects already, which is this server's limit")
     _try_out(described)
-    project = Project.create(keeper.journal, name, described)
-    keeper.journal.if_lost(lambda: keeper.drop(name))
-    keeper.adopt(project)
+    project = Project.create(writer.journal, name, described)
+    writer.journal.if_lost(lambda: writer.drop(name))
+    writer.adopt(project)
     return info(project), 201
 
 
 def _try_out(described: dict[str, Any]) -> None:
-    """Let a selector like this decide once, so that what is wrong with it is told now."""
-    row = recipe(described["selector"])
-    try:
-        row.settings(described["hyperparameters"])
-    except InputError as error:
-        raise InputError(f"hyperparameters: {error}") from None
+    """Let a selector like this decide once, so that what is wrong with it is found now."""
     selector = make(described)
     width = len(described["feature_names"] or [0.0])
     if selector.needs_features:
@@ -77,23 +75,23 @@ def _try_out(described: dict[str, Any]) -> None:
     selector.select([0.0] * width)
 
 
-@router.get("/projects", response_model=ProjectList, summary="List projects")
+@router.get("/projects", response_model=ProjectListResponse, summary="List projects")
 async def list_projects(shared: Shared) -> Response:
     """Return all projects in the order of their creation."""
-    keeper = shared.keeper
-    return answer(
-        {"projects": await keeper.with_journal(lambda: [info(one) for one in keeper.projects.values()])}
+    writer = shared.writer
+    return json_response(
+        {"projects": await writer.with_journal(lambda: [info(one) for one in writer.projects.values()])}
     )
 
 
-@router.get("/projects/{project}", response_model=ProjectInfo, summary="Tell of one project")
+@router.get("/projects/{project}", response_model=ProjectResponse, summary="Describe one project")
 async def get(project: Name, shared: Shared) -> Response:
     """Return what a project is made of."""
-    return answer(await shared.keeper.with_project(project, info))
+    return json_response(await shared.writer.with_project(project, info))
 
 
-@router.post("/projects/{project}/algorithms", response_model=ProjectInfo, summary="Add an algorithm")
-async def add_algorithm(project: Name, algorithm: NewAlgorithm, shared: Shared) -> Response:
+@router.post("/projects/{project}/algorithms", response_model=ProjectResponse, summary="Add an algorithm")
+async def add_algorithm(project: Name, algorithm: AlgorithmBody, shared: Shared) -> Response:
     """Offer one more algorithm from now on; one that is there already changes nothing."""
 
     def work(kept: Project) -> dict[str, Any]:
@@ -105,12 +103,12 @@ async def add_algorithm(project: Name, algorithm: NewAlgorithm, shared: Shared) 
             kept.add_algorithm(algorithm.name)
         return info(kept)
 
-    return answer(await shared.keeper.with_project(project, work, slow=True))
+    return json_response(await shared.writer.with_project(project, work, slow=True))
 
 
 @router.delete(
     "/projects/{project}/algorithms/{algorithm:path}",
-    response_model=ProjectInfo,
+    response_model=ProjectResponse,
     summary="Remove an algorithm",
 )
 async def remove_algorithm(project: Name, algorithm: Algorithm, shared: Shared) -> Response:
@@ -121,11 +119,11 @@ async def remove_algorithm(project: Name, algorithm: Algorithm, shared: Shared) 
             kept.remove_algorithm(algorithm)
         return info(kept)
 
-    return answer(await shared.keeper.with_project(project, work, slow=True))
+    return json_response(await shared.writer.with_project(project, work, slow=True))
 
 
 def info(project: Project) -> dict[str, Any]:
-    """Return what is told of a project."""
+    """Return what clients get to know of a project."""
     selector = project.selector
     return {
         "name": project.name,
@@ -133,18 +131,18 @@ def info(project: Project) -> dict[str, Any]:
         "selector": selector.name,
         "algorithms": selector.algorithms,
         "cutoff": selector.cutoff,
-        "seed": project.description.get("seed", 0),
+        "seed": project.description["seed"],
         "hyperparameters": selector.hyperparameters,
         "feature_names": selector.feature_names,
         "n_features": selector.n_features,
         "needs_features": selector.needs_features,
         "feature_budget": selector.feature_budget(),
         "schedules": selector.schedules,
-        "max_pending": project.tally.limit,
-        "pending": len(project.tally.pending),
-        "decisions": project.tally.decisions,
-        "instances": project.tally.instances,
-        "solved": project.tally.solved,
-        "par10": project.tally.par10,
+        "max_pending": project.statistics.limit,
+        "pending": len(project.statistics.pending),
+        "decisions": project.statistics.decisions,
+        "instances": project.statistics.instances,
+        "solved": project.statistics.solved,
+        "par10": project.statistics.par10,
         "last_event": project.last_event,
     }

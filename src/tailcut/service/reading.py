@@ -10,44 +10,51 @@ from fastapi import Path as InPath
 from starlette.responses import Response, StreamingResponse
 
 from tailcut import __version__
-from tailcut.journal import Event, Journal, Project, events
-from tailcut.service import answers, limits, live
-from tailcut.service.context import Name, Route, Shared, answer
-from tailcut.service.problems import NoProjectError, problem
-from tailcut.service.statistics import exposition, statistics
-from tailcut.service.steps import told
+from tailcut.explain.explanation import Explanation
+from tailcut.journal import Event, EventKind, Journal, Project
+from tailcut.journal.events import DECIDING
+from tailcut.service import live_stream, responses
+from tailcut.service import service_limits as limits
+from tailcut.service.error_responses import NoProjectError, error_response
+from tailcut.service.prometheus import project_lines
+from tailcut.service.request_bodies import ConsiderBody
+from tailcut.service.shared import Name, Route, Shared, json_response
+from tailcut.service.steps import check_room, response_of
+from tailcut.types import Decision
 
 router = APIRouter(prefix="/v1", tags=["reading"], route_class=Route)
 Limit = Annotated[int, Query(ge=1, le=limits.PAGE)]
 Cursor = Annotated[int | None, Query(ge=0, le=2**53, description="`next` of the page before")]
-Kind = Literal["select", "observe", "proceed", "add algorithm", "remove algorithm", "remark"]
+_TABLES = ("features", "runtimes", "solved", "known")
+"""What makes an event large."""
 Id = Annotated[int, InPath(ge=0, le=2**53)]
 
 
-@router.get("/health", response_model=answers.Health, summary="Whether the service works")
+@router.get("/health", response_model=responses.HealthResponse, summary="Whether the service works")
 async def health(shared: Shared) -> Response:
-    """Return ok, or 503. Needs no token and tells nothing else."""
-    if shared.keeper.alive:
-        return answer({"status": "ok", "version": __version__})
-    return problem(503, "the service is about to stop")
+    """Return ok, or 503. Needs no token and says nothing else."""
+    if shared.writer.alive:
+        return json_response({"status": "ok", "version": __version__})
+    return error_response(503, "the service is about to stop")
 
 
 @router.get("/metrics", summary="Metrics for Prometheus", response_class=Response)
 async def metrics(shared: Shared) -> Response:
     """Return counters and histograms in the text format of Prometheus."""
-    keeper = shared.keeper
-    lines = await keeper.with_journal(lambda: list(exposition(keeper.projects.values())))
-    text = "\n".join([*lines, *shared.metrics.text()]) + "\n"
+    writer = shared.writer
+    lines = await writer.with_journal(lambda: list(project_lines(writer.projects.values())))
+    text = "\n".join([*lines, *shared.metrics.lines()]) + "\n"
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @router.get(
-    "/projects/{project}/statistics", response_model=answers.Statistics, summary="What a project has done"
+    "/projects/{project}/statistics",
+    response_model=responses.StatisticsResponse,
+    summary="What a project has done",
 )
 async def get_statistics(project: Name, shared: Shared) -> Response:
     """Return counts, PAR10, an estimate of regret, the curve over time and the latest latencies."""
-    latencies = list(shared.keeper.latencies.get(project, ()))
-    return answer(await shared.keeper.with_project(project, lambda kept: statistics(kept, latencies)))
+    return json_response(await live_stream.latest_statistics(shared.writer, project))
 
 
 @router.get(
@@ -58,22 +65,26 @@ async def get_statistics(project: Name, shared: Shared) -> Response:
 )
 async def get_live(project: Name, shared: Shared) -> Response:
     """Return a stream of server-sent events: `statistics` at once, then after changes."""
-    if project not in shared.keeper.projects:
+    if project not in shared.writer.projects:
         raise NoProjectError(f"there is no project {project!r}")
-    live.check_room(shared)
-    return StreamingResponse(live.stream(shared, project), media_type="text/event-stream")
+    live_stream.check_room(shared)
+    return StreamingResponse(live_stream.stream(shared, project), media_type="text/event-stream")
 
 
-@router.get("/projects/{project}/history", response_model=answers.History, summary="Events, page by page")
+@router.get(
+    "/projects/{project}/history", response_model=responses.HistoryResponse, summary="Events, page by page"
+)
 async def history(
     project: Name,
     shared: Shared,
     order: Literal["newest", "oldest"] = "newest",
     limit: Limit = 100,
     cursor: Cursor = None,
-    kind: Annotated[list[Kind] | None, Query(max_length=6, description="Only these")] = None,
+    kind: Annotated[
+        list[EventKind] | None, Query(max_length=len(EventKind), description="Only these")
+    ] = None,
     decision: Annotated[int | None, Query(ge=0, le=2**53, description="Only those about it")] = None,
-    features: Annotated[bool, Query(description="With the features of the instances")] = False,
+    features: Annotated[bool, Query(description="With features, and the tables of recorded runs")] = False,
 ) -> Response:
     """Return a page of the journal."""
     number = await _number(shared, project)
@@ -92,14 +103,15 @@ async def history(
     page = found[:limit]
     if not features:
         for event in page:
-            event.body.pop("features", None)
+            for table in _TABLES:
+                event.body.pop(table, None)
     following = page[-1].number if len(found) > limit else None
-    return answer({"events": [event._asdict() for event in page], "next": following})
+    return json_response({"events": [event._asdict() for event in page], "next": following})
 
 
 @router.get(
     "/projects/{project}/decisions",
-    response_model=answers.PastDecisions,
+    response_model=responses.PastDecisionsResponse,
     summary="Decisions and their outcomes, page by page",
 )
 async def decisions(project: Name, shared: Shared, limit: Limit = 20, cursor: Cursor = None) -> Response:
@@ -107,45 +119,50 @@ async def decisions(project: Name, shared: Shared, limit: Limit = 20, cursor: Cu
     number = await _number(shared, project)
 
     def read(journal: Journal) -> tuple[list[Event], dict[int, Event]]:
-        kinds = (events.SELECT, events.PROCEED)
-        made = journal.page(number, limit=limit + 1, cursor=cursor, kinds=kinds)
+        made = journal.page(number, limit=limit + 1, cursor=cursor, kinds=DECIDING)
         ids = [event.body["decision"]["id"] for event in made if event.body["decision"]]
         return made, journal.observed(number, ids)
 
     made, observed = await shared.reader.read(read)
-    found = [_past(event, observed) for event in made[:limit] if event.body.get("details")]
-    return answer({"decisions": found, "next": made[limit - 1].number if len(made) > limit else None})
+    found = [
+        _past(event, decision, observed.get(decision.id))
+        for event in made[:limit]
+        if (decision := event.decision()) is not None
+    ]
+    return json_response({"decisions": found, "next": made[limit - 1].number if len(made) > limit else None})
 
 
-def _past(event: Event, observed: dict[int, Event]) -> dict[str, Any]:
-    decision = events.decision_of(event)
-    assert decision is not None
-    end = observed.get(decision.id)
-    outcome = None if end is None else {"status": end.body["status"], "time": end.body["time"], "at": end.at}
-    return {**told(decision, repeated=True), "at": event.at, "outcome": outcome}
+def _past(made: Event, decision: Decision, observed: Event | None) -> dict[str, Any]:
+    outcome = None
+    if observed is not None:
+        body = observed.body
+        outcome = {"status": body["status"], "time": body["time"], "at": observed.at}
+    return {**response_of(decision, repeated=True), "at": made.at, "outcome": outcome}
 
 
 @router.get(
-    "/projects/{project}/pending", response_model=answers.Pending, summary="Decisions that wait for outcomes"
+    "/projects/{project}/pending",
+    response_model=responses.PendingResponse,
+    summary="Decisions that wait for outcomes",
 )
 async def pending(project: Name, shared: Shared, limit: Limit = 100) -> Response:
     """Return the decisions that have waited longest."""
 
     def work(kept: Project) -> dict[str, Any]:
-        waiting = kept.tally.pending
+        waiting = kept.statistics.pending
         first = zip(range(limit), waiting.items(), strict=False)
         return {
             "count": len(waiting),
             "decisions": [{"id": number, **run._asdict()} for _, (number, run) in first],
         }
 
-    return answer(await shared.keeper.with_project(project, work))
+    return json_response(await shared.writer.with_project(project, work))
 
 
 @router.get(
     "/projects/{project}/decisions/{decision}/explanation",
-    response_model=answers.Explained,
-    summary="Why a decision fell as it did",
+    response_model=responses.ExplanationResponse,
+    summary="Why a decision was made",
 )
 async def explain(
     project: Name, decision: Id, shared: Shared, top: Annotated[int, Query(ge=0, le=100)] = 5
@@ -153,15 +170,56 @@ async def explain(
     """Return predicted runtimes, timeout probabilities and the features that weighed most, as of now."""
 
     def work(kept: Project) -> dict[str, Any]:
-        explanation = kept.explain(decision, top=top)
-        return {**asdict(explanation), "text": explanation.text()}
+        return _explained(kept.explain(decision, top=top))
 
-    return answer(await shared.keeper.with_project(project, work))
+    return json_response(await shared.writer.with_project(project, work))
+
+
+@router.post(
+    "/projects/{project}/consider",
+    response_model=responses.ExplanationResponse,
+    summary="What would be chosen for an instance, and why",
+)
+async def consider(project: Name, instance: ConsiderBody, shared: Shared) -> Response:
+    """Return an explanation without deciding, drawing or learning; a decision may still be another."""
+
+    def work(kept: Project) -> dict[str, Any]:
+        features: Any = instance.features
+        if features is not None:
+            check_room(kept, len(features))
+        explanation = kept.consider(features, cutoff=instance.cutoff, among=instance.among, top=instance.top)
+        return _explained(explanation)
+
+    return json_response(await shared.writer.with_project(project, work))
+
+
+def _explained(explanation: Explanation) -> dict[str, Any]:
+    return {**asdict(explanation), "text": explanation.text()}
+
+
+@router.get(
+    "/projects/{project}/feature_budget",
+    response_model=responses.FeatureBudgetResponse,
+    summary="How long computing the next instance's features may take",
+)
+async def feature_budget(
+    project: Name,
+    shared: Shared,
+    cutoff: Annotated[
+        float | None, Query(gt=0.0, le=limits.SECONDS, allow_inf_nan=False, description="Of that instance")
+    ] = None,
+) -> Response:
+    """Return the seconds that computing features may take; changes nothing."""
+
+    def work(kept: Project) -> dict[str, Any]:
+        return {"seconds": kept.feature_budget(cutoff=cutoff)}
+
+    return json_response(await shared.writer.with_project(project, work))
 
 
 @router.get(
     "/projects/{project}/survival",
-    response_model=answers.Survival,
+    response_model=responses.SurvivalResponse,
     summary="How long an algorithm's runs take",
 )
 async def survival(
@@ -172,9 +230,9 @@ async def survival(
     """Return the share of an algorithm's runs that are still unfinished after some time."""
 
     def work(kept: Project) -> dict[str, Any]:
-        if algorithm not in kept.selector.algorithms and algorithm not in kept.tally.algorithms:
+        if algorithm not in kept.selector.algorithms and algorithm not in kept.statistics.algorithms:
             raise NoProjectError(f"there is no algorithm {algorithm!r}")
-        points = kept.tally.survival(algorithm)
+        points = kept.statistics.survival(algorithm)
         return {
             "algorithm": algorithm,
             "cutoff": kept.selector.cutoff,
@@ -182,8 +240,8 @@ async def survival(
             "curve": [point._asdict() for point in points],
         }
 
-    return answer(await shared.keeper.with_project(project, work))
+    return json_response(await shared.writer.with_project(project, work))
 
 
 async def _number(shared: Shared, name: str) -> int:
-    return await shared.keeper.with_project(name, lambda kept: kept.number)
+    return await shared.writer.with_project(name, lambda kept: kept.number)

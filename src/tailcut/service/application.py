@@ -16,13 +16,13 @@ from starlette.responses import Response
 from tailcut import __version__
 from tailcut.errors import TailcutError
 from tailcut.journal import Journal
-from tailcut.service import pages, problems, projects, reading, steps
+from tailcut.service import error_responses, pages, projects, reading, steps
 from tailcut.service.access import Access
-from tailcut.service.context import Context, Reader
 from tailcut.service.guard import OPEN, READING, Guard
-from tailcut.service.keeper import SNAPSHOT_EVERY, Keeper
-from tailcut.service.limits import Limits
-from tailcut.service.metrics import Metrics
+from tailcut.service.journal_writer import JournalWriter
+from tailcut.service.prometheus import ServerMetrics
+from tailcut.service.service_limits import ServiceLimits
+from tailcut.service.shared import JournalReader, ServiceContext
 
 LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 """The names by which a server on this machine is asked for."""
@@ -34,26 +34,22 @@ _DESCRIPTION = (
 
 
 def build(
-    path: Path,
-    *,
-    limits: Limits | None = None,
-    hosts: frozenset[str] | None = LOCAL,
-    snapshot_every: int = SNAPSHOT_EVERY,
+    path: Path, *, limits: ServiceLimits | None = None, hosts: frozenset[str] | None = LOCAL
 ) -> FastAPI:
     """Return the application for a state file, which exists; it is opened when the application starts."""
-    limits, metrics = limits or Limits(), Metrics()
+    limits, metrics = limits or ServiceLimits(), ServerMetrics()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        keeper = Keeper(path, limits, metrics, snapshot_every)
-        reader = Reader(Journal(path, read_only=True))
-        app.state.context = Context(keeper, reader, limits, metrics)
-        keeper.start()
+        writer = JournalWriter(path, limits, metrics)
+        reader = JournalReader(Journal(path, read_only=True))
+        app.state.context = ServiceContext(writer, reader, limits, metrics)
+        writer.start()
         try:
             yield
         finally:
             reader.close()
-            keeper.stop()
+            writer.stop()
 
     app = FastAPI(
         title="Tailcut",
@@ -64,31 +60,33 @@ def build(
         redoc_url=None,
         openapi_url="/v1/openapi.json",
         lifespan=lifespan,
-        responses=problems.RESPONSES,
+        responses=error_responses.RESPONSES,
         redirect_slashes=False,
     )
     for router in (steps.router, projects.router, reading.router, pages.router):  # the busiest first
         app.include_router(router)
-    _answer_errors(app)
+    _handle_errors(app)
     app.openapi = _document(app)  # type: ignore[method-assign]
     app.add_middleware(Guard, access=Access(path), metrics=metrics, hosts=hosts, body_bytes=limits.body_bytes)
     return app
 
 
-def _answer_errors(app: FastAPI) -> None:
-    """Turn errors into answers of one shape."""
+def _handle_errors(app: FastAPI) -> None:
+    """Turn errors into responses of one shape."""
 
     @app.exception_handler(TailcutError)
     async def _ours(_: Request, error: TailcutError) -> Response:
-        return problems.of_error(error)
+        return error_responses.of_error(error)
 
     @app.exception_handler(RequestValidationError)
     async def _fields(_: Request, error: RequestValidationError) -> Response:
-        return problems.of_validation(error.errors())
+        return error_responses.of_validation(error.errors())
 
     @app.exception_handler(HTTPException)
     async def _http(_: Request, error: HTTPException) -> Response:
-        return problems.problem(error.status_code, str(error.detail), headers=dict(error.headers or {}))
+        return error_responses.error_response(
+            error.status_code, str(error.detail), headers=dict(error.headers or {})
+        )
 
 
 def _document(app: FastAPI) -> Callable[[], dict[str, Any]]:

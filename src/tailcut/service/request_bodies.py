@@ -15,9 +15,9 @@ from pydantic import (
     model_validator,
 )
 
-from tailcut.journal.project import MAX_PENDING
-from tailcut.service import limits
-from tailcut.types import Outcome
+from tailcut.journal.project_description import MAX_PENDING
+from tailcut.service import service_limits as limits
+from tailcut.types import Outcome, Request
 
 _PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
 
@@ -39,14 +39,17 @@ Vector = Annotated[list[Value | None], Field(max_length=limits.FEATURES), Tag("v
 Named = Annotated[dict[FeatureName, Value | None], Field(max_length=limits.FEATURES), Tag("named")]
 
 
+Key = Annotated[str, StringConstraints(min_length=1, max_length=limits.KEY, pattern=_PRINTABLE)]
+_KEY = "Your name for this request: with the same one the response is the same"
+Flag = Annotated[bool, Field(strict=True)]
+
+
 def _form(value: Any) -> str:
     return "named" if isinstance(value, dict) else "vector"
 
 
 Features = Annotated[Vector | Named, Discriminator(_form)]
-Scalar = (
-    Annotated[bool, Field(strict=True)] | Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)] | Value
-)
+Scalar = Flag | Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)] | Value
 Hyperparameter = Scalar | Annotated[str, StringConstraints(max_length=200)] | None
 
 
@@ -56,7 +59,7 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class NewProject(Body):
+class ProjectBody(Body):
     """A project: a selector with a name."""
 
     name: ProjectName = Field(description="Letters, digits and . _ -", examples=["sat"])
@@ -77,7 +80,7 @@ class NewProject(Body):
     )
 
 
-class Select(Body):
+class SelectBody(Body):
     """An instance that needs a decision."""
 
     features: Features | None = Field(
@@ -94,17 +97,18 @@ class Select(Body):
     feature_cost: Seconds = Field(
         default=0.0, description="Seconds that computing the features took, or trying to; on top of `spent`"
     )
-    key: Annotated[str, StringConstraints(min_length=1, max_length=limits.KEY, pattern=_PRINTABLE)] | None = (
-        Field(
-            default=None, description="Your name for this request: with the same one the answer is the same"
-        )
-    )
+    key: Key | None = Field(default=None, description=_KEY)
+
+    def request(self) -> Request:
+        """Return the request that was sent; null is a missing value, as everywhere."""
+        features: Any = self.features
+        return Request(features, self.instance, self.cutoff, self.among, self.spent, self.feature_cost)
 
 
-class SelectBatch(Body):
+class SelectBatchBody(Body):
     """Several instances that need decisions."""
 
-    requests: list[Select] = Field(min_length=1, max_length=limits.BATCH)
+    requests: list[SelectBody] = Field(min_length=1, max_length=limits.BATCH)
 
 
 _OUTCOMES: list[JsonValue] = [
@@ -114,7 +118,7 @@ _OUTCOMES: list[JsonValue] = [
 ]
 
 
-class Observe(Body):
+class ObserveBody(Body):
     """How a run went: exactly one of runtime, censored_at and failed."""
 
     model_config = ConfigDict(json_schema_extra={"oneOf": _OUTCOMES})
@@ -124,7 +128,7 @@ class Observe(Body):
     censored_at: Cutoff | None = Field(
         default=None, description="Seconds after which it was stopped unsolved"
     )
-    failed: Annotated[bool, Field(strict=True)] = Field(
+    failed: Flag = Field(
         default=False, description="It ended without an answer: crashed, out of memory, wrong"
     )
 
@@ -142,14 +146,14 @@ class Observe(Body):
         return Outcome.failed() if self.censored_at is None else Outcome.censored(self.censored_at)
 
 
-class ObserveBatch(Body):
+class ObserveBatchBody(Body):
     """How several runs went."""
 
-    outcomes: list[Observe] = Field(min_length=1, max_length=limits.BATCH)
+    outcomes: list[ObserveBody] = Field(min_length=1, max_length=limits.BATCH)
 
 
-class Proceed(Body):
-    """Go on with the instance of a decision that was observed unsolved."""
+class ProceedBody(Body):
+    """Continue with the instance of a decision that was observed unsolved."""
 
     decision: Number = Field(description="The id of the last decision on the instance")
     spent: Seconds | None = Field(
@@ -157,7 +161,52 @@ class Proceed(Body):
     )
 
 
-class NewAlgorithm(Body):
+class AlgorithmBody(Body):
     """One more algorithm to choose from."""
 
     name: AlgorithmName
+
+
+class ConsiderBody(Body):
+    """An instance for which nothing is decided yet."""
+
+    features: Features | None = Field(
+        default=None, description="As in select; null where a value is missing", examples=[[0.3, 120.0]]
+    )
+    cutoff: Cutoff | None = Field(default=None, description="For this instance only")
+    among: list[AlgorithmName] | None = Field(
+        default=None, min_length=1, max_length=limits.ALGORITHMS, description="A subset to choose from"
+    )
+    top: Number = Field(default=5, le=100, description="How many features to show")
+
+
+_FEATURE_ROW = Annotated[list[Value | None], Field(max_length=limits.FEATURES)]
+_SECONDS_ROW = Annotated[list[Value | None], Field(max_length=limits.ALGORITHMS)]
+_FLAG_ROW = Annotated[list[Flag], Field(max_length=limits.ALGORITHMS)]
+
+
+class FitBody(Body):
+    """Recorded runs: n instances with d features, K algorithms."""
+
+    algorithms: list[AlgorithmName] = Field(
+        min_length=1, max_length=limits.ALGORITHMS, description="Names of the K algorithms"
+    )
+    cutoff: Cutoff = Field(description="Seconds after which a run was stopped")
+    feature_names: list[FeatureName] | None = Field(
+        default=None, max_length=limits.FEATURES, description="d names; null: features have none"
+    )
+    features: list[_FEATURE_ROW] = Field(
+        min_length=1, max_length=limits.FIT_INSTANCES, description="n rows of d values, null where missing"
+    )
+    runtimes: list[_SECONDS_ROW] = Field(
+        min_length=1,
+        max_length=limits.FIT_INSTANCES,
+        description="n rows of K times in seconds; null where unsolved: nothing is known of the run",
+    )
+    solved: list[_FLAG_ROW] = Field(
+        min_length=1, max_length=limits.FIT_INSTANCES, description="n rows of K: solved within the cutoff"
+    )
+    known: list[_FLAG_ROW] | None = Field(
+        default=None, max_length=limits.FIT_INSTANCES, description="n rows of K: whether to learn the run"
+    )
+    key: Key | None = Field(default=None, description=_KEY)

@@ -1,8 +1,7 @@
-"""What went wrong, as an answer: which status, which field, and never a traceback."""
+"""What went wrong, as a response: which status, which field, and never a traceback."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ from tailcut.errors import (
     TailcutError,
     UnknownDecisionError,
 )
-from tailcut.service.answers import Problem
+from tailcut.service.responses import ErrorResponse
 
 
 class NoProjectError(TailcutError, LookupError):
@@ -46,15 +45,10 @@ _STATUS: tuple[tuple[type[TailcutError], int], ...] = (
     (InputError, 422),
     (MissingExtraError, 422),
 )
-_FIELDS = re.compile(
-    r"\b(features?|feature_names|among|cutoff|spent|instance|algorithms?|runtime|censored_at|seed|selector"
-    r"|hyperparameters?|max_pending|top)\b"
-)
-_SAME = {"feature": "features", "hyperparameter": "hyperparameters"}
 
 
 def status_of(error: TailcutError) -> int:
-    """Return the status that an error is answered with.
+    """Return the status of the response to an error.
 
     >>> status_of(JournalError("disk is full", full=True)), status_of(InputError("among is empty"))
     (507, 422)
@@ -65,7 +59,7 @@ def status_of(error: TailcutError) -> int:
 
 
 def message_of(error: TailcutError) -> str:
-    """Return what a client is told; what only concerns the server's disk is put shortly."""
+    """Return the message for a client; what only concerns the server's disk is put briefly."""
     if not isinstance(error, JournalError):
         return str(error)
     if error.full:
@@ -73,17 +67,16 @@ def message_of(error: TailcutError) -> str:
     return "the server cannot write its state at the moment: nothing was changed; try again"
 
 
-def field_of(message: str, default: str = "body") -> str:
-    """Return the field that a message of ours is about: the first that it names.
+def field_of(error: TailcutError) -> str:
+    """Return the field that an error is about.
 
-    >>> field_of("expected 3 features, got 2"), field_of("spent must be less than the cutoff of 60 s")
-    ('features', 'spent')
+    >>> field_of(InputError("expected 3 features, got 2", field="features"))
+    'features'
     """
-    found = _FIELDS.search(message)
-    return default if found is None else _SAME.get(found.group(1), found.group(1))
+    return (error.field if isinstance(error, InputError) else None) or "body"
 
 
-def problem(
+def error_response(
     status: int,
     message: str,
     errors: Sequence[tuple[str, str]] = (),
@@ -91,24 +84,24 @@ def problem(
     request_id: str | None = None,
     headers: dict[str, str] | None = None,
 ) -> Response:
-    """Return an answer that says what is wrong."""
+    """Return a response that says what is wrong."""
     fields = [{"field": field, "message": text} for field, text in errors]
     content = {"status": status, "message": message, "errors": fields, "id": request_id}
     return Response(to_json(content), status, headers, "application/json")
 
 
 def of_error(error: TailcutError) -> Response:
-    """Return the answer to an error of ours."""
+    """Return the response to an error of ours."""
     status, message = status_of(error), message_of(error)
-    errors = [(field_of(message), message)] if status == 422 else []
-    return problem(status, message, errors, headers={"Retry-After": "1"} if status == 503 else None)
+    errors = [(field_of(error), message)] if status == 422 else []
+    return error_response(status, message, errors, headers={"Retry-After": "1"} if status == 503 else None)
 
 
 def of_validation(errors: Sequence[Any]) -> Response:
-    """Return the answer to a request whose fields are not what they should be."""
+    """Return the response to a request whose fields are not what they should be."""
     found = [(_path(error["loc"]), _words(error)) for error in errors[:20]]
     first = f"{found[0][0]}: {found[0][1]}" if found else "the request is not what was expected"
-    return problem(422, first, found)
+    return error_response(422, first, found)
 
 
 def _words(error: Any) -> str:
@@ -125,13 +118,13 @@ def _path(location: Sequence[Any]) -> str:
     return ".".join(parts) or str(location[0] if location else "body")
 
 
-def item(error: TailcutError) -> dict[str, Any]:
-    """Return what is told of an error in one item of a batch."""
+def item_error(error: TailcutError) -> dict[str, Any]:
+    """Return what a response says of an error in one item of a batch."""
     status, message = status_of(error), message_of(error)
-    return {"status": status, "message": message, "field": field_of(message) if status == 422 else None}
+    return {"status": status, "message": message, "field": field_of(error) if status == 422 else None}
 
 
-_PROBLEMS = {
+_MEANINGS = {
     400: "The body cannot be read",
     401: "No valid token",
     403: "The token does not allow this",
@@ -144,6 +137,6 @@ _PROBLEMS = {
     507: "The disk is full",
 }
 RESPONSES: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "description": text} for status, text in _PROBLEMS.items()
+    status: {"model": ErrorResponse, "description": text} for status, text in _MEANINGS.items()
 }
-"""What every route may answer besides its own, for the OpenAPI document."""
+"""What every route may respond besides its own, for the OpenAPI document."""

@@ -6,6 +6,8 @@ import threading
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from tailcut.journal import Project
+
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
@@ -39,7 +41,7 @@ class Histogram:
         yield sample(f"{name}_count", labels, below)
 
 
-class Metrics:
+class ServerMetrics:
     """What the server counts of itself; projects count for themselves."""
 
     def __init__(self) -> None:
@@ -50,7 +52,7 @@ class Metrics:
         self.groups = Histogram(SIZES)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a request that was answered."""
+        """Count a request that got its response."""
         with self._lock:
             key = (method, route, status)
             self.requests[key] = self.requests.get(key, 0) + 1
@@ -58,7 +60,7 @@ class Metrics:
                 self.durations[method, route] = Histogram(SECONDS)
             self.durations[method, route].observe(seconds)
 
-    def text(self) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
         """Yield the lines of everything counted here."""
         with self._lock:
             requests, durations = dict(self.requests), dict(self.durations)
@@ -92,3 +94,35 @@ def sample(name: str, labels: Mapping[str, str], value: float) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def project_lines(projects: Iterable[Project]) -> Iterator[str]:
+    """Yield the lines of all projects for Prometheus."""
+    rows: dict[str, list[str]] = {name: [] for name in _FAMILIES}
+    for project in projects:
+        counted, of = project.statistics, {"project": project.name}
+        rows["tailcut_pending"].append(sample("tailcut_pending", of, len(counted.pending)))
+        rows["tailcut_given_up_total"].append(sample("tailcut_given_up_total", of, counted.given_up))
+        rows["tailcut_par10_seconds_total"].append(sample("tailcut_par10_seconds_total", of, counted.loss))
+        for result, count in (("solved", counted.solved), ("unsolved", counted.instances - counted.solved)):
+            line = sample("tailcut_instances_total", {**of, "result": result}, count)
+            rows["tailcut_instances_total"].append(line)
+        for name, counts in counted.algorithms.items():
+            by = {**of, "algorithm": name}
+            rows["tailcut_decisions_total"].append(sample("tailcut_decisions_total", by, counts.chosen))
+            for status in ("solved", "censored", "failed"):
+                line = sample("tailcut_outcomes_total", {**by, "status": status}, getattr(counts, status))
+                rows["tailcut_outcomes_total"].append(line)
+    for name, (kind, text) in _FAMILIES.items():
+        yield from head(name, kind, text)
+        yield from rows[name]
+
+
+_FAMILIES = {
+    "tailcut_decisions_total": ("counter", "Decisions for an algorithm."),
+    "tailcut_outcomes_total": ("counter", "Outcomes of an algorithm's runs."),
+    "tailcut_instances_total": ("counter", "Instances that are over."),
+    "tailcut_par10_seconds_total": ("counter", "PAR10 over these instances, summed up."),
+    "tailcut_pending": ("gauge", "Decisions that wait for their outcome."),
+    "tailcut_given_up_total": ("counter", "Decisions whose outcome never came."),
+}

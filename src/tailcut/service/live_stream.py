@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 from pydantic_core import to_json
 
-from tailcut.service.context import Context
-from tailcut.service.problems import BusyError
-from tailcut.service.statistics import statistics
+from tailcut.service.chart_data import project_statistics
+from tailcut.service.error_responses import BusyError
+from tailcut.service.journal_writer import JournalWriter
+from tailcut.service.shared import ServiceContext
 
 PAUSE = 0.5
 """Seconds between two messages at least."""
@@ -17,13 +19,19 @@ HEARTBEAT = 15.0
 """Seconds of silence after which a comment is sent, so that a connection that broke is noticed."""
 
 
-def check_room(context: Context) -> None:
+def check_room(context: ServiceContext) -> None:
     """Raise if there are as many streams as there may be."""
     if context.streams >= context.limits.streams:
         raise BusyError(f"there are {context.streams} live streams already")
 
 
-async def stream(context: Context, name: str) -> AsyncIterator[bytes]:
+async def latest_statistics(writer: JournalWriter, name: str) -> dict[str, Any]:
+    """Return what a project has done so far."""
+    latencies = list(writer.latencies.get(name, ()))
+    return await writer.with_project(name, lambda project: project_statistics(project, latencies))
+
+
+async def stream(context: ServiceContext, name: str) -> AsyncIterator[bytes]:
     """Yield messages until the client or the server goes."""
     context.streams += 1
     try:
@@ -33,14 +41,13 @@ async def stream(context: Context, name: str) -> AsyncIterator[bytes]:
         context.streams -= 1
 
 
-async def _messages(context: Context, name: str) -> AsyncIterator[bytes]:
-    keeper, told, quiet = context.keeper, -1, 0.0
+async def _messages(context: ServiceContext, name: str) -> AsyncIterator[bytes]:
+    writer, sent, quiet = context.writer, -1, 0.0
     while not context.stopping.is_set():
-        revision = keeper.revisions.get(name, 0)
-        if revision != told:
-            told, quiet = revision, 0.0
-            latencies = keeper.latencies[name]
-            content = await keeper.with_project(name, lambda project: statistics(project, list(latencies)))  # noqa: B023
+        revision = writer.revisions.get(name, 0)
+        if revision != sent:
+            sent, quiet = revision, 0.0
+            content = await latest_statistics(writer, name)
             yield b"event: statistics\nid: %d\ndata: %s\n\n" % (
                 content["last_event"],
                 to_json(content, inf_nan_mode="null"),

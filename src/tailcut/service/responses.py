@@ -1,4 +1,4 @@
-"""What clients get; these models make the OpenAPI document, hot answers are written without them."""
+"""What clients get; these models make the OpenAPI document, hot responses are written without them."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 
-class FieldProblem(BaseModel):
+class FieldError(BaseModel):
     """What is wrong with one field."""
 
     field: str = Field(examples=["features.3"])
     message: str
 
 
-class Problem(BaseModel):
+class ErrorResponse(BaseModel):
     """Why a request was not served."""
 
     status: int
     message: str
-    errors: list[FieldProblem] = Field(default=[], description="The fields at fault, if any")
+    errors: list[FieldError] = Field(default=[], description="The fields at fault, if any")
     id: str | None = Field(default=None, description="Look for it in the server's log")
 
 
-class Decided(BaseModel):
+class DecisionResponse(BaseModel):
     """Which algorithm to run on an instance, and for how long."""
 
     id: int
@@ -33,25 +33,37 @@ class Decided(BaseModel):
     cutoff: float
     scores: dict[str, float | None] = Field(description="The lower the better")
     reason: str
-    stage: int = Field(description="Runs on this instance before; only schedules go beyond 0")
+    stage: int = Field(description="Runs on this instance before; only schedules have more than 0")
     spent: float
-    repeated: bool = Field(description="Whether this answer was given before")
+    repeated: bool = Field(description="Whether this response was given before")
 
 
-class Observed(BaseModel):
+class ObservationResponse(BaseModel):
     """An outcome was taken in."""
 
     decision: int
     learned: bool = Field(description="False: this very outcome was known already")
 
 
-class Proceeded(BaseModel):
+class ProceedResponse(BaseModel):
     """What to run next on the same instance; null: it is over."""
 
-    decision: Decided | None
+    decision: DecisionResponse | None
 
 
-class ItemProblem(BaseModel):
+class FitResponse(BaseModel):
+    """Recorded runs were learned."""
+
+    runs: int = Field(description="How many")
+
+
+class FeatureBudgetResponse(BaseModel):
+    """How long computing the next instance's features may take."""
+
+    seconds: float = Field(description="0: skip them")
+
+
+class ItemError(BaseModel):
     """Why one item of a batch was not served; the others were."""
 
     status: int
@@ -59,34 +71,34 @@ class ItemProblem(BaseModel):
     field: str | None
 
 
-class DecidedItem(BaseModel):
-    """The answer to one item of a batch: one of both is null."""
+class DecisionItem(BaseModel):
+    """The response to one item of a batch: one of both is null."""
 
-    decision: Decided | None
-    error: ItemProblem | None
-
-
-class DecidedBatch(BaseModel):
-    """Answers in the order of the requests."""
-
-    answers: list[DecidedItem]
+    decision: DecisionResponse | None
+    error: ItemError | None
 
 
-class ObservedItem(BaseModel):
-    """The answer to one item of a batch."""
+class DecisionBatchResponse(BaseModel):
+    """Responses in the order of the requests."""
+
+    answers: list[DecisionItem]
+
+
+class ObservationItem(BaseModel):
+    """The response to one item of a batch."""
 
     decision: int
     learned: bool
-    error: ItemProblem | None
+    error: ItemError | None
 
 
-class ObservedBatch(BaseModel):
-    """Answers in the order of the outcomes."""
+class ObservationBatchResponse(BaseModel):
+    """Responses in the order of the outcomes."""
 
-    answers: list[ObservedItem]
+    answers: list[ObservationItem]
 
 
-class ProjectInfo(BaseModel):
+class ProjectResponse(BaseModel):
     """A project and what its selector is."""
 
     name: str
@@ -100,7 +112,7 @@ class ProjectInfo(BaseModel):
     n_features: int | None = Field(description="null until the first decision")
     needs_features: bool
     feature_budget: float = Field(
-        description="Seconds that computing the next instance's features may take; 0: do without them"
+        description="Seconds that computing the next instance's features may take; 0: skip them"
     )
     schedules: bool = Field(description="Whether proceed may give another run on the same instance")
     max_pending: int
@@ -112,10 +124,10 @@ class ProjectInfo(BaseModel):
     last_event: int
 
 
-class ProjectList(BaseModel):
+class ProjectListResponse(BaseModel):
     """All projects, in the order of their creation."""
 
-    projects: list[ProjectInfo]
+    projects: list[ProjectResponse]
 
 
 class AlgorithmStatistics(BaseModel):
@@ -132,7 +144,7 @@ class AlgorithmStatistics(BaseModel):
     par10: float | None = Field(description="Seconds, over its own instances; null for schedules")
 
 
-class CurvePoint(BaseModel):
+class StatisticsPoint(BaseModel):
     """Where things stood after some instances."""
 
     instances: int
@@ -144,7 +156,7 @@ class CurvePoint(BaseModel):
     unsolved: int
 
 
-class Latency(BaseModel):
+class LatencyStatistics(BaseModel):
     """Milliseconds from a request's arrival until its decision was on disk, of the latest decisions."""
 
     count: int
@@ -153,7 +165,7 @@ class Latency(BaseModel):
     latest: list[float] = Field(description="Oldest first")
 
 
-class Statistics(BaseModel):
+class StatisticsResponse(BaseModel):
     """What a project has done so far."""
 
     project: str
@@ -172,8 +184,8 @@ class Statistics(BaseModel):
         description="Seconds lost against the best single algorithm by its own mean: an estimate"
     )
     algorithms: list[AlgorithmStatistics]
-    curve: list[CurvePoint] = Field(description="At most 256 points, oldest first")
-    latency_ms: Latency
+    curve: list[StatisticsPoint] = Field(description="At most 256 points, oldest first")
+    latency_ms: LatencyStatistics
 
 
 class HistoryEvent(BaseModel):
@@ -186,7 +198,7 @@ class HistoryEvent(BaseModel):
     body: dict[str, Any]
 
 
-class History(BaseModel):
+class HistoryResponse(BaseModel):
     """A page of events."""
 
     events: list[HistoryEvent]
@@ -201,14 +213,14 @@ class KnownOutcome(BaseModel):
     at: float
 
 
-class PastDecision(Decided):
+class PastDecision(DecisionResponse):
     """A decision and, if it is known, its outcome."""
 
     at: float
     outcome: KnownOutcome | None
 
 
-class PastDecisions(BaseModel):
+class PastDecisionsResponse(BaseModel):
     """A page of decisions, the newest first."""
 
     decisions: list[PastDecision]
@@ -228,7 +240,7 @@ class PendingDecision(BaseModel):
     at: float
 
 
-class Pending(BaseModel):
+class PendingResponse(BaseModel):
     """Decisions that wait, the oldest first."""
 
     count: int
@@ -243,7 +255,7 @@ class SurvivalPoint(BaseModel):
     at_risk: int
 
 
-class Survival(BaseModel):
+class SurvivalResponse(BaseModel):
     """The survival curve of an algorithm's runs, estimated as Kaplan and Meier do."""
 
     algorithm: str
@@ -252,7 +264,7 @@ class Survival(BaseModel):
     curve: list[SurvivalPoint]
 
 
-class Belief(BaseModel):
+class BeliefResponse(BaseModel):
     """What the selector thought of one algorithm."""
 
     name: str
@@ -265,7 +277,7 @@ class Belief(BaseModel):
     expected_par: float | None
 
 
-class Effect(BaseModel):
+class EffectResponse(BaseModel):
     """What one feature weighed."""
 
     name: str | None
@@ -274,11 +286,11 @@ class Effect(BaseModel):
     effect: float | None
 
 
-class Explained(BaseModel):
-    """Why a decision fell as it did."""
+class ExplanationResponse(BaseModel):
+    """Why a decision was made, or would be."""
 
     selector: str
-    decision: int | None
+    decision: int | None = Field(description="null where nothing was decided")
     instance: str | None
     algorithm: str
     reason: str
@@ -287,14 +299,14 @@ class Explained(BaseModel):
     penalty: float
     judged_by: str
     unit: str
-    algorithms: list[Belief]
+    algorithms: list[BeliefResponse]
     rival: str | None
-    features: list[Effect]
+    features: list[EffectResponse]
     outcomes_since: int
     text: str = Field(description="The same as a table for people")
 
 
-class Health(BaseModel):
+class HealthResponse(BaseModel):
     """Whether the service works."""
 
     status: Literal["ok", "failing"]
@@ -310,7 +322,7 @@ class SelectorInfo(BaseModel):
     hyperparameters: dict[str, Any]
 
 
-class SelectorList(BaseModel):
+class SelectorListResponse(BaseModel):
     """What a project may be made of."""
 
     selectors: list[SelectorInfo]

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailcut.journal import Journal, Project
-from tailcut.journal.survival import Bins
-from tailcut.journal.tally import CURVE, Tally
-from tailcut.types import Outcome
+from tailcut.journal import Event, EventKind, Journal, Project
+from tailcut.journal.runtime_bins import RuntimeBins
+from tailcut.journal.statistics import CURVE, ProjectStatistics
+from tailcut.types import Decision, Outcome
 
 
 def description(selector: str = "random", **more: Any) -> dict[str, Any]:
@@ -30,14 +30,14 @@ def test_the_counts_are_those_of_the_events(tmp_path: Path) -> None:
             project.observe(decision, outcome)
         for _ in range(5):
             project.select([1.0])
-        tally = project.tally
-        assert (tally.decisions, tally.outcomes, tally.given_up) == (8, 3, 2)
-        assert tuple(tally.pending) == project.selector.pending == (5, 6, 7)
-        assert (tally.instances, tally.solved) == (3, 1)
-        assert tally.par10 == pytest.approx((10.0 + 600.0 + 600.0) / 3)
-        assert sum(counts.chosen for counts in tally.algorithms.values()) == 8
-        means = [counts.loss / counts.outcomes for counts in tally.algorithms.values() if counts.outcomes]
-        assert tally.regret == pytest.approx(1210.0 - 3 * min(means))
+        counted = project.statistics
+        assert (counted.decisions, counted.outcomes, counted.given_up) == (8, 3, 2)
+        assert tuple(counted.pending) == project.selector.pending == (5, 6, 7)
+        assert (counted.instances, counted.solved) == (3, 1)
+        assert counted.par10 == pytest.approx((10.0 + 600.0 + 600.0) / 3)
+        assert sum(counts.chosen for counts in counted.algorithms.values()) == 8
+        means = [counts.loss / counts.outcomes for counts in counted.algorithms.values() if counts.outcomes]
+        assert counted.regret == pytest.approx(1210.0 - 3 * min(means))
 
 
 def test_a_schedule_counts_instances_and_not_slices(tmp_path: Path) -> None:
@@ -50,11 +50,11 @@ def test_a_schedule_counts_instances_and_not_slices(tmp_path: Path) -> None:
             assert second is not None
             project.observe(second, Outcome.solved(5.0) if solved else Outcome.censored(30.0))
             assert project.proceed(second) is None
-        tally = project.tally
-        assert (tally.instances, tally.solved, tally.outcomes) == (2, 1, 4)
-        assert tally.loss == pytest.approx(35.0 + 600.0)
-        assert tally.regret is None
-        assert not tally.open
+        counted = project.statistics
+        assert (counted.instances, counted.solved, counted.outcomes) == (2, 1, 4)
+        assert counted.loss == pytest.approx(35.0 + 600.0)
+        assert counted.regret is None
+        assert not counted.open
         project.verify()
 
 
@@ -67,27 +67,29 @@ def test_it_is_kept_with_the_snapshot(tmp_path: Path) -> None:
                 project.observe(decision, Outcome.solved(1.0 + number))
         project.keep()
         project.select([1.0])
-        before = project.tally.state()
+        before = project.statistics.state()
     with Journal(tmp_path / "state.db") as journal:
         again = Project(journal, "p")
-        assert again.tally.state() == before
+        assert again.statistics.state() == before
         assert json.loads(json.dumps(before)) == before
 
 
 def test_the_curve_is_bounded_and_even() -> None:
-    tally = Tally(60.0, schedules=False, limit=10)
+    counted = ProjectStatistics(60.0, schedules=False, limit=10)
     for number in range(5 * CURVE):
-        tally.counts("a").solved += 1
-        tally._finish(tally.counts("a"), 1.0, float(number), solved=True)
-    assert CURVE // 2 <= len(tally.curve) < CURVE
-    steps = {b.instances - a.instances for a, b in pairwise(tally.curve)}
-    assert steps == {tally.stride}
-    assert all(point.loss == point.instances for point in tally.curve)
+        decision = Decision(number, None, "a", 60.0, 60.0, {}, "first run").to_dict()
+        outcome = {"decision": number, "status": "solved", "time": 1.0}
+        counted.take(Event(2 * number, float(number), EventKind.SELECT, {"decision": decision}))
+        counted.take(Event(2 * number + 1, float(number), EventKind.OBSERVE, outcome))
+    assert CURVE // 2 <= len(counted.curve) < CURVE
+    steps = {b.instances - a.instances for a, b in pairwise(counted.curve)}
+    assert steps == {counted.stride}
+    assert all(point.loss == point.instances for point in counted.curve)
 
 
 @given(st.lists(st.tuples(st.floats(0.0, 200.0), st.booleans()), max_size=60))
 def test_survival_only_falls_and_counts_everyone(runs: list[tuple[float, bool]]) -> None:
-    bins = Bins(cutoff=100.0)
+    bins = RuntimeBins(cutoff=100.0)
     for seconds, solved in runs:
         bins.add(seconds, solved=solved)
     points = bins.curve()

@@ -1,4 +1,4 @@
-"""What the routes share: the keeper who writes, and a second way into the file, to read."""
+"""What the routes share: the journal's writer, and a second way into the file, to read."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pydantic_core import from_json, to_json
 from starlette.responses import Response
 
 from tailcut.journal import Journal
-from tailcut.service.keeper import Keeper
-from tailcut.service.limits import Limits
-from tailcut.service.metrics import Metrics
+from tailcut.service.journal_writer import JournalWriter
+from tailcut.service.prometheus import ServerMetrics
+from tailcut.service.service_limits import ServiceLimits
 
 T = TypeVar("T")
 
 
-class Reader:
-    """Reads the journal beside the keeper, one query at a time."""
+class JournalReader:
+    """Reads the journal beside the writer, one query at a time."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal, self._lock = journal, threading.Lock()
@@ -43,24 +43,24 @@ class Reader:
 
 
 @dataclass
-class Context:
+class ServiceContext:
     """Everything that a route may need."""
 
-    keeper: Keeper
-    reader: Reader
-    limits: Limits
-    metrics: Metrics
+    writer: JournalWriter
+    reader: JournalReader
+    limits: ServiceLimits
+    metrics: ServerMetrics
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     streams: int = 0
     """Live streams that are open."""
 
 
-async def _context(request: Request) -> Context:  # async, or every request would visit another thread
-    found: Context = request.app.state.context
+async def _context(request: Request) -> ServiceContext:  # async, or every request would visit another thread
+    found: ServiceContext = request.app.state.context
     return found
 
 
-Shared = Annotated[Context, Depends(_context)]
+Shared = Annotated[ServiceContext, Depends(_context)]
 Name = Annotated[
     str, Path(alias="project", max_length=200, description="The project's name", examples=["sat"])
 ]
@@ -90,6 +90,6 @@ class Route(APIRoute):
         return read_fast
 
 
-def answer(content: Any, status: int = 200) -> Response:
+def json_response(content: Any, status: int = 200) -> Response:
     """Return values as JSON; those known to be right need no model to check them."""
     return Response(to_json(content, inf_nan_mode="null"), status, media_type="application/json")

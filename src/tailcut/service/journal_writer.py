@@ -1,11 +1,11 @@
-"""The keeper: one thread that owns the journal and all selectors, and writes in groups.
+"""The journal's writer: one thread that owns the journal and all selectors, and writes in groups.
 
-Selectors are not for several threads, and a write to disk takes milliseconds. So requests become jobs in a
-line, and one thread takes all that wait at the same time: it does them one after the other, writes what they
-did as one transaction, and only then are the clients told. A job that cannot be written did not happen.
+Selectors are not for several threads, and a write to disk takes milliseconds. So requests queue up, and one
+thread takes all that wait at the same time: it does them one after the other, writes what they did as one
+transaction, and only then do the clients hear of it. What cannot be written did not happen.
 
-There are two lines, and they take turns: to decide is quick; to learn is mostly quick too, but now and then a
-selector grows its trees anew. With a line of their own, decisions do not wait for the outcomes of others.
+There are two queues, and they take turns: to decide is quick; to learn is mostly quick too, but now and then
+a selector grows its trees again. With a queue of their own, decisions do not wait for the outcomes of others.
 """
 
 from __future__ import annotations
@@ -23,12 +23,10 @@ from pydantic_core import to_json
 
 from tailcut.errors import JournalError, TailcutError
 from tailcut.journal import Journal, Project
-from tailcut.service.limits import Limits
-from tailcut.service.metrics import Metrics
-from tailcut.service.problems import BusyError, NoProjectError
+from tailcut.service.error_responses import BusyError, NoProjectError
+from tailcut.service.prometheus import ServerMetrics
+from tailcut.service.service_limits import ServiceLimits
 
-SNAPSHOT_EVERY = 10_000
-"""Events between two snapshots of a project: so many are repeated at most after a crash."""
 GROUP = 256
 """Steps that share a transaction, more or less, so that the first of them does not wait long, and whoever
 asks in batches prepares the next one while others are served."""
@@ -39,7 +37,7 @@ log = logging.getLogger("tailcut.service")
 T = TypeVar("T")
 
 
-class Job(Generic[T]):
+class QueuedWork(Generic[T]):
     """Something to do with a project, or with the journal, and who waits for it."""
 
     def __init__(
@@ -53,11 +51,54 @@ class Job(Generic[T]):
         self.error: BaseException | None = None
 
 
-class Keeper:
-    """Does jobs in one thread of its own; made and used from one event loop."""
+class WorkQueues:
+    """Two queues that take turns: quick work, and work that may be slow."""
 
-    def __init__(self, path: Path, limits: Limits, metrics: Metrics, snapshot_every: int) -> None:
-        self.limits, self.metrics, self.snapshot_every = limits, metrics, snapshot_every
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._queues: tuple[deque[QueuedWork[Any]], deque[QueuedWork[Any]]] = (deque(), deque())
+        self._turn = 0
+        self._wake = threading.Condition()
+        self.closed = False
+
+    def waiting(self, *, slow: bool) -> int:
+        """Return how many requests wait in one of them."""
+        return len(self._queues[slow])
+
+    def put(self, work: QueuedWork[Any], *, slow: bool) -> None:
+        """Let something wait for its turn; raise if too much does."""
+        queue = self._queues[slow]
+        if len(queue) >= self.limit or self.closed:
+            raise BusyError("too many requests are waiting; come again")
+        with self._wake:
+            queue.append(work)
+            self._wake.notify()
+
+    def close(self) -> None:
+        """Take nothing more; what waits is still given out."""
+        with self._wake:
+            self.closed = True
+            self._wake.notify()
+
+    def next_group(self) -> list[QueuedWork[Any]]:
+        """Wait for work and return what may share a transaction; nothing: closed and empty."""
+        with self._wake:
+            while not (self._queues[0] or self._queues[1] or self.closed):
+                self._wake.wait()
+            self._turn = 1 - self._turn
+            queue = self._queues[self._turn] or self._queues[1 - self._turn]
+            group, steps = [], 0
+            while queue and steps < GROUP:
+                group.append(queue.popleft())
+                steps += group[-1].steps
+            return group
+
+
+class JournalWriter:
+    """Does what is asked in one thread of its own; made and used from one event loop."""
+
+    def __init__(self, path: Path, limits: ServiceLimits, metrics: ServerMetrics) -> None:
+        self.limits, self.metrics = limits, metrics
         self.journal = Journal(path, encode=fast_json)
         self.projects: dict[str, Project] = {}
         self.broken: dict[str, str] = {}
@@ -67,11 +108,8 @@ class Keeper:
         """The last event of each project that is on disk; read by anyone."""
         for name in self.journal.projects():
             self._open(name)
-        self._lines: tuple[deque[Job[Any]], deque[Job[Any]]] = (deque(), deque())
-        self._turn = 0
-        self._wake = threading.Condition()
-        self._stopping = False
-        self._thread = threading.Thread(target=self._live, name="keeper", daemon=True)
+        self.queues = WorkQueues(limits.waiting_requests)
+        self._thread = threading.Thread(target=self._work, name="journal writer", daemon=True)
 
     def _open(self, name: str) -> None:
         try:
@@ -82,7 +120,7 @@ class Keeper:
 
     def adopt(self, project: Project) -> None:
         """Take in a project; called before the thread lives, and in it."""
-        project.snapshot_every = self.snapshot_every
+        project.snapshot_every = self.limits.snapshot_every
         self.projects[project.name] = project
         self.latencies[project.name] = deque(maxlen=LATENCIES)
         self.revisions[project.name] = project.last_event
@@ -97,14 +135,12 @@ class Keeper:
 
     @property
     def alive(self) -> bool:
-        """Whether jobs get done."""
-        return self._thread.is_alive() and not self._stopping
+        """Whether what is asked gets done."""
+        return self._thread.is_alive() and not self.queues.closed
 
     def stop(self) -> None:
         """Finish what waits, write snapshots and close the journal."""
-        with self._wake:
-            self._stopping = True
-            self._wake.notify()
+        self.queues.close()
         if self._thread.ident is not None:
             self._thread.join()
         for project in self.projects.values():
@@ -124,48 +160,27 @@ class Keeper:
         steps: int = 1,
     ) -> T:
         """Do something with a project; what it wrote is on disk when this returns."""
-        future = asyncio.get_running_loop().create_future()
-        return await self._enqueue(Job(name, work, future, timed, steps), slow)
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self.queues.put(QueuedWork(name, work, future, timed, steps), slow=slow)
+        return await future
 
     async def with_journal(self, work: Callable[[], T]) -> T:
         """Do something with the journal or all projects."""
-        return await self._enqueue(Job(None, work, asyncio.get_running_loop().create_future(), False), True)
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self.queues.put(QueuedWork(None, work, future, False), slow=True)
+        return await future
 
-    async def _enqueue(self, job: Job[T], slow: bool) -> T:
-        line = self._lines[slow]
-        if len(line) >= self.limits.waiting_requests or self._stopping:
-            raise BusyError("too many requests are waiting; come again")
-        with self._wake:
-            line.append(job)
-            self._wake.notify()
-        return await job.future
-
-    def _live(self) -> None:
-        while True:
-            with self._wake:
-                while not (self._lines[0] or self._lines[1] or self._stopping):
-                    self._wake.wait()
-                group = self._next_group()
-            if not group:
-                return
+    def _work(self) -> None:
+        while group := self.queues.next_group():
             self._do(group)
 
-    def _next_group(self) -> list[Job[Any]]:
-        self._turn = 1 - self._turn
-        line = self._lines[self._turn] or self._lines[1 - self._turn]
-        group, steps = [], 0
-        while line and steps < GROUP:
-            group.append(line.popleft())
-            steps += group[-1].steps
-        return group
-
-    def _do(self, group: list[Job[Any]]) -> None:
-        """Do jobs, write what they did, tell who waits."""
+    def _do(self, group: list[QueuedWork[Any]]) -> None:
+        """Do what is asked, write it, and let those know who wait."""
         started = time.perf_counter()
         try:
             with self.journal.together():
-                for job in group:
-                    self._try(job)
+                for one in group:
+                    self._try(one)
             self._written(group)
         except JournalError as error:
             log.error("a group of %d requests could not be written: %s", len(group), error)  # noqa: TRY400
@@ -177,29 +192,29 @@ class Keeper:
         self.metrics.groups.observe(len(group))
         group[0].future.get_loop().call_soon_threadsafe(_deliver, group)
 
-    def _written(self, group: list[Job[Any]]) -> None:
+    def _written(self, group: list[QueuedWork[Any]]) -> None:
         """Take note of what is on disk now."""
         now = time.perf_counter()
-        for job in group:
-            if job.name is not None and job.error is None:
-                self.revisions[job.name] = self.projects[job.name].last_event
-                if job.timed:
-                    self.latencies[job.name].append(now - job.since)
+        for one in group:
+            if one.name is not None and one.error is None:
+                self.revisions[one.name] = self.projects[one.name].last_event
+                if one.timed:
+                    self.latencies[one.name].append(now - one.since)
 
-    def _try(self, job: Job[Any]) -> None:
+    def _try(self, one: QueuedWork[Any]) -> None:
         project = None
         try:
-            if job.name is None:
-                job.result = job.work()
+            if one.name is None:
+                one.result = one.work()
             else:
-                project = self._project(job.name)
-                job.result = job.work(project)
+                project = self._project(one.name)
+                one.result = one.work(project)
         except TailcutError as error:
-            job.error = error
+            one.error = error
         except BaseException as error:
-            job.error = error
+            one.error = error
             if project is not None:
-                project.forget()  # who knows how far it came: read it anew
+                project.forget()  # who knows how far it came: read it again
 
     def _project(self, name: str) -> Project:
         found = self.projects.get(name)
@@ -210,22 +225,22 @@ class Keeper:
         return found
 
 
-def _fail(group: list[Job[Any]], error: BaseException) -> None:
-    """Let all fail that had not failed by themselves."""
-    for job in group:
-        if job.error is None:
-            job.error = error
+def _fail(group: list[QueuedWork[Any]], error: BaseException) -> None:
+    """Let all fail that did not fail by themselves."""
+    for one in group:
+        if one.error is None:
+            one.error = error
 
 
-def _deliver(group: list[Job[Any]]) -> None:
-    """Tell who waits; runs in the event loop."""
-    for job in group:
-        if job.future.done():  # the client is gone
+def _deliver(group: list[QueuedWork[Any]]) -> None:
+    """Let those know who wait; runs in the event loop."""
+    for one in group:
+        if one.future.done():  # the client is gone
             continue
-        if job.error is None:
-            job.future.set_result(job.result)
+        if one.error is None:
+            one.future.set_result(one.result)
         else:
-            job.future.set_exception(job.error)
+            one.future.set_exception(one.error)
 
 
 def fast_json(body: dict[str, Any]) -> str:

@@ -13,20 +13,20 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
+from typing import NamedTuple
 
 import uvicorn
 from fastapi import FastAPI
 
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Tokens
-from tailcut.service.app import LOCAL, build
-from tailcut.service.keeper import SNAPSHOT_EVERY
-from tailcut.service.limits import Limits
+from tailcut.service.application import LOCAL, build
+from tailcut.service.service_limits import ServiceLimits
 
 FIRST_TOKEN = "first"
 """The name of the token that is made when there is none."""
 GRACE = 10
-"""Seconds that requests under way are given when the server is told to stop."""
+"""Seconds that requests under way are given when the server is to stop."""
 SWITCH = 0.001
 """Seconds after which the thread that decides lets the one that talks to clients have a turn."""
 
@@ -35,7 +35,9 @@ log = logging.getLogger("tailcut.service")
 
 def first_token(path: Path) -> str | None:
     """Make the file if need be, and a token if there is none; return the token if it is new."""
-    Journal(path).close()  # also brings an old one to the present format
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}")
+    Journal(path).close()
     tokens = Tokens(path)
     return None if tokens.all() else tokens.create(FIRST_TOKEN, ["read", "write"])
 
@@ -47,15 +49,15 @@ def bound(host: str, port: int) -> socket.socket:
         listener = socket.create_server((host, port), family=family, backlog=512)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot listen on {host} port {port}: {reason}") from None
+        raise InputError(f"cannot listen on {host} port {port}: {reason}", field="host") from None
     listener.setblocking(False)
     return listener
 
 
-def answered_hosts(host: str, more: list[str]) -> frozenset[str] | None:
-    """Return the names to answer to: on this machine alone its own ones, elsewhere those given, or any.
+def known_hosts(host: str, more: list[str]) -> frozenset[str] | None:
+    """Return the names to serve under: on this machine alone its own ones, elsewhere those given, or any.
 
-    >>> sorted(answered_hosts("127.0.0.1", []) or []), answered_hosts("0.0.0.0", [])
+    >>> sorted(known_hosts("127.0.0.1", []) or []), known_hosts("0.0.0.0", [])
     (['127.0.0.1', '[::1]', 'localhost'], None)
     """
     if is_local(host):
@@ -64,7 +66,7 @@ def answered_hosts(host: str, more: list[str]) -> frozenset[str] | None:
 
 
 def is_local(host: str) -> bool:
-    """Tell whether a server that listens there is for this machine alone."""
+    """Return whether a server that listens there is for this machine alone."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -77,8 +79,35 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def serve(server: Server, listener: socket.socket) -> None:
-    """Serve until told to stop by SIGTERM or SIGINT."""
+class Started(NamedTuple):
+    """What there is to say of a server that has begun to serve."""
+
+    address: str
+    token: str | None
+    """The first token, if it is new."""
+    local: bool
+    """Whether it is for this machine alone."""
+
+
+def serve_state(
+    path: Path,
+    *,
+    host: str,
+    port: int,
+    allowed_hosts: list[str],
+    limits: ServiceLimits,
+    started: Callable[[Started], None],
+) -> None:
+    """Serve the projects of a state file until SIGTERM or SIGINT; the file is made if there is none."""
+    token = first_token(path)
+    with bound(host, port) as listener:
+        about = Started(address_of(listener), token, is_local(host))
+        hosts = known_hosts(host, allowed_hosts)
+        serve(prepared(path, limits=limits, hosts=hosts, ready=lambda: started(about)), listener)
+
+
+def serve(server: HttpServer, listener: socket.socket) -> None:
+    """Serve until SIGTERM or SIGINT."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH)
     try:
@@ -90,13 +119,12 @@ def serve(server: Server, listener: socket.socket) -> None:
 def prepared(
     path: Path,
     *,
-    limits: Limits | None = None,
+    limits: ServiceLimits | None = None,
     hosts: frozenset[str] | None = LOCAL,
-    snapshot_every: int = SNAPSHOT_EVERY,
     ready: Callable[[], None] = lambda: None,
-) -> Server:
-    """Return a server for a state file that has tokens; `ready` is called when it answers."""
-    app = build(path, limits=limits, hosts=hosts, snapshot_every=snapshot_every)
+) -> HttpServer:
+    """Return a server for a state file that has tokens; `ready` is called when it serves."""
+    app = build(path, limits=limits, hosts=hosts)
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -108,21 +136,21 @@ def prepared(
         timeout_keep_alive=60,
         limit_concurrency=1_000,
     )
-    return Server(config, app, ready)
+    return HttpServer(config, app, ready)
 
 
-class Server(uvicorn.Server):
-    """Ends live streams when it is told to stop, and then ends as a program that did its work."""
+class HttpServer(uvicorn.Server):
+    """Ends live streams when it is to stop, and then ends as a program that did its work."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self.application, self._ready = app, ready
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to answer, then say so."""
+        """Begin to serve, then say so."""
         await super().startup(sockets)
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         if self.started:
             log.info("ready")
             self._ready()
@@ -131,8 +159,8 @@ class Server(uvicorn.Server):
         """Stop: what is under way is finished first."""
         log.info("stopping")
         super().handle_exit(sig, frame)
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self.application.state.context.stopping.set)
+        if self.loop is not None:
+            self.loop.call_soon_threadsafe(self.application.state.context.stopping.set)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tailcut.service.limits import Limits
+from tailcut.service.service_limits import ServiceLimits
 from tests.service.running import Running
 
 
@@ -93,7 +93,7 @@ def test_streams_end_with_the_server(tmp_path: Path) -> None:
 
 
 def test_streams_are_limited_and_counted_down(tmp_path: Path) -> None:
-    with Running(tmp_path / "state.db", Limits(streams=1)) as running:
+    with Running(tmp_path / "state.db", ServiceLimits(streams=1)) as running:
         running.create("p")
         first = Stream(running)
         first.next()

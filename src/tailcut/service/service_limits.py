@@ -19,6 +19,8 @@ ALGORITHM_NAME = 100
 FEATURE_NAME = 200
 INSTANCE = 1_000
 KEY = 200
+FIT_INSTANCES = 10_000
+"""Instances of recorded runs in one request."""
 PAGE = 1_000
 """Events on one page of the history."""
 CELLS = 20_000_000
@@ -26,14 +28,16 @@ CELLS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits that `tailcut serve` can set."""
+class ServiceLimits:
+    """ServiceWhat `tailcut serve` can set."""
 
     body_bytes: int = 16 * 1024 * 1024
     projects: int = 100
     pending: int = 100_000
     """How many decisions a project may let wait; beyond its own number the oldest is given up."""
     waiting_requests: int = 1_000
-    """Requests that wait for their turn; further ones are told to come again."""
+    """Requests that wait for their turn; further ones are refused."""
     streams: int = 32
     """Live streams at the same time."""
+    snapshot_every: int = 5_000
+    """Events between two snapshots of a project: so many are repeated at most after a crash."""

@@ -1,0 +1,172 @@
+"""The journal: one SQLite file of projects, to which events are only ever added.
+
+An event is durable before `append` returns; within `together`, when that block ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from tailcut.errors import JournalError
+from tailcut.journal.database import Database
+from tailcut.journal.events import DECIDING, Event, EventKind, NewEvent, Snapshot, event_of, plain_json
+
+
+class Journal(Database):
+    """A journal file, open for writing by this process alone, or for reading.
+
+    `encode` turns bodies into JSON; the service has a faster one at hand.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with Journal(f"{folder.name}/state.db") as journal:
+    ...     sat = journal.create("sat", {"selector": "tailcut"})
+    ...     with journal.together():
+    ...         for text in ("one", "two"):
+    ...             _ = journal.append(sat, [NewEvent(EventKind.REMARK, {"text": text})])
+    ...     [event.body for event in journal.events(sat)]
+    [{'text': 'one'}, {'text': 'two'}]
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        encode: Callable[[dict[str, Any]], str] = plain_json,
+    ) -> None:
+        super().__init__(path, read_only=read_only)
+        self.encode = encode
+
+    def create(self, name: str, description: dict[str, Any]) -> int:
+        """Begin a project and return its number."""
+        if name in self.projects():
+            raise JournalError(f"{self.path}: there is a project {name!r} already")
+        values = (name, time.time(), plain_json(description))
+        with self.transaction() as db:
+            cursor = db.execute("INSERT INTO projects (name, created, description) VALUES (?, ?, ?)", values)
+        return int(cursor.lastrowid or 0)
+
+    def projects(self) -> dict[str, int]:
+        """Return the numbers of the projects, by name, in the order of their creation."""
+        return dict(self.rows("SELECT name, number FROM projects ORDER BY number"))
+
+    def description(self, project: int) -> dict[str, Any]:
+        """Return what was said when the project was created."""
+        ((text,),) = self.rows("SELECT description FROM projects WHERE number = ?", project)
+        described: dict[str, Any] = json.loads(text)
+        return described
+
+    def created(self, project: int) -> float:
+        """Return when a project was created, in seconds since 1970."""
+        ((at,),) = self.rows("SELECT created FROM projects WHERE number = ?", project)
+        return float(at)
+
+    def append(self, project: int, events: Iterable[NewEvent], *, at: float | None = None) -> int:
+        """Write events, all or none, and return the number of the last.
+
+        They are on disk then; within `together`, when that ends.
+        """
+        when = time.time() if at is None else at
+        rows = [
+            (project, when, one.kind.value, self.encode(one.body), one.key, one.decision) for one in events
+        ]
+        return self.insert(_APPEND, rows)
+
+    def events(self, project: int, after: int = 0) -> Iterator[Event]:
+        """Yield the events of a project behind number `after`, oldest first."""
+        query = f"{_EVENTS} WHERE project = ? AND number > ? ORDER BY number"
+        for row in self.each(query, project, after):
+            yield event_of(row)
+
+    def page(
+        self,
+        project: int,
+        *,
+        newest_first: bool = True,
+        limit: int = 100,
+        cursor: int | None = None,
+        kinds: Sequence[EventKind] = (),
+        decision: int | None = None,
+    ) -> list[Event]:
+        """Return up to `limit` events behind number `cursor`, in either direction.
+
+        `kinds` and `decision` narrow them down. The number of the last is the cursor of the next page.
+        """
+        where, values = ["project = ?"], [project]
+        if cursor is not None:
+            where.append("number < ?" if newest_first else "number > ?")
+            values.append(cursor)
+        if decision is not None:
+            where.append("decision = ?")
+            values.append(decision)
+        if kinds:
+            where.append(f"kind IN ({_marks(kinds)})")
+        order = "DESC" if newest_first else "ASC"
+        query = f"{_EVENTS} WHERE {' AND '.join(where)} ORDER BY number {order} LIMIT ?"
+        return [event_of(row) for row in self.rows(query, *values, *(kind.value for kind in kinds), limit)]
+
+    def by_keys(self, project: int, kind: EventKind, keys: Sequence[str]) -> dict[str, Event]:
+        """Return the events of a kind that clients named by these keys, as far as there are any."""
+        where = f"project = ? AND kind = ? AND key IN ({_marks(keys)})"
+        found = map(event_of, self.rows(f"{_EVENTS} WHERE {where}", project, kind.value, *keys))
+        return {event.key: event for event in found if event.key is not None}
+
+    def made(self, project: int, decision: int) -> Event | None:
+        """Return the event that made a decision."""
+        found = self.page(project, decision=decision, kinds=DECIDING, limit=1)
+        return found[0] if found else None
+
+    def observed(self, project: int, decisions: Sequence[int]) -> dict[int, Event]:
+        """Return the events that observed these decisions, as far as there are any."""
+        where = f"project = ? AND kind = ? AND decision IN ({_marks(decisions)})"
+        found = self.rows(f"{_EVENTS} WHERE {where}", project, EventKind.OBSERVE.value, *decisions)
+        return {event.body["decision"]: event for event in map(event_of, found)}
+
+    def last(self, project: int) -> int:
+        """Return the number of a project's last event, 0 if there is none."""
+        ((number,),) = self.rows("SELECT coalesce(max(number), 0) FROM events WHERE project = ?", project)
+        return int(number)
+
+    def keep_snapshot(self, project: int, snapshot: Snapshot) -> None:
+        """Keep what a project had become by an event, in place of the snapshot before."""
+        self._keep("snapshots", project, snapshot)
+
+    def snapshot(self, project: int) -> Snapshot | None:
+        """Return the project's latest snapshot, if there is one."""
+        return self._kept("snapshots", project)
+
+    def begin_from(self, project: int, snapshot: Snapshot) -> None:
+        """Let a project's history begin with a snapshot: events before it may be dropped."""
+        self._keep("bases", project, snapshot)
+        self._keep("snapshots", project, snapshot)
+
+    def base(self, project: int) -> Snapshot | None:
+        """Return where the history of a compacted project begins; None: it is whole."""
+        return self._kept("bases", project)
+
+    def _keep(self, table: str, project: int, snapshot: Snapshot) -> None:
+        values = (project, snapshot.event, snapshot.selector, plain_json(snapshot.statistics))
+        query = f"REPLACE INTO {table} (project, event, selector, statistics) VALUES (?, ?, ?, ?)"
+        with self.transaction() as db:
+            db.execute(query, values)
+
+    def _kept(self, table: str, project: int) -> Snapshot | None:
+        found = self.rows(f"SELECT event, selector, statistics FROM {table} WHERE project = ?", project)
+        if not found:
+            return None
+        ((event, selector, statistics),) = found
+        return Snapshot(event, selector, json.loads(statistics))
+
+
+_APPEND = "INSERT INTO events (project, at, kind, body, key, decision) VALUES (?, ?, ?, ?, ?, ?)"
+_EVENTS = "SELECT number, at, kind, body, key FROM events"
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))

@@ -1,0 +1,73 @@
+"""How a selector repeats the events of a project.
+
+An event holds what went in and which decision came out. Selectors are deterministic, so repeating the
+events of a project gives its selector back, and a decision that differs from the one written down is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tailcut.errors import JournalError
+from tailcut.journal.events import Event, EventKind
+from tailcut.policies.recorded_runs import RecordedRuns
+from tailcut.selector import Selector
+from tailcut.types import Decision, Request
+
+_COMPARED = ("id", "algorithm", "budget", "stage", "reason")
+"""What must be the same; scores may differ in the last digit from one machine to another."""
+
+
+def repeat(selector: Selector, event: Event) -> Decision | None:
+    """Let a selector take the step that an event describes; return its decision, if it made one."""
+    body = event.body
+    match event.kind:
+        case EventKind.SELECT:
+            return _same(event, selector.decide(Request.from_dict(body)))
+        case EventKind.OBSERVE:
+            selector.observe(body["decision"], event.outcome())
+        case EventKind.PROCEED:
+            return _same(event, selector.proceed(body["after"], spent=body["spent"]))
+        case EventKind.FIT:
+            _fit(selector, event)
+        case EventKind.ADD_ALGORITHM:
+            selector.add_algorithm(body["algorithm"])
+        case EventKind.REMOVE_ALGORITHM:
+            selector.remove_algorithm(body["algorithm"])
+        case EventKind.REMARK:
+            pass
+        case EventKind.FEATURES | EventKind.RUN:
+            raise JournalError(f"event {event.number}: a {event.kind} is no step of a selector")
+    return None
+
+
+def _fit(selector: Selector, event: Event) -> None:
+    runs = RecordedRuns.from_dict(event.body)
+    count, before = selector.fit(runs, known=runs.known), event.body["runs"]
+    if count != before:
+        raise _different(event, f"{before} recorded runs were learned", f"{count} are")
+
+
+def _same(event: Event, decision: Decision | None) -> Decision | None:
+    """Return a decision that was made again, or say that it differs from the one written down."""
+    before: Mapping[str, Any] | None = event.body["decision"]
+    now = None if decision is None else decision.to_dict()
+    if _compared(now) != _compared(before):
+        raise _different(event, f"the decision was {_words(before)}", f"is {_words(now)}")
+    return decision
+
+
+def _different(event: Event, before: str, now: str) -> JournalError:
+    return JournalError(
+        f"event {event.number}: {before}, and {now} when repeated; "
+        "the journal was written by another version of Tailcut, or on another kind of machine"
+    )
+
+
+def _compared(decision: Mapping[str, Any] | None) -> list[Any] | None:
+    return None if decision is None else [decision[name] for name in _COMPARED]
+
+
+def _words(decision: Mapping[str, Any] | None) -> str:
+    return "to give up" if decision is None else f"{decision['algorithm']} for {decision['budget']:g} s"

@@ -1,0 +1,241 @@
+"""What a project has done so far, counted event by event: no look at the past is needed.
+
+The statistics take a bounded amount of memory, whatever the number of events, and are kept with each
+snapshot. They follow from the events alone, so repeating those gives them again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from tailcut.journal.events import Event, EventKind
+from tailcut.journal.runtime_bins import RuntimeBins, SurvivalStep
+from tailcut.state.stateful import Stateful
+from tailcut.types import PENALTY, Outcome, Status
+
+CURVE = 256
+"""Points of the curve over time at most; then every second is dropped and they are taken half as often."""
+
+
+class Waiting(NamedTuple):
+    """A run whose outcome is not known yet or, of a schedule, an instance that may continue."""
+
+    algorithm: str
+    instance: str | None
+    cutoff: float
+    budget: float
+    spent: float
+    stage: int
+    at: float
+
+
+class AlgorithmCounts(Stateful):
+    """What is known of one algorithm."""
+
+    STATE = ("chosen", "solved", "censored", "failed", "seconds", "loss", "bins")
+
+    def __init__(self, cutoff: float) -> None:
+        self.chosen = self.solved = self.censored = self.failed = 0
+        self.seconds = 0.0
+        """Of its solved runs."""
+        self.loss = 0.0
+        """PAR10 of the instances it was picked for, in seconds, where one pick is all."""
+        self.bins = RuntimeBins(cutoff)
+
+    @property
+    def outcomes(self) -> int:
+        """How many of its runs have ended."""
+        return self.solved + self.censored + self.failed
+
+
+class CurveSample(NamedTuple):
+    """Where things stood after some instances."""
+
+    instances: int
+    at: float
+    loss: float
+    """Sum of PAR10 over them, in seconds."""
+    solved: int
+    regret: float | None
+
+
+class ProjectStatistics(Stateful):
+    """Counts the events of one project; at most `limit` decisions wait, as in its selector.
+
+    Its state is kept as JSON, so the properties whose names begin with `saved` turn it into plain values.
+    """
+
+    STATE = (
+        "events",
+        "decisions",
+        "outcomes",
+        "given_up",
+        "instances",
+        "solved",
+        "loss",
+        "stride",
+        "saved_algorithms",
+        "saved_pending",
+        "saved_open",
+        "saved_curve",
+    )
+
+    def __init__(self, cutoff: float, *, schedules: bool, limit: int) -> None:
+        self.cutoff, self.schedules, self.limit = cutoff, schedules, limit
+        self.events = self.decisions = self.outcomes = self.given_up = 0
+        self.instances = self.solved = 0
+        """Instances that are over, and those of them that were solved."""
+        self.loss = 0.0
+        self.algorithms: dict[str, AlgorithmCounts] = {}
+        self.pending: OrderedDict[int, Waiting] = OrderedDict()
+        self.open: OrderedDict[int, Waiting] = OrderedDict()
+        """Of schedules: unsolved instances that may continue, by the last decision on each."""
+        self.curve: list[CurveSample] = []
+        self.stride = 1
+
+    def take(self, event: Event) -> None:
+        """Count one more event."""
+        self.events += 1
+        match event.kind:
+            case EventKind.SELECT:
+                self._start(event.body["decision"], event.at)
+            case EventKind.OBSERVE:
+                self._end(event.body["decision"], event.outcome(), event.at)
+            case EventKind.PROCEED:
+                self._continue(event.body["after"], event.body["decision"], event.at)
+
+    def counts(self, algorithm: str) -> AlgorithmCounts:
+        """Return the counts of an algorithm, which may be new."""
+        if algorithm not in self.algorithms:
+            self.algorithms[algorithm] = AlgorithmCounts(self.cutoff)
+        return self.algorithms[algorithm]
+
+    def _start(self, decision: Mapping[str, Any], at: float) -> None:
+        self.decisions += 1
+        self.counts(decision["algorithm"]).chosen += 1
+        self.pending[decision["id"]] = Waiting(
+            algorithm=decision["algorithm"],
+            instance=decision["instance"],
+            cutoff=decision["cutoff"],
+            budget=decision["budget"],
+            spent=decision["spent"],
+            stage=decision["stage"],
+            at=at,
+        )
+        if len(self.pending) > self.limit:
+            self.pending.popitem(last=False)
+            self.given_up += 1
+
+    def _end(self, number: int, outcome: Outcome, at: float) -> None:
+        run = self.pending.pop(number)
+        self.outcomes += 1
+        counts = self.counts(run.algorithm)
+        took = run.budget if outcome.time is None else outcome.time
+        solved = outcome.status is Status.SOLVED
+        # A failed run would not have answered in any time: its curve stays up to the cutoff.
+        counts.bins.add(run.cutoff if outcome.time is None else outcome.time, solved=solved)
+        if solved:
+            counts.solved += 1
+            counts.seconds += took
+            self._finish(counts, run.spent + took, at, solved=True)
+            return
+        if outcome.status is Status.CENSORED:
+            counts.censored += 1
+        else:
+            counts.failed += 1
+        if not self.schedules:
+            self._finish(counts, PENALTY * run.cutoff, at, solved=False)
+            return
+        self.open[number] = run
+        if len(self.open) > self.limit:
+            self.open.popitem(last=False)
+
+    def _continue(self, after: int, following: Mapping[str, Any] | None, at: float) -> None:
+        run = self.open.pop(after, None)
+        if run is None:
+            return
+        if following is None:
+            self._finish(self.counts(run.algorithm), PENALTY * run.cutoff, at, solved=False)
+        else:
+            self._start(following, at)
+
+    def _finish(self, counts: AlgorithmCounts, loss: float, at: float, *, solved: bool) -> None:
+        """Count an instance that is over."""
+        self.instances += 1
+        self.solved += solved
+        self.loss += loss
+        counts.loss += loss
+        if self.instances % self.stride == 0:
+            self.curve.append(CurveSample(self.instances, at, self.loss, self.solved, self.regret))
+            if len(self.curve) >= CURVE:
+                del self.curve[::2]
+                self.stride *= 2
+
+    @property
+    def par10(self) -> float | None:
+        """PAR10 so far: mean seconds per instance, an unsolved one counting ten times its cutoff."""
+        return self.loss / self.instances if self.instances else None
+
+    @property
+    def regret(self) -> float | None:
+        """Seconds of PAR10 lost so far against the algorithm with the best mean of its own instances.
+
+        An estimate: nobody knows what the others would have taken, and each was measured on the instances
+        it was picked for. Less than 0 where picking pays. None for schedules, whose runs are slices.
+        """
+        if self.schedules or not self.instances:
+            return None
+        best = min(one.loss / one.outcomes for one in self.algorithms.values() if one.outcomes)
+        return self.loss - self.instances * best
+
+    def survival(self, algorithm: str) -> list[SurvivalStep]:
+        """Return the survival curve of an algorithm's runs."""
+        return self.algorithms[algorithm].bins.curve() if algorithm in self.algorithms else []
+
+    @property
+    def saved_algorithms(self) -> dict[str, dict[str, Any]]:
+        """The counts of all algorithms."""
+        return {name: counts.state() for name, counts in self.algorithms.items()}
+
+    @saved_algorithms.setter
+    def saved_algorithms(self, saved: dict[str, dict[str, Any]]) -> None:
+        self.algorithms = {}
+        for name, state in saved.items():
+            self.counts(name).restore(state)
+
+    @property
+    def saved_pending(self) -> list[list[Any]]:
+        """Number and run of all decisions that wait."""
+        return _rows(self.pending)
+
+    @saved_pending.setter
+    def saved_pending(self, saved: list[list[Any]]) -> None:
+        self.pending = _runs(saved)
+
+    @property
+    def saved_open(self) -> list[list[Any]]:
+        """Number and last run of all instances that may continue."""
+        return _rows(self.open)
+
+    @saved_open.setter
+    def saved_open(self, saved: list[list[Any]]) -> None:
+        self.open = _runs(saved)
+
+    @property
+    def saved_curve(self) -> list[list[Any]]:
+        """The curve's samples."""
+        return [list(sample) for sample in self.curve]
+
+    @saved_curve.setter
+    def saved_curve(self, saved: list[list[Any]]) -> None:
+        self.curve = [CurveSample(*sample) for sample in saved]
+
+
+def _rows(runs: Mapping[int, Waiting]) -> list[list[Any]]:
+    return [[number, *run] for number, run in runs.items()]
+
+
+def _runs(rows: list[list[Any]]) -> OrderedDict[int, Waiting]:
+    return OrderedDict((number, Waiting(*run)) for number, *run in rows)

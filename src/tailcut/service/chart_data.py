@@ -1,0 +1,87 @@
+"""What a project has done so far, as the JSON that charts are drawn from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tailcut.journal import Project, ProjectStatistics
+
+SHOWN = 200
+"""Latencies that are given one by one."""
+
+
+def project_statistics(project: Project, latencies: Sequence[float]) -> dict[str, Any]:
+    """Return a project's statistics; takes no look at the past, however long it is."""
+    counted, selector = project.statistics, project.selector
+    return {
+        "project": project.name,
+        "selector": selector.name,
+        "at": time.time(),
+        "last_event": project.last_event,
+        "decisions": counted.decisions,
+        "outcomes": counted.outcomes,
+        "pending": len(counted.pending),
+        "given_up": counted.given_up,
+        "instances": counted.instances,
+        "solved": counted.solved,
+        "unsolved": counted.instances - counted.solved,
+        "par10": counted.par10,
+        "regret": counted.regret,
+        "algorithms": [_algorithm(counted, name, True) for name in selector.algorithms]
+        + [
+            _algorithm(counted, name, False) for name in counted.algorithms if name not in selector.algorithms
+        ],
+        "curve": list(_curve(counted)),
+        "latency_ms": _latency(latencies),
+    }
+
+
+def _algorithm(counted: ProjectStatistics, name: str, offered: bool) -> dict[str, Any]:
+    counts = counted.algorithms.get(name)
+    if counts is None:
+        zeros = dict.fromkeys(("chosen", "share", "solved", "censored", "failed"), 0)
+        return {"name": name, "offered": offered, **zeros, "mean_runtime": None, "par10": None}
+    return {
+        "name": name,
+        "offered": offered,
+        "chosen": counts.chosen,
+        "share": counts.chosen / counted.decisions,
+        "solved": counts.solved,
+        "censored": counts.censored,
+        "failed": counts.failed,
+        "mean_runtime": counts.seconds / counts.solved if counts.solved else None,
+        "par10": counts.loss / counts.outcomes if counts.outcomes and not counted.schedules else None,
+    }
+
+
+def _curve(counted: ProjectStatistics) -> Iterator[dict[str, Any]]:
+    before, lost = 0, 0.0
+    for point in counted.curve:
+        yield {
+            "instances": point.instances,
+            "at": point.at,
+            "par10": point.loss / point.instances,
+            "par10_latest": (point.loss - lost) / (point.instances - before),
+            "regret": point.regret,
+            "solved": point.solved,
+            "unsolved": point.instances - point.solved,
+        }
+        before, lost = point.instances, point.loss
+
+
+def _latency(latencies: Sequence[float]) -> dict[str, Any]:
+    """Return quantiles of the latest latencies, given in seconds.
+
+    >>> _latency([0.001, 0.002, 0.004])
+    {'count': 3, 'p50': 2.0, 'p99': 4.0, 'latest': [1.0, 2.0, 4.0]}
+    """
+    ordered = sorted(latencies)
+    count = len(ordered)
+
+    def quantile(share: float) -> float | None:
+        return round(1e3 * ordered[min(int(share * count), count - 1)], 3) if count else None
+
+    latest = [round(1e3 * one, 3) for one in list(latencies)[-SHOWN:]]
+    return {"count": count, "p50": quantile(0.5), "p99": quantile(0.99), "latest": latest}
