@@ -148,7 +148,7 @@ class Selector(Saved):
         return self._settings.get("representation", "none") != "none"
 
     @property
-    def spares_features(self) -> bool:
+    def may_skip_features(self) -> bool:
         """Whether it can skip features where they cost more than they bring (docs/feature-budget.md)."""
         return self._budget is not None
 

@@ -3,7 +3,7 @@
 A run of a schedule starts from scratch and is stopped at its budget: it solves the instance if the
 scenario's runtime is not longer.
 
-Features are paid for by who looks at them. A selector that can skip them (`spares_features`) says how long
+Features are paid for by who looks at them. A selector that can skip them (`may_skip_features`) says how long
 computing them may take: where the scenario's cost is higher they are stopped then, that time is lost and they
 are not there. It learns what they cost, and its run gets the time that is left. The others learn nothing of
 it: what features cost is added to what they chose (`tailcut.bench.metrics`).
@@ -103,7 +103,7 @@ def replay(
     for step, row in enumerate(order.tolist()):
         started = time.perf_counter()
         features, cost[step] = _computed(runs, row, selector)
-        reported = float(cost[step]) if selector.spares_features else 0.0
+        reported = float(cost[step]) if selector.may_skip_features else 0.0
         decision = selector.select(features, feature_cost=reported)
         decided = time.perf_counter()
         choice = number[decision.algorithm]
@@ -124,7 +124,7 @@ def _computed(runs: Replayable, row: int, selector: Selector) -> tuple[Array | N
     if not selector.needs_features:
         return runs.features[row], 0.0
     cost = float(runs.feature_cost[row])
-    if not selector.spares_features:
+    if not selector.may_skip_features:
         return runs.features[row], cost
     budget = selector.feature_budget()
     if budget > 0.0 and cost <= budget:

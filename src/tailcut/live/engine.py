@@ -88,7 +88,7 @@ class Engine:
         ended = yield features_job(self.portfolio, program, instance, budget)
         values, problem = outcomes.read_features(ended)
         seconds, known = outcomes.seconds_of(self.portfolio, ended), selector.feature_names
-        if problem is not None and selector.spares_features:
+        if problem is not None and selector.may_skip_features:
             timed_out = outcomes.timed_out(self.portfolio, ended)
             return _Features(None, seconds, None if timed_out else problem)
         if problem is not None and known is None:

@@ -142,7 +142,7 @@ _UNDESCRIBED = Description("", (), (), 1.0, (), ())
 
 def _runs(
     described: Description | None, table: arff.ArffTable, problems: Problems
-) -> run_table.RecordedRuns | None:
+) -> run_table.RunColumns | None:
     """Return the runs; without a description any column will do as the measure, to check the others."""
     if described is not None:
         return run_table.runs(table, described.measures[0], described.cutoff, problems)
@@ -151,7 +151,7 @@ def _runs(
     return run_table.runs(table, measures[0] if measures else "runtime", 1.0, problems)
 
 
-def _numbering(runs: run_table.RecordedRuns | None, found: dict[str, arff.ArffTable]) -> dict[str, int]:
+def _numbering(runs: run_table.RunColumns | None, found: dict[str, arff.ArffTable]) -> dict[str, int]:
     """Return the number of each instance; without runs, those of the features, to check the others."""
     if runs is not None:
         return tables.number_of(runs.instances)
@@ -200,7 +200,7 @@ def _parts(
     }
 
 
-def _compare_algorithms(described: Description, runs: run_table.RecordedRuns, problems: Problems) -> None:
+def _compare_algorithms(described: Description, runs: run_table.RunColumns, problems: Problems) -> None:
     for name in sorted(set(described.algorithms) ^ set(runs.algorithms)) if described.algorithms else ():
         where = "has no runs" if name in described.algorithms else "has runs, but is not described"
         problems.warning(description.FILE, None, "metainfo_algorithms", f"{name!r} {where}")

@@ -68,7 +68,7 @@ def from_frames(
     )
 
 
-def _runs(frame: _FrameReader, cutoff: float) -> run_table.RecordedRuns:
+def _runs(frame: _FrameReader, cutoff: float) -> run_table.RunColumns:
     instances, algorithms = frame.texts("instance"), frame.texts("algorithm")
     if not instances:
         raise InputError("runs has no rows")

@@ -17,7 +17,7 @@ from tailcut.scenarios.tables import IDENTITY, check_levels, columns_named, doub
 from tailcut.types import Array
 
 
-class RecordedRuns(NamedTuple):
+class RunColumns(NamedTuple):
     """algorithm_runs.arff as arrays."""
 
     instances: tuple[str, ...]
@@ -26,7 +26,7 @@ class RecordedRuns(NamedTuple):
     statuses: Codes
 
 
-def runs(table: ArffTable, measure: str, cutoff: float, problems: Problems) -> RecordedRuns | None:
+def runs(table: ArffTable, measure: str, cutoff: float, problems: Problems) -> RunColumns | None:
     """Return the runs with repetitions made one, or None if columns are missing.
 
     After an error the arrays are of no use, but other files can still be compared with them.
@@ -64,7 +64,7 @@ def collect_runs(
     status_codes: Codes,
     cutoff: float,
     complain: Callable[[int | None, str, str], None],
-) -> RecordedRuns:
+) -> RunColumns:
     """Return runs in any order as full arrays; `complain(row, field, message)` about doubles and gaps."""
     instances = tuple(sorted(set(instance_texts)))
     algorithms = tuple(sorted(set(algorithm_texts)))
@@ -78,11 +78,11 @@ def collect_runs(
         complain(None, "algorithm", f"no run of {shown(algorithms[gap % k])} on {shown(instances[gap // k])}")
     if gaps:  # a full table may not even fit into memory: names that are damaged come in great numbers
         nothing = np.empty((0, 0))
-        return RecordedRuns(instances, algorithms, nothing, nothing.astype(np.int64))
+        return RunColumns(instances, algorithms, nothing, nothing.astype(np.int64))
     runtimes = aggregate.median(cell_codes, seconds, n * k)
     runtimes[np.isnan(runtimes)] = cutoff
     modes = aggregate.most_frequent(cell_codes, status_codes, n * k, len(STATUSES))
-    return RecordedRuns(instances, algorithms, runtimes.reshape(n, k), modes.reshape(n, k))
+    return RunColumns(instances, algorithms, runtimes.reshape(n, k), modes.reshape(n, k))
 
 
 def _gaps(cell_codes: Codes, n_cells: int, at_most: int = 1000) -> list[int]:

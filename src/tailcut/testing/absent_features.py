@@ -32,7 +32,7 @@ def _asked(selector: Selector, cutoff: float) -> None:
         assert 0.0 <= budget <= limit, f"features may take {budget} s of {limit} s"
         if not selector.needs_features:
             assert budget == 0.0, "wants features it never looks at"
-        elif not selector.spares_features:
+        elif not selector.may_skip_features:
             assert budget == limit, "wants to skip features, and cannot"
     assert selector.to_bytes() == before, "asking for the budget changed the selector"
 
@@ -41,7 +41,7 @@ def none_is_refused_or_served(make: Factory) -> None:
     """Refuse None and stay the same, or take it, even first."""
     scenario = small_scenario()
     selector = make(scenario)
-    if selector.needs_features and not selector.spares_features:
+    if selector.needs_features and not selector.may_skip_features:
         selector.select(scenario.features[0])
         before = selector.to_bytes()
         try:
@@ -59,7 +59,7 @@ def absent_features_are_saved(make: Factory) -> None:
     """Continue, restored, exactly as before, with instances of both kinds waiting."""
     scenario = small_scenario()
     original = make(scenario)
-    if original.needs_features and not original.spares_features:
+    if original.needs_features and not original.may_skip_features:
         return
     for last in (1, 2, 30):  # before there were any features, at the first of them, and later
         for _ in _mixed(original, scenario, range(last)):
@@ -95,7 +95,7 @@ def late_features_lose_nothing(make: Factory) -> None:
     """Check that what was learned without features is still known when the first features arrive."""
     scenario = small_scenario()
     selector = make(scenario)
-    if selector.needs_features and not selector.spares_features:
+    if selector.needs_features and not selector.may_skip_features:
         return
     for row in range(20):
         decision: Decision | None = selector.select(None)
