@@ -10,6 +10,7 @@ import numpy as np
 
 from tailcut.errors import ConflictingOutcomeError, OutOfTurnError, UnknownDecisionError
 from tailcut.numerics.vectors import NO_FEATURES
+from tailcut.state.stateful import Stateful
 from tailcut.types import Array, Decision, Outcome, Progress, Status
 
 _NOTHING = 1e-9
@@ -74,8 +75,10 @@ class PendingRun(NamedTuple):
         return [number for number, name in enumerate(algorithms) if name in pool]
 
 
-class PendingDecisions:
+class PendingDecisions(Stateful):
     """Numbers decisions and keeps the latest `limit` of each kind, so that a stream costs no memory."""
+
+    STATE = ("next_id", "learned", "waiting", "outcomes", "unsolved", "continuations")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -169,25 +172,41 @@ class PendingDecisions:
             )
         raise UnknownDecisionError(f"there is no decision {number}")
 
-    def state(self) -> dict[str, Any]:
-        """Return everything as values for a state file."""
-        return {
-            "next_id": self.next_id,
-            "learned": self.learned,
-            "pending": _pack(self.runs),
-            "observed": [[n, o.status.value, o.time] for n, o in self.observed.items()],
-            "open": _pack(self.open),
-            "continued": [[number, following] for number, following in self.continued.items()],
-        }
+    @property
+    def waiting(self) -> dict[str, Any]:
+        """The decisions that wait, as columns."""
+        return _pack(self.runs)
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue exactly where `state` was taken."""
-        self.next_id = state["next_id"]
-        self.learned = state["learned"]
-        self.runs = OrderedDict(_unpack(state["pending"]))
-        self.observed = OrderedDict((n, Outcome(Status(s), t)) for n, s, t in state["observed"])
-        self.open = _unpack(state["open"])
-        self.continued = dict(state["continued"])
+    @waiting.setter
+    def waiting(self, saved: dict[str, Any]) -> None:
+        self.runs = OrderedDict(_unpack(saved))
+
+    @property
+    def unsolved(self) -> dict[str, Any]:
+        """The instances still open, as columns."""
+        return _pack(self.open)
+
+    @unsolved.setter
+    def unsolved(self, saved: dict[str, Any]) -> None:
+        self.open = _unpack(saved)
+
+    @property
+    def outcomes(self) -> list[Any]:
+        """Number, status and time of every outcome known, the oldest first."""
+        return [[number, one.status.value, one.time] for number, one in self.observed.items()]
+
+    @outcomes.setter
+    def outcomes(self, saved: list[Any]) -> None:
+        self.observed = OrderedDict((n, Outcome(Status(status), time)) for n, status, time in saved)
+
+    @property
+    def continuations(self) -> list[Any]:
+        """Pairs of a decision and the next one on its instance."""
+        return [[number, following] for number, following in self.continued.items()]
+
+    @continuations.setter
+    def continuations(self, saved: list[Any]) -> None:
+        self.continued = dict(saved)
 
 
 def number_of(decision: Decision | int) -> int:
