@@ -1,99 +1,22 @@
-"""``tailcut state`` and ``tailcut token``: what they find, what they keep, when they refuse."""
+"""Looking after a state file: verifying while another process writes, compacting recorded runs."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from tailcut.errors import InputError
-from tailcut.journal import EventKind, Journal, Project, Tokens, upkeep
-from tailcut.journal.tokens import hashed, scopes_of
+from tailcut.journal import EventKind, Journal, Project, upkeep
 from tailcut.types import Outcome
-
-
-def tailcut(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tailcut.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+from tests.journal.state_files import filled
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    path = tmp_path / "state.db"
-    with Journal(path) as journal:
-        for name in ("one", "two"):
-            kept = Project.create(
-                journal, name, {"selector": "thompson_rev", "algorithms": ["a", "b"], "cutoff": 60.0}
-            )
-            for number in range(30):
-                decision = kept.select([1.0 * number, 2.0], key=f"k{number}" if number % 2 else None)
-                if number != 7:
-                    kept.observe(decision, Outcome.solved(1.0 + number))
-            kept.remark({"text": "stays"})
-    return path
-
-
-def test_verify_says_where_it_differs(file: Path) -> None:
-    good = tailcut("state", "verify", file, "--json")
-    assert good.returncode == 0
-    assert [one["events"] for one in json.loads(good.stdout)] == [60, 60]
-    with Journal(file) as journal:
-        journal.rows(
-            "UPDATE events SET body = replace(body, '\"budget\": 60.0', '\"budget\": 59.0') WHERE number = 5"
-        )
-    bad = tailcut("state", "verify", file)
-    assert bad.returncode == 1
-    assert "one: event 5: the decision was" in bad.stdout
-    assert "two: 60 events, all the same" in bad.stdout
-
-
-def test_export_writes_every_event(file: Path, tmp_path: Path) -> None:
-    out = tmp_path / "export.jsonl"
-    assert tailcut("state", "export", file, "--out", out).returncode == 0
-    lines = [json.loads(line) for line in out.read_text().splitlines()]
-    assert lines[0] == {"tailcut_state": 3}
-    with Journal(file, read_only=True) as journal:
-        for name, number in journal.projects().items():
-            exported = [line for line in lines if line.get("project") == name]
-            assert exported[0]["description"]["selector"] == "thompson_rev"
-            assert [line["body"] for line in exported[1:]] == [event.body for event in journal.events(number)]
-    again = tailcut("state", "export", file, "--out", out)
-    assert again.returncode == 2
-    assert "there is such a file already" in again.stderr
-    printed = tailcut("state", "export", file, "--project", "two")
-    assert {json.loads(line).get("project", "two") for line in printed.stdout.splitlines()} == {"two"}
-
-
-def test_compacting_keeps_the_selector_the_answers_and_who_waits(file: Path) -> None:
-    with Journal(file) as journal:
-        one = Project(journal, "one")
-        before, counted, answer = (
-            one.selector.to_bytes(),
-            one.statistics.state(),
-            one.decided_before(["k5"])["k5"],
-        )
-    size = file.stat().st_size
-    result = tailcut("state", "compact", file, "--project", "one", "--json")
-    assert result.returncode == 0, result.stderr
-    told = json.loads(result.stdout)
-    assert told["projects"] == [{"project": "one", "dropped": 44, "kept": 16}]
-    assert told["bytes_before"] == size
-    with Journal(file) as journal:
-        one = Project(journal, "one")
-        assert one.selector.to_bytes() == before
-        assert one.statistics.state() == counted
-        assert one.decided_before(["k5"])["k5"] == one.select([0.0, 0.0], key="k5") == answer
-        assert one.explain(7).decision == 7  # it waits, and so can be explained
-        assert one.observe(7, Outcome.solved(3.0))
-        assert [event.body["text"] for event in one.history() if event.kind is EventKind.REMARK] == ["stays"]
-        assert one.verify() == 1
-    verified = tailcut("state", "verify", file, "--json")
-    assert verified.returncode == 0, verified.stdout
+    return filled(tmp_path / "state.db")
 
 
 def test_verifying_is_not_confused_by_what_is_written_meanwhile(file: Path) -> None:
@@ -123,48 +46,22 @@ def test_verifying_is_not_confused_by_what_is_written_meanwhile(file: Path) -> N
         writer.join()
 
 
-def test_while_a_server_writes_reading_is_fine_and_compacting_is_not(file: Path) -> None:
-    with Journal(file):
-        assert tailcut("state", "verify", file).returncode == 0
-        assert tailcut("state", "export", file).returncode == 0
-        refused = tailcut("state", "compact", file)
-    assert refused.returncode == 2
-    assert "another process is writing" in refused.stderr
-    assert refused.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize("command", ["verify", "export", "compact"])
-def test_a_missing_file_or_project_is_told(command: str, file: Path, tmp_path: Path) -> None:
-    result = tailcut("state", command, tmp_path / "none.db")
-    assert (result.returncode, "no such state file" in result.stderr) == (2, True)
-    result = tailcut("state", command, file, "--project", "three")
-    assert (result.returncode, "no project 'three'; known: one, two" in result.stderr) == (2, True)
-
-
-def test_tokens_are_kept_hashed_and_end_when_revoked(file: Path) -> None:
-    made = tailcut("token", "create", file, "farm", "--scope", "read", "--scope", "write")
-    token = made.stdout.strip()
-    assert len(token) > 40
-    tokens = Tokens(file)
-    assert scopes_of(token, tokens.all()) == frozenset({"read", "write"})
-    assert scopes_of(token + "x", tokens.all()) is None
-    whole = b"".join(path.read_bytes() for path in file.parent.iterdir() if path.is_file())
-    assert token.encode() not in whole
-    assert hashed(token).encode() in whole
-    with Journal(file):  # also while a server writes
-        assert tailcut("token", "revoke", file, "farm").returncode == 0
-    assert scopes_of(token, tokens.all()) is None
-    listed = json.loads(tailcut("token", "list", file, "--json").stdout)
-    assert [(one["name"], one["scopes"], one["revoked"] is None) for one in listed] == [
-        ("farm", ["read", "write"], False)
-    ]
-
-
-def test_wrong_tokens_are_not_made(file: Path) -> None:
-    tokens = Tokens(file)
-    tokens.create("one", ["read"])
-    for name, scopes in [("one", ["read"]), ("a b", ["read"]), ("two", []), ("three", ["admin"])]:
-        with pytest.raises(InputError):
-            tokens.create(name, scopes)
-    with pytest.raises(InputError, match="no token 'four'"):
-        tokens.revoke("four")
+def test_compacting_drops_recorded_runs_and_keeps_what_they_taught(tmp_path: Path) -> None:
+    runs = SimpleNamespace(
+        algorithms=("a", "b"),
+        cutoff=60.0,
+        features=[[1.0], [2.0]],
+        runtimes=[[1.0, 60.0], [3.0, 4.0]],
+        solved=[[True, False], [True, True]],
+    )
+    with Journal(tmp_path / "state.db") as journal:
+        settings = {"selector": "thompson_rev", "algorithms": ["a", "b"], "cutoff": 60.0}
+        project = Project.create(journal, "p", settings)
+        assert project.fit(runs, key="k") == 4
+        project.select([1.0], key="k")
+        before = project.selector.to_bytes()
+        assert list(upkeep.compact(journal)) == [("p", 1, 1)]
+        again = Project(journal, "p")
+        assert again.selector.to_bytes() == before
+        assert [event.kind for event in again.history()] == [EventKind.SELECT]
+        assert again.verify() == 0

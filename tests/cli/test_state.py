@@ -1,0 +1,93 @@
+"""``tailcut state``: what it finds, what it keeps, when it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tailcut.journal import EventKind, Journal, Project
+from tailcut.types import Outcome
+from tests.journal.state_files import filled, tailcut
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return filled(tmp_path / "state.db")
+
+
+def test_verify_says_where_it_differs(file: Path) -> None:
+    good = tailcut("state", "verify", file, "--json")
+    assert good.returncode == 0
+    assert [one["events"] for one in json.loads(good.stdout)] == [60, 60]
+    with Journal(file) as journal:
+        journal.rows(
+            "UPDATE events SET body = replace(body, '\"budget\": 60.0', '\"budget\": 59.0') WHERE number = 5"
+        )
+    bad = tailcut("state", "verify", file)
+    assert bad.returncode == 1
+    assert "one: event 5: the decision was" in bad.stdout
+    assert "two: 60 events, all the same" in bad.stdout
+
+
+def test_export_writes_every_event(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "export.jsonl"
+    assert tailcut("state", "export", file, "--out", out).returncode == 0
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert lines[0] == {"tailcut_state": 3}
+    with Journal(file, read_only=True) as journal:
+        for name, number in journal.projects().items():
+            exported = [line for line in lines if line.get("project") == name]
+            assert exported[0]["description"]["selector"] == "thompson_rev"
+            assert [line["body"] for line in exported[1:]] == [event.body for event in journal.events(number)]
+    again = tailcut("state", "export", file, "--out", out)
+    assert again.returncode == 2
+    assert "there is such a file already" in again.stderr
+    printed = tailcut("state", "export", file, "--project", "two")
+    assert {json.loads(line).get("project", "two") for line in printed.stdout.splitlines()} == {"two"}
+
+
+def test_compacting_keeps_the_selector_the_answers_and_who_waits(file: Path) -> None:
+    with Journal(file) as journal:
+        one = Project(journal, "one")
+        before, counted, answer = (
+            one.selector.to_bytes(),
+            one.statistics.state(),
+            one.decided_before(["k5"])["k5"],
+        )
+    size = file.stat().st_size
+    result = tailcut("state", "compact", file, "--project", "one", "--json")
+    assert result.returncode == 0, result.stderr
+    told = json.loads(result.stdout)
+    assert told["projects"] == [{"project": "one", "dropped": 44, "kept": 16}]
+    assert told["bytes_before"] == size
+    with Journal(file) as journal:
+        one = Project(journal, "one")
+        assert one.selector.to_bytes() == before
+        assert one.statistics.state() == counted
+        assert one.decided_before(["k5"])["k5"] == one.select([0.0, 0.0], key="k5") == answer
+        assert one.explain(7).decision == 7  # it waits, and so can be explained
+        assert one.observe(7, Outcome.solved(3.0))
+        assert [event.body["text"] for event in one.history() if event.kind is EventKind.REMARK] == ["stays"]
+        assert one.verify() == 1
+    verified = tailcut("state", "verify", file, "--json")
+    assert verified.returncode == 0, verified.stdout
+
+
+def test_while_a_server_writes_reading_is_fine_and_compacting_is_not(file: Path) -> None:
+    with Journal(file):
+        assert tailcut("state", "verify", file).returncode == 0
+        assert tailcut("state", "export", file).returncode == 0
+        refused = tailcut("state", "compact", file)
+    assert refused.returncode == 2
+    assert "another process is writing" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["verify", "export", "compact"])
+def test_a_missing_file_or_project_is_told(command: str, file: Path, tmp_path: Path) -> None:
+    result = tailcut("state", command, tmp_path / "none.db")
+    assert (result.returncode, "no such state file" in result.stderr) == (2, True)
+    result = tailcut("state", command, file, "--project", "three")
+    assert (result.returncode, "no project 'three'; known: one, two" in result.stderr) == (2, True)
