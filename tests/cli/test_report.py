@@ -115,7 +115,10 @@ def test_paper_runs_what_is_missing_and_shows_the_five_sweeps(tmp_path: Path) ->
     assert "left out: CPMP-2015 is not in" in done.stderr
     assert "Left out: CPMP-2015 is not in" in (out / "index.html").read_text(encoding="utf-8")
     names = {found.stem for found in (out / "figures").glob("sensitivity-*.svg")}
-    swept = [("bj_thompson_rev", ("sigma", "ridge")), ("rand_bclinucb_rev", ("sigma", "alpha", "rand_sigma"))]
+    swept = [
+        ("bj_thompson_rev", ("noise_variance", "ridge")),
+        ("rand_bclinucb_rev", ("noise", "alpha", "rand_sigma")),
+    ]
     assert names == {f"sensitivity-{name}-{key}" for name, keys in swept for key in keys}
     with opened(path, read_only=True) as store:
         held, runs = store.done(), store.runs()
