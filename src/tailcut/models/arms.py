@@ -7,7 +7,7 @@ constants are learned from the stream, each from a start that counts as a few al
     m      the precision-weighted mean of the algorithms' means
     tau^2  the mean of (theta_a - m)^2 over the algorithms that were run, by expectation maximisation
 
-m and tau^2 are learned anew when there are more runs by a hundredth: at first after each.
+m and tau^2 are learned again when there are more runs by a hundredth: at first after each.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ SPREAD, SPREAD_WEIGHT = 0.03, 3.0
 NOISE, NOISE_WEIGHT = 0.12, 10.0
 """Where s^2 starts, and how many runs that counts for."""
 _STEPS = 3
-"""Of expectation maximisation, which starts anew each time; enough for two digits."""
+"""Of expectation maximisation, which starts from the beginning each time; enough for two digits."""
 _AGAIN = 0.01
-"""Share of new runs that m and tau^2 are learned anew for."""
+"""Share of new runs that m and tau^2 are learned again for."""
 
 
 class Arms(Stateful):
@@ -77,7 +77,7 @@ class Arms(Stateful):
     def _learn_population(self) -> None:
         self.middle, self.spread = population(self.runs, self.total, self._noise, self.prior_weight)
         self.due = (1.0 + _AGAIN) * self.predictions
-        """How many predictions there are when m and tau^2 are learned anew."""
+        """How many predictions there are when m and tau^2 are learned again."""
         self._infer()
 
     @property

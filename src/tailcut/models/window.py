@@ -67,7 +67,7 @@ class SlidingWindow(Stateful, Generic[Record]):
 
 
 SAFE = 1e-6
-"""A run whose leaving would divide by less than this is not subtracted: its algorithm is computed anew."""
+"""A run whose leaving would divide by less than this is not subtracted: its algorithm is computed again."""
 
 Kept = tuple[int, Array, float, float]
 """Algorithm, x of shape (d,), target, weight."""

@@ -24,7 +24,7 @@ BLAS_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 def unordered(function: Callable[[Item], Answer], items: Iterable[Item], *, jobs: int) -> Iterator[Answer]:
     """Yield function(item) for all items, in the order in which `jobs` processes finish them.
 
-    The processes are spawned, so each loads its BLAS anew, with one thread: the items are the unit of
+    The processes are spawned, so each loads its own BLAS, with one thread: the items are the unit of
     parallel work, and the order of a sum must not depend on the number of threads. When the caller stops
     early (Ctrl-C, an error, closing the iterator) they are killed at once.
     """

@@ -97,7 +97,7 @@ class HazardSchedule(Policy):
         self.feature_budget.weigh(lost / (self.penalty * progress.cutoff))
 
     def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
-        """Return the next run, or None when nobody could run longer than it has in vain."""
+        """Return the next run, or None when nobody could run longer than it already has, unsuccessfully."""
         return self._next(x, offered, progress, whole=False)
 
     def _next(self, x: Array, offered: Offered, progress: Progress, *, whole: bool) -> Choice | None:
@@ -180,7 +180,7 @@ class HazardSchedule(Policy):
             self.feature_budget.check(algorithm, 0.0 if solved else 1.0, predicted, without)
 
     def _unsolved(self, x: Array, seconds: float) -> Array:
-        """Return the chance that a first run of so many seconds is in vain, shape (K,)."""
+        """Return the chance that a first run of so many seconds fails, shape (K,)."""
         survival, _ = self.curves(x).at_all(np.array([seconds]))
         return np.asarray(survival[0] @ self.hardness.frequencies())
 

@@ -8,7 +8,7 @@ of instances more likely, for all algorithms at once. Compared are all plans of 
     a for s, then the best other one for all that is left
     a for s, then the run with the highest chance per second, then the best one for all that is left
 
-the last only for the most promising first runs. After a failure the plan is made anew, so what is carried
+the last only for the most promising first runs. After a failure the plan is made again, so what is carried
 out is deeper than what was looked ahead.
 """
 
@@ -69,7 +69,7 @@ class _Paths(NamedTuple):
     weights: Array
     """Probability of arriving there unsolved, by class of hardness, shape (F, M)."""
     failed: Array
-    """How long each algorithm has run in vain, shape (F, K)."""
+    """How long each algorithm has run unsuccessfully, shape (F, K)."""
     survival: Array
     """Survival of each algorithm at that time, shape (F, K, M)."""
     integral: Array
@@ -78,11 +78,11 @@ class _Paths(NamedTuple):
     """Seconds left, shape (F,)."""
 
     def run(self, algorithms: NDArray[np.intp], table: _Table, which: NDArray[np.intp]) -> Array:
-        """Let each path run its algorithm for its time (by number), in vain; return the expected time."""
+        """Let each path run its algorithm for its time (by number), unsuccessfully; return the expected time."""
         rows = np.arange(len(which))
         survival, integral = table.survival[which, algorithms], table.integral[which, algorithms]
         before, area = self.survival[rows, algorithms], self.integral[rows, algorithms]
-        # The first seconds are those already known to be in vain: a run starts from scratch.
+        # The first seconds are those already known to fail: a run starts from scratch.
         expected = self.failed[rows, algorithms, None] + (integral - area) / before
         spent = (self.weights * expected).sum(axis=1)
         self.weights[:] *= survival / before
@@ -104,10 +104,10 @@ class Planner:
         """Which algorithms may not run, shape (K,)."""
 
     def plan(self, weights: Array, failed: Array, left: float, *, whole: bool = False) -> Plan | None:
-        """Return the best next run, or None when nobody could run longer than it has in vain.
+        """Return the best next run, or None when nobody could run longer than it already has, unsuccessfully.
 
         `weights` are the probabilities of the classes of hardness, shape (M,); `failed` is the longest
-        time each algorithm has run in vain, shape (K,). With `whole`, the run gets all that is left.
+        time each algorithm has run unsuccessfully, shape (K,). With `whole`, the run gets all that is left.
         """
         cuts = self.curves.cuts[1:]
         times = np.append(cuts[cuts < NEARLY_ALL * left], left)
