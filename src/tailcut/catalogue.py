@@ -186,7 +186,7 @@ _ROWS: list[Row] = [
     ),
     ScheduleRecipe(
         name="tailcut_schedule",
-        summary="Our own: learns when algorithms solve instances, runs them in slices, plans again after each",
+        summary="Our own: learns when algorithms solve instances, runs them in slices, plans after each",
         representation="centred",
         policy=HazardSchedule,
         hyperparameters={

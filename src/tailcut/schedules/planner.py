@@ -78,7 +78,7 @@ class _Paths(NamedTuple):
     """Seconds left, shape (F,)."""
 
     def run(self, algorithms: NDArray[np.intp], table: _Table, which: NDArray[np.intp]) -> Array:
-        """Let each path run its algorithm for its time (by number), unsuccessfully; return the expected time."""
+        """Let each path run its algorithm for its time (by number) and fail; return the expected time."""
         rows = np.arange(len(which))
         survival, integral = table.survival[which, algorithms], table.integral[which, algorithms]
         before, area = self.survival[rows, algorithms], self.integral[rows, algorithms]
