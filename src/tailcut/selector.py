@@ -28,6 +28,7 @@ from tailcut.policies.recipes import Row
 from tailcut.policies.selector_like import Recorded
 from tailcut.representation.reader import FeatureReader
 from tailcut.state.saved import Saved
+from tailcut.state.stateful import expect
 from tailcut.types import (
     Array,
     Decision,
@@ -450,11 +451,24 @@ class Selector(Saved):
             max_pending=state["max_pending"],
             **state["settings"],
         )
-        self._reader.width = state["n_features"]
+        width, names = state["n_features"], self._reader.names
+        fine = width is None if names is None and width is None else isinstance(width, int) and width >= 0
+        expect(fine and (names is None or width == len(names)), "n_features: does not fit the feature names")
+        self._reader.width = width
         if self._budget is not None:
             self._budget.restore(state["feature_budget"])
         if state["policy"] is not None:
             self._policy = self._build(state["n_features"] or 0)
             self._policy.restore(state["policy"])
         self._pending.restore(state["pending"])
+        self._check_pending()
         return self
+
+    def _check_pending(self) -> None:
+        """Raise unless the runs that wait are represented as this selector represents instances."""
+        waiting = [*self._pending.runs.values(), *self._pending.open.values()]
+        if waiting:
+            expect(self._policy is not None, "policy: decisions wait, and there is none")
+            width = len(self._view(0).policy.peek(np.full(self._reader.width or 0, np.nan)))
+            expect(all(len(run.x) in (0, width) for run in waiting), f"x: expected {width} entries")
+            expect(max((*self._pending.runs, *self._pending.open)) < self.decisions, "next_id: is too low")

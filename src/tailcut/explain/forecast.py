@@ -13,7 +13,7 @@ from tailcut.models import RidgeBank
 from tailcut.numerics.normal import tail_beyond, upper_tail_moments
 from tailcut.policies.censoring import MomentMatching, Unfinished
 from tailcut.policies.targets import LogSeconds
-from tailcut.state.stateful import Stateful
+from tailcut.state.stateful import Stateful, expect, expect_finite
 from tailcut.types import Array, Forecasts, Outcome, Progress, Status
 
 _LOG = LogSeconds()
@@ -114,6 +114,12 @@ class RuntimeForecast(Stateful):
         self.bank.remove(algorithm)
         self.weight, self.squares = np.delete(self.weight, algorithm), np.delete(self.squares, algorithm)
         self.surplus, self.endable = np.delete(self.surplus, algorithm), np.delete(self.endable, algorithm)
+
+    def restored(self) -> None:
+        """Check the sums."""
+        expect_finite(surplus=self.surplus, squares=self.squares, weight=self.weight, endable=self.endable)
+        least = min(self.squares.min(), self.weight.min(), self.endable.min())
+        expect(least > 0.0, "squares, weight and endable: expected more than 0")
 
     def widen(self, n_features: int) -> None:
         """Take represented instances of this many entries: new ones in front, those known behind."""

@@ -1,9 +1,9 @@
 """A stream of instances through a portfolio, chosen online and kept in a state file: run or continued.
 
-    portfolio = read_portfolio("portfolio.toml")
-    with Journal("run.db") as journal:
-        settings = StreamSettings("tailcut", cutoff=300)
-        totals = run_stream(journal, portfolio, settings, instances, Path("run.jsonl"))
+portfolio = read_portfolio("portfolio.toml")
+with Journal("run.db") as journal:
+settings = StreamSettings("tailcut", cutoff=300)
+totals = run_stream(journal, portfolio, settings, instances, Path("run.jsonl"))
 """
 
 from __future__ import annotations

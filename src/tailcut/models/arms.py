@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.state.stateful import Stateful
+from tailcut.state.stateful import Stateful, expect, expect_finite
 from tailcut.types import Array
 
 MEAN, MEAN_WEIGHT = 0.5, 1.0
@@ -99,6 +99,10 @@ class Arms(Stateful):
 
     def restored(self) -> None:
         """Compute what follows from counts and sums."""
+        expect_finite(runs=self.runs, total=self.total)
+        expect((self.runs >= 0.0).all(), "runs: a count is less than 0")
+        positive = min(self.predictions, self.squared_errors, self.spread)
+        expect(positive > 0.0, "predictions, squared_errors and spread: expected more than 0")
         self._infer()
 
 

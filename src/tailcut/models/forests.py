@@ -21,6 +21,7 @@ from tailcut.models.model import Model
 from tailcut.numerics.randomness import stream
 from tailcut.numerics.ranges import TreeCount
 from tailcut.representation.part import Views
+from tailcut.state.stateful import expect, expect_finite
 from tailcut.types import Array
 
 
@@ -31,6 +32,7 @@ class Forests(Model):
     """
 
     STATE = ("histories",)
+    GROWING = ("histories",)
     bounded: ClassVar[bool] = False
     needs_features: ClassVar[bool] = True
 
@@ -116,6 +118,13 @@ class Forests(Model):
 
     @histories.setter
     def histories(self, saved: dict[str, Any]) -> None:
+        counts, inputs, targets = saved["counts"], saved["inputs"], saved["targets"]
+        expect(len(counts) == len(self.targets), "counts: expected one per algorithm")
+        expect(
+            sum(counts) == len(inputs) == len(targets) and min(counts) >= 0, "counts: other than the outcomes"
+        )
+        expect(inputs.shape[1:] == (self.n_features,), f"inputs: expected {self.n_features} features")
+        expect_finite(inputs=inputs, targets=targets)
         spans = [slice(start, end) for start, end in pairwise(np.cumsum([0, *saved["counts"]]))]
         self.inputs = [list(saved["inputs"][span]) for span in spans]
         self.targets = [saved["targets"][span].tolist() for span in spans]

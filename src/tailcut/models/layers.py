@@ -25,6 +25,7 @@ from tailcut.models.trees import Trees
 from tailcut.numerics import randomness
 from tailcut.numerics.ranges import Count, Positive, TreeCount, Window
 from tailcut.representation import Views
+from tailcut.state.stateful import expect, expect_indices
 from tailcut.types import Array
 
 CANDIDATES, LEAST_CANDIDATES = 0.2, 3
@@ -201,6 +202,12 @@ class Layers(Model):
 
     def restored(self) -> None:
         """Forget predictions of other trees."""
+        expect(self.trees.loss.shape[1] == len(self.arms.runs), "trees: other algorithms than the arms")
+        expect_indices(max(self.reservoir.places.x.shape[1], 1), feature=self.trees.feature)
+        expect_indices(len(self.arms.runs), algorithm=self.reservoir.runs().algorithm)
+        expect(
+            len(self.trees.roots) == self.growth.trees >= self.grown, "trees: not as many as there should be"
+        )
         self._recent.clear()
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from tailcut.models.model import Model
 from tailcut.representation.part import Views
+from tailcut.state.stateful import expect_finite
 from tailcut.types import Array
 
 _RANK = 1e-12
@@ -85,6 +86,7 @@ class LeastSquares(Model):
 
     def restored(self) -> None:
         """Fit again when asked: all that a fit needs is in the factors."""
+        expect_finite(factors=self.factors)
         self._weights = np.zeros((len(self.factors), self.n_features))
         self._intercepts = np.zeros(len(self.factors))
         self._stale = set(range(len(self.factors)))

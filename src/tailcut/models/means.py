@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tailcut.models.model import Model
-from tailcut.models.window import SlidingWindow
+from tailcut.models.window import SlidingWindow, check_records
 from tailcut.numerics.ranges import Window
 from tailcut.representation.part import Views
+from tailcut.state.stateful import expect, expect_finite
 from tailcut.types import Array
 
 _Latest = SlidingWindow[tuple[int, float, float]]
@@ -82,6 +83,13 @@ class RunningMeans(Model):
         self.weight, self.mean = np.delete(self.weight, algorithm), np.delete(self.mean, algorithm)
         if self.recent is not None:
             self.recent.remove(algorithm)
+
+    def restored(self) -> None:
+        """Check that the sums can be those of runs."""
+        expect_finite(weight=self.weight, mean=self.mean)
+        expect((self.weight >= 0.0).all(), "weight: is less than 0")
+        if self.recent is not None:
+            check_records(self.recent, len(self.mean), (int, float, float))
 
     def widen(self, n_features: int, views: Views) -> None:
         """Change nothing: features are not looked at."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.numerics import randomness
-from tailcut.state.stateful import Stateful
+from tailcut.state.stateful import Stateful, expect, expect_finite
 from tailcut.types import Array
 
 
@@ -43,6 +43,7 @@ class Reservoir(Stateful):
     """
 
     STATE = ("filled", "seen", "oldest", "stream")
+    GROWING = ("filled",)
 
     def __init__(self, *, size: int, n_features: int, seed: int, latest: bool = False) -> None:
         self.size = size
@@ -105,7 +106,20 @@ class Reservoir(Stateful):
 
     @filled.setter
     def filled(self, saved: dict[str, Any]) -> None:
-        self._fill(RunTable(**saved))
+        runs = RunTable(**saved)
+        for name, place, values in zip(RunTable._fields, self.places, runs, strict=True):
+            same = values.dtype == place.dtype and values.shape[1:] == place.shape[1:]
+            expect(
+                same and len(values) == len(runs.loss) <= self.size,
+                f"{name}: expected {self.size} runs at most",
+            )
+        expect_finite(loss=runs.loss, weight=runs.weight)
+        expect(not np.isinf(runs.x).any(), "x: holds a number that is not finite")
+        self._fill(runs)
+
+    def restored(self) -> None:
+        """Check the counts."""
+        expect(self.kept <= self.seen and self.oldest < max(self.size, 1), "seen: fewer runs than are kept")
 
 
 def _places(size: int, n_features: int) -> RunTable:

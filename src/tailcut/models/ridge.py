@@ -25,6 +25,7 @@ from tailcut.models.model import Model
 from tailcut.models.window import SAFE, Kept, RidgeWindow
 from tailcut.numerics.ranges import Positive, Window
 from tailcut.representation.part import Views
+from tailcut.state.stateful import expect, expect_finite, expect_indices
 from tailcut.types import Array
 
 COLLECT = 8
@@ -170,6 +171,12 @@ class RidgeBank(Model):
         del self.collected[algorithm]
         if self.window is not None:
             self.window.remove(algorithm)
+
+    def restored(self) -> None:
+        """Check that the table can be a bank's."""
+        expect_finite(table=self.table)
+        expect(all(isinstance(one, int) for one in self.collected), "collected: expected whole numbers")
+        expect_indices(COLLECT, collected=self.collected)
 
     def widen(self, n_features: int, views: Views | None = None) -> None:  # noqa: ARG002
         """Put features in front of which nothing is known: past runs had 0 there, so all else stays."""

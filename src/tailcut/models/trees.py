@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.state.stateful import Stateful
+from tailcut.state.stateful import Stateful, expect, expect_finite, expect_indices
 from tailcut.types import Array
 
 Indices = NDArray[np.int64]
+MOST_LEVELS = 1000
+"""No tree has so many."""
 
 
 @dataclass
@@ -41,10 +43,28 @@ class Trees(Stateful):
     STATE = ("roots", "rows", "depths", "feature", "threshold", "child", "leaf", "loss")
 
     def __post_init__(self) -> None:
-        self.restored()
+        self.depth = int(self.depths.max())
+
+    GROWING = STATE
 
     def restored(self) -> None:
-        """Find the deepest tree."""
+        """Find the deepest tree, after a look at whether these are trees at all."""
+        nodes, here = len(self.feature), np.arange(len(self.feature))
+        same = len({nodes, len(self.threshold), len(self.child), len(self.leaf)}) == 1
+        expect(
+            same and len(self.roots) == len(self.rows) == len(self.depths), "trees: arrays of other lengths"
+        )
+        expect(len(self.roots), "trees: there are none")
+        expect_indices(nodes, roots=self.roots, child=self.child)
+        expect_indices(len(self.loss), rows=self.rows, leaf=self.leaf)
+        inner = self.child != here
+        # A walk takes the child or the node behind it; it ends, because both lie behind their parent.
+        expect((self.child[inner] > here[inner]).all(), "child: a node does not lie behind its parent")
+        expect((self.child[inner] < nodes - 1).all(), "child: a node has one child only")
+        expect_indices(MOST_LEVELS, depths=self.depths)
+        expect_indices(1 << 40, feature=self.feature)
+        expect(not np.isnan(self.threshold).any(), "threshold: holds a number that is not one")
+        expect_finite(loss=self.loss)
         self.depth = int(self.depths.max())
 
     @staticmethod

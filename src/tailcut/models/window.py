@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from tailcut.state.stateful import Stateful
+from tailcut.state.stateful import Stateful, expect, expect_finite, expect_indices
 from tailcut.types import Array
 
 Record = TypeVar("Record", bound=tuple)  # type: ignore[type-arg]
@@ -32,6 +32,7 @@ class SlidingWindow(Stateful, Generic[Record]):
     """
 
     STATE = ("records",)
+    GROWING = ("records",)
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -66,6 +67,15 @@ class SlidingWindow(Stateful, Generic[Record]):
         self._records = deque(records)  # type: ignore[arg-type]
 
 
+def check_records(window: SlidingWindow[Any], n_algorithms: int, kinds: tuple[type, ...]) -> None:
+    """Raise `StateFileError` unless a restored window holds records of these kinds, the algorithm first."""
+    expect(len(window) <= window.size, f"records: expected {window.size} at most")
+    for record in window:
+        fine = len(record) == len(kinds) and all(map(isinstance, record, kinds))
+        expect(fine and 0 <= record[0] < n_algorithms, f"records: {record!r:.50} is not one")
+        expect_finite(records=[float(value) for value in record])
+
+
 SAFE = 1e-6
 """A run whose leaving would divide by less than this is not subtracted: its algorithm is computed again."""
 
@@ -77,6 +87,7 @@ class RidgeWindow(Stateful):
     """The latest `size` runs of a bank of K algorithms and d features, and whose turn it is to be renewed."""
 
     STATE = ("columns", "gone", "turn")
+    GROWING = ("columns",)
 
     def __init__(self, size: int, n_algorithms: int) -> None:
         self.runs: SlidingWindow[Kept] = SlidingWindow(size)
@@ -147,11 +158,17 @@ class RidgeWindow(Stateful):
 
     @columns.setter
     def columns(self, columns: dict[str, Any]) -> None:
+        expect_finite(x=columns["x"], target=columns["target"], weight=columns["weight"])
+        expect_indices(len(self.count), algorithm=columns["algorithm"])
+        expect(
+            len(columns["algorithm"]) <= self.runs.size, f"algorithm: expected {self.runs.size} runs at most"
+        )
         lists = (columns["algorithm"].tolist(), columns["x"], columns["target"].tolist())
         self.runs.replace(zip(*lists, columns["weight"].tolist(), strict=True))
 
     def restored(self) -> None:
         """Count the runs of each algorithm."""
+        expect_indices(len(self.count), turn=self.turn)
         self.count = [0] * len(self.count)
         for run in self.runs:
             self.count[run[0]] += 1

@@ -25,6 +25,7 @@ from tailcut.policies.losses import Loss
 from tailcut.policies.policy import Choice, Offered, Policy
 from tailcut.policies.targets import Target
 from tailcut.representation import Pipeline
+from tailcut.state.stateful import expect, expect_finite
 from tailcut.types import PENALTY, Array, Belief, Forecasts, Outcome, Progress, Quantity, Status
 
 
@@ -105,12 +106,18 @@ class OnePick(Policy):
         """How many outcomes of each algorithm were censored or failed."""
         self.explore_stream = randomness.stream(seed, "exploration")
         self.censor_stream = randomness.stream(seed, "censoring")
-        self.restored()
+        self._count_untried()
 
-    def restored(self) -> None:
+    def _count_untried(self) -> None:
         """Count the algorithms that still await their first run."""
         pending = self.parts.first_runs.pace > 0.0
         self.untried = int((self.runs == 0.0).sum()) if pending else 0
+
+    def restored(self) -> None:
+        """Check the counts, and count the untried again."""
+        expect_finite(runs=self.runs, censored=self.censored)
+        expect(min(self.runs.min(), self.censored.min()) >= 0.0, "runs: a count is less than 0")
+        self._count_untried()
 
     @property
     def n_features(self) -> int:  # type: ignore[override]
@@ -197,7 +204,7 @@ class OnePick(Policy):
     def started(self, algorithm: int) -> None:
         """Count a run that was not chosen here."""
         self.runs[algorithm] += 1.0
-        self.restored()
+        self._count_untried()
 
     def add(self) -> None:
         """Make room for one more algorithm, the last in number."""
@@ -205,7 +212,7 @@ class OnePick(Policy):
         if self.forecaster is not None:
             self.forecaster.add()
         self.runs, self.censored = np.append(self.runs, 0.0), np.append(self.censored, 0.0)
-        self.restored()
+        self._count_untried()
 
     def remove(self, algorithm: int) -> None:
         """Forget an algorithm; those behind it move up by one."""
@@ -213,7 +220,7 @@ class OnePick(Policy):
         if self.forecaster is not None:
             self.forecaster.remove(algorithm)
         self.runs, self.censored = np.delete(self.runs, algorithm), np.delete(self.censored, algorithm)
-        self.restored()
+        self._count_untried()
 
     def widen(self, n_features: int) -> None:
         """Take instances with this many features from now on; all that was learned stays."""

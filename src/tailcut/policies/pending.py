@@ -10,7 +10,7 @@ import numpy as np
 
 from tailcut.errors import ConflictingOutcomeError, OutOfTurnError, UnknownDecisionError
 from tailcut.numerics.vectors import NO_FEATURES
-from tailcut.state.stateful import Stateful
+from tailcut.state.stateful import Stateful, expect
 from tailcut.types import Array, Decision, Outcome, Progress, Status
 
 _NOTHING = 1e-9
@@ -79,6 +79,7 @@ class PendingDecisions(Stateful):
     """Numbers decisions and keeps the latest `limit` of each kind, so that a stream costs no memory."""
 
     STATE = ("next_id", "learned", "waiting", "outcomes", "unsolved", "continuations")
+    GROWING = STATE
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -198,6 +199,10 @@ class PendingDecisions(Stateful):
     @outcomes.setter
     def outcomes(self, saved: list[Any]) -> None:
         self.observed = OrderedDict((n, Outcome(Status(status), time)) for n, status, time in saved)
+        for number, one in self.observed.items():
+            timed = isinstance(one.time, int | float) and 0.0 <= one.time < np.inf
+            failed = one.time is None and one.status is Status.FAILED
+            expect(isinstance(number, int) and (timed or failed), f"outcome of {number!r:.20}: is not one")
 
     @property
     def continuations(self) -> list[Any]:
@@ -207,6 +212,8 @@ class PendingDecisions(Stateful):
     @continuations.setter
     def continuations(self, saved: list[Any]) -> None:
         self.continued = dict(saved)
+        pairs = (*self.continued, *self.continued.values())
+        expect(all(isinstance(one, int) for one in pairs), "continuations: expected numbers of decisions")
 
 
 def number_of(decision: Decision | int) -> int:
@@ -254,5 +261,23 @@ def _unpack(state: Mapping[str, Any]) -> dict[int, PendingRun]:
         kept = dict(zip(_COLUMNS, values, strict=True))
         kept["among"] = None if kept["among"] is None else tuple(kept["among"])
         kept["x"] = NO_FEATURES if np.isnan(x).any() else x  # represented, no value is missing
-        found[number] = PendingRun(**kept)
+        found[number] = _checked_run(number, PendingRun(**kept))
     return found
+
+
+def _checked_run(number: Any, run: PendingRun) -> PendingRun:
+    """Return a run that was read from a state, or say that it cannot be one."""
+    failed = {} if run.failed is None else run.failed
+    seconds = (run.cutoff, run.budget, run.spent, *failed.values())
+    fine = (
+        isinstance(number, int)
+        and isinstance(run.algorithm, str)
+        and isinstance(run.instance, str | None)
+        and isinstance(run.stage, int)
+        and all(isinstance(one, int | float) and 0.0 <= one < np.inf for one in seconds)
+        and min(run.cutoff, run.budget) > 0.0
+        and all(isinstance(name, str) for name in (*(run.among or ()), *failed))
+        and np.isfinite(run.x).all()
+    )
+    expect(fine, f"decision {number!r:.20}: is not a run")
+    return run

@@ -6,7 +6,7 @@ go with it.
 
 from __future__ import annotations
 
-from tailcut.models.window import SlidingWindow
+from tailcut.models.window import SlidingWindow, check_records
 from tailcut.policies.censoring import Lesson, Unfinished
 from tailcut.policies.one_pick import OnePick, Parts
 from tailcut.policies.policy import Choice, Offered
@@ -30,6 +30,12 @@ class WindowedPick(OnePick):
         """Algorithm of each of the latest outcomes, and whether it was unsolved."""
         super().__init__(parts, n_algorithms=n_algorithms, seed=seed, epsilon=epsilon, penalty=penalty)
 
+    def restored(self) -> None:
+        """Check the latest choices and outcomes, too."""
+        super().restored()
+        check_records(self.choices, len(self.runs), (int,))
+        check_records(self.outcomes, len(self.runs), (int, bool))
+
     def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:
         """Return the algorithm to run, and let the oldest choice go."""
         choice = super().choose(features, offered, progress)
@@ -45,7 +51,7 @@ class WindowedPick(OnePick):
         oldest = self.choices.push((algorithm,))
         if oldest is not None:
             self.runs[oldest[0]] -= 1.0
-            self.restored()
+            self._count_untried()
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
         """Learn the outcome of a run, and let the oldest outcome go."""

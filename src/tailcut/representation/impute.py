@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from tailcut.numerics.vectors import LARGEST, ordinary
 from tailcut.representation.part import Part
+from tailcut.state.stateful import expect_finite
 from tailcut.types import Array
 
 
@@ -26,6 +27,10 @@ class ImputeMean(Part):
         self.seen = np.zeros(width)
         self.total = np.zeros(width)
         return width
+
+    def restored(self) -> None:
+        """Check the sums."""
+        expect_finite(seen=self.seen, total=self.total)
 
     def __call__(self, x: Array) -> Array:
         """Return `x` with its gaps filled; means are only formed where there are gaps."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from tailcut.numerics.vectors import LARGEST, ordinary
 from tailcut.representation.part import Part
+from tailcut.state.stateful import expect, expect_finite
 from tailcut.types import Array
 
 
@@ -37,6 +38,11 @@ class Standardise(Part):
         self.squares = np.zeros(width)
         self.scale = self.norm / math.sqrt(max(width, 1))
         return width
+
+    def restored(self) -> None:
+        """Check the sums."""
+        expect_finite(seen=self.seen, mean=self.mean, squares=self.squares)
+        expect((self.squares >= 0.0).all(), "squares: a sum of squares is less than 0")
 
     def __call__(self, x: Array) -> Array:
         """Return `x` standardised by all values seen so far, itself among them (Welford's sums)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailcut.state.stateful import Stateful
+from tailcut.state.stateful import Stateful, expect, expect_finite
 from tailcut.types import Array
 
 
@@ -35,6 +35,11 @@ class Hardness(Stateful):
         """No class is ever thought rarer than this, shape (M,)."""
         self.counts = self.least * 10.0
         """How many instances of each class were seen, in expectation, shape (M,)."""
+
+    def restored(self) -> None:
+        """Check the counts."""
+        expect_finite(counts=self.counts)
+        expect((self.counts > 0.0).all(), "counts: expected more than 0")
 
     def frequencies(self) -> Array:
         """Return how common the classes are, shape (M,)."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from tailcut.numerics import special
 from tailcut.schedules.curves import CUTS
-from tailcut.state.stateful import Stateful
+from tailcut.state.stateful import Stateful, expect, expect_finite
 from tailcut.types import Array
 
 FIRST_LEVEL = -1.5
@@ -76,6 +76,15 @@ class Hazards(Stateful):
         self.weights = np.zeros((n_algorithms + 1, n_features))
         """Weights of the features: a row per algorithm, and the shared ones in the last row."""
         self.covariance = self._priors(n_algorithms)
+
+    def restored(self) -> None:
+        """Check that these can be beliefs."""
+        expect_finite(**{name: getattr(self, name) for name in self.STATE})
+        for name in (one for one in self.STATE if one.endswith("_variance")):
+            values = np.asarray(getattr(self, name))
+            expect(((values > 0.0) & (values <= 1.0)).all(), f"{name}: expected variances of at most 1")
+        largest = max(float(np.abs(getattr(self, name)).max(initial=0.0)) for name in self.STATE)
+        expect(largest < 1e6, "level, skill, turn, weights or covariance: holds a giant")
 
     def _priors(self, n_algorithms: int) -> Array:
         """Return a covariance per algorithm, and that of the shared weights in the last place."""

@@ -44,7 +44,7 @@ class Saved(ABC):
         """Return that whose `to_bytes` gave `data`."""
         state = statefile.unpack(data)
         kind = kind_of(cls)
-        if state.get("kind") != kind:
+        if not isinstance(state.get("kind"), str) or state["kind"] != kind:
             raise StateFileError(f"this is a Tailcut state, but not that of a {kind}")
         try:
             return cls._from_state(state)
@@ -52,6 +52,10 @@ class Saved(ABC):
             raise StateFileError(f"the saved {kind} cannot be made here: {error}") from error
         except KeyError as error:
             raise StateFileError(f"the state of the {kind} lacks {error}") from error
+        except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+            if isinstance(error, StateFileError):
+                raise
+            raise StateFileError(f"the state of the {kind} does not fit together: {error}") from error
 
 
 def kind_of(cls: type) -> str:

@@ -50,8 +50,19 @@ def unpack(data: bytes) -> dict[str, Any]:
     if hashlib.sha256(body).hexdigest().encode() != digest:
         raise StateFileError("the state is damaged: its checksum does not match its content")
     size = int.from_bytes(body[:8], "little")
-    tree: dict[str, Any] = _lower(json.loads(body[8 : 8 + size]), _Reader(body, 8 + size))
+    tree: dict[str, Any] = _lower(_parsed(body[8 : 8 + size]), _Reader(body, 8 + size))
     return tree
+
+
+def _parsed(tree: bytes) -> Any:
+    try:
+        return json.loads(tree, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise StateFileError(f"the state is no tree of values: {error}") from None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not a number")
 
 
 def write(path: str | os.PathLike[str], data: bytes) -> None:

@@ -7,12 +7,16 @@ property with a setter. Whatever follows from the others is not listed but compu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from tailcut.errors import StateFileError
+
+GIANT = 1e160
+"""Nothing that was learned is as large: features count as at most 1e150."""
 
 
 class Stateful:
@@ -32,6 +36,8 @@ class Stateful:
 
     STATE: ClassVar[tuple[str, ...]] = ()
     """The attributes that hold what was learned."""
+    GROWING: ClassVar[tuple[str, ...]] = ()
+    """Those whose length depends on what was learned; all others are as long as in a fresh object."""
 
     def state(self) -> dict[str, Any]:
         """Return all that was learned, as arrays and plain values."""
@@ -40,11 +46,14 @@ class Stateful:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue exactly where `state` was taken; this object was made with the same settings."""
         for name in self.STATE:
-            setattr(self, name, _loaded(getattr(self, name), state[name], name))
+            present, saved = getattr(self, name), state[name]
+            if name not in self.GROWING:
+                _check_length(present, saved, name)
+            setattr(self, name, _loaded(present, saved, name))
         self.restored()
 
     def restored(self) -> None:
-        """Compute what follows from the state."""
+        """Compute what follows from the state, and raise `StateFileError` where it contradicts itself."""
 
 
 def _dumped(value: Any) -> Any:
@@ -57,6 +66,13 @@ def _dumped(value: Any) -> Any:
     return value
 
 
+def _check_length(present: Any, saved: Any, name: str) -> None:
+    if isinstance(present, np.ndarray) and isinstance(saved, np.ndarray):
+        expect(present.shape == saved.shape, f"{name}: expected shape {present.shape}, got {saved.shape}")
+    elif isinstance(present, list) and isinstance(saved, list):
+        expect(len(present) == len(saved), f"{name}: expected {len(present)} values, got {len(saved)}")
+
+
 def _loaded(present: Any, saved: Any, name: str) -> Any:
     """Return what an attribute becomes that now is `present`; raise if `saved` is of another kind."""
     if isinstance(present, Stateful):
@@ -65,23 +81,64 @@ def _loaded(present: Any, saved: Any, name: str) -> Any:
     if isinstance(present, np.random.Generator):
         return _stream(saved, name)
     if isinstance(present, tuple) and any(isinstance(one, Stateful) for one in present):
-        for part, one in zip(present, _checked(saved, list, name), strict=True):
+        expect(
+            isinstance(saved, list) and len(saved) == len(present), f"{name}: expected {len(present)} parts"
+        )
+        for part, one in zip(present, saved, strict=True):
             _loaded(part, one, name)
         return present
     if isinstance(present, np.ndarray):
-        same = isinstance(saved, np.ndarray) and (saved.ndim, saved.dtype) == (present.ndim, present.dtype)
-        if not same:
-            raise StateFileError(f"{name}: expected an array of {present.dtype} in {present.ndim} dimensions")
-        return saved
+        return _array(present, saved, name)
     if isinstance(present, bool | str | list | dict):
         return _checked(saved, type(present), name)
-    return _checked(saved, int | float, name) if isinstance(present, int | float) else saved
+    if isinstance(present, int | float):
+        return _number(present, saved, name)
+    expect(present is not None or saved is None, f"{name}: expected nothing, got {saved!r:.50}")
+    return saved
+
+
+def _array(present: Any, saved: Any, name: str) -> Any:
+    same = isinstance(saved, np.ndarray) and (saved.ndim, saved.dtype) == (present.ndim, present.dtype)
+    expect(same, f"{name}: expected an array of {present.dtype} in {present.ndim} dimensions")
+    return saved
+
+
+def _number(present: float, saved: Any, name: str) -> Any:
+    """Return a finite number; a count, which is a whole number, is at least 0."""
+    kind = "a whole number >= 0" if isinstance(present, int) else "a finite number"
+    fine = isinstance(saved, int) and not isinstance(saved, bool) and 0 <= saved < 2**62
+    if isinstance(present, float):
+        fine = isinstance(saved, int | float) and not isinstance(saved, bool) and math.isfinite(saved)
+    expect(fine, f"{name}: expected {kind}, got {saved!r:.50}")
+    return saved
 
 
 def _checked(saved: Any, kind: Any, name: str) -> Any:
-    if not isinstance(saved, kind):
-        raise StateFileError(f"{name}: expected {getattr(kind, '__name__', kind)}, got {saved!r:.50}")
+    expect(isinstance(saved, kind), f"{name}: expected {getattr(kind, '__name__', kind)}, got {saved!r:.50}")
     return saved
+
+
+def expect(fine: object, problem: str) -> None:
+    """Raise `StateFileError` with `problem` unless all is fine; for what a class checks of its own state.
+
+    >>> expect(1 + 1 == 2, "arithmetic: expected 2")
+    """
+    if not fine:
+        raise StateFileError(problem)
+
+
+def expect_finite(**arrays: Any) -> None:
+    """Raise `StateFileError` unless all entries of these arrays are finite, and no giants."""
+    for name, array in arrays.items():
+        expect((np.abs(array) < GIANT).all(), f"{name}: holds a number that is not finite, or a giant")
+
+
+def expect_indices(limit: int, **arrays: Any) -> None:
+    """Raise `StateFileError` unless all entries of these arrays are at least 0 and below `limit`."""
+    for name, array in arrays.items():
+        values = np.asarray(array)
+        fine = values.size == 0 or (values.min() >= 0 and values.max() < limit)
+        expect(fine, f"{name}: expected numbers from 0 to {limit - 1}")
 
 
 def _stream(saved: Any, name: str) -> np.random.Generator:
