@@ -7,6 +7,7 @@ Files written before these tables existed have none of it, and are read all the 
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator
@@ -89,7 +90,7 @@ class Store:
             self._check(must_be_ours=read_only)
             if not read_only:
                 self._prepare()
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise InputError(f"{self.path}: cannot be used as a result file: {error}") from None
 
     def _check(self, *, must_be_ours: bool) -> None:
@@ -154,7 +155,8 @@ class Store:
 
     def runs(self) -> dict[int, dict[str, Any]]:
         """Return the descriptions given to `begin_run`, by number, in order of time."""
-        return {number: json.loads(text) for number, text in self._context("runs", "number, description")}
+        found = self._context("runs", "number, description")
+        return {number: self._values(text, f"run {number}") for number, text in found}
 
     def origins(self) -> dict[str, int]:
         """Return the number of the run that made each cell, by the cell's hash, as far as it is known."""
@@ -167,34 +169,71 @@ class Store:
 
     def scenarios(self) -> dict[str, dict[str, Any]]:
         """Return what was noted of the scenarios, by name."""
-        return {name: json.loads(text) for name, text in self._context("scenarios", "name, description")}
+        found = self._context("scenarios", "name, description")
+        return {name: self._values(text, f"scenario {name}") for name, text in found}
+
+    def _values(self, text: Any, what: str) -> dict[str, Any]:
+        """Return the JSON object in a text, or say that the file is damaged there."""
+        try:
+            values = json.loads(text)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{self.path}: {what}: is damaged: {error}") from None
+        if not isinstance(values, dict):
+            raise InputError(f"{self.path}: {what}: is damaged: expected an object")
+        return values
+
+    def _read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Return what a query finds, or say that the file is damaged."""
+        try:
+            return self._db.execute(query, values).fetchall()
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise InputError(f"{self.path}: cannot be read: {error}") from None
 
     def _context(self, table: str, columns: str) -> list[tuple[Any, ...]]:
         """Return the rows of a table that files written before it existed lack."""
-        present = self._db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
-        return self._db.execute(f"SELECT {columns} FROM {table} ORDER BY 1").fetchall() if present else []
+        present = self._read("SELECT 1 FROM sqlite_master WHERE name = ?", table)
+        return self._read(f"SELECT {columns} FROM {table} ORDER BY 1") if present else []
 
     def rows(self, hashes: Iterable[str] | None = None) -> list[dict[str, Any]]:
         """Return the cells without their traces, of the given hashes or all, ordered by name and seed."""
-        query = (
-            "SELECT hash, scenario, selector, settings, seed, penalty, error, par, unsolved, decision_us,"
-            " vbs, sbs, seconds FROM cells ORDER BY scenario, selector, seed"
-        )
+        query = f"SELECT {', '.join(_COLUMNS)} FROM cells ORDER BY scenario, selector, seed"
         wanted = None if hashes is None else set(hashes)
-        cursor = self._db.execute(query)
-        names = [column[0] for column in cursor.description]
-        rows = (dict(zip(names, values, strict=True)) for values in cursor)
-        return [row for row in rows if wanted is None or row["hash"] in wanted]
+        rows = (dict(zip(_COLUMNS, values, strict=True)) for values in self._read(query))
+        return [self._checked(row) for row in rows if wanted is None or row["hash"] in wanted]
+
+    def _checked(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return a cell, or say which value of it is damaged."""
+        failed = row["error"] is not None
+        for name, kind in _COLUMNS.items():
+            value = row[name]
+            fine = isinstance(value, kind) or (value is None and (failed or name == "error"))
+            if not fine or (isinstance(value, float) and not math.isfinite(value)):
+                raise InputError(f"{self.path}: cell {row['hash']!r:.20}: {name} is damaged: {value!r:.50}")
+        self._values(row["settings"], f"cell {row['hash']:.20}: settings")
+        return row
 
     def trace(self, cell_hash: str) -> tuple[NDArray[np.int16], Array, NDArray[np.float32]]:
         """Return choices, losses and decision times per step of one cell, each of shape (n,)."""
-        row = self._db.execute(
-            "SELECT choices, losses, step_seconds FROM cells WHERE hash = ? AND error IS NULL", (cell_hash,)
-        ).fetchone()
-        if row is None:
+        query = "SELECT choices, losses, step_seconds FROM cells WHERE hash = ? AND error IS NULL"
+        found = self._read(query, cell_hash)
+        if not found:
             raise InputError(f"{self.path}: there is no finished cell {cell_hash}")
-        choices, losses, seconds = (zlib.decompress(blob) for blob in row)
-        return np.frombuffer(choices, "<i2"), np.frombuffer(losses, "<f8"), np.frombuffer(seconds, "<f4")
+        try:
+            choices, losses, seconds = (zlib.decompress(blob) for blob in found[0])
+            return np.frombuffer(choices, "<i2"), np.frombuffer(losses, "<f8"), np.frombuffer(seconds, "<f4")
+        except (TypeError, ValueError, zlib.error) as error:
+            raise InputError(f"{self.path}: cell {cell_hash:.20}: its steps are damaged: {error}") from None
+
+
+_NUMBER = (int, float)
+_COLUMNS: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("hash", "scenario", "selector", "settings"), str),
+    "seed": int,
+    "penalty": _NUMBER,
+    "error": str,
+    **dict.fromkeys(("par", "unsolved", "decision_us", "vbs", "sbs", "seconds"), _NUMBER),
+}
+"""The columns of a cell without its traces, and what they hold."""
 
 
 def _squeeze(array: NDArray[Any] | None) -> bytes | None:
