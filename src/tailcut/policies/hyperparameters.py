@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, get_args, get_type_hints
 
 from tailcut.errors import InputError
@@ -37,7 +37,8 @@ class Parameter:
     default: Any
 
 
-def declared(part: Callable[..., Any]) -> dict[str, Parameter]:
+@lru_cache(maxsize=512)
+def declared(part: Callable[..., Any]) -> Mapping[str, Parameter]:
     """Return the hyperparameters of a part, by name: those of its constructor that are not bound already.
 
     >>> from tailcut.models.ridge import RidgeBank
