@@ -35,7 +35,7 @@ def test_export_writes_every_event(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "export.jsonl"
     assert tailcut("state", "export", file, "--out", out).returncode == 0
     lines = [json.loads(line) for line in out.read_text().splitlines()]
-    assert lines[0] == {"tailcut_state": 3}
+    assert lines[0] == {"tailcut_state": 4}
     with Journal(file, read_only=True) as journal:
         for name, number in journal.projects().items():
             exported = [line for line in lines if line.get("project") == name]

@@ -115,7 +115,7 @@ def test_what_is_no_journal_is_refused(tmp_path: Path, make: object, message: st
 @pytest.mark.parametrize(
     ("version", "message"),
     [
-        (99, "state format 99 is newer than this Tailcut's 3"),
+        (99, "state format 99 is newer than this Tailcut's 4"),
         (2, "state format 2 is from before the first release and is not read any more"),
         (1, "state format 1 is from before the first release and is not read any more"),
     ],

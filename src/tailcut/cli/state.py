@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from tailcut.journal import Journal, upkeep
+from tailcut.journal.repair import repair_file
 
-app = typer.Typer(help="Check, export and compact state files.", no_args_is_help=True)
+app = typer.Typer(help="Check, export, compact and repair state files.", no_args_is_help=True)
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="State file.")]
 ProjectOption = Annotated[
@@ -33,6 +34,26 @@ def verify(file: FileArgument, project: ProjectOption = None, as_json: JsonOptio
     else:
         for one in found:
             typer.echo(f"{one.project}: {one.problem or f'{one.events} events, all the same'}")
+        if not found:
+            typer.echo("there are no projects")
+    if any(one.problem for one in found):
+        raise typer.Exit(1)
+
+
+@app.command()
+def repair(file: FileArgument, as_json: JsonOption = False) -> None:
+    """Keep all that is whole of damaged projects, and say what is dropped.
+
+    For events that cannot be read, and for what two processes wrote at the same time. Projects that are whole
+    are left as they are. Ends with code 1 where a project cannot be repaired; it is left as it is, too. Copy
+    the file first. Refused while another process writes.
+    """
+    found = repair_file(file)
+    if as_json:
+        typer.echo(json.dumps([one._asdict() for one in found], indent=2))
+    else:
+        for one in found:
+            typer.echo(one.words())
         if not found:
             typer.echo("there are no projects")
     if any(one.problem for one in found):

@@ -2,6 +2,7 @@
 
 events.py               what an event says; snapshots
 schema.py               what the SQLite file looks like inside
+ownership.py            who may write to it
 database.py             the file: who may write, transactions, errors
 file.py                 the append-only journal in it: projects, events, snapshots
 repeat.py               how a selector repeats an event
@@ -10,6 +11,7 @@ project.py              a named selector that writes down every step and comes b
 statistics.py           what a project has done so far, counted event by event
 runtime_bins.py         how long an algorithm's runs take
 upkeep.py               verify, export, compact
+repair.py               keep what is whole of a damaged project
 tokens.py               who may read and write over HTTP
 """
 

@@ -7,15 +7,19 @@ One process writes at a time; any number may read.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
+import re
+import secrets
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
 from tailcut.errors import JournalError
-from tailcut.journal.schema import APPLICATION, FORMAT, TABLES
+from tailcut.journal.ownership import Ownership
+from tailcut.journal.schema import APPLICATION, FORMAT, OLDEST, UNIQUE_DECISIONS, create, upgrade
 
 BUSY_SECONDS = 5.0
 """How long a write waits for others that have the file locked, tokens being written for example."""
@@ -27,56 +31,95 @@ class Database:
     What is written within `together` is one transaction, durable when the block ends.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, read_only: bool = False, repairing: bool = False
+    ) -> None:
         self.path = Path(path)
-        self._lock: int | None = None
         self._undo: list[Callable[[], None]] | None = None
         """While events are written together: what to call if they are lost."""
+        self._afterwards: list[Callable[[], None]] = []
+        """What to call when they are on disk."""
         self._failure: JournalError | None = None
-        if read_only and not self.path.is_file():
+        self.taken_over = False
+        """Whether another process has opened the file to write since: then this one never may again."""
+        self._session = secrets.token_hex(16)
+        self._ownership: Ownership | None = None
+        self._copy: ReadableCopy | None = None
+        if read_only:
+            self._db = self._open_to_read()
+        else:
+            self._db = self._open_to_write(repairing)
+
+    def _open_to_read(self) -> sqlite3.Connection:
+        if not self.path.is_file():
             raise JournalError(f"{self.path}: there is no such state file")
+        with self.translated_errors():
+            db, self._copy = connect_to_read(self.path)
+            try:
+                check_format(self.path, db)
+            except BaseException:
+                db.close()
+                raise
+            return db
+
+    def _open_to_write(self, repairing: bool) -> sqlite3.Connection:
+        ownership = self._ownership = Ownership(self.path)
         try:
-            if not read_only:
-                self._take_lock()
+            ownership.make_file()
             with self.translated_errors():
-                self._db = connect(self.path, "ro" if read_only else "rwc")
-                self._prepare(read_only)
+                self._db = connect(self.path, "rw")
+                self._prepare(repairing)
+            ownership.remember()
         except BaseException:
-            self._release_lock()
+            ownership.release()
+            raise
+        return self._db
+
+    def _prepare(self, repairing: bool) -> None:
+        """Bring the file to this format and write down that it is ours from now on."""
+        empty = _is_empty(self._db)
+        if not empty:
+            check_format(self.path, self._db, writing=True)
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            if empty:
+                create(self._db)
+            else:
+                upgrade(self._db)
+            if not repairing:
+                self.make_unique()
+            self._db.execute("REPLACE INTO writer (one, session) VALUES (1, ?)", (self._session,))
+            self._db.execute("COMMIT")
+        except BaseException:
+            self._roll_back()
             raise
 
-    def _take_lock(self) -> None:
-        """Make sure that no other process writes; a lock of a process that died is gone with it."""
-        beside = self.path.with_name(self.path.name + "-lock")
+    def make_unique(self) -> None:
+        """Let the file hold each decision once from now on; raise if one is in it twice."""
         try:
-            self._lock = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise JournalError(f"{self.path}: another process is writing to this state file") from None
-        except OSError as error:
-            raise JournalError(f"{self.path}: cannot be written: {error.strerror}") from None
+            self._db.execute(UNIQUE_DECISIONS)
+        except sqlite3.IntegrityError:
+            raise JournalError(
+                f"{self.path}: two processes have written to this state file at the same time, so some "
+                f"decisions are in it twice: 'tailcut state repair {self.path}' keeps all that is whole"
+            ) from None
 
-    def _release_lock(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+    def _begin(self) -> None:
+        """Begin to write, unless another process has opened the file to write since."""
+        self._db.execute("BEGIN IMMEDIATE")
+        if self._db.execute("SELECT session FROM writer").fetchone() != (self._session,):
+            self._roll_back()
+            self.taken_over = True
+            raise JournalError(
+                f"{self.path}: another process has taken this state file over; stop and start again"
+            )
 
-    def _prepare(self, read_only: bool) -> None:
-        empty = not read_only and _is_empty(self._db)
-        if not empty:
-            check_format(self.path, self._db)
-        if not read_only:
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")
-        if empty:
-            self._create()
-
-    def _create(self) -> None:
-        with self.transaction() as db:
-            for statement in TABLES:
-                db.execute(statement)
-            db.execute(f"PRAGMA application_id = {APPLICATION}")
-            db.execute(f"PRAGMA user_version = {FORMAT}")
+    def check_in_place(self) -> None:
+        """Raise unless what is written goes into the file that others would find."""
+        if self._ownership is not None:
+            self._ownership.check()
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -84,17 +127,18 @@ class Database:
         if self._undo is not None:
             with self._noticed():
                 if not self._db.in_transaction:
-                    self._db.execute("BEGIN IMMEDIATE")
+                    self._begin()
                 yield self._db
             return
         with self.translated_errors():
-            self._db.execute("BEGIN IMMEDIATE")
+            self._begin()
             try:
                 yield self._db
                 self._db.execute("COMMIT")
             except BaseException:
                 self._roll_back()
                 raise
+        self.check_in_place()
 
     def _roll_back(self) -> None:
         with contextlib.suppress(sqlite3.Error):  # some errors have rolled it back already
@@ -126,9 +170,12 @@ class Database:
             self._roll_back()
             for undo in self._undo:
                 undo()
+            self._afterwards.clear()
             raise
         finally:
             self._undo, self._failure = None, None
+        while self._afterwards:
+            self._afterwards.pop()()
 
     @contextlib.contextmanager
     def as_of_now(self) -> Iterator[None]:
@@ -147,11 +194,19 @@ class Database:
         with self.translated_errors():
             if self._db.in_transaction:  # not if nothing was written
                 self._db.execute("COMMIT")
+        self.check_in_place()
 
     def if_lost(self, undo: Callable[[], None]) -> None:
         """Have `undo` called if what is being written together gets lost."""
         if self._undo is not None and undo not in self._undo:
             self._undo.append(undo)
+
+    def afterwards(self, work: Callable[[], None]) -> None:
+        """Call `work` as soon as what is being written is on disk; at once if nothing is."""
+        if self._undo is None:
+            work()
+        elif work not in self._afterwards:
+            self._afterwards.append(work)
 
     @contextlib.contextmanager
     def translated_errors(self) -> Iterator[None]:
@@ -160,6 +215,8 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise self._translated(error) from error
+        except UnicodeDecodeError as error:  # of a damaged name in a message of SQLite
+            raise JournalError(f"{self.path}: is damaged: {error.reason}") from error
 
     def _translated(self, error: sqlite3.Error) -> JournalError:
         return JournalError(f"{self.path}: {error}", full="disk is full" in str(error))
@@ -173,7 +230,10 @@ class Database:
     def close(self) -> None:
         """Close the file and let others write."""
         self._db.close()
-        self._release_lock()
+        if self._ownership is not None:
+            self._ownership.release()
+        if self._copy is not None:
+            self._copy.remove()
 
     def insert(self, query: str, rows: Iterable[tuple[Any, ...]]) -> int:
         """Write rows, all or none, and return the number of the last."""
@@ -188,11 +248,14 @@ class Database:
             raise self._failure
         try:
             if not self._db.in_transaction:
-                self._db.execute("BEGIN IMMEDIATE")
+                self._begin()
             return _insert(self._db, query, rows)
         except sqlite3.Error as error:
             self._failure = self._translated(error)
             raise self._failure from error
+        except JournalError as error:
+            self._failure = error
+            raise
 
     def rows(self, query: str, *values: Any) -> list[Any]:
         """Return what a query finds."""
@@ -205,26 +268,73 @@ class Database:
             yield from self._db.execute(query, values)
 
 
-def connect(path: Path, mode: str) -> sqlite3.Connection:
-    """Open a file without touching it: 'ro' to read, 'rw' to write, 'rwc' to make it if need be."""
-    where = f"{path.absolute().as_uri()}?mode={mode}"
+def connect(path: Path, mode: str, more: str = "") -> sqlite3.Connection:
+    """Open a file without touching it: 'ro' to read, 'rw' to write."""
+    where = f"{path.absolute().as_uri()}?mode={mode}{more}"
     return sqlite3.connect(
         where, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
 
 
-def check_format(path: Path, db: sqlite3.Connection) -> None:
-    """Raise unless a file is a state file of this format."""
+class ReadableCopy:
+    """A copy of a state file, for where the original cannot be read because nothing can be written."""
+
+    def __init__(self, path: Path) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="tailcut-")
+        self.path = Path(self._folder.name) / path.name
+        for part in ("", "-wal"):
+            shutil.copyfile(path.with_name(path.name + part), self.path.with_name(self.path.name + part))
+
+    def remove(self) -> None:
+        """Remove it."""
+        self._folder.cleanup()
+
+
+def connect_to_read(path: Path) -> tuple[sqlite3.Connection, ReadableCopy | None]:
+    """Open a file to read it, also where its folder cannot be written.
+
+    To read beside a writer, SQLite needs a file of shared memory in the same folder. Where none can be made,
+    nobody writes either, so the file is read as it lies there, or a copy if there is a log to be taken in.
+    """
+    db = connect(path, "ro")
+    try:
+        db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        db.close()
+        if not re.search("unable to open|readonly|read-only", str(error)) or not path.is_file():
+            raise
+        real = path.resolve()
+        log = real.with_name(real.name + "-wal")
+        try:
+            if log.is_file() and log.stat().st_size:
+                copy = ReadableCopy(real)
+                return connect(copy.path, "rw"), copy
+        except OSError as reason:
+            raise JournalError(f"{path}: cannot be read: {reason.strerror}") from None
+        return connect(real, "ro", "&immutable=1"), None
+    except BaseException:
+        db.close()
+        raise
+    return db, None
+
+
+def check_format(path: Path, db: sqlite3.Connection, *, writing: bool = False) -> None:
+    """Raise unless a file is a state file of this format, or one that can be brought to it by `writing`."""
     (application,) = db.execute("PRAGMA application_id").fetchone()
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
         raise JournalError(f"{path}: is a database, but not a state file of Tailcut")
     if version > FORMAT:
         raise JournalError(f"{path}: state format {version} is newer than this Tailcut's {FORMAT}")
-    if version < FORMAT:
+    if version < OLDEST:
         raise JournalError(
             f"{path}: state format {version} is from before the first release and is not read any more; "
             f"this Tailcut reads and writes format {FORMAT}"
+        )
+    if version < FORMAT and not writing:
+        raise JournalError(
+            f"{path}: state format {version} is older than this Tailcut's {FORMAT}: "
+            f"'tailcut state repair {path}' brings it up to date"
         )
 
 

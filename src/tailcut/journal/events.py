@@ -75,17 +75,105 @@ def plain_json(body: dict[str, Any]) -> str:
     return json.dumps(body, allow_nan=False)
 
 
-def event_of(row: tuple[int, float, str, str, str | None]) -> Event:
+class DamagedError(JournalError):
+    """What a project's events or snapshots say makes no sense; other projects are not concerned."""
+
+    def __init__(
+        self, message: str, *, event: int | None = None, field: str | None = None, reason: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.reason = reason or message
+        """What is wrong, without the names of file and project."""
+        self.event = event
+        """The number of the event at fault; None where it is none."""
+        self.field = field
+        """What of it is wrong, as far as that is known."""
+
+
+def event_of(row: tuple[Any, ...]) -> Event:
     """Return the event in a row of the table.
 
     >>> event_of((5, 0.0, "dance", "{}", None))
     Traceback (most recent call last):
         ...
-    tailcut.errors.JournalError: event 5: 'dance' is not known to this Tailcut
+    tailcut.journal.events.DamagedError: event 5: 'dance' is not known to this Tailcut
     """
-    number, at, kind, body, key = row
+    number, at, kind, text, key = row
     try:
         known = EventKind(kind)
     except ValueError:
-        raise JournalError(f"event {number}: {kind!r} is not known to this Tailcut") from None
-    return Event(number, at, known, json.loads(body), key)
+        words = f"event {number}: {kind!r} is not known to this Tailcut"
+        raise DamagedError(words, event=number, field="kind") from None
+    if not isinstance(at, int | float):
+        raise DamagedError(f"event {number}: at is no time: {at!r}", event=number, field="at")
+    if not isinstance(key, str | None):
+        raise DamagedError(f"event {number}: key is no text: {key!r}", event=number, field="key")
+    try:
+        body = json.loads(text)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise DamagedError(f"event {number}: body is not JSON: {error}", event=number, field="body") from None
+    check_body(number, known, body)
+    return Event(number, at, known, body, key)
+
+
+_NUMBER, _NOTHING = (int, float), type(None)
+_Kinds = dict[str, tuple[type, ...]]
+_DECISION: _Kinds = {
+    "id": (int,),
+    "instance": (str, _NOTHING),
+    "algorithm": (str,),
+    "budget": _NUMBER,
+    "cutoff": _NUMBER,
+    "scores": (dict,),
+    "reason": (str,),
+    "stage": (int,),
+    "spent": _NUMBER,
+}
+_BODIES: dict[EventKind, _Kinds] = {
+    EventKind.SELECT: {
+        "features": (list, dict, _NOTHING),
+        "instance": (str, _NOTHING),
+        "cutoff": (*_NUMBER, _NOTHING),
+        "among": (list, _NOTHING),
+        "spent": _NUMBER,
+        "feature_cost": _NUMBER,
+        "decision": (dict,),
+        "learned": (int, _NOTHING),
+    },
+    EventKind.OBSERVE: {"decision": (int,), "status": (str,), "time": (*_NUMBER, _NOTHING)},
+    EventKind.PROCEED: {"after": (int,), "spent": (*_NUMBER, _NOTHING), "decision": (dict, _NOTHING)},
+    EventKind.FIT: {"algorithms": (list,), "features": (list,), "runtimes": (list,), "runs": (int,)},
+    EventKind.ADD_ALGORITHM: {"algorithm": (str,)},
+    EventKind.REMOVE_ALGORITHM: {"algorithm": (str,)},
+}
+"""Which fields an event has, and of which types."""
+
+
+def check_body(number: int, kind: EventKind, body: Any) -> None:
+    """Raise unless an event says all that its kind must say, each in the right form.
+
+    >>> check_body(7, EventKind.OBSERVE, {"decision": 3, "status": "solved"})
+    Traceback (most recent call last):
+        ...
+    tailcut.journal.events.DamagedError: event 7: time is missing
+    """
+    if not isinstance(body, dict):
+        raise DamagedError(f"event {number}: body is no JSON object", event=number, field="body")
+    _check_fields(number, "", _BODIES.get(kind, {}), body)
+    if kind in DECIDING and body["decision"] is not None:
+        _check_fields(number, "decision.", _DECISION, body["decision"])
+
+
+def _check_fields(number: int, prefix: str, kinds: _Kinds, body: dict[str, Any]) -> None:
+    for name, types in kinds.items():
+        field = prefix + name
+        if name not in body:
+            raise DamagedError(f"event {number}: {field} is missing", event=number, field=field)
+        if not isinstance(body[name], types):
+            words = f"event {number}: {field} is {_short(body[name])}"
+            raise DamagedError(words, event=number, field=field)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -5,6 +5,7 @@ An event is durable before `append` returns; within `together`, when that block 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
@@ -13,13 +14,24 @@ from typing import Any
 
 from tailcut.errors import JournalError
 from tailcut.journal.database import Database
-from tailcut.journal.events import DECIDING, Event, EventKind, NewEvent, Snapshot, event_of, plain_json
+from tailcut.journal.events import (
+    DECIDING,
+    DamagedError,
+    Event,
+    EventKind,
+    NewEvent,
+    Snapshot,
+    event_of,
+    plain_json,
+)
+from tailcut.journal.schema import opened, sealed, store
 
 
 class Journal(Database):
     """A journal file, open for writing by this process alone, or for reading.
 
-    `encode` turns bodies into JSON; the service has a faster one at hand.
+    `encode` turns bodies into JSON; the service has a faster one at hand. `repairing` opens a file in which
+    decisions are made twice.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -38,9 +50,10 @@ class Journal(Database):
         path: str | os.PathLike[str],
         *,
         read_only: bool = False,
+        repairing: bool = False,
         encode: Callable[[dict[str, Any]], str] = plain_json,
     ) -> None:
-        super().__init__(path, read_only=read_only)
+        super().__init__(path, read_only=read_only, repairing=repairing)
         self.encode = encode
 
     def create(self, name: str, description: dict[str, Any]) -> int:
@@ -54,18 +67,24 @@ class Journal(Database):
 
     def projects(self) -> dict[str, int]:
         """Return the numbers of the projects, by name, in the order of their creation."""
-        return dict(self.rows("SELECT name, number FROM projects ORDER BY number"))
+        found = self.rows("SELECT name, number FROM projects ORDER BY number")
+        return {str(name): int(number) for name, number in found}
 
     def description(self, project: int) -> dict[str, Any]:
         """Return what was said when the project was created."""
         ((text,),) = self.rows("SELECT description FROM projects WHERE number = ?", project)
-        described: dict[str, Any] = json.loads(text)
+        try:
+            described: dict[str, Any] = json.loads(text)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise DamagedError(f"its description is not JSON: {error}", field="description") from None
+        if not isinstance(described, dict):
+            raise DamagedError("its description is no JSON object", field="description")
         return described
 
     def created(self, project: int) -> float:
         """Return when a project was created, in seconds since 1970."""
         ((at,),) = self.rows("SELECT created FROM projects WHERE number = ?", project)
-        return float(at)
+        return float(at) if isinstance(at, int | float) else 0.0
 
     def append(self, project: int, events: Iterable[NewEvent], *, at: float | None = None) -> int:
         """Write events, all or none, and return the number of the last.
@@ -81,8 +100,13 @@ class Journal(Database):
     def events(self, project: int, after: int = 0) -> Iterator[Event]:
         """Yield the events of a project behind number `after`, oldest first."""
         query = f"{_EVENTS} WHERE project = ? AND number > ? ORDER BY number"
+        last = after
         for row in self.each(query, project, after):
-            yield event_of(row)
+            event = event_of(row)
+            if event.number <= last:  # a damaged index may lead in circles
+                raise DamagedError(f"event {event.number} comes after event {last}", event=event.number)
+            last = event.number
+            yield event
 
     def page(
         self,
@@ -133,34 +157,55 @@ class Journal(Database):
         ((number,),) = self.rows("SELECT coalesce(max(number), 0) FROM events WHERE project = ?", project)
         return int(number)
 
+    def remove(self, project: int) -> None:
+        """Remove a project with all its events."""
+        with self.transaction() as db:
+            for table in ("events", "snapshots", "pieces"):
+                db.execute(f"DELETE FROM {table} WHERE project = ?", (project,))
+            db.execute("DELETE FROM projects WHERE number = ?", (project,))
+
     def keep_snapshot(self, project: int, snapshot: Snapshot) -> None:
         """Keep what a project had become by an event, in place of the snapshot before."""
-        self._keep("snapshots", project, snapshot)
+        content = sealed(snapshot.selector, plain_json(snapshot.statistics))
+        with self.transaction() as db:
+            store(db, project, 0, snapshot.event, content)
 
     def snapshot(self, project: int) -> Snapshot | None:
         """Return the project's latest snapshot, if there is one."""
-        return self._kept("snapshots", project)
+        return self._kept(project, 0)
 
     def begin_from(self, project: int, snapshot: Snapshot) -> None:
         """Let a project's history begin with a snapshot: events before it may be dropped."""
-        self._keep("bases", project, snapshot)
-        self._keep("snapshots", project, snapshot)
+        content = sealed(snapshot.selector, plain_json(snapshot.statistics))
+        with self.transaction() as db:
+            for base in (0, 1):
+                store(db, project, base, snapshot.event, content)
 
     def base(self, project: int) -> Snapshot | None:
         """Return where the history of a compacted project begins; None: it is whole."""
-        return self._kept("bases", project)
+        return self._kept(project, 1)
 
-    def _keep(self, table: str, project: int, snapshot: Snapshot) -> None:
-        values = (project, snapshot.event, snapshot.selector, plain_json(snapshot.statistics))
-        query = f"REPLACE INTO {table} (project, event, selector, statistics) VALUES (?, ?, ?, ?)"
+    def drop_snapshot(self, project: int) -> None:
+        """Remove the latest snapshot: the events say the same."""
         with self.transaction() as db:
-            db.execute(query, values)
+            for table in ("snapshots", "pieces"):
+                db.execute(f"DELETE FROM {table} WHERE project = ? AND base = 0", (project,))
 
-    def _kept(self, table: str, project: int) -> Snapshot | None:
-        found = self.rows(f"SELECT event, selector, statistics FROM {table} WHERE project = ?", project)
+    def _kept(self, project: int, base: int) -> Snapshot | None:
+        query = "SELECT event, digest FROM snapshots WHERE project = ? AND base = ?"
+        found = self.rows(query, project, base)
         if not found:
             return None
-        ((event, selector, statistics),) = found
+        ((event, digest),) = found
+        query = "SELECT content FROM pieces WHERE project = ? AND base = ? ORDER BY part"
+        try:
+            content = b"".join(piece for (piece,) in self.each(query, project, base))
+            whole = hashlib.sha256(content).hexdigest() == digest and isinstance(event, int)
+        except TypeError:  # a piece that is no bytes
+            whole = False
+        if not whole:
+            raise DamagedError("its snapshot is damaged", field="snapshot")
+        selector, statistics = opened(content)
         return Snapshot(event, selector, json.loads(statistics))
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.errors import InputError, JournalError, OutOfTurnError, StateFileError, UnknownDecisionError
+from tailcut.errors import JournalError, OutOfTurnError, UnknownDecisionError
 from tailcut.explain.explanation import Explanation
-from tailcut.journal.events import Event, EventKind, NewEvent, Snapshot
+from tailcut.journal.events import DamagedError, Event, EventKind, NewEvent, Snapshot
 from tailcut.journal.file import Journal
 from tailcut.journal.project_description import MAX_PENDING, make
 from tailcut.journal.repeat import repeat
@@ -27,6 +29,8 @@ SNAPSHOT_EVERY = 1000
 """Events between two snapshots: so many at most are repeated when a project is opened."""
 RECENT = 256
 """How many of the latest decisions are remembered with all that their explanation needs."""
+
+log = logging.getLogger("tailcut.journal")
 
 
 class Project:
@@ -56,12 +60,13 @@ class Project:
             known = ", ".join(numbers) or "none"
             raise JournalError(f"{journal.path}: there is no project {name!r}; known: {known}")
         self.journal, self.name, self.number = journal, name, numbers[name]
-        self.description = journal.description(self.number)
+        with self._named():
+            self.description = journal.description(self.number)
         self.snapshot_every = snapshot_every
         self._selector: Selector | None = None
         self._statistics: ProjectStatistics | None = None
         self._recent: OrderedDict[int, Decision] = OrderedDict()
-        self._last = self._held = 0
+        self._last = self._held = self._tried = 0
         self._load()
 
     @classmethod
@@ -73,28 +78,31 @@ class Project:
 
     def _load(self) -> tuple[Selector, ProjectStatistics]:
         """Bring the selector to where the journal is."""
-        found = self.journal.snapshot(self.number)
+        with self._named():
+            found = self.journal.snapshot(self.number)
         selector, statistics = self._begin(found)
-        self._last = self._held = 0 if found is None else found.event
+        self._last = self._held = self._tried = 0 if found is None else found.event
         self._recent.clear()
-        for event in self.journal.events(self.number, after=self._held):
-            self._remember(repeat(selector, event))
-            statistics.take(event)
-            self._last = event.number
+        with self._named():
+            for event in self.journal.events(self.number, after=self._held):
+                self._remember(repeated(selector, statistics, event))
+                self._last = event.number
         self._selector, self._statistics = selector, statistics
         return selector, statistics
 
     def _begin(self, found: Snapshot | None) -> tuple[Selector, ProjectStatistics]:
         """Return selector and statistics as they were at a snapshot, or new ones."""
+        with self._named():
+            return begun(self.description, found)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Say of which project something is damaged."""
         try:
-            selector = make(self.description) if found is None else Selector.from_bytes(found.selector)
-            limit = self.description.get("max_pending", MAX_PENDING)
-            statistics = ProjectStatistics(selector.cutoff, schedules=selector.schedules, limit=limit)
-            if found is not None:
-                statistics.restore(found.statistics)
-        except StateFileError as error:
-            raise JournalError(f"{self.journal.path}: snapshot of {self.name!r}: {error}") from error
-        return selector, statistics
+            yield
+        except DamagedError as error:
+            words = f"{self.journal.path}: project {self.name!r}: {error}"
+            raise DamagedError(words, event=error.event, field=error.field, reason=error.reason) from error
 
     @property
     def selector(self) -> Selector:
@@ -277,8 +285,8 @@ class Project:
         except BaseException:
             self.forget()
             raise
-        if self._last - self._held >= (self.snapshot_every or SNAPSHOT_EVERY):
-            self.keep()
+        if self._last - self._tried >= (self.snapshot_every or SNAPSHOT_EVERY):
+            self.journal.afterwards(self.try_to_keep)
 
     def forget(self) -> None:
         """Let go of a selector that may be ahead of the journal: it is read again when it is needed."""
@@ -295,27 +303,69 @@ class Project:
             self.journal.keep_snapshot(self.number, self.snapshot())
             self._held = self._last
 
+    def try_to_keep(self) -> None:
+        """Write a snapshot if that is possible; without it, only the next start takes longer."""
+        self._tried = self._last
+        try:
+            self.keep()
+        except Exception:  # whatever it was: the events are on disk, and that is what counts
+            log.exception("no snapshot of %s", self.name)
+
     def verify(self) -> int:
         """Repeat the project's whole history; return how many events, or say where it differs.
 
         The selector that comes out must equal the one in use, bit for bit, and so must what was counted.
         Of a project that was compacted, what lies behind the compaction is repeated.
         """
-        base = self.journal.base(self.number)
+        with self._named():
+            base = self.journal.base(self.number)
         (selector, statistics), count = self._begin(base), 0
-        for event in self.journal.events(self.number, after=0 if base is None else base.event):
-            try:
-                repeat(selector, event)
-            except InputError as error:
-                raise JournalError(f"event {event.number} cannot be repeated: {error}") from error
-            statistics.take(event)
-            count += 1
+        with self._named():
+            for event in self.journal.events(self.number, after=0 if base is None else base.event):
+                repeated(selector, statistics, event)
+                count += 1
         where = f"{self.journal.path}: project {self.name!r}: repeating its {count} events gives"
         if selector.to_bytes() != self.selector.to_bytes():
             raise JournalError(f"{where} another selector than its snapshot and the events behind it")
         if statistics.state() != self.statistics.state():
             raise JournalError(f"{where} other counts than its snapshot and the events behind it")
         return count
+
+
+@contextmanager
+def _sensible(what: str, event: int | None = None) -> Iterator[None]:
+    """Turn every error that reading, or repeating, brings about into one that names what is damaged."""
+    try:
+        yield
+    except DamagedError:
+        raise
+    except Exception as error:
+        field = getattr(error, "field", None)
+        if isinstance(error, KeyError) and error.args:
+            field, reason = str(error.args[0]), f"{error.args[0]} is missing"
+        else:
+            reason = str(error) or type(error).__name__
+        words = reason if reason.startswith("event ") else f"{what}: {reason}"
+        raise DamagedError(words, event=event, field=field or what) from error
+
+
+def begun(description: Mapping[str, Any], found: Snapshot | None) -> tuple[Selector, ProjectStatistics]:
+    """Return selector and statistics as they were at a snapshot, or new ones as a description says."""
+    with _sensible("description" if found is None else "snapshot"):
+        selector = make(description) if found is None else Selector.from_bytes(found.selector)
+        limit = description.get("max_pending", MAX_PENDING)
+        statistics = ProjectStatistics(selector.cutoff, schedules=selector.schedules, limit=limit)
+        if found is not None:
+            statistics.restore(found.statistics)
+    return selector, statistics
+
+
+def repeated(selector: Selector, statistics: ProjectStatistics, event: Event) -> Decision | None:
+    """Let a selector and its statistics take the step of an event; say what is wrong where they cannot."""
+    with _sensible(f"event {event.number}", event.number):
+        decision = repeat(selector, event)
+        statistics.take(event)
+    return decision
 
 
 def _written(decision: Decision | None) -> dict[str, Any]:

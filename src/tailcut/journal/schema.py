@@ -1,17 +1,27 @@
 """What a state file looks like inside.
 
-Format 3 is the first of a release. A later one adds the statements that bring an older file to it.
+Format 4 is the first of a release. A file of format 3 is brought to it when it is opened to write.
 """
 
 from __future__ import annotations
 
-FORMAT = 3
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+
+FORMAT = 4
 """The format that is written, and the only one that is read."""
+
+OLDEST = 3
+"""The oldest format that is brought up to date."""
+
+PIECE = 16 * 1024 * 1024
+"""Bytes of a snapshot in one row: SQLite takes a gigabyte at most."""
 
 APPLICATION = 0x7A11C0D
 """Written into the file's header, so that a foreign database is recognised."""
 
-TABLES = (
+_TABLES = (
     """CREATE TABLE projects (
         number INTEGER PRIMARY KEY,
         name TEXT NOT NULL UNIQUE,
@@ -29,18 +39,9 @@ TABLES = (
     )""",
     "CREATE INDEX events_of_project ON events (project, number)",
     "CREATE UNIQUE INDEX events_by_key ON events (project, key, kind) WHERE key IS NOT NULL",
-    "CREATE INDEX events_by_decision ON events (project, decision) WHERE decision IS NOT NULL",
-    """CREATE TABLE snapshots (
-        project INTEGER PRIMARY KEY REFERENCES projects (number),
-        event INTEGER NOT NULL,      -- the last event that it holds
-        selector BLOB NOT NULL,
-        statistics TEXT NOT NULL     -- JSON
-    )""",
-    """CREATE TABLE bases (
-        project INTEGER PRIMARY KEY REFERENCES projects (number),
-        event INTEGER NOT NULL,      -- the last event before which events were dropped
-        selector BLOB NOT NULL,
-        statistics TEXT NOT NULL
+    """CREATE TABLE writer (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        session TEXT NOT NULL        -- who opened the file last to write events: nobody else may
     )""",
     """CREATE TABLE tokens (
         number INTEGER PRIMARY KEY,
@@ -51,3 +52,81 @@ TABLES = (
         revoked REAL                 -- when; null while it is good
     )""",
 )
+
+_SNAPSHOTS = (
+    """CREATE TABLE snapshots (
+        project INTEGER NOT NULL REFERENCES projects (number),
+        base INTEGER NOT NULL,       -- 1: the history begins here; 0: the latest
+        event INTEGER NOT NULL,      -- the last event that it holds
+        digest TEXT NOT NULL,        -- SHA-256 of all pieces, in hexadecimal digits
+        PRIMARY KEY (project, base)
+    )""",
+    """CREATE TABLE pieces (
+        project INTEGER NOT NULL,
+        base INTEGER NOT NULL,
+        part INTEGER NOT NULL,
+        content BLOB NOT NULL,
+        PRIMARY KEY (project, base, part)
+    )""",
+)
+
+UNIQUE_DECISIONS = """CREATE UNIQUE INDEX IF NOT EXISTS events_by_decision
+    ON events (project, decision, kind = 'observe') WHERE decision IS NOT NULL"""
+"""Each decision is made once and observed once, whoever writes."""
+
+
+def create(db: sqlite3.Connection) -> None:
+    """Make the tables of a new file."""
+    for statement in (*_TABLES, *_SNAPSHOTS):
+        db.execute(statement)
+    db.execute(f"PRAGMA application_id = {APPLICATION}")
+    db.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def upgrade(db: sqlite3.Connection) -> None:
+    """Bring an older file to this format; snapshots and compacted histories stay."""
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version == FORMAT:
+        return
+    db.execute("DROP INDEX IF EXISTS events_by_decision")
+    for table in ("snapshots", "bases"):
+        db.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
+    for statement in (*_SNAPSHOTS, next(one for one in _TABLES if "TABLE writer" in one)):
+        db.execute(statement)
+    for base, table in enumerate(("old_snapshots", "old_bases")):
+        query = f"SELECT project, event, selector, statistics FROM {table}"
+        for project, event, selector, statistics in db.execute(query).fetchall():
+            store(db, project, base, event, sealed(selector, statistics))
+        db.execute(f"DROP TABLE {table}")
+    db.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def sealed(selector: bytes, statistics: str) -> bytes:
+    """Return selector and statistics as one: the length of the latter, and then both."""
+    text = statistics.encode()
+    return len(text).to_bytes(8, "big") + text + selector
+
+
+def opened(content: bytes) -> tuple[bytes, str]:
+    """Return selector and statistics.
+
+    >>> opened(sealed(b"state", "{}"))
+    (b'state', '{}')
+    """
+    end = 8 + int.from_bytes(content[:8], "big")
+    return content[end:], content[8:end].decode()
+
+
+def store(db: sqlite3.Connection, project: int, base: int, event: int, content: bytes) -> None:
+    """Write a snapshot in pieces, in place of the one before."""
+    db.execute("DELETE FROM pieces WHERE project = ? AND base = ?", (project, base))
+    for part, piece in enumerate(_pieces(content)):
+        db.execute("INSERT INTO pieces VALUES (?, ?, ?, ?)", (project, base, part, piece))
+    values = (project, base, event, hashlib.sha256(content).hexdigest())
+    db.execute("REPLACE INTO snapshots (project, base, event, digest) VALUES (?, ?, ?, ?)", values)
+
+
+def _pieces(content: bytes) -> Iterator[memoryview]:
+    view = memoryview(content)
+    for start in range(0, len(content), PIECE):
+        yield view[start : start + PIECE]

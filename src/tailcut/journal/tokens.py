@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tailcut.errors import InputError, JournalError
-from tailcut.journal.database import check_format, connect
+from tailcut.journal.database import check_format, connect, connect_to_read
 
 SCOPES = ("read", "write")
 PREFIX = "tailcut_"
@@ -84,12 +84,14 @@ class Tokens:
     @contextmanager
     def _open(self, mode: str) -> Iterator[sqlite3.Connection]:
         try:
-            db = connect(self.path, mode)
+            db, copy = connect_to_read(self.path) if mode == "ro" else (connect(self.path, mode), None)
             try:
                 db.execute("PRAGMA synchronous = FULL")
                 yield db
             finally:
                 db.close()
+                if copy is not None:
+                    copy.remove()
         except sqlite3.Error as error:
             raise JournalError(f"{self.path}: {error}", full="disk is full" in str(error)) from error
 
@@ -124,6 +126,6 @@ class Tokens:
         with self._open("ro") as db:
             query = "SELECT name, hash, scopes, created, revoked FROM tokens ORDER BY number"
             return [
-                Token(name, digest, frozenset(scopes.split()), created, revoked)
+                Token(str(name), str(digest), frozenset(str(scopes).split()), created, revoked)
                 for name, digest, scopes, created, revoked in db.execute(query)
             ]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tailcut.errors import InputError, JournalError, TailcutError
-from tailcut.journal.events import EventKind
+from tailcut.journal.events import DamagedError, EventKind
 from tailcut.journal.file import Journal
 from tailcut.journal.project import Project
 from tailcut.journal.project_description import NEEDS_HISTORY
 from tailcut.journal.schema import FORMAT
+
+WHOLE_FILE = "(the file)"
+"""In the place of a project's name where no project in particular is at fault."""
 
 
 class Verified(NamedTuple):
@@ -23,6 +27,10 @@ class Verified(NamedTuple):
     """How many were repeated."""
     problem: str | None
     """Where it differs; None: nowhere."""
+    event: int | None = None
+    """The event at fault, if it is one."""
+    field: str | None = None
+    """What of it is wrong, as far as that is known."""
 
 
 class Compacted(NamedTuple):
@@ -43,6 +51,9 @@ class CompactedFile(NamedTuple):
 
 def verify(journal: Journal, names: Sequence[str] = ()) -> Iterator[Verified]:
     """Repeat the whole history of the projects of these names, without any: of all."""
+    for (problem,) in journal.rows("PRAGMA quick_check(5)"):
+        if problem != "ok":
+            yield Verified(WHOLE_FILE, 0, str(problem))
     for name in _chosen(journal, names, _has_selector):
         yield _verify(journal, name)
 
@@ -51,6 +62,8 @@ def _verify(journal: Journal, name: str) -> Verified:
     try:
         with journal.as_of_now():  # else what a server writes meanwhile would look like a difference
             return Verified(name, Project(journal, name).verify(), None)
+    except DamagedError as error:
+        return Verified(name, 0, error.reason, error.event, error.field)
     except TailcutError as error:
         return Verified(name, 0, str(error))
 
@@ -72,16 +85,24 @@ def export(journal: Journal, names: Sequence[str] = ()) -> Iterator[dict[str, An
 
 
 def write_lines(lines: Iterable[Mapping[str, Any]], out: Path) -> None:
-    """Write JSON lines into a file that is new."""
+    """Write JSON lines into a file that is new; it is there when it is whole, not before."""
+    if out.exists():
+        raise InputError(f"{out}: there is such a file already")
+    partial = out.with_name(f"{out.name}.{os.getpid()}.partial")
     try:
-        with out.open("x", encoding="utf-8") as stream:
+        with partial.open("w", encoding="utf-8") as stream:
             stream.writelines(f"{json.dumps(line, allow_nan=False)}\n" for line in lines)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.link(partial, out)  # unlike a renaming, it replaces nothing
     except FileExistsError:
         raise InputError(f"{out}: there is such a file already") from None
     except OSError as error:
         if isinstance(error, TailcutError):
             raise
         raise InputError(f"{out}: cannot be written: {error.strerror}") from None
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def compact_file(path: Path, names: Sequence[str] = ()) -> CompactedFile:
@@ -140,6 +161,13 @@ def _anything(_description: Mapping[str, Any]) -> bool:
     return True
 
 
+def _suits(journal: Journal, number: int, suits: Callable[[Mapping[str, Any]], bool]) -> bool:
+    try:
+        return suits(journal.description(number))
+    except DamagedError:
+        return True  # whoever opens it says what is wrong
+
+
 def _chosen(
     journal: Journal, names: Sequence[str], suits: Callable[[Mapping[str, Any]], bool] = _anything
 ) -> list[str]:
@@ -150,7 +178,7 @@ def _chosen(
     if unknown:
         all_known = ", ".join(known) or "none"
         raise JournalError(f"{journal.path}: there is no project {unknown[0]!r}; known: {all_known}")
-    found = [name for name in names or known if suits(journal.description(numbers[name]))]
+    found = [name for name in names or known if _suits(journal, numbers[name], suits)]
     missing = [name for name in names if name not in found]
     if missing:
         raise JournalError(f"{journal.path}: project {missing[0]!r} needs its history")
