@@ -25,6 +25,7 @@ from tailcut.live.instances import instances_in
 from tailcut.live.measure import MeasureObserver, default_state, measure_scenario
 from tailcut.live.measurement import Measured
 from tailcut.live.portfolio import cutoff_of, read_portfolio
+from tailcut.live.printable import printable
 
 
 def command(
@@ -123,7 +124,8 @@ class _ProgressBar(MeasureObserver):
     def measured(self, one: Measured) -> None:
         self._progress.advance(self._task)
         if one.problem:
-            sys.stderr.write(f"problem: {one.instance}: {one.solver or ''} {one.problem}\n")
+            who = f"{one.solver}: " if one.solver else ""
+            sys.stderr.write(f"problem: {printable(f'{one.instance}: {who}{one.problem}')}\n")
 
     def __enter__(self) -> _ProgressBar:
         self._progress.start()

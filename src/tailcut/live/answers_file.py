@@ -7,9 +7,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import IO
 
-from tailcut.errors import InputError
+from tailcut.errors import InputError, LiveError
 from tailcut.live.instance_record import InstanceRecord
 
 
@@ -20,7 +19,8 @@ class AnswersFile:
         self.path = Path(path)
         try:
             written = self._mend()
-            self._file: IO[str] = self.path.open("a", encoding="utf-8")
+            # Without a buffer: what could not be written must not come up again when the file is closed.
+            self._file = self.path.open("ab", buffering=0)
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written: {error.strerror}") from None
         for record in records:
@@ -29,7 +29,7 @@ class AnswersFile:
 
     def _mend(self) -> set[str]:
         """Cut off a line that was not written to its end; return the instances that have theirs."""
-        if not self.path.exists():
+        if not self.path.is_file():  # a terminal or a pipe cannot be read back
             return set()
         data = self.path.read_bytes()
         whole = data.rfind(b"\n") + 1
@@ -45,8 +45,15 @@ class AnswersFile:
 
     def add(self, record: InstanceRecord) -> None:
         """Write the line of an instance that is over."""
-        self._file.write(answer_line(record) + "\n")
-        self._file.flush()
+        line = memoryview(answer_line(record).encode() + b"\n")
+        try:
+            while line:  # a disk that is nearly full takes a part of it
+                line = line[self._file.write(line) :]
+        except OSError as error:
+            raise LiveError(
+                f"{self.path}: cannot be written: {error.strerror}; nothing is lost, the state file has it: "
+                "make room and run the same command again"
+            ) from None
 
     def __enter__(self) -> AnswersFile:
         return self

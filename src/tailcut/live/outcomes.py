@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tailcut.domains.domain import read_answer
+from tailcut.errors import LiveError
 from tailcut.live.instances import Instance
 from tailcut.live.jobs import verify_job
 from tailcut.live.limits import Ended, Ending
@@ -21,6 +22,7 @@ class FeatureValues(NamedTuple):
     """What a feature extractor printed, and what went wrong, if something did."""
 
     values: dict[str, float]
+    """Finite, or nan where missing; empty if there is nothing that can be used."""
     problem: str | None = None
 
 
@@ -36,14 +38,31 @@ def read_features(ended: Ended) -> FeatureValues:
     if ended.ending is not Ending.FINISHED or ended.exit_code != 0:
         return FeatureValues({}, f"features: {ended.detail or ended.ending}, exit code {ended.exit_code}")
     try:
-        values = json.loads(ended.output)
-        if not isinstance(values, dict):
-            return FeatureValues({}, "features: the program must print one JSON object, name: number")
-        return FeatureValues(
-            {name: math.nan if value is None else float(value) for name, value in values.items()}
-        )
-    except (ValueError, TypeError) as error:
+        values = json.loads(ended.output, parse_int=float)  # an integer may have any number of digits
+    except (ValueError, RecursionError) as error:
         return FeatureValues({}, f"features: not JSON of numbers: {error}")
+    if not isinstance(values, dict) or "" in values:
+        return FeatureValues({}, "features: the program must print one JSON object, name: number")
+    if not values:
+        return FeatureValues({}, "features: the program printed none")
+    read = {name: _finite(value) for name, value in values.items()}
+    wrong = [name for name, value in read.items() if value is None]
+    problem = f"features: no finite number, so missing: {_some(wrong)}" if wrong else None
+    return FeatureValues({name: math.nan if one is None else one for name, one in read.items()}, problem)
+
+
+def _finite(value: object) -> float | None:
+    """Return a value as a float, nan where it is missing; None if it is no number that can be used."""
+    if value is None:
+        return math.nan
+    if not isinstance(value, bool | float) or math.isinf(value):
+        return None
+    return float(value)
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more
 
 
 def verified_answer(
@@ -65,10 +84,16 @@ def _refuted(portfolio: Portfolio, instance: Instance, answer: str, ended: Ended
         return None
     if ended.output_truncated:
         return f"answer {answer}: its output is too long to be checked"
-    with tempfile.NamedTemporaryFile(prefix="tailcut-", suffix=".out") as kept:
-        kept.write(ended.output)
-        kept.flush()
-        checked = yield verify_job(portfolio, portfolio.verify, instance, answer, Path(kept.name))
+    with tempfile.TemporaryDirectory(prefix="tailcut-") as folder:
+        kept = Path(folder) / "answer.out"
+        try:
+            kept.write_bytes(ended.output)
+        except OSError as error:
+            raise LiveError(
+                f"{folder}: no room for an answer that is to be checked: {error.strerror}; "
+                "what is done is kept: run the same command again"
+            ) from None
+        checked = yield verify_job(portfolio, portfolio.verify, instance, answer, kept)
     if checked.ending is Ending.FINISHED and checked.exit_code == 0:
         return None
     return f"answer {answer} refuted: {last_error_line(checked) or checked.detail or checked.ending}"

@@ -76,12 +76,15 @@ def run_stream(
     ):
 
         def over(record: InstanceRecord) -> None:
-            written.add(record)
-            totals.instance_over(record)
-            heard.instance_over(record)
+            if record.over:
+                written.add(record)
+                totals.instance_over(record)
+                heard.instance_over(record)
 
         heard.stream_started(totals, _count(instances, records))
         run_workflows(_remaining(engine, instances, records), place, at_once=jobs, on_result=over)
+        again = [engine.serve(instance) for instance in engine.put_off]
+        run_workflows(iter(again), place, at_once=jobs, on_result=over)
     project.keep()
     return totals
 
@@ -148,7 +151,7 @@ def _remaining(
     for instance in instances:
         record = records.get(instance.name)
         if record is None or not record.over:
-            yield engine.serve(instance, record)
+            yield engine.serve(instance, record, may_put_off=True)
 
 
 def _count(instances: Iterable[Instance], records: Mapping[str, InstanceRecord]) -> int | None:
