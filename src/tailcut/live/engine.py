@@ -137,7 +137,7 @@ class Engine:
         portfolio = self.portfolio
         ended = yield solver_job(portfolio, solver, instance, budget)
         found = yield from outcomes.verified_answer(portfolio, solver, instance, ended)
-        note = outcomes.run_note(portfolio, ended, found)
+        note = outcomes.run_note(portfolio, ended, found, budget)
         if found.answer is not None and self.outputs is not None:
             note["output"] = keep_output(self.outputs, instance, ended.output)
         return outcomes.outcome_of(portfolio, ended, found.answer, budget), note

@@ -16,16 +16,12 @@ from tailcut.live.limits import Ending
 from tailcut.live.portfolio import Portfolio, Program, Solver
 from tailcut.live.workflows import Workflow
 from tailcut.scenarios import Scenario
+from tailcut.types import Status
 
 PROJECT = "measure"
 
-_STATUS = {
-    str(Ending.CPU_LIMIT): "timeout",
-    str(Ending.WALL_LIMIT): "timeout",
-    str(Ending.MEMORY_LIMIT): "memout",
-    str(Ending.CRASHED): "crash",
-}
-"""How a run ended -> ASlib's word for it; a run that finished is `ok` with an answer, else `other`."""
+_FAILED = {str(Ending.MEMORY_LIMIT): "memout", str(Ending.CRASHED): "crash"}
+"""How a run that failed ended -> ASlib's word for it, `other` where it has none."""
 
 
 class Measured(NamedTuple):
@@ -120,7 +116,8 @@ class Measurement:
         portfolio = self.portfolio
         ended = yield solver_job(portfolio, solver, instance, self.cutoff)
         found = yield from outcomes.verified_answer(portfolio, solver, instance, ended)
-        note = outcomes.run_note(portfolio, ended, found)
+        note = outcomes.run_note(portfolio, ended, found, self.cutoff)
+        note["outcome"] = outcomes.outcome_of(portfolio, ended, found.answer, self.cutoff).status.value
         return self._keep(EventKind.RUN, {"instance": instance.name, "solver": solver.name, **note})
 
     def _keep(self, kind: EventKind, body: dict[str, Any]) -> Measured:
@@ -168,8 +165,8 @@ def to_scenario(
 
 
 def _status(run: dict[str, Any], cutoff: float) -> str:
-    if run["ending"] == str(Ending.FINISHED):
-        if run["answer"] is None:
-            return "other"
-        return "ok" if run["seconds"] <= cutoff else "timeout"
-    return _STATUS.get(run["ending"], "other")
+    """Return ASlib's word for what a run teaches, which is what `tailcut run` learns from it."""
+    learned = Status(run["outcome"])
+    if learned is Status.FAILED:
+        return _FAILED.get(run["ending"], "other")
+    return "ok" if learned is Status.SOLVED and run["seconds"] <= cutoff else "timeout"

@@ -17,6 +17,9 @@ from tailcut.live.portfolio import Clock, Portfolio, Solver
 from tailcut.live.workflows import Workflow
 from tailcut.types import Outcome
 
+_LEAST = 1e-6
+"""Seconds at which a run is censored that never had a processor: a time of 0 would say it never began."""
+
 
 class FeatureValues(NamedTuple):
     """What a feature extractor printed, and what went wrong, if something did."""
@@ -115,19 +118,37 @@ def timed_out(portfolio: Portfolio, ended: Ended) -> bool:
     return ended.ending is (Ending.WALL_LIMIT if portfolio.clock is Clock.WALL else Ending.CPU_LIMIT)
 
 
+def starved(portfolio: Portfolio, ended: Ended, budget: float) -> bool:
+    """Return whether the wall's clock ended a run that was ready to work, but had no processor.
+
+    With the time that it waited it would have used its budget. One that slept would not.
+    """
+    by_wall = portfolio.clock is Clock.CPU and ended.ending is Ending.WALL_LIMIT
+    return by_wall and ended.cpu + ended.waited >= budget
+
+
 def outcome_of(portfolio: Portfolio, ended: Ended, answer: str | None, budget: float) -> Outcome:
     """Return what a run teaches: by who ended it, never by comparing times.
 
-    A run stopped at its budget is censored there. One that ended without an answer, crashed, took too much
-    memory, or waited so long that the wall's clock ran out would not have solved its instance in any time.
+    A run stopped at its budget is censored there, and one that waited for a processor until the wall's clock
+    ran out at the CPU time it had. One that ended without an answer, crashed, took too much memory, or slept
+    until the wall's clock ran out would not have solved its instance in any time.
     """
     if ended.ending is Ending.FINISHED and answer is not None:
         return Outcome.solved(seconds_of(portfolio, ended))
+    if starved(portfolio, ended, budget):
+        return Outcome.censored(max(ended.cpu, _LEAST))
     return Outcome.censored(budget) if timed_out(portfolio, ended) else Outcome.failed()
 
 
-def run_note(portfolio: Portfolio, ended: Ended, found: VerifiedAnswer) -> dict[str, Any]:
+def run_note(portfolio: Portfolio, ended: Ended, found: VerifiedAnswer, budget: float) -> dict[str, Any]:
     """Return what is written down of a run besides its outcome."""
+    problem = found.problem
+    if starved(portfolio, ended, budget):
+        problem = (
+            f"waited {ended.waited:.1f} s for a processor and was stopped by the wall's clock after "
+            f"{ended.cpu:.2f} of {budget:g} s of CPU time: give fewer --jobs, or a larger wall_factor"
+        )
     note: dict[str, Any] = {
         "ending": str(ended.ending),
         "seconds": seconds_of(portfolio, ended),
@@ -138,6 +159,6 @@ def run_note(portfolio: Portfolio, ended: Ended, found: VerifiedAnswer) -> dict[
         "signal": ended.signal,
         "answer": found.answer,
     }
-    if found.problem:
-        note["problem"] = found.problem
+    if problem:
+        note["problem"] = problem
     return note
