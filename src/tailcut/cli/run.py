@@ -139,7 +139,9 @@ def _settings(portfolio: Portfolio, selector: str | None, cutoff: float | None, 
 
 def _print_totals(totals: Totals, as_json: bool) -> None:
     """Print what came of it, unless a program reads."""
-    for problem in totals.problems:
+    if totals.skipped:
+        sys.stderr.write(f"skipped {totals.skipped} instances that are over, with files as they were\n")
+    for problem in [*totals.problems, *map(str, totals.silent)]:
         sys.stderr.write(f"problem: {printable(problem)}\n")
     if as_json:
         return

@@ -33,6 +33,10 @@ class QuietView(StreamObserver):
         """Print a line."""
         _say(f"solver {solver} is not in the portfolio any more")
 
+    def instance_changed(self, instance: str) -> None:
+        """Print a line."""
+        _say(f"{instance} has changed since it was over: it is served again")
+
     def stream_started(self, totals: Totals, n_instances: int | None) -> None:
         """Print a line if there is something to continue."""
         self.totals, self.n_instances = totals, n_instances

@@ -17,10 +17,14 @@ class AnswerRule:
     exit_code: int | None = None
     pattern: re.Pattern[bytes] | None = None
     """A regular expression that must be found in the output; ^ and $ match at lines."""
+    unless: re.Pattern[bytes] | None = None
+    """One that must not be found there, such as an error before the answer."""
 
     def matches(self, exit_code: int, output: bytes) -> bool:
         """Return whether a run that ended like this gave the answer."""
         if self.exit_code is not None and exit_code != self.exit_code:
+            return False
+        if self.unless is not None and self.unless.search(output) is not None:
             return False
         return self.pattern is None or self.pattern.search(output) is not None
 

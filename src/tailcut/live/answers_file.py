@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from tailcut.errors import InputError, LiveError
 from tailcut.live.instance_record import InstanceRecord
@@ -24,11 +25,11 @@ class AnswersFile:
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written: {error.strerror}") from None
         for record in records:
-            if record.over and record.instance not in written:
+            if record.over and _identity(record.as_dict()) not in written:
                 self.add(record)
 
-    def _mend(self) -> set[str]:
-        """Cut off a line that was not written to its end; return the instances that have theirs."""
+    def _mend(self) -> set[tuple[str, str | None]]:
+        """Cut off a line that was not written to its end; return which instances have theirs."""
         if not self.path.is_file():  # a terminal or a pipe cannot be read back
             return set()
         data = self.path.read_bytes()
@@ -36,8 +37,8 @@ class AnswersFile:
         names = set()
         for number, line in enumerate(data[:whole].splitlines(), 1):
             try:
-                names.add(str(json.loads(line)["instance"]))
-            except (ValueError, KeyError, TypeError):
+                names.add(_identity(json.loads(line)))
+            except (ValueError, KeyError, TypeError, AttributeError):
                 raise InputError(f"{self.path}, line {number}: is not an answer of `tailcut run`") from None
         if whole < len(data):
             os.truncate(self.path, whole)
@@ -62,6 +63,11 @@ class AnswersFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._file.close()
+
+
+def _identity(line: dict[str, Any]) -> tuple[str, str | None]:
+    """Return what a line is about: an instance, and what its file held."""
+    return str(line["instance"]), line.get("content")
 
 
 def answer_line(record: InstanceRecord) -> str:

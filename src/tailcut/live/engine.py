@@ -80,6 +80,8 @@ class Engine:
         """Compute the features and make the first decision."""
         found = yield from self._features(instance, record)
         note: dict[str, Any] = {"feature_seconds": found.seconds}
+        if record.content is not None:
+            note["content"] = record.content._asdict()
         if found.problem is not None:
             note["problem"] = found.problem
         if found.cannot_choose and may_put_off:

@@ -17,6 +17,8 @@ from tailcut.live.portfolio import Clock, Portfolio, Solver
 from tailcut.live.workflows import Workflow
 from tailcut.types import Outcome
 
+_SAMPLE = 200
+"""Bytes kept of what a run printed that gave no answer."""
 _LEAST = 1e-6
 """Seconds at which a run is censored that never had a processor: a time of 0 would say it never began."""
 
@@ -161,4 +163,24 @@ def run_note(portfolio: Portfolio, ended: Ended, found: VerifiedAnswer, budget: 
     }
     if problem:
         note["problem"] = problem
+    elif found.answer is None and ended.ending is Ending.FINISHED:
+        note["said"] = _sample(ended)
     return note
+
+
+class SilentSolver(NamedTuple):
+    """A solver whose runs finished, and none of them with an answer that could be read."""
+
+    solver: str
+    runs: int
+    said: str
+    """The end of what one of these runs printed."""
+
+    def __str__(self) -> str:
+        return f"no answer at all from {self.solver} in {self.runs} runs; one printed: {self.said}"
+
+
+def _sample(ended: Ended) -> str:
+    """Return the end of what a run printed, and its exit code."""
+    printed = (ended.output[-_SAMPLE:] or ended.errors[-_SAMPLE:]).decode(errors="replace").strip()
+    return f"{printed or 'nothing'} (exit code {ended.exit_code})"

@@ -238,24 +238,26 @@ def _check_places(
 
 
 def _answers(table: TomlTable) -> tuple[AnswerRule, ...]:
-    """Return the rules of [answers.NAME] tables: exit_code, pattern or both."""
+    """Return the rules of [answers.NAME] tables: exit_code, pattern or both, and unless."""
     rules = []
     for answer in table.fields:
         own = table.table(answer)
-        own.close(("exit_code", "pattern"))
-        if not own.fields:
+        own.close(("exit_code", "pattern", "unless"))
+        if "exit_code" not in own and "pattern" not in own:
             raise PortfolioError(f"{own.file}: {own.where} must have an exit_code, a pattern or both")
-        rules.append(AnswerRule(answer, own.whole("exit_code"), _pattern(own)))
+        rules.append(
+            AnswerRule(answer, own.whole("exit_code"), _pattern(own, "pattern"), _pattern(own, "unless"))
+        )
     return tuple(rules)
 
 
-def _pattern(table: TomlTable) -> re.Pattern[bytes] | None:
-    if "pattern" not in table:
+def _pattern(table: TomlTable, field: str) -> re.Pattern[bytes] | None:
+    if field not in table:
         return None
     try:
-        return re.compile(table.text("pattern").encode(), re.MULTILINE)
+        return re.compile(table.text(field).encode(), re.MULTILINE)
     except re.error as error:
-        raise table.wrong("pattern", f"a regular expression ({error})") from None
+        raise table.wrong(field, f"a regular expression ({error})") from None
 
 
 def _checks(table: TomlTable, folder: Path) -> tuple[TinyInstance, ...]:
