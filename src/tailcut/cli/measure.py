@@ -75,6 +75,8 @@ def command(
     check_executor(executor, RUNS, scheduler, ship=ship_instances)
     read = read_portfolio(portfolio)
     limit = cutoff_of(read, cutoff)
+    if read.without:
+        sys.stderr.write(f"{read.without}\n")
     given = list(instances_in(instances, read.instances))
     kept = state or default_state(out)
     try:

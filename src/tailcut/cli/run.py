@@ -100,6 +100,8 @@ def command(
         _print_check(checked, as_json)
         raise typer.Exit(0 if checked.passed else 1)
     settings = _settings(read, selector, cutoff, seed)
+    if read.without:
+        sys.stderr.write(f"{read.without}\n")
     if not instances:
         raise InputError("there is nothing to run: give instance files, folders, or - for a list")
     absent: list[str] = []

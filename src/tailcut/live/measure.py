@@ -23,6 +23,7 @@ from tailcut.live.outcomes import SilentSolver
 from tailcut.live.portfolio import Clock, Portfolio
 from tailcut.live.workflows import ProgramExecutor, run_workflows
 from tailcut.scenarios import Scenario
+from tailcut.scenarios.yamltree import yaml_module
 from tailcut.state import statefile
 
 
@@ -65,12 +66,11 @@ def measure_scenario(
     """
     if (out / "description.txt").exists():
         raise InputError(f"{out} already holds a scenario")
+    yaml_module()  # what writing the scenario needs is missed before the work, not after it
     instances = _briefly_named(instances)
     with (
         Journal(state or default_state(out)) as journal,
-        nullcontext(executor)
-        if executor is not None
-        else LocalProgramExecutor(jobs, portfolio.preload, portfolio.folder) as place,
+        nullcontext(executor) if executor is not None else LocalProgramExecutor.of(portfolio, jobs) as place,
     ):
         measurement = Measurement(journal, portfolio, cutoff)
         names, heard = [one.name for one in instances], MeasureObserver() if observer is None else observer

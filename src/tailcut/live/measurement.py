@@ -205,8 +205,8 @@ class Measurement:
         if contradictions:
             raise InputError(
                 f"solvers disagree, so at least one is wrong: {'; '.join(contradictions)}. All is kept: "
-                "run the same command again with --wrong SOLVER:INSTANCE or --again SOLVER:INSTANCE, or without the "
-                "solver or the instance"
+                "run the same command again with --wrong SOLVER:INSTANCE or --again SOLVER:INSTANCE, "
+                "or without the solver or the instance"
             )
         return to_scenario(self.measured, names, solvers, self.cutoff, name)
 

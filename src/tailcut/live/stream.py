@@ -72,9 +72,7 @@ def run_stream(
     engine = Engine(portfolio, project, cutoff=settings.cutoff, outputs=outputs, observers=(totals, heard))
     with (
         AnswersFile(answers, before.values()) as written,
-        nullcontext(executor)
-        if executor is not None
-        else LocalProgramExecutor(jobs, portfolio.preload, portfolio.folder) as place,
+        nullcontext(executor) if executor is not None else LocalProgramExecutor.of(portfolio, jobs) as place,
     ):
 
         def over(record: InstanceRecord) -> None:
@@ -102,6 +100,7 @@ def open_project(
     if portfolio.features is None and by_features and row.feature_budget(hyperparameters) is None:
         raise InputError(
             f"{settings.selector} cannot choose without features, and {portfolio.file} has no [features]"
+            + (f" ({portfolio.without})" if portfolio.without else "")
         )
     description = {
         "selector": settings.selector,
