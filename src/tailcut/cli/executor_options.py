@@ -81,7 +81,7 @@ def program_executor(
 ) -> Iterator[tuple[ProgramExecutor, int]]:
     """Give the place where programs run, and how many are to be under way: `jobs`, or what suits it."""
     if name != "dask":
-        with LocalProgramExecutor(jobs or 1, portfolio.preload, portfolio.folder) as here:
+        with LocalProgramExecutor.of(portfolio, jobs or 1) as here:
             yield here, jobs or 1
         return
     from tailcut.cluster.connect import Capacity, connected

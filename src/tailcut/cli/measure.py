@@ -24,7 +24,9 @@ from tailcut.cli.stopping import terminable
 from tailcut.live.instances import instances_in
 from tailcut.live.measure import MeasureObserver, default_state, measure_scenario
 from tailcut.live.measurement import Measured
+from tailcut.live.outcomes import SilentSolver
 from tailcut.live.portfolio import cutoff_of, read_portfolio
+from tailcut.live.printable import printable
 
 
 def command(
@@ -55,17 +57,26 @@ def command(
     executor: RunExecutorOption = "processes",
     scheduler: SchedulerOption = None,
     ship_instances: ShipOption = False,
+    wrong: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SOLVER:INSTANCE", help="An answer that is wrong: the run counts as failed."),
+    ] = None,
+    again: Annotated[
+        list[str] | None, typer.Option(metavar="SOLVER:INSTANCE", help="A run to be measured again.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object about the scenario.")] = False,
 ) -> None:
     """Run every solver of a portfolio on every instance and write a scenario that `tailcut bench` reads.
 
     Each run is kept as soon as it ended. Stop it at any time, even with kill -9, and run the same command
-    again: only what is missing is measured. Answers are verified where the portfolio says how, and solvers
-    that contradict each other are an error.
+    again: only what is missing is measured, and files that have changed. Answers are verified where the
+    portfolio says how, and solvers that contradict each other are an error: --wrong and --again mend that.
     """
     check_executor(executor, RUNS, scheduler, ship=ship_instances)
     read = read_portfolio(portfolio)
     limit = cutoff_of(read, cutoff)
+    if read.without:
+        sys.stderr.write(f"{read.without}\n")
     given = list(instances_in(instances, read.instances))
     kept = state or default_state(out)
     try:
@@ -85,6 +96,8 @@ def command(
                 executor=place,
                 jobs=at_once,
                 observer=bar,
+                wrong=wrong or [],
+                again=again or [],
             )
     except KeyboardInterrupt:
         sys.stderr.write(f"stopped; what is measured is kept in {kept}: run the same command again\n")
@@ -120,10 +133,17 @@ class _ProgressBar(MeasureObserver):
     def started(self, done: int, total: int) -> None:
         self._progress.update(self._task, completed=done, total=total)
 
+    def instance_changed(self, instance: str) -> None:
+        sys.stderr.write(f"{printable(instance)} has changed since it was measured: it is measured again\n")
+
+    def solver_silent(self, one: SilentSolver) -> None:
+        sys.stderr.write(f"problem: {printable(str(one))}\n")
+
     def measured(self, one: Measured) -> None:
         self._progress.advance(self._task)
         if one.problem:
-            sys.stderr.write(f"problem: {one.instance}: {one.solver or ''} {one.problem}\n")
+            who = f"{one.solver}: " if one.solver else ""
+            sys.stderr.write(f"problem: {printable(f'{one.instance}: {who}{one.problem}')}\n")
 
     def __enter__(self) -> _ProgressBar:
         self._progress.start()

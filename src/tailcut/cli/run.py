@@ -12,6 +12,7 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from tailcut.bench.plan import Contender
 from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR
@@ -30,6 +31,7 @@ from tailcut.journal import Journal
 from tailcut.live.check import PortfolioCheck, Tried, check_portfolio
 from tailcut.live.instances import instances_in
 from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
+from tailcut.live.printable import printable
 from tailcut.live.stream import StreamSettings, run_stream
 from tailcut.live.totals import Totals
 
@@ -98,9 +100,12 @@ def command(
         _print_check(checked, as_json)
         raise typer.Exit(0 if checked.passed else 1)
     settings = _settings(read, selector, cutoff, seed)
+    if read.without:
+        sys.stderr.write(f"{read.without}\n")
     if not instances:
         raise InputError("there is nothing to run: give instance files, folders, or - for a list")
-    given = instances_in(instances, read.instances)
+    absent: list[str] = []
+    given = instances_in(instances, read.instances, on_absent=absent.append)
     try:
         with (
             terminable(),
@@ -122,6 +127,7 @@ def command(
     except KeyboardInterrupt:
         sys.stderr.write(f"stopped; what is done is kept in {state}: run the same command again\n")
         raise typer.Exit(130) from None
+    totals.problems += [f"{problem}; skipped" for problem in absent]
     _print_totals(totals, as_json)
 
 
@@ -135,8 +141,10 @@ def _settings(portfolio: Portfolio, selector: str | None, cutoff: float | None, 
 
 def _print_totals(totals: Totals, as_json: bool) -> None:
     """Print what came of it, unless a program reads."""
-    for problem in totals.problems:
-        sys.stderr.write(f"problem: {problem}\n")
+    if totals.skipped:
+        sys.stderr.write(f"skipped {totals.skipped} instances that are over, with files as they were\n")
+    for problem in [*totals.problems, *map(str, totals.silent)]:
+        sys.stderr.write(f"problem: {printable(problem)}\n")
     if as_json:
         return
     typer.echo(headline(totals, None))
@@ -162,5 +170,5 @@ def _check_table(tried: tuple[Tried, ...]) -> Table:
     for one in tried:
         mark = "[red]x[/]" if one.problem else "[green]ok[/]"
         row = (one.program, one.instance, f"{one.seconds:.3f}", one.answer or one.ending, one.problem or "")
-        table.add_row(mark, *row)
+        table.add_row(mark, *(Text(printable(word)) for word in row))
     return table

@@ -14,6 +14,7 @@ from rich.text import Text
 from tailcut.live.answers_file import answer_line
 from tailcut.live.instance_record import InstanceRecord
 from tailcut.live.observer import StreamObserver
+from tailcut.live.printable import printable
 from tailcut.live.totals import Totals
 
 
@@ -31,6 +32,10 @@ class QuietView(StreamObserver):
     def solver_removed(self, solver: str) -> None:
         """Print a line."""
         _say(f"solver {solver} is not in the portfolio any more")
+
+    def instance_changed(self, instance: str) -> None:
+        """Print a line."""
+        _say(f"{instance} has changed since it was over: it is served again")
 
     def stream_started(self, totals: Totals, n_instances: int | None) -> None:
         """Print a line if there is something to continue."""
@@ -100,8 +105,8 @@ class TableView(QuietView):
         for name, step in list(self.totals.current.items()):
             ran = self.totals.clock() - step.since
             limit = "" if step.budget is None else f" of {step.budget:.3g} s"
-            instance = Text(name, overflow="ellipsis", no_wrap=True)
-            table.add_row("▶", instance, step.solver or "features", f"{ran:.1f}{limit}")
+            instance = Text(printable(name), overflow="ellipsis", no_wrap=True)
+            table.add_row("▶", instance, Text(printable(step.solver or "features")), f"{ran:.1f}{limit}")
         return table
 
 
@@ -130,7 +135,7 @@ def one_line(record: InstanceRecord) -> str:
         for run in record.runs
     )
     answer = record.answer or "unsolved"
-    return f"{record.instance}: {answer} in {record.seconds:.2f} s ({runs or record.problem})"
+    return printable(f"{record.instance}: {answer} in {record.seconds:.2f} s ({runs or record.problem})")
 
 
 def solver_table(totals: Totals) -> Table:
@@ -141,11 +146,11 @@ def solver_table(totals: Totals) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     solvers = sorted(totals.solvers.items(), key=lambda item: -item[1].seconds)
     for name, one in solvers:
-        table.add_row(name, str(one.runs), str(one.solved), f"{one.seconds:.1f}")
+        table.add_row(Text(printable(name)), str(one.runs), str(one.solved), f"{one.seconds:.1f}")
     if totals.feature_seconds:
         table.add_row("(features)", "", "", f"{totals.feature_seconds:.1f}")
     return table
 
 
 def _say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
+    sys.stderr.write(f"{printable(line)}\n")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,10 +17,14 @@ class AnswerRule:
     exit_code: int | None = None
     pattern: re.Pattern[bytes] | None = None
     """A regular expression that must be found in the output; ^ and $ match at lines."""
+    unless: re.Pattern[bytes] | None = None
+    """One that must not be found there, such as an error before the answer."""
 
     def matches(self, exit_code: int, output: bytes) -> bool:
         """Return whether a run that ended like this gave the answer."""
         if self.exit_code is not None and exit_code != self.exit_code:
+            return False
+        if self.unless is not None and self.unless.search(output) is not None:
             return False
         return self.pattern is None or self.pattern.search(output) is not None
 
@@ -51,6 +55,8 @@ class EntryProgram(NamedTuple):
 
     entry: str
     arguments: tuple[str, ...]
+    needs: str | None = None
+    """A module of the domain's extra, without which it cannot be called."""
 
 
 class TinyInstance(NamedTuple):
@@ -73,6 +79,10 @@ class Domain:
     instances: tuple[str, ...] = ("*",)
     """Which files of a folder are instances."""
     preload: tuple[str, ...] = ()
-    """Modules that entry points need, loaded once."""
+    """Modules that entry points need, loaded once; those that are not installed are left out."""
+    extra: str | None = None
+    """The extra that installs what the domain's own programs need."""
+    solver_needs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Entry point -> a solver's name among its arguments -> the module that this solver needs."""
     check: tuple[TinyInstance, ...] = ()
     """What `tailcut run --check` tries."""

@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import Any
 
-from tailcut.errors import InputError
+from tailcut.errors import InputError, LiveError
 from tailcut.live.instance_record import InstanceRecord
 
 
@@ -20,24 +20,25 @@ class AnswersFile:
         self.path = Path(path)
         try:
             written = self._mend()
-            self._file: IO[str] = self.path.open("a", encoding="utf-8")
+            # Without a buffer: what could not be written must not come up again when the file is closed.
+            self._file = self.path.open("ab", buffering=0)
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written: {error.strerror}") from None
         for record in records:
-            if record.over and record.instance not in written:
+            if record.over and _identity(record.as_dict()) not in written:
                 self.add(record)
 
-    def _mend(self) -> set[str]:
-        """Cut off a line that was not written to its end; return the instances that have theirs."""
-        if not self.path.exists():
+    def _mend(self) -> set[tuple[str, str | None]]:
+        """Cut off a line that was not written to its end; return which instances have theirs."""
+        if not self.path.is_file():  # a terminal or a pipe cannot be read back
             return set()
         data = self.path.read_bytes()
         whole = data.rfind(b"\n") + 1
         names = set()
         for number, line in enumerate(data[:whole].splitlines(), 1):
             try:
-                names.add(str(json.loads(line)["instance"]))
-            except (ValueError, KeyError, TypeError):
+                names.add(_identity(json.loads(line)))
+            except (ValueError, KeyError, TypeError, AttributeError):
                 raise InputError(f"{self.path}, line {number}: is not an answer of `tailcut run`") from None
         if whole < len(data):
             os.truncate(self.path, whole)
@@ -45,8 +46,15 @@ class AnswersFile:
 
     def add(self, record: InstanceRecord) -> None:
         """Write the line of an instance that is over."""
-        self._file.write(answer_line(record) + "\n")
-        self._file.flush()
+        line = memoryview(answer_line(record).encode() + b"\n")
+        try:
+            while line:  # a disk that is nearly full takes a part of it
+                line = line[self._file.write(line) :]
+        except OSError as error:
+            raise LiveError(
+                f"{self.path}: cannot be written: {error.strerror}; nothing is lost, the state file has it: "
+                "make room and run the same command again"
+            ) from None
 
     def __enter__(self) -> AnswersFile:
         return self
@@ -55,6 +63,11 @@ class AnswersFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._file.close()
+
+
+def _identity(line: dict[str, Any]) -> tuple[str, str | None]:
+    """Return what a line is about: an instance, and what its file held."""
+    return str(line["instance"]), line.get("content")
 
 
 def answer_line(record: InstanceRecord) -> str:

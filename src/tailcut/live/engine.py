@@ -8,9 +8,9 @@ comes late and in any order. Nothing is known of terminals here: who wants to se
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,8 +23,13 @@ from tailcut.live.instances import Instance
 from tailcut.live.jobs import features_job, solver_job
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio, Solver
+from tailcut.live.printable import printable
 from tailcut.live.workflows import Workflow
+from tailcut.state import statefile
 from tailcut.types import Decision, Outcome
+
+_LONGEST_NAME = 200
+"""Bytes of a file's name; file systems take 255, and a temporary name beside it is longer."""
 
 
 class _Features(NamedTuple):
@@ -32,6 +37,8 @@ class _Features(NamedTuple):
     """None where they cost more than they bring (docs/feature-budget.md), and where they failed."""
     seconds: float
     problem: str | None
+    cannot_choose: bool = False
+    """Whether the selector cannot choose with these."""
 
 
 class Engine:
@@ -48,12 +55,19 @@ class Engine:
     ) -> None:
         self.portfolio, self.project, self.cutoff, self.outputs = portfolio, project, cutoff, outputs
         self.observers = tuple(observers)
+        self.put_off: list[Instance] = []
+        """Instances whose features could not be read before it was known which features there are."""
 
-    def serve(self, instance: Instance, record: InstanceRecord | None = None) -> Workflow[InstanceRecord]:
-        """Bring an instance to its end, from the beginning or from where its record stops."""
+    def serve(
+        self, instance: Instance, record: InstanceRecord | None = None, *, may_put_off: bool = False
+    ) -> Workflow[InstanceRecord]:
+        """Bring an instance to its end, from the beginning or from where its record stops.
+
+        With `may_put_off`, one that cannot be begun yet is added to `put_off`; its record is not over.
+        """
         record = InstanceRecord(instance.name) if record is None else record
         if record.pending is None and record.last_decision is None:
-            yield from self._begin(instance, record)
+            yield from self._begin(instance, record, may_put_off=may_put_off)
         elif record.pending is None and not record.over:
             self._proceed(record)
         while record.pending is not None:
@@ -62,13 +76,18 @@ class Engine:
                 self._proceed(record)
         return record
 
-    def _begin(self, instance: Instance, record: InstanceRecord) -> Workflow[None]:
+    def _begin(self, instance: Instance, record: InstanceRecord, *, may_put_off: bool) -> Workflow[None]:
         """Compute the features and make the first decision."""
         found = yield from self._features(instance, record)
         note: dict[str, Any] = {"feature_seconds": found.seconds}
+        if record.content is not None:
+            note["content"] = record.content._asdict()
         if found.problem is not None:
             note["problem"] = found.problem
-        if found.seconds >= self.cutoff:
+        if found.cannot_choose and may_put_off:
+            self.put_off.append(instance)
+            return
+        if found.seconds >= self.cutoff or found.cannot_choose:
             self.project.remark({"instance": record.instance, "note": note})
             record.given_up(note)
             return
@@ -88,11 +107,12 @@ class Engine:
         ended = yield features_job(self.portfolio, program, instance, budget)
         values, problem = outcomes.read_features(ended)
         seconds, known = outcomes.seconds_of(self.portfolio, ended), selector.feature_names
-        if problem is not None and selector.may_skip_features:
+        if not values and selector.may_skip_features:
             timed_out = outcomes.timed_out(self.portfolio, ended)
             return _Features(None, seconds, None if timed_out else problem)
-        if problem is not None and known is None:
-            raise LiveError(f"{instance.name}: {problem}; {selector.name} cannot choose without features")
+        if not values and known is None:
+            problem = f"{problem}; {selector.name} cannot choose without features"
+            return _Features(None, seconds, problem, cannot_choose=True)
         if known is not None:
             values = {name: values.get(name, math.nan) for name in known}
         return _Features(values, seconds, problem)
@@ -119,7 +139,7 @@ class Engine:
         portfolio = self.portfolio
         ended = yield solver_job(portfolio, solver, instance, budget)
         found = yield from outcomes.verified_answer(portfolio, solver, instance, ended)
-        note = outcomes.run_note(portfolio, ended, found)
+        note = outcomes.run_note(portfolio, ended, found, budget)
         if found.answer is not None and self.outputs is not None:
             note["output"] = keep_output(self.outputs, instance, ended.output)
         return outcomes.outcome_of(portfolio, ended, found.answer, budget), note
@@ -137,11 +157,28 @@ def _pending(decision: Decision) -> ChosenRun:
 
 def keep_output(folder: Path, instance: Instance, output: bytes) -> str:
     """Write the output of the run that answered into a file named after the instance; return its path."""
-    name = instance.name.replace("%", "%25").replace(os.sep, "%2F") + ".out"
-    target = folder / name
-    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as kept:
-        kept.write(output)
-        kept.flush()
-        os.fsync(kept.fileno())
-    Path(kept.name).replace(target)
+    target = folder / output_name(instance.name)
+    try:
+        statefile.write(target, output)
+    except OSError as error:
+        raise LiveError(
+            f"{printable(str(target))}: cannot be written: {error.strerror}; what is done is kept, "
+            "and this instance is run again: make room and run the same command again"
+        ) from None
     return str(target)
+
+
+def output_name(instance: str) -> str:
+    """Return the name of an instance's output file; one too long for a file system ends in its digest.
+
+    >>> output_name("queue/50%.cnf")
+    'queue%2F50%25.cnf.out'
+    >>> len(output_name("deep/" * 100))
+    200
+    """
+    name = instance.replace("%", "%25").replace(os.sep, "%2F")
+    encoded = os.fsencode(name)
+    if len(encoded) > _LONGEST_NAME:
+        digest = hashlib.sha256(encoded).hexdigest()[:20]
+        name = encoded[: _LONGEST_NAME - 25].decode(errors="ignore") + f"-{digest}"
+    return name + ".out"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NotRequired, TypedDict, cast
 
 from tailcut.journal import Event, EventKind
+from tailcut.live.content import FileContent
 
 
 class RunRecord(TypedDict):
@@ -24,6 +25,8 @@ class RunRecord(TypedDict):
     signal: NotRequired[int | None]
     problem: NotRequired[str]
     output: NotRequired[str]
+    said: NotRequired[str]
+    """The end of what it printed, where that was no answer."""
 
 
 class ChosenRun(NamedTuple):
@@ -39,6 +42,8 @@ class InstanceRecord:
     """How far an instance has come. The same steps build it live and from the journal."""
 
     instance: str
+    content: FileContent | None = None
+    """What its file held; None if that is not known."""
     feature_seconds: float = 0.0
     problem: str | None = None
     """What went wrong with its features, if something did."""
@@ -87,6 +92,7 @@ class InstanceRecord:
         """Return what is written about the instance when it is over."""
         return {
             "instance": self.instance,
+            "content": None if self.content is None else f"sha256:{self.content.sha256}",
             "answer": self.answer,
             "solver": self.runs[-1]["solver"] if self.answer is not None else None,
             "seconds": self.seconds,
@@ -104,7 +110,7 @@ def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, Inst
         body = event.body
         note = body.get("note", {})
         if event.kind == EventKind.SELECT:
-            record = found.setdefault(body["instance"], InstanceRecord(body["instance"]))
+            record = found[body["instance"]] = _begun(body["instance"], note)
             record.selected(_pending(body["decision"]), note)
             by_decision[body["decision"]["id"]] = record
         elif event.kind == EventKind.OBSERVE:
@@ -115,8 +121,14 @@ def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, Inst
             if body["decision"] is not None:
                 by_decision[body["decision"]["id"]] = record
         elif event.kind == EventKind.REMARK:
-            found.setdefault(body["instance"], InstanceRecord(body["instance"])).given_up(note)
+            record = found[body["instance"]] = _begun(body["instance"], note)
+            record.given_up(note)
     return found
+
+
+def _begun(instance: str, note: Mapping[str, Any]) -> InstanceRecord:
+    """Return a new record: an instance is begun twice if its file has changed in between."""
+    return InstanceRecord(instance, FileContent.read(note.get("content")))
 
 
 def _pending(decision: Mapping[str, Any]) -> ChosenRun:

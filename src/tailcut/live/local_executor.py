@@ -8,8 +8,10 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 
+from tailcut.errors import InputError
 from tailcut.live.jobs import ProgramJob
 from tailcut.live.limits import Ended, Ending, Launcher
+from tailcut.live.portfolio import Portfolio
 
 
 class LocalProgramExecutor:
@@ -21,6 +23,13 @@ class LocalProgramExecutor:
             sys.path.append(str(modules))  # at the end: a file of the folder must not hide a module of ours
         self._launcher = Launcher(preload=tuple(preload))
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="run")
+
+    @classmethod
+    def of(cls, portfolio: Portfolio, at_once: int) -> LocalProgramExecutor:
+        """Return one that runs the programs of a portfolio, or say what is not installed for them."""
+        if portfolio.lacking:
+            raise InputError(f"{portfolio.file}: {'; '.join(portfolio.lacking)}")
+        return cls(at_once, portfolio.preload, portfolio.folder)
 
     @property
     def method(self) -> str:

@@ -18,10 +18,12 @@ from tailcut.errors import InputError
 from tailcut.journal import Journal
 from tailcut.live.instances import Instance
 from tailcut.live.local_executor import LocalProgramExecutor
-from tailcut.live.measurement import Measured, Measurement
+from tailcut.live.measurement import Measured, Measurement, RunName
+from tailcut.live.outcomes import SilentSolver
 from tailcut.live.portfolio import Clock, Portfolio
 from tailcut.live.workflows import ProgramExecutor, run_workflows
 from tailcut.scenarios import Scenario
+from tailcut.scenarios.yamltree import yaml_module
 from tailcut.state import statefile
 
 
@@ -31,8 +33,14 @@ class MeasureObserver:
     def started(self, done: int, total: int) -> None:
         """Hear how much was measured before, and how much there is to measure in all."""
 
+    def instance_changed(self, instance: str) -> None:
+        """Hear that a file has changed since it was measured: it is measured again."""
+
     def measured(self, one: Measured) -> None:
         """Hear that something was measured."""
+
+    def solver_silent(self, one: SilentSolver) -> None:
+        """Hear at the end of a solver that gave no answer at all."""
 
 
 def measure_scenario(
@@ -47,27 +55,38 @@ def measure_scenario(
     executor: ProgramExecutor | None = None,
     jobs: int = 1,
     observer: MeasureObserver | None = None,
+    wrong: Sequence[str] = (),
+    again: Sequence[str] = (),
 ) -> Scenario:
     """Measure what is missing, `jobs` runs at a time; write the scenario and a readme into the folder `out`.
 
     The scenario is called `name`, or like its folder; `note` is a sentence for the readme. Programs run
-    where `executor` says; without, on this machine.
+    where `executor` says; without, on this machine. `wrong` and `again` name runs as `SOLVER:INSTANCE`: their
+    answers count as wrong from now on, or they are measured again.
     """
     if (out / "description.txt").exists():
         raise InputError(f"{out} already holds a scenario")
+    yaml_module()  # what writing the scenario needs is missed before the work, not after it
     instances = _briefly_named(instances)
     with (
         Journal(state or default_state(out)) as journal,
-        nullcontext(executor)
-        if executor is not None
-        else LocalProgramExecutor(jobs, portfolio.preload, portfolio.folder) as place,
+        nullcontext(executor) if executor is not None else LocalProgramExecutor.of(portfolio, jobs) as place,
     ):
         measurement = Measurement(journal, portfolio, cutoff)
-        _measure(measurement, instances, place, jobs, MeasureObserver() if observer is None else observer)
+        names, heard = [one.name for one in instances], MeasureObserver() if observer is None else observer
+        for text in wrong:
+            measurement.mark_wrong(RunName.parse(text, portfolio.solvers, names))
+        for text in again:
+            measurement.measure_again(RunName.parse(text, portfolio.solvers, names))
+        for changed in measurement.forget_changed(instances):
+            heard.instance_changed(changed)
+        _measure(measurement, instances, place, jobs, heard)
+        for silent in measurement.silent(instances):
+            heard.solver_silent(silent)
         method = place.method
     scenario = measurement.scenario(instances, name or out.name)
     scenario.write(out)
-    text = _readme(scenario.name, portfolio, cutoff, len(instances), method, note)
+    text = _readme(scenario, portfolio, method, note)
     statefile.write(out / "readme.txt", text.encode())
     return scenario
 
@@ -92,13 +111,13 @@ def _measure(
     jobs: int,
     observer: MeasureObserver,
 ) -> None:
-    portfolio, measured = measurement.portfolio, measurement.measured
+    portfolio = measurement.portfolio
     per_instance = len(portfolio.solvers) + (portfolio.features is not None)
-    observer.started(len(measured.runs) + len(measured.features), len(instances) * per_instance)
+    observer.started(measurement.done(instances), len(instances) * per_instance)
     run_workflows(measurement.missing(instances), executor, at_once=jobs, on_result=observer.measured)
 
 
-def _readme(name: str, portfolio: Portfolio, cutoff: float, count: int, method: str, note: str) -> str:
+def _readme(scenario: Scenario, portfolio: Portfolio, method: str, note: str) -> str:
     """Return the readme of a scenario: how it was made, on what machine, by which portfolio."""
     what = (
         "CPU seconds of the whole process tree"
@@ -106,7 +125,8 @@ def _readme(name: str, portfolio: Portfolio, cutoff: float, count: int, method: 
         else "seconds by the wall's clock"
     )
     lines = [
-        f"{name}: {count} instances, {len(portfolio.solvers)} solvers, cutoff {cutoff:g} s.",
+        f"{scenario.name}: {len(scenario.instances)} instances, {len(scenario.algorithms)} solvers, "
+        f"cutoff {scenario.cutoff:g} s.",
         "",
         *([note, ""] if note else []),
         f"Measured with `tailcut measure` on {datetime.now(UTC):%Y-%m-%d}.",

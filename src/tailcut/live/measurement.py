@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from tailcut.errors import InputError
 from tailcut.journal import EventKind, Journal, NewEvent
 from tailcut.live import outcomes
+from tailcut.live.content import FileContent
 from tailcut.live.instances import Instance
 from tailcut.live.jobs import features_job, solver_job
 from tailcut.live.limits import Ending
+from tailcut.live.outcomes import SilentSolver
 from tailcut.live.portfolio import Portfolio, Program, Solver
 from tailcut.live.workflows import Workflow
 from tailcut.scenarios import Scenario
+from tailcut.types import Status
 
 PROJECT = "measure"
 
-_STATUS = {
-    str(Ending.CPU_LIMIT): "timeout",
-    str(Ending.WALL_LIMIT): "timeout",
-    str(Ending.MEMORY_LIMIT): "memout",
-    str(Ending.CRASHED): "crash",
-}
-"""How a run ended -> ASlib's word for it; a run that finished is `ok` with an answer, else `other`."""
+_FAILED = {str(Ending.MEMORY_LIMIT): "memout", str(Ending.CRASHED): "crash"}
+"""How a run that failed ended -> ASlib's word for it, `other` where it has none."""
 
 
 class Measured(NamedTuple):
@@ -36,6 +34,26 @@ class Measured(NamedTuple):
     """None: the features."""
     problem: str | None
     """What went wrong, if something did."""
+
+
+class RunName(NamedTuple):
+    """One solver on one instance, as a user names it."""
+
+    solver: str
+    instance: str
+
+    @staticmethod
+    def parse(text: str, solvers: Iterable[str], instances: Iterable[str]) -> RunName:
+        """Return the cell that `SOLVER:INSTANCE` names, of those that are measured.
+
+        >>> RunName.parse("kissat:a:b.cnf", ["kissat"], ["a:b.cnf"])
+        RunName(solver='kissat', instance='a:b.cnf')
+        """
+        known = list(instances)
+        for solver in solvers:
+            if text.startswith(f"{solver}:") and text[len(solver) + 1 :] in known:
+                return RunName(solver, text[len(solver) + 1 :])
+        raise InputError(f"{text!r} names no run: write SOLVER:INSTANCE, both as the scenario calls them")
 
 
 @dataclass
@@ -54,18 +72,20 @@ class Measurements:
         else:
             self.features[body["instance"]] = body
 
-    def disagreements(self) -> list[str]:
-        """Return where solvers contradict each other, a sentence each.
+    def disagreements(self, instances: Collection[str], solvers: Collection[str]) -> list[str]:
+        """Return where some solvers contradict each other on some instances, a sentence each.
 
         >>> measured = Measurements()
         >>> for solver, answer in (("a", "SAT"), ("b", "UNSAT"), ("c", None)):
         ...     measured.add(EventKind.RUN, {"instance": "i", "solver": solver, "answer": answer})
-        >>> measured.disagreements()
+        >>> measured.disagreements(["i"], ["a", "b", "c"])
         ['i: a says SAT, b says UNSAT']
+        >>> measured.disagreements(["i"], ["a", "c"])
+        []
         """
         said: dict[str, dict[str, str]] = {}
         for (instance, solver), run in self.runs.items():
-            if run["answer"] is not None:
+            if run["answer"] is not None and instance in instances and solver in solvers:
                 said.setdefault(instance, {})[solver] = run["answer"]
         return [
             f"{instance}: " + ", ".join(f"{solver} says {answer}" for solver, answer in answers.items())
@@ -94,6 +114,53 @@ class Measurement:
         for event in journal.events(self._number):
             self.measured.add(event.kind, event.body)
 
+    def forget_changed(self, instances: Iterable[Instance]) -> list[str]:
+        """Let go of what was measured of files that have changed since; return their instances."""
+        measured = self.measured
+        contents: dict[str, set[FileContent]] = {}
+        for body in (*measured.runs.values(), *measured.features.values()):
+            contents.setdefault(body["instance"], set()).add(FileContent(**body["content"]))
+        changed = [
+            one.name
+            for one in instances
+            if not all(content.is_in(one.path) for content in contents.get(one.name, ()))
+        ]
+        gone = set(changed)
+        measured.features = {name: body for name, body in measured.features.items() if name not in gone}
+        measured.runs = {cell: body for cell, body in measured.runs.items() if cell[0] not in gone}
+        return changed
+
+    def mark_wrong(self, cell: RunName) -> None:
+        """Take the answer of a run as wrong from now on: it counts as failed."""
+        run = self.measured.runs.get((cell.instance, cell.solver))
+        if run is None or run["answer"] is None:
+            raise InputError(f"{cell.solver} gave no answer to {cell.instance}: nothing to mark as wrong")
+        problem = f"its answer {run['answer']} was marked as wrong"
+        body = {**run, "answer": None, "outcome": Status.FAILED.value, "problem": problem}
+        self._keep(EventKind.RUN, body)
+
+    def measure_again(self, cell: RunName) -> None:
+        """Have a run measured again; what was measured before counts until then."""
+        self.measured.runs.pop((cell.instance, cell.solver), None)
+
+    def done(self, instances: Iterable[Instance]) -> int:
+        """Return how much of what these instances need is measured."""
+        names = {one.name for one in instances}
+        runs = sum(name in names and solver in self.portfolio.solvers for name, solver in self.measured.runs)
+        wanted = self.portfolio.features is not None
+        return runs + sum(name in names for name in self.measured.features if wanted)
+
+    def silent(self, instances: Iterable[Instance]) -> list[SilentSolver]:
+        """Return the solvers that gave no answer at all, though some runs of theirs finished."""
+        names = {one.name for one in instances}
+        found = []
+        for solver in self.portfolio.solvers:
+            runs = [run for (name, who), run in self.measured.runs.items() if who == solver and name in names]
+            said = [run["said"] for run in runs if "said" in run]
+            if said and all(run["answer"] is None for run in runs):
+                found.append(SilentSolver(solver, len(runs), said[0]))
+        return found
+
     def missing(self, instances: Iterable[Instance]) -> Iterator[Workflow[Measured]]:
         """Yield what is still to be measured, instance by instance."""
         portfolio = self.portfolio
@@ -113,6 +180,7 @@ class Measurement:
             "values": plain,
             "seconds": outcomes.seconds_of(self.portfolio, ended),
             "problem": problem,
+            "content": FileContent.of(instance.path)._asdict(),
         }
         return self._keep(EventKind.FEATURES, body)
 
@@ -120,7 +188,9 @@ class Measurement:
         portfolio = self.portfolio
         ended = yield solver_job(portfolio, solver, instance, self.cutoff)
         found = yield from outcomes.verified_answer(portfolio, solver, instance, ended)
-        note = outcomes.run_note(portfolio, ended, found)
+        note = outcomes.run_note(portfolio, ended, found, self.cutoff)
+        note["outcome"] = outcomes.outcome_of(portfolio, ended, found.answer, self.cutoff).status.value
+        note["content"] = FileContent.of(instance.path)._asdict()
         return self._keep(EventKind.RUN, {"instance": instance.name, "solver": solver.name, **note})
 
     def _keep(self, kind: EventKind, body: dict[str, Any]) -> Measured:
@@ -130,12 +200,15 @@ class Measurement:
 
     def scenario(self, instances: Iterable[Instance], name: str) -> Scenario:
         """Return what was measured of these instances as a scenario, unless solvers contradict each other."""
-        contradictions = self.measured.disagreements()
+        names, solvers = [one.name for one in instances], list(self.portfolio.solvers)
+        contradictions = self.measured.disagreements(set(names), set(solvers))
         if contradictions:
-            raise InputError("solvers disagree, so at least one is wrong: " + "; ".join(contradictions))
-        return to_scenario(
-            self.measured, [one.name for one in instances], list(self.portfolio.solvers), self.cutoff, name
-        )
+            raise InputError(
+                f"solvers disagree, so at least one is wrong: {'; '.join(contradictions)}. All is kept: "
+                "run the same command again with --wrong SOLVER:INSTANCE or --again SOLVER:INSTANCE, "
+                "or without the solver or the instance"
+            )
+        return to_scenario(self.measured, names, solvers, self.cutoff, name)
 
 
 def to_scenario(
@@ -168,8 +241,8 @@ def to_scenario(
 
 
 def _status(run: dict[str, Any], cutoff: float) -> str:
-    if run["ending"] == str(Ending.FINISHED):
-        if run["answer"] is None:
-            return "other"
-        return "ok" if run["seconds"] <= cutoff else "timeout"
-    return _STATUS.get(run["ending"], "other")
+    """Return ASlib's word for what a run teaches, which is what `tailcut run` learns from it."""
+    learned = Status(run["outcome"])
+    if learned is Status.FAILED:
+        return _FAILED.get(run["ending"], "other")
+    return "ok" if learned is Status.SOLVED and run["seconds"] <= cutoff else "timeout"

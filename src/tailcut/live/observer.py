@@ -22,6 +22,9 @@ class StreamObserver:
     def solver_removed(self, solver: str) -> None:
         """Hear that a solver of the state file is no longer in the portfolio."""
 
+    def instance_changed(self, instance: str) -> None:
+        """Hear that the file of an instance that was over has changed: it is served again."""
+
     def stream_started(self, totals: Totals, n_instances: int | None) -> None:
         """Hear what was done before, and how many instances there will be in all; None if that is open.
 

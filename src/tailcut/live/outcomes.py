@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tailcut.domains.domain import read_answer
+from tailcut.errors import LiveError
 from tailcut.live.instances import Instance
 from tailcut.live.jobs import verify_job
 from tailcut.live.limits import Ended, Ending
@@ -16,11 +17,17 @@ from tailcut.live.portfolio import Clock, Portfolio, Solver
 from tailcut.live.workflows import Workflow
 from tailcut.types import Outcome
 
+_SAMPLE = 200
+"""Bytes kept of what a run printed that gave no answer."""
+_LEAST = 1e-6
+"""Seconds at which a run is censored that never had a processor: a time of 0 would say it never began."""
+
 
 class FeatureValues(NamedTuple):
     """What a feature extractor printed, and what went wrong, if something did."""
 
     values: dict[str, float]
+    """Finite, or nan where missing; empty if there is nothing that can be used."""
     problem: str | None = None
 
 
@@ -36,14 +43,31 @@ def read_features(ended: Ended) -> FeatureValues:
     if ended.ending is not Ending.FINISHED or ended.exit_code != 0:
         return FeatureValues({}, f"features: {ended.detail or ended.ending}, exit code {ended.exit_code}")
     try:
-        values = json.loads(ended.output)
-        if not isinstance(values, dict):
-            return FeatureValues({}, "features: the program must print one JSON object, name: number")
-        return FeatureValues(
-            {name: math.nan if value is None else float(value) for name, value in values.items()}
-        )
-    except (ValueError, TypeError) as error:
+        values = json.loads(ended.output, parse_int=float)  # an integer may have any number of digits
+    except (ValueError, RecursionError) as error:
         return FeatureValues({}, f"features: not JSON of numbers: {error}")
+    if not isinstance(values, dict) or "" in values:
+        return FeatureValues({}, "features: the program must print one JSON object, name: number")
+    if not values:
+        return FeatureValues({}, "features: the program printed none")
+    read = {name: _finite(value) for name, value in values.items()}
+    wrong = [name for name, value in read.items() if value is None]
+    problem = f"features: no finite number, so missing: {_some(wrong)}" if wrong else None
+    return FeatureValues({name: math.nan if one is None else one for name, one in read.items()}, problem)
+
+
+def _finite(value: object) -> float | None:
+    """Return a value as a float, nan where it is missing; None if it is no number that can be used."""
+    if value is None:
+        return math.nan
+    if not isinstance(value, bool | float) or math.isinf(value):
+        return None
+    return float(value)
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more
 
 
 def verified_answer(
@@ -65,10 +89,16 @@ def _refuted(portfolio: Portfolio, instance: Instance, answer: str, ended: Ended
         return None
     if ended.output_truncated:
         return f"answer {answer}: its output is too long to be checked"
-    with tempfile.NamedTemporaryFile(prefix="tailcut-", suffix=".out") as kept:
-        kept.write(ended.output)
-        kept.flush()
-        checked = yield verify_job(portfolio, portfolio.verify, instance, answer, Path(kept.name))
+    with tempfile.TemporaryDirectory(prefix="tailcut-") as folder:
+        kept = Path(folder) / "answer.out"
+        try:
+            kept.write_bytes(ended.output)
+        except OSError as error:
+            raise LiveError(
+                f"{folder}: no room for an answer that is to be checked: {error.strerror}; "
+                "what is done is kept: run the same command again"
+            ) from None
+        checked = yield verify_job(portfolio, portfolio.verify, instance, answer, kept)
     if checked.ending is Ending.FINISHED and checked.exit_code == 0:
         return None
     return f"answer {answer} refuted: {last_error_line(checked) or checked.detail or checked.ending}"
@@ -90,19 +120,37 @@ def timed_out(portfolio: Portfolio, ended: Ended) -> bool:
     return ended.ending is (Ending.WALL_LIMIT if portfolio.clock is Clock.WALL else Ending.CPU_LIMIT)
 
 
+def starved(portfolio: Portfolio, ended: Ended, budget: float) -> bool:
+    """Return whether the wall's clock ended a run that was ready to work, but had no processor.
+
+    With the time that it waited it would have used its budget. One that slept would not.
+    """
+    by_wall = portfolio.clock is Clock.CPU and ended.ending is Ending.WALL_LIMIT
+    return by_wall and ended.cpu + ended.waited >= budget
+
+
 def outcome_of(portfolio: Portfolio, ended: Ended, answer: str | None, budget: float) -> Outcome:
     """Return what a run teaches: by who ended it, never by comparing times.
 
-    A run stopped at its budget is censored there. One that ended without an answer, crashed, took too much
-    memory, or waited so long that the wall's clock ran out would not have solved its instance in any time.
+    A run stopped at its budget is censored there, and one that waited for a processor until the wall's clock
+    ran out at the CPU time it had. One that ended without an answer, crashed, took too much memory, or slept
+    until the wall's clock ran out would not have solved its instance in any time.
     """
     if ended.ending is Ending.FINISHED and answer is not None:
         return Outcome.solved(seconds_of(portfolio, ended))
+    if starved(portfolio, ended, budget):
+        return Outcome.censored(max(ended.cpu, _LEAST))
     return Outcome.censored(budget) if timed_out(portfolio, ended) else Outcome.failed()
 
 
-def run_note(portfolio: Portfolio, ended: Ended, found: VerifiedAnswer) -> dict[str, Any]:
+def run_note(portfolio: Portfolio, ended: Ended, found: VerifiedAnswer, budget: float) -> dict[str, Any]:
     """Return what is written down of a run besides its outcome."""
+    problem = found.problem
+    if starved(portfolio, ended, budget):
+        problem = (
+            f"waited {ended.waited:.1f} s for a processor and was stopped by the wall's clock after "
+            f"{ended.cpu:.2f} of {budget:g} s of CPU time: give fewer --jobs, or a larger wall_factor"
+        )
     note: dict[str, Any] = {
         "ending": str(ended.ending),
         "seconds": seconds_of(portfolio, ended),
@@ -113,6 +161,26 @@ def run_note(portfolio: Portfolio, ended: Ended, found: VerifiedAnswer) -> dict[
         "signal": ended.signal,
         "answer": found.answer,
     }
-    if found.problem:
-        note["problem"] = found.problem
+    if problem:
+        note["problem"] = problem
+    elif found.answer is None and ended.ending is Ending.FINISHED:
+        note["said"] = _sample(ended)
     return note
+
+
+class SilentSolver(NamedTuple):
+    """A solver whose runs finished, and none of them with an answer that could be read."""
+
+    solver: str
+    runs: int
+    said: str
+    """The end of what one of these runs printed."""
+
+    def __str__(self) -> str:
+        return f"no answer at all from {self.solver} in {self.runs} runs; one printed: {self.said}"
+
+
+def _sample(ended: Ended) -> str:
+    """Return the end of what a run printed, and its exit code."""
+    printed = (ended.output[-_SAMPLE:] or ended.errors[-_SAMPLE:]).decode(errors="replace").strip()
+    return f"{printed or 'nothing'} (exit code {ended.exit_code})"

@@ -12,6 +12,7 @@ from pathlib import Path
 from tailcut.domains import Domain, domain_names, find_domain
 from tailcut.domains.domain import EXIT_CODE_0_SOLVES, AnswerRule, EntryProgram, TinyInstance
 from tailcut.errors import InputError, PortfolioError
+from tailcut.live.installed import is_installed, needed_module, worth_preloading
 from tailcut.live.limits import Call, Command
 from tailcut.live.tomltable import TomlTable, read_toml
 from tailcut.types import check_seconds
@@ -91,6 +92,10 @@ class Portfolio:
     """Modules loaded once, so that a Python entry point need not."""
     check: tuple[TinyInstance, ...] = ()
     """What to try the solvers on."""
+    lacking: tuple[str, ...] = ()
+    """Why some of its solvers cannot run here, a sentence each: what they need is not installed."""
+    without: str | None = None
+    """Why it has no features although its domain has some."""
 
 
 def read_portfolio(path: str | Path) -> Portfolio:
@@ -105,20 +110,43 @@ def read_portfolio(path: str | Path) -> Portfolio:
     clock = table.text("clock", Clock.CPU)
     if clock not in list(Clock):
         raise table.wrong("clock", '"cpu" or "wall"')
+    solvers = _solvers(table, answers, folder, memory)
+    needed = {
+        name: needed_module(domain, one.program.entry, one.program.template) for name, one in solvers.items()
+    }
+    usual, without = _usual_features(domain, given="features" in table)
     return Portfolio(
         file=file,
-        solvers=_solvers(table, answers, folder, memory),
+        solvers=solvers,
         folder=folder,
-        features=_optional(table, "features", folder, domain.features, ("instance",)),
+        features=_optional(table, "features", folder, usual, ("instance",)),
         verify=_optional(table, "verify", folder, domain.verify, ("instance", "output", "answer")),
         cutoff=table.number("cutoff"),
         selector=table.text("selector") if "selector" in table else None,
         clock=Clock(clock),
         wall_factor=table.number("wall_factor", 4.0) or 4.0,
         instances=table.texts("instances") or domain.instances,
-        preload=(*domain.preload, *table.texts("preload")),
+        preload=(*worth_preloading(domain, needed.values()), *table.texts("preload")),
         check=_checks(table.table("check"), file.parent) or domain.check,
+        lacking=tuple(
+            f"the solver {name} needs {module}: {_install(domain)}"
+            for name, module in needed.items()
+            if module is not None and not is_installed(module)
+        ),
+        without=without,
     )
+
+
+def _usual_features(domain: Domain, *, given: bool) -> tuple[EntryProgram | None, str | None]:
+    """Return the domain's features; None and the reason if what they need is not installed."""
+    usual = domain.features
+    if given or usual is None or usual.needs is None or is_installed(usual.needs):
+        return usual, None
+    return None, f"without features, for {usual.needs} is not installed: {_install(domain)}"
+
+
+def _install(domain: Domain) -> str:
+    return f"pip install 'tailcut[{domain.extra}]'"
 
 
 def cutoff_of(portfolio: Portfolio, given: float | None) -> float:
@@ -238,24 +266,26 @@ def _check_places(
 
 
 def _answers(table: TomlTable) -> tuple[AnswerRule, ...]:
-    """Return the rules of [answers.NAME] tables: exit_code, pattern or both."""
+    """Return the rules of [answers.NAME] tables: exit_code, pattern or both, and unless."""
     rules = []
     for answer in table.fields:
         own = table.table(answer)
-        own.close(("exit_code", "pattern"))
-        if not own.fields:
+        own.close(("exit_code", "pattern", "unless"))
+        if "exit_code" not in own and "pattern" not in own:
             raise PortfolioError(f"{own.file}: {own.where} must have an exit_code, a pattern or both")
-        rules.append(AnswerRule(answer, own.whole("exit_code"), _pattern(own)))
+        rules.append(
+            AnswerRule(answer, own.whole("exit_code"), _pattern(own, "pattern"), _pattern(own, "unless"))
+        )
     return tuple(rules)
 
 
-def _pattern(table: TomlTable) -> re.Pattern[bytes] | None:
-    if "pattern" not in table:
+def _pattern(table: TomlTable, field: str) -> re.Pattern[bytes] | None:
+    if field not in table:
         return None
     try:
-        return re.compile(table.text("pattern").encode(), re.MULTILINE)
+        return re.compile(table.text(field).encode(), re.MULTILINE)
     except re.error as error:
-        raise table.wrong("pattern", f"a regular expression ({error})") from None
+        raise table.wrong(field, f"a regular expression ({error})") from None
 
 
 def _checks(table: TomlTable, folder: Path) -> tuple[TinyInstance, ...]:

@@ -19,6 +19,7 @@ from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
 from tailcut.journal.project_description import NEEDS_HISTORY
 from tailcut.live.answers_file import AnswersFile
+from tailcut.live.content import FileContent
 from tailcut.live.engine import Engine
 from tailcut.live.instance_record import InstanceRecord, read_records
 from tailcut.live.instances import Instance
@@ -61,25 +62,28 @@ def run_stream(
     """
     heard = StreamObserver() if observer is None else observer
     project = open_project(journal, portfolio, settings, heard)
-    records = instance_records(project)
+    before = instance_records(project)
+    records = _unchanged(before, instances, heard)
     totals = Totals.of(records.values())
     if outputs is not None:
         outputs.mkdir(parents=True, exist_ok=True)
     engine = Engine(portfolio, project, cutoff=settings.cutoff, outputs=outputs, observers=(totals, heard))
     with (
-        AnswersFile(answers, records.values()) as written,
-        nullcontext(executor)
-        if executor is not None
-        else LocalProgramExecutor(jobs, portfolio.preload, portfolio.folder) as place,
+        AnswersFile(answers, before.values()) as written,
+        nullcontext(executor) if executor is not None else LocalProgramExecutor.of(portfolio, jobs) as place,
     ):
 
         def over(record: InstanceRecord) -> None:
-            written.add(record)
-            totals.instance_over(record)
-            heard.instance_over(record)
+            if record.over:
+                written.add(record)
+                totals.instance_over(record)
+                heard.instance_over(record)
 
         heard.stream_started(totals, _count(instances, records))
-        run_workflows(_remaining(engine, instances, records), place, at_once=jobs, on_result=over)
+        remaining = _remaining(engine, instances, records, totals)
+        run_workflows(remaining, place, at_once=jobs, on_result=over)
+        again = [engine.serve(one, _new_record(one)) for one in engine.put_off]
+        run_workflows(iter(again), place, at_once=jobs, on_result=over)
     project.keep()
     return totals
 
@@ -94,6 +98,7 @@ def open_project(
     if portfolio.features is None and by_features and row.feature_budget(hyperparameters) is None:
         raise InputError(
             f"{settings.selector} cannot choose without features, and {portfolio.file} has no [features]"
+            + (f" ({portfolio.without})" if portfolio.without else "")
         )
     description = {
         "selector": settings.selector,
@@ -136,8 +141,32 @@ def instance_records(project: Project) -> dict[str, InstanceRecord]:
     return read_records(project.history(), schedules=project.selector.schedules)
 
 
+def _unchanged(
+    records: Mapping[str, InstanceRecord], instances: Iterable[Instance], observer: StreamObserver
+) -> dict[str, InstanceRecord]:
+    """Return the records without those that are over and whose files, among those at hand, have changed."""
+    kept = dict(records)
+    for instance in instances if isinstance(instances, list) else []:
+        record = records.get(instance.name)
+        if record is not None and _has_changed(instance, record):
+            del kept[instance.name]
+            observer.instance_changed(instance.name)
+    return kept
+
+
+def _has_changed(instance: Instance, record: InstanceRecord) -> bool:
+    return record.over and record.content is not None and not record.content.is_in(instance.path)
+
+
+def _new_record(instance: Instance) -> InstanceRecord:
+    return InstanceRecord(instance.name, FileContent.of(instance.path))
+
+
 def _remaining(
-    engine: Engine, instances: Iterable[Instance], records: Mapping[str, InstanceRecord]
+    engine: Engine,
+    instances: Iterable[Instance],
+    records: Mapping[str, InstanceRecord],
+    totals: Totals,
 ) -> Iterator[Workflow[InstanceRecord]]:
     """Yield what is left to do: new instances are begun, those under way continue.
 
@@ -145,8 +174,12 @@ def _remaining(
     """
     for instance in instances:
         record = records.get(instance.name)
-        if record is None or not record.over:
-            yield engine.serve(instance, record)
+        if record is None or _has_changed(instance, record):
+            yield engine.serve(instance, _new_record(instance), may_put_off=True)
+        elif record.over:
+            totals.skipped += 1
+        else:
+            yield engine.serve(instance, record, may_put_off=True)
 
 
 def _count(instances: Iterable[Instance], records: Mapping[str, InstanceRecord]) -> int | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from tailcut.live.instance_record import InstanceRecord, RunRecord
 from tailcut.live.observer import StreamObserver
+from tailcut.live.outcomes import SilentSolver
 
 
 @dataclass
@@ -17,6 +18,8 @@ class SolverTotals:
     runs: int = 0
     solved: int = 0
     seconds: float = 0.0
+    said: str | None = None
+    """What a run of it printed that finished without an answer."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,8 @@ class Totals(StreamObserver):
     unsolved: int = 0
     seconds: float = 0.0
     feature_seconds: float = 0.0
+    skipped: int = 0
+    """Instances that were given, and are over from before with the same content."""
     problems: list[str] = field(default_factory=list)
     """Answers refuted, programs missing and the like, with their instances."""
     solvers: dict[str, SolverTotals] = field(default_factory=dict)
@@ -60,6 +65,15 @@ class Totals(StreamObserver):
     def over(self) -> int:
         """How many instances are over."""
         return self.solved + self.unsolved
+
+    @property
+    def silent(self) -> list[SilentSolver]:
+        """The solvers that gave no answer at all, though some runs of theirs finished."""
+        return [
+            SilentSolver(name, one.runs, one.said)
+            for name, one in self.solvers.items()
+            if one.said is not None and not one.solved
+        ]
 
     def features_started(self, record: InstanceRecord) -> None:
         """Count what an instance is doing."""
@@ -87,6 +101,7 @@ class Totals(StreamObserver):
         solver.runs += 1
         solver.seconds += run["seconds"]
         solver.solved += run["answer"] is not None
+        solver.said = run.get("said", solver.said)
 
     def _add_instance(self, record: InstanceRecord) -> None:
         self.solved += record.answer is not None

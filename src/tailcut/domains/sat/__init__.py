@@ -21,7 +21,7 @@ def _status_line(status: str) -> AnswerRule:
 
 DOMAIN = Domain(
     answers=(_status_line("SATISFIABLE"), _status_line("UNSATISFIABLE")),
-    features=EntryProgram("tailcut.domains.sat.features:main", ("{instance}",)),
+    features=EntryProgram("tailcut.domains.sat.features:main", ("{instance}",), needs="gbdc"),
     verify=EntryProgram("tailcut.domains.sat.verify:main", ("{instance}", "{output}")),
     instances=("*.cnf", "*.cnf.gz", "*.cnf.xz"),
     preload=(
@@ -36,6 +36,15 @@ DOMAIN = Domain(
         "tailcut.domains.sat.warm",  # has the local search compiled and loaded
         "tailcut.domains.sat.verify",
     ),
+    extra="sat",
+    solver_needs={
+        "tailcut.domains.sat.solve:main": {
+            **dict.fromkeys(("kissat404", "cadical300", "minisat22", "lingeling", "ergo"), "pysat.solvers"),
+            "cryptominisat": "pycryptosat",
+            "highs": "highspy",
+            "local_search": "tailcut.domains.sat.warm",
+        }
+    },
     check=(
         TinyInstance(_TINY / "sat.cnf", "SATISFIABLE"),
         TinyInstance(_TINY / "unsat.cnf", "UNSATISFIABLE"),

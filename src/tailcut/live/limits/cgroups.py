@@ -51,6 +51,13 @@ class Group:
         text = os.pread(self._cpu_stat, 4096, 0)
         return int(text.split(maxsplit=2)[1]) / 1e6
 
+    def waited(self) -> float:
+        """Return the seconds in which some process of the group was ready and had no processor, if known."""
+        with suppress(OSError, ValueError, IndexError):
+            line = (self.folder / "cpu.pressure").read_text().split("\n", 1)[0]
+            return int(line.rpartition("total=")[2]) / 1e6
+        return 0.0
+
     def kill(self) -> None:
         """End every process in the group."""
         end_group(self.folder)

@@ -176,6 +176,7 @@ class Supervisor:
             "signal": number,
             "cpu": self._cpu,
             "wall": self._wall,
+            "waited": self._watch.waited,
             "peak_memory": self._peak,
             "output_truncated": self._output.truncated,
             "detail": detail.removeprefix("; "),

@@ -51,6 +51,10 @@ class Tree:
         self._read = max(self._read, total)
         return self._read
 
+    def waited(self) -> float:
+        """Return the seconds without a processor that the system counted for all together: it did not."""
+        return 0.0
+
     def kill(self) -> None:
         """Send SIGKILL to every process there is now."""
         for process in below(os.getpid()):

@@ -139,6 +139,8 @@ class Ended:
     """CPU seconds of all its processes, from the moment the program or function was entered."""
     wall: float
     """Seconds from that moment until its first process had ended."""
+    waited: float
+    """Seconds that its processes were ready and had no processor; known of runs with both time limits."""
     peak_memory: int
     """Bytes; between two looks at a tree of several processes a higher peak may go unseen."""
     output: bytes

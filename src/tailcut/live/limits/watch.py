@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from tailcut.live.limits import memory
 from tailcut.live.limits.cgroups import Group
+from tailcut.live.limits.run_delay import RunDelay
 from tailcut.live.limits.tree import Tree
 from tailcut.live.limits.values import Ending, ResourceLimits
 
@@ -20,6 +21,8 @@ _MEMORY_SHORTEST, _MEMORY_LONGEST = 0.005, 0.05
 """Seconds between two looks at the memory, if it is limited."""
 _GROWTH = 8 * 2**30
 """Bytes per second that a solver may come to hold at most, for choosing the next look."""
+_DELAY_PAUSE = 0.1
+"""Seconds at least between two looks at how long the run waited for a processor."""
 _IDLE_LONGEST = 1.0
 """Seconds between two looks at the memory, if only its peak is wanted."""
 
@@ -71,6 +74,9 @@ class Watch:
 
     def __post_init__(self) -> None:
         self.peak = 0
+        self.waited = 0.0
+        """Seconds that the run's processes were ready and had no processor, as far as was looked up."""
+        self._delay, self._delay_due = RunDelay(), 0.0
         self._cpu_due = 0.0 if self.limits.cpu is not None else math.inf
         self._polls_limit = self.limits.memory is not None and not self.meter.enforces_memory
         self._pause = _MEMORY_SHORTEST
@@ -90,6 +96,7 @@ class Watch:
         if self.limits.wall is not None:
             self.beginning.read()
             if now - self.beginning.time >= self.limits.wall:
+                self._look_at_delay()
                 return Ending.WALL_LIMIT
         if now >= self._memory_due and self._memory_is_used_up(now):
             return Ending.MEMORY_LIMIT
@@ -100,10 +107,16 @@ class Watch:
         used = self.meter.cpu()
         self.beginning.read()  # after the clock: if nothing is there, it was all start-up until now
         left = self.limits.cpu - (used - self.beginning.cpu)
+        if self.limits.wall is not None and now >= self._delay_due:
+            self._look_at_delay()  # of processes that end before the wall's limit, too
+            self._delay_due = now + _DELAY_PAUSE
         cost = time.monotonic() - now
         # All cores may be at work on it, so this much later it cannot have gone far beyond the limit.
         self._cpu_due = now + max(left / _CORES, _SHORTEST, cost)
         return left <= 0
+
+    def _look_at_delay(self) -> None:
+        self.waited = max(self._delay.look(), self.meter.waited())
 
     def _memory_is_used_up(self, now: float) -> bool:
         if not self.beginning.over:  # it still is a copy of ours, and shares our memory
