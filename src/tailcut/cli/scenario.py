@@ -18,9 +18,7 @@ from tailcut.scenarios import Problem, Scenario, validate
 from tailcut.scenarios.csv_files import scenario_from_csv
 from tailcut.scenarios.fetch import BASE_URL, fetch
 
-app = typer.Typer(
-    help="Look at, check, make and fetch ASlib scenarios.", no_args_is_help=True, rich_markup_mode="markdown"
-)
+app = typer.Typer(help="List, look at, check, make and fetch ASlib scenarios.", no_args_is_help=True)
 
 _SHOWN = 50
 """Problems of one scenario printed for people; --json has them all."""
