@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from tailcut.errors import InputError
+from tailcut.errors import InputError, did_you_mean
 from tailcut.explain.forecast import RuntimeForecast
 from tailcut.models import Forests, Layers, LeastSquares, Nothing, RidgeBank, RunningMeans
 from tailcut.policies.censoring import AtCutoff, BuckleyJames, Drop, Lost
@@ -220,7 +220,9 @@ def recipe(name: str) -> Row:
             f"{name!r} knows all runtimes in hindsight, so it cannot select; see tailcut.bench.baselines",
             field="selector",
         )
-    raise InputError(f"unknown selector {name!r}; known: {', '.join(CATALOGUE)}", field="selector")
+    question = did_you_mean(name, [*CATALOGUE, *BASELINES])
+    known = f"known: {', '.join(CATALOGUE)}; in hindsight, for benchmarks only: {', '.join(BASELINES)}"
+    raise InputError(f"unknown selector {name!r}{question}; {known}", field="selector")
 
 
 def register(row: Row) -> None:

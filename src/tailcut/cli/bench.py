@@ -81,7 +81,7 @@ def command(
     contenders = [Contender.parse(text) for text in selector or ()]
     bars = ProgressBars()
     planned = benchmark(
-        or_bundled(aslib),
+        or_bundled(aslib, scenario or ()),
         scenarios=scenario,
         contenders=contenders or None,
         plan_name=plan_name,

@@ -81,9 +81,19 @@ def run_stream(
             heard.instance_over(record)
 
         heard.stream_started(totals, _count(instances, records))
+        if outputs is not None and (without := _without_output(records)):
+            heard.outputs_missing(without, outputs)
         run_workflows(_remaining(engine, instances, records), place, at_once=jobs, on_result=over)
     project.keep()
     return totals
+
+
+def _without_output(records: Mapping[str, InstanceRecord]) -> int:
+    """Return how many instances have an answer, but not what the solver printed: it is gone."""
+    return sum(
+        record.over and record.answer is not None and "output" not in record.runs[-1]
+        for record in records.values()
+    )
 
 
 def open_project(
