@@ -143,7 +143,7 @@ def test_a_grid_with_holes_ends_the_command_with_a_line_and_code_2(
 
 def test_what_is_not_compared_is_named_with_the_reason(generated: Path, tmp_path: Path) -> None:
     out = tmp_path / "r.db"
-    options = ["--aslib", generated, "--out", out, "--seeds", "1", "--jobs", "1", "--executor", "inline"]
+    options: list[str | Path] = ["--aslib", generated, "--out", out, "--seeds", "1", "--executor", "inline"]
     for name in ("thompson", "random", "round_robin", "sbs", "oracle"):
         options += ["--selector", name]
     _run("bench", *options)
