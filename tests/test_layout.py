@@ -22,9 +22,11 @@ def _named(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
 
-def test_the_root_holds_five_modules() -> None:
+def test_the_root_holds_five_modules_and_the_command() -> None:
+    """`python -m tailcut` needs a `__main__.py` here: Python looks for it nowhere else."""
     assert {path.name for path in PACKAGE.glob("*.py")} == {
         "__init__.py",
+        "__main__.py",
         "catalogue.py",
         "errors.py",
         "selector.py",

@@ -10,16 +10,37 @@ The data flow, and the folder of each step:
 follows one decision and one outcome through the files.
 """
 
-from tailcut.catalogue import CATALOGUE, register
-from tailcut.errors import TailcutError
-from tailcut.explain.explanation import Explanation
-from tailcut.policies.recipes import Recipe, ScheduleRecipe
-from tailcut.policies.selector_like import SelectorLike
-from tailcut.scenarios import Scenario
-from tailcut.selector import Selector
-from tailcut.types import Decision, Outcome, Request
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tailcut.catalogue import CATALOGUE, register
+    from tailcut.errors import TailcutError
+    from tailcut.explain.explanation import Explanation
+    from tailcut.policies.recipes import Recipe, ScheduleRecipe
+    from tailcut.policies.selector_like import SelectorLike
+    from tailcut.scenarios import Scenario
+    from tailcut.selector import Selector
+    from tailcut.types import Decision, Outcome, Request
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "CATALOGUE": "tailcut.catalogue",
+    "Decision": "tailcut.types",
+    "Explanation": "tailcut.explain.explanation",
+    "Outcome": "tailcut.types",
+    "Recipe": "tailcut.policies.recipes",
+    "Request": "tailcut.types",
+    "Scenario": "tailcut.scenarios",
+    "ScheduleRecipe": "tailcut.policies.recipes",
+    "Selector": "tailcut.selector",
+    "SelectorLike": "tailcut.policies.selector_like",
+    "TailcutError": "tailcut.errors",
+    "register": "tailcut.catalogue",
+}
+"""Where each public name is defined. It is imported when it is first asked for, because NumPy and SciPy take
+most of the time that a short command has, and many commands need neither."""
 
 __all__ = [
     "CATALOGUE",
@@ -36,3 +57,14 @@ __all__ = [
     "__version__",
     "register",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tailcut' has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(_HOMES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

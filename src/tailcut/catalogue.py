@@ -8,9 +8,10 @@ to another.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+from importlib.metadata import EntryPoint, entry_points
 
-from tailcut.errors import InputError
+from tailcut.errors import InputError, did_you_mean
 from tailcut.explain.forecast import RuntimeForecast
 from tailcut.models import Forests, Layers, LeastSquares, Nothing, RidgeBank, RunningMeans
 from tailcut.policies.censoring import AtCutoff, BuckleyJames, Drop, Lost
@@ -35,6 +36,9 @@ BASELINES: dict[str, str] = {
 """Hindsight baselines, which know all runtimes (`tailcut.bench.baselines`): name -> summary.
 
 Their names are taken, but they are no selectors."""
+
+ENTRY_POINTS = "tailcut.selectors"
+"""The group of entry points by which installed packages offer selectors of their own: name -> row."""
 
 _THOMPSON = Recipe(
     name="thompson",
@@ -213,14 +217,49 @@ def recipe(name: str) -> Row:
     >>> recipe("bj_thompson_rev").describe()["parts"]["censoring"]
     'BuckleyJames'
     """
-    if isinstance(name, str) and name in CATALOGUE:
-        return CATALOGUE[name]
+    row = find(name) if isinstance(name, str) else None
+    if row is not None:
+        return row
     if name in BASELINES:
         raise InputError(
             f"{name!r} knows all runtimes in hindsight, so it cannot select; see tailcut.bench.baselines",
             field="selector",
         )
-    raise InputError(f"unknown selector {name!r}; known: {', '.join(CATALOGUE)}", field="selector")
+    question = did_you_mean(name, [*CATALOGUE, *BASELINES, *_entry_points()])
+    known = f"known: {', '.join(CATALOGUE)}; in hindsight, for benchmarks only: {', '.join(BASELINES)}"
+    raise InputError(f"unknown selector {name!r}{question}; {known}", field="selector")
+
+
+def find(name: str) -> Row | None:
+    """Return the row called `name`, also one that an installed package offers; None if there is none."""
+    if name not in CATALOGUE and name not in BASELINES and name in _entry_points():
+        register(_from_outside(name))
+    return CATALOGUE.get(name)
+
+
+def find_all() -> list[Row]:
+    """Return all rows, those that installed packages offer included."""
+    for name in _entry_points():
+        find(name)
+    return list(CATALOGUE.values())
+
+
+@cache
+def _entry_points() -> dict[str, EntryPoint]:
+    """Return what installed packages offer as selectors; none of it is imported."""
+    return {one.name: one for one in entry_points(group=ENTRY_POINTS)}
+
+
+def _from_outside(name: str) -> Row:
+    """Return the row that an entry point stands for, or say which one is broken."""
+    offered = f"the entry point {name!r} of {ENTRY_POINTS!r}"
+    try:
+        row = _entry_points()[name].load()
+    except Exception as error:  # whatever the code of others does
+        raise InputError(f"{offered} cannot be loaded: {type(error).__name__}: {error}") from error
+    if not isinstance(row, Row) or row.name != name:
+        raise InputError(f"{offered} must be a Recipe or ScheduleRecipe with that name, got {row!r:.100}")
+    return row
 
 
 def register(row: Row) -> None:

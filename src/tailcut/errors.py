@@ -4,6 +4,8 @@ All derive from `TailcutError`, so one ``except`` catches them, and the input er
 `ValueError`, so code that knows nothing of Tailcut handles them as usual.
 """
 
+from collections.abc import Iterable
+
 
 class TailcutError(Exception):
     """Base of every error that Tailcut raises on purpose."""
@@ -100,3 +102,15 @@ class LiveError(TailcutError, RuntimeError):
 
 class MissingExtraError(TailcutError, ImportError):
     """An optional dependency is needed and not installed."""
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return a question that names what is spelled most like `name`, empty if nothing is.
+
+    >>> did_you_mean("thomson", ["thompson", "random"])
+    " (did you mean 'thompson'?)"
+    """
+    from difflib import get_close_matches  # only mistakes need it
+
+    close = get_close_matches(str(name), known, n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

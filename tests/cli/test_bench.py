@@ -123,7 +123,10 @@ def test_the_command_prints_one_object_per_scenario_and_selector(generated: Path
     ("options", "message"),
     [
         (["--scenario", "NOPE"], "holds no scenario NOPE; it holds: ALPHA, BETA, GAMMA"),
-        (["--selector", "nope"], "unknown selector 'nope'"),
+        (["--scenario", "ALPHAS"], "holds no scenario ALPHAS (did you mean 'ALPHA'?); it holds"),
+        (["--selector", "nope"], "unknown selector 'nope'; known: thompson, "),
+        (["--selector", "thomson"], "unknown selector 'thomson' (did you mean 'thompson'?)"),
+        (["--selector", "sbs-pair"], "unknown selector 'sbs-pair' (did you mean 'sbs_pair'?)"),
         (["--plan", "nope"], "unknown plan 'nope'"),
         (["--aslib", "/nonexistent"], "no such folder"),
     ],
@@ -148,3 +151,15 @@ def test_a_cell_stored_under_another_label_is_shown_as_asked_for(generated: Path
         assert [row["selector"] for row in json.loads(result.stdout)] == [label]
     with opened(out) as store:
         assert len(store.rows()) == 1
+
+
+def test_a_scenario_that_is_not_bundled_is_asked_for_with_the_ways_to_get_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tailcut", "bench", "--scenario", "CPMP-2015", "--out", "r.db"]
+    environment = {name: value for name, value in os.environ.items() if name != "TAILCUT_ASLIB"}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    for way in ("--aslib", "TAILCUT_ASLIB", "tailcut scenario fetch CPMP-2015"):
+        assert way in done.stderr
+    assert not (tmp_path / "r.db").exists()

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+import tailcut
 from tailcut import __version__
+from tailcut.cli.app import COMMANDS, app, loaded
 from tests.cli.conftest import run
 
 
@@ -41,3 +47,66 @@ def test_importing_the_package_pulls_in_no_optional_dependency() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert result.stdout.strip() == "[]"
+
+
+def test_every_public_name_is_there_though_imported_late() -> None:
+    for name in tailcut.__all__:
+        assert getattr(tailcut, name) is not None
+    assert set(tailcut.__all__) <= set(dir(tailcut))
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = tailcut.nonsense
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"]])
+def test_version_and_help_import_no_command(arguments: list[str]) -> None:
+    """That is why they are quick: benchmarks/startup.py has the milliseconds."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "tailcut", *arguments], capture_output=True, text=True
+    )
+    assert done.returncode == 0
+    imported = set(re.findall(r"\| +([\w.]+)$", done.stderr, flags=re.MULTILINE))
+    assert "tailcut.cli.app" in imported
+    assert {name for name in imported if name.startswith("tailcut.cli.")} == {"tailcut.cli.app"}
+    assert not {"numpy", "scipy", "rich", "sqlite3", "fastapi"} & imported
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_summary_of_a_command_is_what_it_says_of_itself(name: str) -> None:
+    assert COMMANDS[name] == loaded(name).get_short_help_str(limit=1000).removesuffix(".") + "."
+    shown = CliRunner().invoke(app, ["--help"]).stdout
+    assert f"{name} {COMMANDS[name]}" in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_no_types_of_switches(name: str) -> None:
+    for command in (None, *getattr(loaded(name), "commands", {})):
+        shown = CliRunner().invoke(app, [name, *filter(None, [command]), "--help"])
+        assert shown.exit_code == 0
+        assert "Usage" in shown.stdout
+        assert "<bool>" not in shown.stdout
+
+
+def test_the_module_is_the_command(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-m", "tailcut", "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"tailcut {__version__}\n")
+
+
+def _completions(*words: str) -> list[str]:
+    """Ask for completions as the script that `--show-completion bash` prints does."""
+    asked = {"COMP_WORDS": " ".join(["tailcut", *words]), "COMP_CWORD": str(len(words))}
+    code = "import sys; sys.argv[0] = 'tailcut'\nfrom tailcut.cli import main\nmain()\n"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **asked, "_TAILCUT_COMPLETE": "complete_bash"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_the_shell_completes_commands_and_their_options() -> None:
+    assert _completions("se") == ["selectors", "serve"]
+    assert _completions("bench", "--s") == ["--scenario", "--selector", "--seeds", "--scheduler"]
+    assert "info" in _completions("scenario", "")

@@ -26,6 +26,14 @@ def _run(*arguments: str | Path) -> str:
     return done.stdout
 
 
+def _said(*arguments: str | Path) -> str:
+    """Return what the command says on standard error."""
+    command = [sys.executable, "-m", "tailcut", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
 SELECTORS = ("thompson", "epsilon_greedy", "round_robin", "sbs", "sbs_pair", "sbs_schedule", "oracle")
 
 
@@ -76,6 +84,7 @@ def test_several_schedules_are_ranked_among_themselves(generated: Path, tmp_path
         }
         copied = ", ".join(changed.get(name, name) for name in columns)
         database.execute(f"INSERT INTO cells SELECT {copied} FROM cells WHERE selector = 'round_robin'")
+    assert "left out" not in _said("compare", out)
     compared = json.loads(_run("compare", out, "--json"))
     assert set(compared["selectors"]) == {"thompson", "epsilon_greedy"}
     assert compared["schedules"]["selectors"] == ["round_robin", "round_robin:twice=1"]
@@ -130,3 +139,20 @@ def test_a_grid_with_holes_ends_the_command_with_a_line_and_code_2(
         command()
     assert ended.value.code == 2
     assert "missing are bounded_thompson:ridge=3.0 on TWO, seed 0" in capsys.readouterr().err
+
+
+def test_what_is_not_compared_is_named_with_the_reason(generated: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r.db"
+    options: list[str | Path] = ["--aslib", generated, "--out", out, "--seeds", "1", "--executor", "inline"]
+    for name in ("thompson", "random", "round_robin", "sbs", "oracle"):
+        options += ["--selector", name]
+    _run("bench", *options)
+    _run("bench", "--aslib", generated, "--out", out, "--seeds", "1", "--executor", "inline",
+         "--scenario", "ALPHA", "--scenario", "BETA", "--selector", "epsilon_greedy")  # fmt: skip
+    for more in ([], ["--json"]):
+        said = _said("compare", out, *more)
+        assert "left out, hindsight baselines, which compete only if named: oracle, sbs\n" in said
+        assert "left out, a schedule by itself, which competes only if named: round_robin\n" in said
+        assert "left out, scenarios not run with every selector: GAMMA\n" in said
+    named = ["--selector", "thompson", "--selector", "random"]
+    assert _said("compare", out, *named) == ""

@@ -67,7 +67,11 @@ def test_measuring_continues_after_kill_9(tmp_path: Path) -> None:
         running.kill()
     wait_for(lambda: still_running(tmp_path) == [])
     time.sleep(0.1)
-    tailcut(tmp_path, *measure)
+    ended = tailcut(tmp_path, *measure)
+    before, *lines = [line for line in ended.stderr.splitlines() if line.startswith("measured")]
+    assert "of 30 runs" in before
+    assert 10 <= len(lines) < 30, "progress is printed to a pipe, too, and not from the start"
+    assert lines[-1] == "measured: 30 of 30 runs"
     starts = [tuple(line[1:]) for line in toy.log(tmp_path) if line[0] == "start"]
     assert 20 <= len(starts) <= 21  # none again but the one that was under way
     assert Scenario.read(tmp_path / "TOYS", cache=False).solved.all()

@@ -302,3 +302,15 @@ def test_check_of_the_example() -> None:
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "limits are enforced by" in ended.stdout
+
+
+def test_a_rerun_that_asks_for_outputs_says_which_are_missing(tmp_path: Path) -> None:
+    toy.write_portfolio(tmp_path, ("a",))
+    toy.write_instances(tmp_path, {"one": "a 0.02 yes", "two": "a 0.02 yes", "three": "a 0.02 mumble"})
+    stream = ("portfolio.toml", "instances", "--cutoff", "5")
+    tailcut(tmp_path, *stream)
+    toy.write_instances(tmp_path, {"four": "a 0.02 yes"})
+    missing = "2 instances were answered before and have no output in out"
+    assert missing in tailcut(tmp_path, *stream, "--outputs", "out").stderr
+    assert len(list((tmp_path / "out").iterdir())) == 1, "that of the new instance"
+    assert "no output" not in tailcut(tmp_path, *stream).stderr

@@ -52,6 +52,44 @@ def test_info_tells_the_scenario(
     assert "feature costs  2.25 s on average" in shown
 
 
+def test_a_scenario_is_found_by_name_where_bench_looks(
+    small: Scenario,
+    small_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.delenv("TAILCUT_ASLIB", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert call(monkeypatch, "info", "TAILCUT-SAT-2026", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["instances"] == 360
+    assert call(monkeypatch, "info", "CPMP-2015") == 2
+    said = capsys.readouterr().err
+    for way in ("--aslib", "TAILCUT_ASLIB", "tailcut scenario fetch CPMP-2015"):
+        assert way in said
+    small.write(tmp_path / "all" / "SMALL-2026")
+    monkeypatch.setenv("TAILCUT_ASLIB", str(tmp_path / "all"))
+    assert call(monkeypatch, "info", "SMALL-2026", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["instances"] == 3
+    assert call(monkeypatch, "info", "SMALL-2025") == 2
+    assert "did you mean 'SMALL-2026'?" in capsys.readouterr().err
+
+
+def test_list_names_what_is_bundled_and_what_is_in_the_folder(
+    small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("TAILCUT_ASLIB", raising=False)
+    assert call(monkeypatch, "list") == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("TAILCUT-SAT-2026  ")
+    assert "TAILCUT_ASLIB" in said.err
+    small.write(tmp_path / "SMALL-2026")
+    assert call(monkeypatch, "list", "--aslib", tmp_path, "--json") == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["name"] for row in rows] == ["TAILCUT-SAT-2026", "SMALL-2026"]
+    assert rows[1]["folder"] == str(tmp_path / "SMALL-2026")
+
+
 def test_validate_says_valid_and_warns(
     small_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -150,17 +188,53 @@ def test_from_csv_writes_a_scenario(
     ("runs", "features", "message"),
     [
         ("", "instance\ni", "runs.csv: is empty"),
-        ("instance,algorithm,runtime\ni,a\n", "instance\ni", "runs.csv, row 2: expected 3 cells, got 2"),
+        ("instance,algorithm,runtime\ni,a\n", "instance\ni", "runs.csv, line 2: expected 3 cells, got 2"),
         ("instance,instance\ni,a\n", "instance\ni", "runs.csv, line 1: column 'instance' comes twice"),
-        ("instance,algorithm\ni,a\n", "instance\ni", "runs has no column 'runtime'"),
+        ("instance,algorithm\ni,a\n", "instance\ni", "runs.csv has no column 'runtime'"),
         (
             "instance,algorithm,runtime\ni,a,x\n",
             "instance\ni",
-            "runs['runtime'][0] must be a number, got 'x'",
+            "runs.csv, line 2: runtime must be a number, got 'x'",
         ),
         ("instance,algorithm,runtime\ni,a,1\n", None, "features.csv: cannot be read: No such file"),
-        ("instance,algorithm,runtime\ni,a,1\n", 'instance\n"i', "features.csv: is no CSV file"),
-        ("instance,algorithm,runtime\ni,a,1\n", "instance\n\udcff", "features.csv: is no CSV file"),
+        ("instance,algorithm,runtime\ni,a,1\n", 'instance\n"i', "features.csv, line 2: is no CSV file"),
+        ("instance,algorithm,runtime\ni,a,1\n", "instance\n\udcff", "features.csv, line 2: is no CSV file"),
+        # Lines are those of an editor: empty ones and those within quotes count.
+        (
+            'instance,algorithm,runtime\n\n"i\n2",a,1\ni,a,-1\n',
+            "instance\ni",
+            "runs.csv, line 5: runtime must be >= 0, got -1",
+        ),
+        (
+            "instance,algorithm,runtime\ni,a,1\ni,a,2\n",
+            "instance\ni",
+            "runs.csv, line 3: this instance, repetition and algorithm already had a row",
+        ),
+        (
+            "instance,algorithm,runtime\ni,a,1\nj,a,2\nj,b,2\n",
+            "instance\ni",
+            "runs.csv, algorithm: no run of 'b' on 'i'",
+        ),
+        (
+            "instance,algorithm,runtime,status\ni,a,1,ok\ni,b,1,fine\n",
+            "instance\ni",
+            "runs.csv, line 3: status must be one of ok, ",
+        ),
+        (
+            "instance,algorithm,runtime\ni,a,1\n",
+            "instance,f\ni,1e999\n",
+            "features.csv, line 2: f must be finite",
+        ),
+        (
+            "instance,algorithm,runtime\ni,a,1\n",
+            "instance\ni\nk\n",
+            "features.csv, line 3: instance: 'k' has no runs",
+        ),
+        (
+            "instance,algorithm,runtime\ni,a,1\n",
+            "instance\ni\ni\n",
+            "features.csv, line 3: instance repeats 'i'",
+        ),
     ],
 )
 def test_from_csv_names_what_is_wrong(

@@ -25,5 +25,5 @@ def test_empty_cells_are_missing_and_ragged_rows_are_named(tmp_path: Path) -> No
     path.write_text("a, b\n1,\n\n 2 ,x\n")
     assert read_columns(path) == {"a": ["1", "2"], "b": [None, "x"]}
     path.write_text("a,b\n1\n")
-    with pytest.raises(InputError, match=r"t\.csv, row 2: expected 2 cells, got 1"):
+    with pytest.raises(InputError, match=r"t\.csv, line 2: expected 2 cells, got 1"):
         read_columns(path)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
 
+from tailcut.bench.imported import import_selectors
 from tailcut.bench.metrics import ReferenceCosts, paid
 from tailcut.bench.plan import Cell
 from tailcut.bench.replay import replay, replay_baseline
@@ -24,8 +25,12 @@ def read(folder: str) -> Scenario:
     return Scenario.read(folder)
 
 
-def compute(cell: Cell) -> Result:
-    """Return the result of one cell; whatever goes wrong in it becomes its error."""
+def compute(cell: Cell, modules: Sequence[str] = ()) -> Result:
+    """Return the result of one cell; whatever goes wrong in it becomes its error.
+
+    `modules` are imported first, in case one of them registers the selector.
+    """
+    import_selectors(modules)
     return guarded(cell, lambda: read(cell.folder))
 
 

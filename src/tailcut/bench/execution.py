@@ -7,6 +7,7 @@ this machine; a third, for a Dask cluster, is `tailcut.cluster.cell_executor`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from tailcut.bench.compute import compute
 from tailcut.bench.plan import Cell
@@ -32,14 +33,17 @@ def inline(cells: Sequence[Cell]) -> Iterator[Result]:
         yield from map(compute, cells)
 
 
-def processes(jobs: int) -> Executor:
-    """Return an executor that spreads cells over `jobs` processes of this machine."""
-    return lambda cells: unordered(compute, cells, jobs=jobs)
+def processes(jobs: int, modules: Sequence[str] = ()) -> Executor:
+    """Return an executor that spreads cells over `jobs` processes of this machine.
+
+    Each of them imports `modules`: a new process knows nothing of selectors that were registered in this one.
+    """
+    return lambda cells: unordered(partial(compute, modules=tuple(modules)), cells, jobs=jobs)
 
 
-def local(jobs: int) -> Executor:
+def local(jobs: int, modules: Sequence[str] = ()) -> Executor:
     """Return the usual executor: processes, or none where one would do."""
-    return processes(jobs) if jobs > 1 else inline
+    return processes(jobs, modules) if jobs > 1 else inline
 
 
 def run_cells(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from tailcut.bench.baselines import FIXED
-from tailcut.catalogue import BASELINES, CATALOGUE
+from tailcut.catalogue import BASELINES, find
 
 
 class ContenderKind(StrEnum):
@@ -28,7 +28,8 @@ def name_of(label: str) -> str:
 def is_schedule(label: str) -> bool:
     """Return whether a selector or baseline may run several algorithms on an instance."""
     name = name_of(label)
-    return name in FIXED or (name in CATALOGUE and CATALOGUE[name].schedules)
+    row = find(name)
+    return name in FIXED or (row is not None and row.schedules)
 
 
 def kind_of(label: str) -> ContenderKind:

@@ -30,7 +30,7 @@ class ModuleMeaning:
     """Hash of the statements that bind nothing."""
     imports: list[ModuleImport] = field(default_factory=list)
     passed_on: dict[str, tuple[str, str | None]] = field(default_factory=dict)
-    """Imported at the top: name -> where it comes from."""
+    """Imported at the top, or on demand and shown to type checkers only: name -> where it comes from."""
 
     @property
     def statements(self) -> list[str]:
@@ -41,13 +41,14 @@ class ModuleMeaning:
 @lru_cache(maxsize=512)
 def read_meaning(file: Path, name: str, _changed: int) -> ModuleMeaning:
     """Return what the module `name` in `file` means; kept until the file changes."""
-    tree = _WithoutTypeChecking().visit(ast.parse(file.read_bytes(), filename=str(file)))
+    tree = ast.parse(file.read_bytes(), filename=str(file))
     package = name if file.name == "__init__.py" else name.rpartition(".")[0]
     module = ModuleMeaning()
-    module.imports = [one for node in ast.walk(tree) for one in _imports(node, package)]
     module.passed_on = {
         one.alias: (one.module, one.name) for node in _flat(tree.body) for one in _imports(node, package)
     }
+    tree = _WithoutTypeChecking().visit(tree)
+    module.imports = [one for node in ast.walk(tree) for one in _imports(node, package)]
     dumps: dict[str, list[str]] = {}
     for statement in _Meaning().visit(tree).body:
         dump = ast.dump(statement)

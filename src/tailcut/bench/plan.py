@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tailcut.bench.fingerprint import Fingerprint, fingerprint
-from tailcut.catalogue import BASELINES, CATALOGUE, DEFAULT_SELECTOR, recipe
+from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR, recipe
 from tailcut.errors import InputError
 from tailcut.scenarios import Scenario
 from tailcut.types import PENALTY
@@ -94,14 +94,12 @@ class Contender:
     def settings(self) -> dict[str, Any]:
         """Return all hyperparameters, defaults included."""
         return (
-            {}
-            if self.selector in BASELINES
-            else CATALOGUE[self.selector].settings(dict(self.hyperparameters))
+            {} if self.selector in BASELINES else recipe(self.selector).settings(dict(self.hyperparameters))
         )
 
     def fingerprint(self) -> Fingerprint:
         """Return what code and which libraries its results depend on."""
-        return fingerprint(CATALOGUE.get(self.selector))
+        return fingerprint(None if self.selector in BASELINES else recipe(self.selector))
 
 
 def _value(text: str) -> Any:

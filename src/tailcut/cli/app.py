@@ -1,54 +1,86 @@
 """The command ``tailcut``: its subcommands, and how errors reach the user.
 
+Only the module of the command that is called is imported: one needs SciPy, another FastAPI, and neither is to
+be waited for by somebody who wants help. So the names and summaries stand here, and a test holds them to what
+the commands say of themselves.
+
 An error that the user can mend is one line on stderr and exit code 2; a traceback is a bug of ours.
 """
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_group
 
 from tailcut import __version__
-from tailcut.cli import (
-    bench,
-    compare,
-    demo,
-    measure,
-    replicate,
-    report,
-    sat,
-    scenario,
-    selectors,
-    serve,
-    state,
-    token,
-)
-from tailcut.cli import run as run_command
 from tailcut.errors import TailcutError
+
+COMMANDS = {
+    "demo": "Show what Tailcut does, in about three minutes: live first, then against everything else.",
+    "bench": "Replay scenarios through selectors and report what each would have cost.",
+    "compare": "Compare the selectors of a result file over its scenarios, by mean PAR10.",
+    "selectors": "List every selector with its parts and hyperparameters.",
+    "scenario": "List, look at, check, make and fetch ASlib scenarios.",
+    "sat": "Satisfiability, the bundled domain: generate formulas, list families and solvers.",
+    "replicate": "Run the published PAR10 table again and compare it cell by cell.",
+    "report": "Turn a result file into tables, figures and one self-contained page.",
+    "run": "Run the solvers of a portfolio on instances, choosing the solver for each by what was learned so "
+    "far.",
+    "measure": "Run every solver of a portfolio on every instance and write a scenario that `tailcut bench` "
+    "reads.",
+    "serve": "Serve the projects of a state file over HTTP.",
+    "state": "Check, export and compact state files.",
+    "token": "Create, list and revoke the tokens of a state file.",
+}
+"""Every command, `tailcut.cli.<name>`, and its summary: that of its function `command` or its group `app`."""
+
+
+class _LazyGroup(TyperGroup):
+    """Knows the names and summaries of its commands; imports the one that is called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Put the real command in the place of its summary."""
+        if args and args[0] in COMMANDS:
+            self.commands[args[0]] = loaded(args[0])
+        return super().resolve_command(ctx, args)
+
 
 app = typer.Typer(
     name="tailcut",
+    cls=_LazyGroup,
     help="Online algorithm selection under censored feedback.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+    rich_markup_mode=None,  # plain help: Rich takes as long to import as all the rest
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo")(demo.command)
-app.command("bench")(bench.command)
-app.command("compare")(compare.command)
-app.command("selectors")(selectors.command)
-app.add_typer(scenario.app, name="scenario")
-app.add_typer(sat.app, name="sat")
-app.command("replicate")(replicate.command)
-app.command("report")(report.command)
-app.command("run")(run_command.command)
-app.command("measure")(measure.command)
-app.command("serve")(serve.command)
-app.add_typer(state.app, name="state")
-app.add_typer(token.app, name="token")
+
+
+def loaded(name: str) -> Any:
+    """Return a command, or group of them, from its module."""
+    module = import_module(f"tailcut.cli.{name}")
+    holder = typer.Typer(rich_markup_mode=None)
+    if hasattr(module, "app"):
+        holder.add_typer(module.app, name=name)
+    else:
+        holder.command(name)(module.command)
+    found = get_group(holder).commands[name]
+    for one in getattr(found, "commands", {}).values():
+        one.short_help = one.get_short_help_str(limit=1000)  # else cut off after 45 characters
+    return found
+
+
+def _announced() -> None:
+    """Stand in for a command that is not loaded."""
+
+
+for _name, _summary in COMMANDS.items():
+    app.command(_name, help=_summary, short_help=_summary)(_announced)
 
 
 def _show_version(wanted: bool) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tailcut.errors import InputError
+from tailcut.errors import InputError, did_you_mean
 from tailcut.scenarios import bundled
+from tailcut.scenarios.collection import names_in
 
 AslibOption = Annotated[
     Path | None,
@@ -30,6 +32,28 @@ def existing(aslib: Path | None) -> Path:
     return aslib
 
 
-def or_bundled(aslib: Path | None) -> Path:
-    """Return the folder, or that of the bundled scenario if none is named."""
-    return bundled.FOLDER if aslib is None else existing(aslib)
+def or_bundled(aslib: Path | None, wanted: Sequence[str] = ()) -> Path:
+    """Return the folder, or that of the bundled scenario if none is named and no other one is wanted."""
+    if aslib is not None:
+        return existing(aslib)
+    present = names_in(bundled.FOLDER)
+    for name in wanted:
+        if name not in present:
+            raise InputError(
+                f"scenario {name}{did_you_mean(name, present)} is not bundled, {', '.join(present)} is: give "
+                "--aslib DIR or set the environment variable TAILCUT_ASLIB to the folder that holds it; "
+                f"`tailcut scenario fetch {name} --to DIR` fetches it"
+            )
+    return bundled.FOLDER
+
+
+def scenario_folder(given: str, aslib: Path | None) -> Path:
+    """Return the folder of a scenario that is given by its path, or by its name where --aslib says."""
+    path = Path(given)
+    if path.exists() or path.name != given:
+        return path
+    folder = or_bundled(aslib, [given])
+    if given not in names_in(folder):
+        question = did_you_mean(given, names_in(folder))
+        raise InputError(f"{given}{question} is neither a folder here nor a scenario in {folder}")
+    return folder / given

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tailcut.bench.benchmark import benchmark
+from tailcut.bench.imported import import_selectors
 from tailcut.bench.labels import labelled
 from tailcut.bench.plan import Contender
 from tailcut.bench.sweeps import PLANS
@@ -43,6 +45,14 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="NAME[:key=value,...]", help="Selector; repeat for more. Without: those of the plan."
+        ),
+    ] = None,
+    modules: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--import",
+            metavar="MODULE",
+            help="Module that registers selectors of yours, from here or installed; repeat for more.",
         ),
     ] = None,
     plan_name: Annotated[str, typer.Option("--plan", metavar="NAME", help=_PLANS + ".")] = "default",
@@ -78,10 +88,11 @@ def command(
     """
     started = time.perf_counter()
     check_executor(executor, CELLS, scheduler)
+    import_with_folder(modules or ())
     contenders = [Contender.parse(text) for text in selector or ()]
     bars = ProgressBars()
     planned = benchmark(
-        or_bundled(aslib),
+        or_bundled(aslib, scenario or ()),
         scenarios=scenario,
         contenders=contenders or None,
         plan_name=plan_name,
@@ -92,7 +103,7 @@ def command(
         progress=bars,
     )
     try:
-        with cell_executor(executor, scheduler, jobs) as place, bars:
+        with cell_executor(executor, scheduler, jobs, modules or ()) as place, bars:
             outcome = planned.run(out, executor=place, command=called_as(), progress=bars)
     except KeyboardInterrupt:
         sys.stderr.write(f"stopped; what is done is kept in {out}: run the same command again\n")
@@ -106,6 +117,16 @@ def command(
         typer.echo(f"{len(planned.cells)} cells in {time.perf_counter() - started:.1f} s; results in {out}")
     if outcome.failed:
         raise typer.Exit(1)
+
+
+def import_with_folder(modules: Sequence[str]) -> None:
+    """Import the user's modules; those of the current folder are found as by `python -m`.
+
+    Processes started later get the same search path.
+    """
+    if modules and not {"", str(Path.cwd())} & set(sys.path):
+        sys.path.insert(0, str(Path.cwd()))
+    import_selectors(modules)
 
 
 def _print(rows: list[dict[str, Any]], penalty: float) -> None:

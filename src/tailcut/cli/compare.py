@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -57,16 +58,39 @@ def command(
     if leave_out:
         _print_choices(choose_settings(cells, selector), found.par, as_json=as_json)
         return
-    groups = ranked_groups(summarise(cells), selector, alpha)
+    rows = summarise(cells)
+    groups = ranked_groups(rows, selector, alpha)
     if as_json:
         main, *others = [group.as_dict() for group in groups]
         typer.echo(json.dumps({**main, "schedules": others[0] if others else None}, indent=2))
-        return
-    for group in groups:
-        _print(group)
+    else:
+        for group in groups:
+            _print(group)
+    if not selector:
+        _say_who_is_left_out({row["selector"]: row["kind"] for row in rows}, groups)
     left_out = dict.fromkeys(name for group in groups for name in group.left_out)
-    if left_out:
-        sys.stderr.write(f"left out, not run with every selector: {', '.join(left_out)}\n")
+    _say_left_out("scenarios not run with every selector", left_out)
+    _say_left_out(
+        "of the mean nPAR10, scenarios that leave nothing to normalise by",
+        dict.fromkeys(row["scenario"] for row in rows if row["npar10"] is None),
+    )
+
+
+def _say_who_is_left_out(kinds: Mapping[str, ContenderKind], groups: Sequence[RankedGroup]) -> None:
+    """Say on standard error who is in the file and not compared, and why."""
+    ranked = {name for group in groups for name in group.kinds}
+    for kind, why in (
+        (ContenderKind.BASELINE, "hindsight baselines, which compete only if named"),
+        (ContenderKind.SCHEDULE, "a schedule by itself, which competes only if named"),
+        (ContenderKind.ONE_PICK, "a selector by itself, which competes only if named"),
+    ):
+        _say_left_out(why, [name for name, its in kinds.items() if its is kind and name not in ranked])
+
+
+def _say_left_out(why: str, names: Iterable[str]) -> None:
+    listed = ", ".join(names)
+    if listed:
+        sys.stderr.write(f"left out, {why}: {listed}\n")
 
 
 def _print(group: RankedGroup) -> None:
@@ -97,8 +121,7 @@ def _print_choices(found: list[SettingsChoice], par: str, *, as_json: bool) -> N
         for what, left_out in (("scenario", choice.by_scenario), ("family", choice.by_family)):
             if left_out is not None:
                 typer.echo(_said(what, left_out))
-        if choice.without_gap:
-            sys.stderr.write(f"left out, nothing to normalise by: {', '.join(choice.without_gap)}\n")
+        _say_left_out("nothing to normalise by", choice.without_gap)
 
 
 def _choice_table(choice: SettingsChoice, par: str) -> Table:

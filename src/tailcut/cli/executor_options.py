@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated
 
@@ -62,17 +62,19 @@ def check_executor(name: str, known: tuple[str, ...], scheduler: str | None, *, 
 
 
 @contextmanager
-def cell_executor(name: str, scheduler: str | None, jobs: int) -> Iterator[Executor]:
+def cell_executor(
+    name: str, scheduler: str | None, jobs: int, modules: Sequence[str] = ()
+) -> Iterator[Executor]:
     """Give the executor that the options name; what was started for it ends with the context."""
     if name != "dask":
-        yield inline if name == "inline" else local(jobs)
+        yield inline if name == "inline" else local(jobs, modules)
         return
     from tailcut.cluster.connect import connected
 
     with _cluster_messages(), connected(scheduler, workers=jobs) as client:
         from tailcut.cluster.cell_executor import dask_cell_executor
 
-        yield dask_cell_executor(client)
+        yield dask_cell_executor(client, modules)
 
 
 @contextmanager

@@ -116,7 +116,7 @@ def command(
 
 
 class _ProgressBar(MeasureObserver):
-    """A progress bar on a terminal; problems are printed anywhere."""
+    """A progress bar on a terminal, elsewhere a line for every hundredth; problems are printed anywhere."""
 
     def __init__(self) -> None:
         columns = (
@@ -126,12 +126,16 @@ class _ProgressBar(MeasureObserver):
             TextColumn("runs, left"),
             TimeRemainingColumn(),
         )
-        silent = not sys.stderr.isatty()
-        self._progress = Progress(*columns, console=Console(stderr=True), disable=silent)
+        self._lines = not sys.stderr.isatty()
+        self._progress = Progress(*columns, console=Console(stderr=True), disable=self._lines)
         self._task = self._progress.add_task("measure", total=None)
+        self._done = self._total = 0
 
     def started(self, done: int, total: int) -> None:
+        self._done, self._total = done, total
         self._progress.update(self._task, completed=done, total=total)
+        if self._lines:
+            sys.stderr.write(f"measured before: {done} of {total} runs\n")
 
     def instance_changed(self, instance: str) -> None:
         sys.stderr.write(f"{printable(instance)} has changed since it was measured: it is measured again\n")
@@ -140,7 +144,11 @@ class _ProgressBar(MeasureObserver):
         sys.stderr.write(f"problem: {printable(str(one))}\n")
 
     def measured(self, one: Measured) -> None:
+        self._done += 1
         self._progress.advance(self._task)
+        every = max(1, self._total // 100)
+        if self._lines and (self._done % every == 0 or self._done == self._total):
+            sys.stderr.write(f"measured: {self._done} of {self._total} runs\n")
         if one.problem:
             who = f"{one.solver}: " if one.solver else ""
             sys.stderr.write(f"problem: {printable(f'{one.instance}: {who}{one.problem}')}\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import TracebackType
 
 from rich.box import SIMPLE_HEAD
@@ -42,6 +43,13 @@ class QuietView(StreamObserver):
         self.totals, self.n_instances = totals, n_instances
         if totals.over:
             _say(f"continuing: {totals.over} instances are over")
+
+    def outputs_missing(self, count: int, folder: Path) -> None:
+        """Print a line."""
+        _say(
+            f"{count} instances were answered before and have no output in {folder}: "
+            "what a solver printed cannot be kept afterwards"
+        )
 
     def __enter__(self) -> QuietView:
         return self

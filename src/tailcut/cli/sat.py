@@ -18,7 +18,6 @@ from tailcut.domains.sat.solvers import SOLVERS
 app = typer.Typer(
     help="Satisfiability, the bundled domain: generate formulas, list families and solvers.",
     no_args_is_help=True,
-    rich_markup_mode="markdown",
 )
 _AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON list instead of text.")]
 

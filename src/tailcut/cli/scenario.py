@@ -13,14 +13,14 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from tailcut.bench.origins import describe_scenario
+from tailcut.cli.aslib_folder import AslibOption, existing, scenario_folder
 from tailcut.errors import InputError
-from tailcut.scenarios import Problem, Scenario, validate
+from tailcut.scenarios import Problem, Scenario, bundled, validate
+from tailcut.scenarios.collection import names_in
 from tailcut.scenarios.csv_files import scenario_from_csv
 from tailcut.scenarios.fetch import BASE_URL, fetch
 
-app = typer.Typer(
-    help="Look at, check, make and fetch ASlib scenarios.", no_args_is_help=True, rich_markup_mode="markdown"
-)
+app = typer.Typer(help="List, look at, check, make and fetch ASlib scenarios.", no_args_is_help=True)
 
 _SHOWN = 50
 """Problems of one scenario printed for people; --json has them all."""
@@ -41,13 +41,39 @@ def summary(scenario: Scenario) -> dict[str, Any]:
     }
 
 
+@app.command("list")
+def show(
+    aslib: AslibOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of lines.")] = False,
+) -> None:
+    """List the scenarios at hand: the bundled one and, with --aslib, those of that folder."""
+    folders = [bundled.FOLDER, *([] if aslib is None else [existing(aslib)])]
+    found = [{"name": name, "folder": str(folder / name)} for folder in folders for name in names_in(folder)]
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+        return
+    width = max(len(row["name"]) for row in found)
+    for row in found:
+        typer.echo(f"{row['name']:<{width}}  {row['folder']}")
+    if aslib is None:
+        sys.stderr.write(
+            "more with --aslib DIR or TAILCUT_ASLIB; `tailcut scenario fetch NAME` fetches one\n"
+        )
+
+
 @app.command("info")
 def info(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The scenario's folder.")],
+    given: Annotated[
+        str,
+        typer.Argument(
+            metavar="DIR|NAME", help="The scenario's folder, or its name: one in --aslib, or the bundled one."
+        ),
+    ],
+    aslib: AslibOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of lines.")] = False,
 ) -> None:
     """Say what a scenario holds: its size, its timeouts, its single best and virtual best solver."""
-    found = summary(Scenario.read(folder))
+    found = summary(Scenario.read(scenario_folder(given, aslib)))
     if as_json:
         typer.echo(json.dumps(found, indent=2))
         return

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.padding import Padding
 
 from tailcut.bench.labels import ContenderKind
-from tailcut.catalogue import BASELINES, CATALOGUE
+from tailcut.catalogue import BASELINES, find_all
 
 
 def listing() -> list[dict[str, Any]]:
@@ -20,7 +20,7 @@ def listing() -> list[dict[str, Any]]:
         {"name": name, "summary": summary, "kind": ContenderKind.BASELINE, "parts": {}, "hyperparameters": {}}
         for name, summary in BASELINES.items()
     ]
-    return [recipe.describe() for recipe in CATALOGUE.values()] + baselines
+    return [recipe.describe() for recipe in find_all()] + baselines
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:

@@ -31,16 +31,19 @@ _PER_THREAD = 2
 """Cells under way per thread: one is computed, one is there when it is done."""
 
 
-def dask_cell_executor(client: Client) -> Executor:
-    """Return an executor that computes cells on the workers of a cluster."""
-    return lambda cells: _CellsOnCluster(client, cells).results()
+def dask_cell_executor(client: Client, modules: Sequence[str] = ()) -> Executor:
+    """Return an executor that computes cells on the workers of a cluster.
+
+    They import `modules` for the selectors that these register: the modules must be installed there.
+    """
+    return lambda cells: _CellsOnCluster(client, cells, tuple(modules)).results()
 
 
 class _CellsOnCluster:
     """Cells on their way through a cluster."""
 
-    def __init__(self, client: Client, cells: Sequence[Cell]) -> None:
-        self._client, self._capacity = client, Capacity(client)
+    def __init__(self, client: Client, cells: Sequence[Cell], modules: tuple[str, ...]) -> None:
+        self._client, self._capacity, self._modules = client, Capacity(client), modules
         self._waiting = deque(cells)
         self._suspects: deque[Cell] = deque()
         """Given up once: each to be tried alone."""
@@ -86,7 +89,14 @@ class _CellsOnCluster:
         self._count += 1
         key = f"cell-{self._name}-{self._count}"
         future = self._client.submit(
-            compute_here, cell, digest, content, identity(cell.contender), key=key, pure=False
+            compute_here,
+            cell,
+            digest,
+            content,
+            identity(cell.contender),
+            self._modules,
+            key=key,
+            pure=False,
         )
         self._under_way[future] = cell, alone
         self._arriving.add(future)

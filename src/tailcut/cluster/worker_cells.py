@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pickle
 import threading
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from distributed import get_worker
 
 from tailcut.bench.compute import guarded
+from tailcut.bench.imported import import_selectors
 from tailcut.bench.plan import Cell, Contender
 from tailcut.bench.store import Result
 from tailcut.errors import InputError
@@ -32,8 +34,11 @@ def handed_on(content: bytes) -> bytes:
     return content
 
 
-def compute_here(cell: Cell, digest: str, content: bytes, expected: dict[str, Any]) -> Result:
-    """Return the result of one cell, computed by this worker."""
+def compute_here(
+    cell: Cell, digest: str, content: bytes, expected: dict[str, Any], modules: Sequence[str] = ()
+) -> Result:
+    """Return the result of one cell, computed by this worker; `modules` may register its selector."""
+    import_selectors(modules)
     found = identity(cell.contender)
     if found != expected:
         raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailcut.live.instance_record import InstanceRecord, RunRecord
@@ -30,6 +31,9 @@ class StreamObserver:
 
         The stream keeps the totals up to date, each time before it calls a method of this class.
         """
+
+    def outputs_missing(self, count: int, folder: Path) -> None:
+        """Hear that so many instances were answered before without keeping what the solver printed."""
 
     def features_started(self, record: InstanceRecord) -> None:
         """Hear that the features of an instance are being computed."""

@@ -80,12 +80,22 @@ def run_stream(
                 heard.instance_over(record)
 
         heard.stream_started(totals, _count(instances, records))
+        if outputs is not None and (without := _without_output(records)):
+            heard.outputs_missing(without, outputs)
         remaining = _remaining(engine, instances, records, totals)
         run_workflows(remaining, place, at_once=jobs, on_result=over)
         again = [engine.serve(one, _new_record(one)) for one in engine.put_off]
         run_workflows(iter(again), place, at_once=jobs, on_result=over)
     project.keep()
     return totals
+
+
+def _without_output(records: Mapping[str, InstanceRecord]) -> int:
+    """Return how many instances have an answer, but not what the solver printed: it is gone."""
+    return sum(
+        record.over and record.answer is not None and "output" not in record.runs[-1]
+        for record in records.values()
+    )
 
 
 def open_project(

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tailcut.errors import InputError, NotRuntimeError
+from tailcut.errors import InputError, NotRuntimeError, did_you_mean
 from tailcut.scenarios import Scenario
+
+
+def names_in(folder: Path) -> list[str]:
+    """Return the names of the scenarios in a folder, which are those of its subfolders."""
+    return sorted(path.parent.name for path in folder.glob("*/description.txt"))
 
 
 def scenarios_in(
@@ -20,12 +25,13 @@ def scenarios_in(
     A scenario that is wanted must be there and be about runtimes; any other that is not is left out, and
     `on_left_out` hears its name and the reason.
     """
-    present = sorted(path.parent.name for path in folder.glob("*/description.txt"))
+    present = names_in(folder)
     if not present:
         raise InputError(f"{folder}: holds no scenario (no folder with a description.txt)")
     unknown = [name for name in wanted or () if name not in present]
     if unknown:
-        raise InputError(f"{folder} holds no scenario {', '.join(unknown)}; it holds: {', '.join(present)}")
+        missing = ", ".join(f"{name}{did_you_mean(name, present)}" for name in unknown)
+        raise InputError(f"{folder} holds no scenario {missing}; it holds: {', '.join(present)}")
     found = []
     for name in dict.fromkeys(wanted or preferred or present):
         if name not in present:

@@ -30,6 +30,14 @@ class DataFrame(Protocol):
     def __getitem__(self, name: Any, /) -> Any: ...
 
 
+class FileColumns(dict[str, list[str | None]]):
+    """Columns that were read from a file: errors name it and the line, not the number of the row."""
+
+    def __init__(self, columns: Mapping[str, list[str | None]], file: str, lines: Sequence[int]) -> None:
+        super().__init__(columns)
+        self.file, self.lines = file, lines
+
+
 Frame = Mapping[str, Sequence[Any]] | DataFrame
 
 RESERVED = ("instance_id", "repetition")
@@ -71,18 +79,19 @@ def from_frames(
 def _runs(frame: _FrameReader, cutoff: float) -> run_table.RunColumns:
     instances, algorithms = frame.texts("instance"), frame.texts("algorithm")
     if not instances:
-        raise InputError("runs has no rows")
+        raise InputError(f"{frame.title} has no rows")
     seconds = frame.numbers("runtime")
     negative = np.flatnonzero(seconds < 0.0)
     if len(negative):
-        raise InputError(f"runs['runtime'][{negative[0]}] must be >= 0, got {seconds[negative[0]]:g}")
+        place = frame.place("runtime", negative[0])
+        raise InputError(f"{place} must be >= 0, got {seconds[negative[0]]:g}")
     statuses = frame.statuses("status") if "status" in frame.names else np.where(seconds <= cutoff, 0, 1)
     unknown = np.flatnonzero(np.isnan(seconds) & (statuses == 0))
     if len(unknown):
-        raise InputError(f"runs['runtime'][{unknown[0]}] is missing, but its status is ok")
+        raise InputError(f"{frame.place('runtime', unknown[0])} is missing, but its status is ok")
 
     def complain(row: int | None, field: str, message: str) -> None:
-        place = f"runs['{field}']" if row is None else f"runs, row {row}"
+        place = frame.column_place(field) if row is None else frame.row_place(row)
         raise InputError(f"{place}: {message}")
 
     return run_table.collect_runs(
@@ -111,7 +120,7 @@ def _steps(
     for number, name in enumerate(names):
         seconds = frame.numbers(name)
         if (seconds < 0.0).any():
-            raise InputError(f"feature_costs[{name!r}] must be >= 0 seconds")
+            raise InputError(f"{frame.column_place(name)} must be >= 0 seconds")
         column = np.nan_to_num(aggregate.median(rows, np.nan_to_num(seconds), n))
         last = number == len(names) - 1
         steps.append(
@@ -125,8 +134,9 @@ class _FrameReader:
     """Takes columns out of a frame; errors name the frame, the column and the row."""
 
     def __init__(self, title: str, frame: Frame) -> None:
-        self.title = title
+        self.title = frame.file if isinstance(frame, FileColumns) else title
         self.frame = frame
+        self._lines = frame.lines if isinstance(frame, FileColumns) else None
         listed = list(frame) if isinstance(frame, Mapping) else self._columns(frame)
         self.names = check_names(f"columns of {title}", [str(name) for name in listed])
         self.labels = dict(zip(self.names, listed, strict=True))
@@ -141,6 +151,18 @@ class _FrameReader:
                 f"{self.title} must be a mapping of columns or a data frame, got {type(frame).__name__}"
             )
         return list(columns)
+
+    def place(self, name: str, row: int) -> str:
+        """Return where a value is, for errors."""
+        return f"{self.title}[{name!r}][{row}]" if self._lines is None else f"{self.row_place(row)}: {name}"
+
+    def row_place(self, row: int) -> str:
+        """Return where a row is, for errors."""
+        return f"{self.title}, row {row}" if self._lines is None else f"{self.title}, line {self._lines[row]}"
+
+    def column_place(self, name: str) -> str:
+        """Return where a column is, for errors."""
+        return f"{self.title}[{name!r}]" if self._lines is None else f"{self.title}, {name}"
 
     def column(self, name: str) -> list[Any]:
         """Return a column as a list."""
@@ -164,7 +186,7 @@ class _FrameReader:
         if isinstance(value, int | np.integer) and not isinstance(value, bool):
             return str(value)
         if not isinstance(value, str) or not value:
-            raise InputError(f"{self.title}['{name}'][{row}] must be a non-empty string, got {shown(value)}")
+            raise InputError(f"{self.place(name, row)} must be a non-empty string, got {shown(value)}")
         return str(value)
 
     def numbers(self, name: str) -> Array:
@@ -177,11 +199,10 @@ class _FrameReader:
             try:
                 result[row] = float(value)
             except (TypeError, ValueError, OverflowError):
-                raise InputError(
-                    f"{self.title}[{name!r}][{row}] must be a number, got {shown(value)}"
-                ) from None
+                raise InputError(f"{self.place(name, row)} must be a number, got {shown(value)}") from None
             if math.isinf(result[row]):
-                raise InputError(f"{self.title}[{name!r}][{row}] must be finite; use nan for missing")
+                missing = "use nan" if self._lines is None else "leave the cell empty"
+                raise InputError(f"{self.place(name, row)} must be finite; {missing} for missing")
         return result
 
     def statuses(self, name: str) -> Codes:
@@ -191,8 +212,7 @@ class _FrameReader:
         bad = np.flatnonzero(numbers < 0)
         if len(bad):
             raise InputError(
-                f"{self.title}['{name}'][{bad[0]}] must be one of {', '.join(STATUSES)}; "
-                f"got {shown(found[bad[0]])}"
+                f"{self.place(name, bad[0])} must be one of {', '.join(STATUSES)}; got {shown(found[bad[0]])}"
             )
         return numbers
 
@@ -203,7 +223,7 @@ class _FrameReader:
         given = self.numbers("repetition")
         bad = np.flatnonzero(~((given >= 1.0) & (given == np.floor(given)) & (given < 2.0**53)))
         if len(bad):
-            raise InputError(f"{self.title}['repetition'][{bad[0]}] must be a whole number >= 1")
+            raise InputError(f"{self.place('repetition', bad[0])} must be a whole number >= 1")
         return given.astype(np.int64)
 
     def rows(self, instances: tuple[str, ...], *, all_needed: bool) -> Codes:
@@ -213,9 +233,9 @@ class _FrameReader:
         unknown = np.flatnonzero(found < 0)
         if len(unknown):
             row = unknown[0]
-            raise InputError(f"{self.title}['instance'][{row}]: {shown(names[row])} has no runs")
+            raise InputError(f"{self.place('instance', row)}: {shown(names[row])} has no runs")
         for row in tables.doubles(found, self.repetitions()):
-            raise InputError(f"{self.title}['instance'][{row}] repeats {shown(names[row])}")
+            raise InputError(f"{self.place('instance', row)} repeats {shown(names[row])}")
         missing = sorted(set(instances) - set(names))
         if missing and all_needed:
             raise InputError(f"{self.title} has no row for instance {shown(missing[0])}")

@@ -99,7 +99,12 @@ class Guard:
         if (scope["method"], scope["path"]) not in OPEN:
             scopes = self.access.scopes(headers.get(b"authorization"))
             if scopes is None:
-                text = "send a token: 'Authorization: Bearer TOKEN'"
+                given = headers.get(b"authorization", "").lower().startswith("bearer ")
+                text = (
+                    "this token is wrong, or was revoked"
+                    if given
+                    else "send a token: 'Authorization: Bearer TOKEN'"
+                )
                 return error_response(401, text, headers={"WWW-Authenticate": "Bearer"})
             wanted = "read" if scope["method"] in READING else "write"
             if wanted not in scopes:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 from starlette.responses import Response
 
-from tailcut.catalogue import CATALOGUE
+from tailcut.catalogue import find_all
 from tailcut.errors import InputError, JournalError
 from tailcut.journal import Project
 from tailcut.journal.project_description import make
@@ -26,7 +26,7 @@ Algorithm = Annotated[str, Path(max_length=limits.ALGORITHM_NAME, description="T
 async def list_selectors() -> Response:
     """Return every selector with its hyperparameters."""
     fields = ("name", "summary", "kind", "hyperparameters")
-    rows = [{field: row.describe()[field] for field in fields} for row in CATALOGUE.values()]
+    rows = [{field: row.describe()[field] for field in fields} for row in find_all()]
     return json_response({"selectors": rows})
 
 

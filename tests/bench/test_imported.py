@@ -1,0 +1,92 @@
+"""Selectors from outside: a module of one's own, or a package that offers them, on the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MODULE = """
+from dataclasses import replace
+
+from tailcut import CATALOGUE, register
+
+BOLD = replace(CATALOGUE["thompson"], name="bold_thompson", summary="Thompson sampling, but bold")
+"""
+
+
+def _tailcut(folder: Path, *arguments: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run the command as it is installed: the current folder is not on its path by itself."""
+    main = "from tailcut.cli import main; import sys; sys.path.remove(''); main()"
+    done = subprocess.run(
+        [sys.executable, "-c", main, *map(str, arguments)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "work").mkdir()
+    return tmp_path / "work"
+
+
+def _bench(generated: Path, jobs: int = 2) -> list[str | Path]:
+    options = ["--scenario", "ALPHA", "--seeds", "2", "--jobs", str(jobs), "--json"]
+    return ["bench", "--aslib", generated, "--selector", "bold_thompson", "--selector", "thompson", *options]
+
+
+@pytest.mark.parametrize("executor", [["--jobs", "2"], ["--executor", "inline"]])
+def test_a_module_of_the_folder_is_benchmarked(generated: Path, folder: Path, executor: list[str]) -> None:
+    (folder / "mine.py").write_text(f"{MODULE}\nregister(BOLD)\n")
+    done = _tailcut(folder, *_bench(generated), "--import", "mine", *executor)
+    rows = {row["selector"]: row for row in json.loads(done.stdout)}
+    assert set(rows) == {"bold_thompson", "thompson"}
+    assert rows["bold_thompson"]["par10_mean"] == rows["thompson"]["par10_mean"], "the same parts and seeds"
+
+
+def test_an_installed_package_offers_its_selector(generated: Path, folder: Path) -> None:
+    """As `pip install` leaves it: a package, and a folder of metadata with its entry points."""
+    installed = folder.parent / "site"
+    (installed / "bold-1.0.dist-info").mkdir(parents=True)
+    (installed / "bold-1.0.dist-info" / "METADATA").write_text("Name: bold\nVersion: 1.0\n")
+    (installed / "bold-1.0.dist-info" / "entry_points.txt").write_text(
+        "[tailcut.selectors]\nbold_thompson = bold_rows:BOLD\nbroken = bold_rows:NOTHING\n"
+    )
+    (installed / "bold_rows.py").write_text(MODULE)
+    path = os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", path)
+        rows = json.loads(_tailcut(folder, *_bench(generated)).stdout)
+        assert {row["selector"] for row in rows} == {"bold_thompson", "thompson"}
+        said = _tailcut(folder, "bench", "--selector", "broken", code=2).stderr
+        assert "the entry point 'broken' of 'tailcut.selectors' cannot be loaded: AttributeError" in said
+        said = _tailcut(folder, "bench", "--selector", "bold_tompson", code=2).stderr
+        assert "did you mean 'bold_thompson'?" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("nowhere", "", "there is no module nowhere in "),
+        ("mine.py", "", "leave out .py"),
+        ("mine", "import nonsense", "module mine needs nonsense, which is not installed"),
+        ("mine", "1 / 0", "module mine cannot be imported: ZeroDivisionError: division by zero"),
+        ("mine", "", "unknown selector 'bold_thompson'"),
+    ],
+)
+def test_what_cannot_be_imported_is_named(
+    generated: Path, folder: Path, name: str, content: str, message: str
+) -> None:
+    (folder / "mine.py").write_text(content)
+    done = _tailcut(folder, *_bench(generated), "--import", name, code=2)
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
