@@ -76,7 +76,7 @@ def test_the_noise_is_learned_from_predictions() -> None:
 
 
 def test_algorithms_come_and_go() -> None:
-    arms, other = Arms(3), Arms(2)
+    arms, other = Arms(3), Arms(3)
     for algorithm, loss in ((0, 0.2), (2, 0.9), (0, 0.1)):
         arms.update(algorithm, loss)
     arms.remove(1)

@@ -124,6 +124,11 @@ class OnePick(Policy):
         """How many raw features an instance has."""
         return self.representation.n_features
 
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        """How many entries a represented instance has."""
+        return self.representation.width
+
     def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:
         """Return the algorithm to run, among the numbers `offered` (None: all)."""
         budget = self.parts.feature_budget

@@ -45,6 +45,8 @@ class Policy(Stateful, ABC):
     """What its scores are."""
     n_features: int = 0
     """How many raw features an instance has, as far as the policy knows."""
+    width: int | None = None
+    """How many entries a represented instance has, where the policy says so."""
 
     @abstractmethod
     def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:

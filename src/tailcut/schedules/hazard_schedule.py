@@ -126,6 +126,11 @@ class HazardSchedule(Policy):
         """How many raw features an instance has."""
         return self.representation.n_features
 
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        """How many entries a represented instance has."""
+        return self.representation.width
+
     def peek(self, features: Array) -> Array:
         """Return raw features represented, learning nothing."""
         return self.representation.peek(features) if len(features) else NO_FEATURES
