@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tailcut.journal import EventKind, Journal, Project
+from tailcut.journal import EventKind, Journal, Project, upkeep
 from tailcut.types import Outcome
 from tests.journal.state_files import filled, tailcut
 
@@ -91,3 +95,47 @@ def test_a_missing_file_or_project_is_told(command: str, file: Path, tmp_path: P
     assert (result.returncode, "no such state file" in result.stderr) == (2, True)
     result = tailcut("state", command, file, "--project", "three")
     assert (result.returncode, "no project 'three'; known: one, two" in result.stderr) == (2, True)
+
+
+@pytest.fixture
+def read_only(file: Path, tmp_path: Path) -> Iterator[Path]:
+    """A file system that cannot be written, with a state file whose server was killed."""
+    where = tmp_path / "fixed"
+    where.mkdir()
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "tmpfs", where], check=False).returncode:
+        pytest.skip("a file system can only be mounted by root")
+    shutil.copy(file, where / "closed.db")
+    with Journal(file) as journal:
+        Project(journal, "one").remark({"text": "only in the log"})
+        for part in ("", "-wal"):
+            shutil.copy(f"{file}{part}", f"{where}/killed.db{part}")
+    subprocess.run(["mount", "-o", "remount,ro", where], check=True)
+    yield where
+    subprocess.run(["umount", "-l", where], check=True)
+
+
+@pytest.mark.parametrize(("name", "events"), [("closed.db", 60), ("killed.db", 61)])
+def test_reading_works_where_nothing_can_be_written(read_only: Path, name: str, events: int) -> None:
+    verified = tailcut("state", "verify", read_only / name, "--json")
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert json.loads(verified.stdout)[0]["events"] == events
+    exported = tailcut("state", "export", read_only / name, "--project", "one")
+    assert len(exported.stdout.splitlines()) == events + 2
+    assert tailcut("token", "list", read_only / name).returncode == 0
+    refused = tailcut("state", "compact", read_only / name)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+
+
+def test_an_interrupted_export_leaves_nothing_that_blocks_the_next(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "export.jsonl"
+
+    def interrupted() -> Iterator[dict[str, int]]:
+        yield {"tailcut_state": 4}
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        upkeep.write_lines(interrupted(), out)
+    assert not list(tmp_path.glob("export*"))
+    killed = f"{out.name}.999999.partial"  # what kill -9 leaves
+    (tmp_path / killed).write_text("{")
+    assert tailcut("state", "export", file, "--out", out).returncode == 0

@@ -57,7 +57,16 @@ def command(
     try:
         from tailcut.service import http_server, logs
     except ModuleNotFoundError as error:
-        if error.name not in {"fastapi", "uvicorn", "pydantic", "pydantic_core", "starlette"}:
+        needed = {
+            "fastapi",
+            "httptools",
+            "prometheus_client",
+            "pydantic",
+            "pydantic_core",
+            "starlette",
+            "uvicorn",
+        }
+        if error.name not in needed:
             raise
         raise MissingExtraError(
             "tailcut serve needs the extra 'service': pip install 'tailcut[service]'"

@@ -105,12 +105,18 @@ class ProjectStatistics(Stateful):
                 self._end(event.body["decision"], event.outcome(), event.at)
             case EventKind.PROCEED:
                 self._continue(event.body["after"], event.body["decision"], event.at)
+            case EventKind.REMOVE_ALGORITHM:
+                self.algorithms.pop(event.body["algorithm"], None)
 
     def counts(self, algorithm: str) -> AlgorithmCounts:
         """Return the counts of an algorithm, which may be new."""
         if algorithm not in self.algorithms:
             self.algorithms[algorithm] = AlgorithmCounts(self.cutoff)
         return self.algorithms[algorithm]
+
+    def _counts_of(self, run: Waiting) -> AlgorithmCounts:
+        """Return the counts of a run's algorithm; of one that was removed meanwhile nothing is kept."""
+        return self.algorithms.get(run.algorithm) or AlgorithmCounts(self.cutoff)
 
     def _start(self, decision: Mapping[str, Any], at: float) -> None:
         self.decisions += 1
@@ -131,7 +137,7 @@ class ProjectStatistics(Stateful):
     def _end(self, number: int, outcome: Outcome, at: float) -> None:
         run = self.pending.pop(number)
         self.outcomes += 1
-        counts = self.counts(run.algorithm)
+        counts = self._counts_of(run)
         took = run.budget if outcome.time is None else outcome.time
         solved = outcome.status is Status.SOLVED
         # A failed run would not have answered in any time: its curve stays up to the cutoff.
@@ -157,7 +163,7 @@ class ProjectStatistics(Stateful):
         if run is None:
             return
         if following is None:
-            self._finish(self.counts(run.algorithm), PENALTY * run.cutoff, at, solved=False)
+            self._finish(self._counts_of(run), PENALTY * run.cutoff, at, solved=False)
         else:
             self._start(following, at)
 
@@ -187,8 +193,8 @@ class ProjectStatistics(Stateful):
         """
         if self.schedules or not self.instances:
             return None
-        best = min(one.loss / one.outcomes for one in self.algorithms.values() if one.outcomes)
-        return self.loss - self.instances * best
+        means = [one.loss / one.outcomes for one in self.algorithms.values() if one.outcomes]
+        return self.loss - self.instances * min(means) if means else None
 
     def survival(self, algorithm: str) -> list[SurvivalStep]:
         """Return the survival curve of an algorithm's runs."""

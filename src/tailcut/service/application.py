@@ -37,13 +37,13 @@ def build(
     path: Path, *, limits: ServiceLimits | None = None, hosts: frozenset[str] | None = LOCAL
 ) -> FastAPI:
     """Return the application for a state file, which exists; it is opened when the application starts."""
-    limits, metrics = limits or ServiceLimits(), ServerMetrics()
+    limits, metrics, access = limits or ServiceLimits(), ServerMetrics(), Access(path)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         writer = JournalWriter(path, limits, metrics)
         reader = JournalReader(Journal(path, read_only=True))
-        app.state.context = ServiceContext(writer, reader, limits, metrics)
+        app.state.context = ServiceContext(writer, reader, limits, metrics, access)
         writer.start()
         try:
             yield
@@ -67,7 +67,7 @@ def build(
         app.include_router(router)
     _handle_errors(app)
     app.openapi = _document(app)  # type: ignore[method-assign]
-    app.add_middleware(Guard, access=Access(path), metrics=metrics, hosts=hosts, body_bytes=limits.body_bytes)
+    app.add_middleware(Guard, access=access, metrics=metrics, hosts=hosts, limits=limits)
     return app
 
 

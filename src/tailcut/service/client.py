@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import random
+import ssl
 import time
 import uuid
 from collections import deque
@@ -29,7 +31,10 @@ from tailcut.types import Decision, Features, Outcome, Request, Status
 
 _AGAIN = frozenset({502, 503, 504})
 """Statuses after which the same request may succeed."""
-_LOST = (ConnectionError, TimeoutError, http.client.HTTPException)
+_LOST = (OSError, http.client.HTTPException)
+"""What a request that got lost raises: no connection, no such name, no TLS, half a response."""
+_FOR_GOOD = (ssl.SSLCertVerificationError,)
+"""What will not be better the next time."""
 FIT_BYTES = 4_000_000
 """Size of the body, more or less, above which recorded runs are sent in several requests."""
 FIT_INSTANCES = 2_000
@@ -43,8 +48,16 @@ class Client:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InputError(f"address must be like http://127.0.0.1:8765, got {address!r}", field="address")
+        try:
+            host, port = parts.hostname, parts.port
+        except ValueError as error:
+            raise InputError(f"address {address!r}: {error}", field="address") from None
+        if not token.isascii() or not token.isprintable() or " " in token:
+            # Without the token: http.client would say it whole.
+            raise InputError(
+                "token must be letters, digits and signs, without blanks or line ends", field="token"
+            )
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        host, port = parts.hostname, parts.port
         self._connect: Callable[[], http.client.HTTPConnection] = lambda: kind(host, port, timeout=timeout)
         self._prefix = parts.path.rstrip("/") + "/v1"
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
@@ -62,15 +75,18 @@ class Client:
             last = attempt == self._retries
             try:
                 status, data = self._send(method, self._prefix + path, content)
+            except UnicodeError as error:
+                raise ServiceError(f"the service cannot be found: {error}") from None
             except _LOST as error:
-                if last:
+                if last or isinstance(error, _FOR_GOOD):
                     what = str(error) or type(error).__name__
                     raise ServiceError(f"the service does not answer: {what}") from error
             else:
-                if status < 400:
-                    return json.loads(data)
-                if last or status not in _AGAIN:
-                    raise _refused(status, data)
+                try:
+                    return _content(status, data)
+                except ServiceError as error:
+                    if last or error.status not in _AGAIN:
+                        raise
             # Longer every time, and never all clients at once.
             time.sleep(min(0.05 * 2**attempt, 2.0) * random.uniform(0.5, 1.0))
         raise AssertionError("unreachable")
@@ -118,6 +134,10 @@ class Client:
         body = {"name": name, "algorithms": list(algorithms), "cutoff": cutoff, "selector": selector, **more}
         self.call("POST", "/projects", body)
         return self.project(name)
+
+    def remove_project(self, name: str) -> bool:
+        """Remove a project with all its history; return whether there was one."""
+        return bool(self.call("DELETE", f"/projects/{quote(name, safe='')}")["removed"])
 
     def project(self, name: str) -> RemoteProject:
         """Return a project that exists."""
@@ -290,14 +310,42 @@ def _observation(decision: Decision | int, outcome: Outcome) -> dict[str, Any]:
 
 def _explanation(found: dict[str, Any]) -> Explanation:
     given = {name: value for name, value in found.items() if name != "text"}
-    given["algorithms"] = tuple(AlgorithmBelief(**one) for one in found["algorithms"])
+    given["algorithms"] = tuple(_belief(one) for one in found["algorithms"])
     given["features"] = tuple(FeatureEffect(**one) for one in found["features"])
     return Explanation(**given)
+
+
+_UNBOUNDED = ("predicted_runtime", "low", "high", "expected_par")
+
+
+def _belief(found: Mapping[str, Any]) -> AlgorithmBelief:
+    """Return a belief; JSON has no infinity, so where a forecast was made, a missing time is infinite."""
+    if found["timeout_probability"] is None:
+        return AlgorithmBelief(**found)
+    times = {name: math.inf if found[name] is None else found[name] for name in _UNBOUNDED}
+    return AlgorithmBelief(**{**found, **times})
 
 
 def _item_error(response: Mapping[str, Any]) -> ServiceError | None:
     error = response["error"]
     return error and ServiceError(error["message"], status=error["status"], field=error["field"])
+
+
+def _content(status: int, data: bytes) -> Any:
+    """Return the JSON of a response, or raise what is wrong with it."""
+    if status >= 400:
+        raise _refused(status, data)
+    if status >= 300:
+        raise ServiceError(
+            f"the service answered {status}, a redirection, which is not followed: the token "
+            "would go elsewhere; give the address it leads to",
+            status=status,
+        )
+    try:
+        return json.loads(data)
+    except ValueError:
+        # As from a proxy whose server is away: to send it again is safe.
+        raise ServiceError("the service did not answer in JSON; is it one of Tailcut?", status=502) from None
 
 
 def _refused(status: int, data: bytes) -> ServiceError:

@@ -18,6 +18,7 @@ from tailcut.errors import (
     TailcutError,
     UnknownDecisionError,
 )
+from tailcut.journal.events import DamagedError
 from tailcut.service.responses import ErrorResponse
 
 
@@ -27,6 +28,10 @@ class NoProjectError(TailcutError, LookupError):
 
 class BusyError(TailcutError, RuntimeError):
     """Too much is going on at the same time."""
+
+
+class SetAsideError(TailcutError, RuntimeError):
+    """A project is damaged, so it is not served; others are."""
 
 
 class LimitError(TailcutError, ValueError):
@@ -41,6 +46,7 @@ _STATUS: tuple[tuple[type[TailcutError], int], ...] = (
     (NotExplainedError, 409),
     (LimitError, 409),
     (BusyError, 503),
+    (SetAsideError, 503),
     (JournalError, 503),
     (InputError, 422),
     (MissingExtraError, 422),
@@ -60,6 +66,8 @@ def status_of(error: TailcutError) -> int:
 
 def message_of(error: TailcutError) -> str:
     """Return the message for a client; what only concerns the server's disk is put briefly."""
+    if isinstance(error, DamagedError):
+        return f"the project is damaged and set aside: {error.reason}"
     if not isinstance(error, JournalError):
         return str(error)
     if error.full:

@@ -15,12 +15,14 @@ from itertools import count
 from typing import Any
 
 from fastapi import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from tailcut.service.access import Access
 from tailcut.service.assets import ASSETS
 from tailcut.service.error_responses import error_response
 from tailcut.service.prometheus import ServerMetrics
+from tailcut.service.service_limits import ServiceLimits
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -63,13 +65,21 @@ class Guard:
         access: Access,
         metrics: ServerMetrics,
         hosts: frozenset[str] | None,
-        body_bytes: int,
+        limits: ServiceLimits,
     ) -> None:
         self.app, self.access, self.metrics = app, access, metrics
         self.hosts = hosts
         """Names that this server answers to, None for any. A page of another site whose name was made to
         point here would ask by that other name (DNS rebinding)."""
-        self.body_bytes = body_bytes
+        self.limits, self.body_bytes = limits, limits.body_bytes
+        self.under_way = 0
+        """Bytes of the bodies of all requests that are being served."""
+
+    def take_in(self, size: int) -> None:
+        """Count bytes of a body; raise if all bodies together are too large."""
+        if self.under_way + size > self.limits.bytes_under_way:
+            raise HTTPException(503, "too much is under way; try again", headers={"Retry-After": "1"})
+        self.under_way += size
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Serve one connection of ASGI."""
@@ -77,7 +87,7 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return  # nothing speaks websocket here
-        exchange = _Exchange(scope, receive, send, self.body_bytes)
+        exchange = _Exchange(scope, receive, send, self)
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         refused = self._refusal(scope, headers)
         try:
@@ -85,11 +95,15 @@ class Guard:
                 await refused(scope, receive, exchange.send)
             else:
                 await self.app(scope, exchange.receive, exchange.send)
+        except ClientDisconnect:
+            exchange.status = exchange.status or 499  # nobody is there to respond to
         except Exception:
             log.exception("request %s failed: %s %s", exchange.id, scope["method"], scope["path"])
             if exchange.status is None:
                 text = f"a fault of the server; its log says more under {exchange.id}"
                 await error_response(500, text, request_id=exchange.id)(scope, receive, exchange.send)
+        finally:
+            self.under_way -= exchange.taken
         self._account(scope, exchange)
 
     def _refusal(self, scope: MutableMapping[str, Any], headers: dict[bytes, str]) -> Response | None:
@@ -142,24 +156,25 @@ _PROCESS, _COUNT = secrets.token_hex(4), count(1)
 class _Exchange:
     """One request and its response, with what is added to both."""
 
-    def __init__(
-        self, scope: MutableMapping[str, Any], receive: Receive, send: Send, body_bytes: int
-    ) -> None:
+    def __init__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send, guard: Guard) -> None:
         self.since = time.perf_counter()
         self.id = f"{_PROCESS}-{next(_COUNT):x}"
         self.status: int | None = None
         self._page = scope["path"] in PAGES
         self._receive, self._send = receive, send
-        self._left = body_bytes
-        self._limit = body_bytes
+        self._guard = guard
+        self.taken = 0
+        """Bytes of the body that have arrived."""
 
     async def receive(self) -> Message:
         """Pass on a piece of the body, unless that makes it too large; chunked bodies say no length."""
         message = await self._receive()
         if message["type"] == "http.request":
-            self._left -= len(message.get("body", b""))
-            if self._left < 0:
-                raise HTTPException(413, f"the body is too large: at most {self._limit} bytes")
+            size = len(message.get("body", b""))
+            if self.taken + size > self._guard.body_bytes:
+                raise HTTPException(413, f"the body is too large: at most {self._guard.body_bytes} bytes")
+            self._guard.take_in(size)
+            self.taken += size
         return message
 
     async def send(self, message: Message) -> None:

@@ -6,14 +6,16 @@ import asyncio
 import contextlib
 import ipaddress
 import logging
+import resource
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import uvicorn
 from fastapi import FastAPI
@@ -21,12 +23,17 @@ from fastapi import FastAPI
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Tokens
 from tailcut.service.application import LOCAL, build
+from tailcut.service.connections import IdleConnections, LimitedConnection
 from tailcut.service.service_limits import ServiceLimits
 
 FIRST_TOKEN = "first"
 """The name of the token that is made when there is none."""
 GRACE = 10
 """Seconds that requests under way are given when the server is to stop."""
+BACKLOG = 4_096
+"""Connections that may wait to be accepted."""
+SPARE_FILES = 100
+"""Open files that are not connections."""
 SWITCH = 0.001
 """Seconds after which the thread that decides lets the one that talks to clients have a turn."""
 
@@ -42,11 +49,19 @@ def first_token(path: Path) -> str | None:
     return None if tokens.all() else tokens.create(FIRST_TOKEN, ["read", "write"])
 
 
+def open_files() -> int:
+    """Let this process open as many files as it may, and return how many."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return 2**31 if hard == resource.RLIM_INFINITY else hard
+
+
 def bound(host: str, port: int) -> socket.socket:
     """Return a socket that listens, or say why there is none."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener = socket.create_server((host, port), family=family, backlog=512)
+        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"cannot listen on {host} port {port}: {reason}", field="host") from None
@@ -99,8 +114,8 @@ def serve_state(
     started: Callable[[Started], None],
 ) -> None:
     """Serve the projects of a state file until SIGTERM or SIGINT; the file is made if there is none."""
-    token = first_token(path)
     with bound(host, port) as listener:
+        token = first_token(path)  # not before the port is ours: it is shown only once
         about = Started(address_of(listener), token, is_local(host))
         hosts = known_hosts(host, allowed_hosts)
         serve(prepared(path, limits=limits, hosts=hosts, ready=lambda: started(about)), listener)
@@ -124,17 +139,21 @@ def prepared(
     ready: Callable[[], None] = lambda: None,
 ) -> HttpServer:
     """Return a server for a state file that has tokens; `ready` is called when it serves."""
+    limits = limits or ServiceLimits()
     app = build(path, limits=limits, hosts=hosts)
+    idle = IdleConnections(min(limits.connections, open_files() - SPARE_FILES))
+    connection: Any = partial(LimitedConnection, limits=limits, idle=idle)  # uvicorn only calls it
     config = uvicorn.Config(
         app,
+        http=connection,
+        backlog=BACKLOG,
         log_config=None,
         access_log=False,
         server_header=False,
         date_header=False,
         ws="none",
         timeout_graceful_shutdown=GRACE,
-        timeout_keep_alive=60,
-        limit_concurrency=1_000,
+        timeout_keep_alive=int(limits.idle_seconds),
     )
     return HttpServer(config, app, ready)
 

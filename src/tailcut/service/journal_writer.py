@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import threading
 import time
 from collections import deque
@@ -23,13 +24,20 @@ from pydantic_core import to_json
 
 from tailcut.errors import JournalError, TailcutError
 from tailcut.journal import Journal, Project
-from tailcut.service.error_responses import BusyError, NoProjectError
+from tailcut.journal.events import DamagedError
+from tailcut.service.error_responses import BusyError, NoProjectError, SetAsideError
 from tailcut.service.prometheus import ServerMetrics
 from tailcut.service.service_limits import ServiceLimits
 
 GROUP = 256
 """Steps that share a transaction, more or less, so that the first of them does not wait long, and whoever
 asks in batches prepares the next one while others are served."""
+FAILED = 5.0
+"""Seconds for which a group that could not be written makes the service count as failing."""
+STUCK = 30.0
+"""Seconds that a request may wait before the service counts as failing."""
+STOP = 20.0
+"""Seconds that work under way is given when the service stops."""
 LATENCIES = 1_000
 """Decisions whose latency is remembered."""
 
@@ -58,6 +66,8 @@ class WorkQueues:
         self.limit = limit
         self._queues: tuple[deque[QueuedWork[Any]], deque[QueuedWork[Any]]] = (deque(), deque())
         self._turn = 0
+        self.serving: float | None = None
+        """Since when the group that was given out last is being served; None: it is done."""
         self._wake = threading.Condition()
         self.closed = False
 
@@ -73,6 +83,13 @@ class WorkQueues:
         with self._wake:
             queue.append(work)
             self._wake.notify()
+
+    def age(self) -> float:
+        """Return for how many seconds the oldest request has waited, or is being served; 0: there is none."""
+        oldest = [queue[0].since for queue in self._queues if queue]
+        if self.serving is not None:
+            oldest.append(self.serving)
+        return time.perf_counter() - min(oldest) if oldest else 0.0
 
     def close(self) -> None:
         """Take nothing more; what waits is still given out."""
@@ -91,6 +108,7 @@ class WorkQueues:
             while queue and steps < GROUP:
                 group.append(queue.popleft())
                 steps += group[-1].steps
+            self.serving = time.perf_counter() if group else None
             return group
 
 
@@ -106,6 +124,9 @@ class JournalWriter:
         self.latencies: dict[str, deque[float]] = {}
         self.revisions: dict[str, int] = {}
         """The last event of each project that is on disk; read by anyone."""
+        self.stop_seconds = STOP
+        self._failed = -math.inf
+        """When a group could not be written, if none could since."""
         for name in self.journal.projects():
             self._open(name)
         self.queues = WorkQueues(limits.waiting_requests)
@@ -114,9 +135,14 @@ class JournalWriter:
     def _open(self, name: str) -> None:
         try:
             self.adopt(Project(self.journal, name))
-        except TailcutError as error:
-            self.broken[name] = str(error)
-            log.exception("project %s cannot be opened", name)
+        except Exception as error:  # whatever is in it, the other projects must not suffer
+            self._set_aside(name, error)
+
+    def _set_aside(self, name: str, error: Exception) -> None:
+        """Serve a project no longer, and remember why."""
+        self.broken[name] = error.reason if isinstance(error, DamagedError) else type(error).__name__
+        self.projects.pop(name, None)
+        log.error("project %s is set aside: %s", name, error)
 
     def adopt(self, project: Project) -> None:
         """Take in a project; called before the thread lives, and in it."""
@@ -126,8 +152,11 @@ class JournalWriter:
         self.revisions[project.name] = project.last_event
 
     def drop(self, name: str) -> None:
-        """Let go of a project that could not be written."""
+        """Let go of a project that could not be written, or was removed."""
         self.projects.pop(name, None)
+        self.broken.pop(name, None)
+        self.latencies.pop(name, None)
+        self.revisions.pop(name, None)
 
     def start(self) -> None:
         """Begin to work."""
@@ -138,11 +167,34 @@ class JournalWriter:
         """Whether what is asked gets done."""
         return self._thread.is_alive() and not self.queues.closed
 
+    def trouble(self) -> str | None:
+        """Return why the service does not work, as far as that is known; None: it works."""
+        if not self.alive:
+            return "the service is about to stop"
+        try:
+            self.journal.check_in_place()
+        except JournalError:
+            return "the state file was removed or replaced while in use: nothing is written"
+        if self.journal.taken_over:
+            return "another process has taken the state file over: nothing is written"
+        if time.monotonic() - self._failed < FAILED:
+            return "the state file could not be written just now"
+        age = self.queues.age()
+        if age > STUCK:
+            return f"requests have waited for {age:.0f} s"
+        return None
+
     def stop(self) -> None:
-        """Finish what waits, write snapshots and close the journal."""
+        """Finish what waits, write snapshots and close the journal; what takes longer is given up.
+
+        What is given up was not acknowledged, and the journal holds nothing of it.
+        """
         self.queues.close()
         if self._thread.ident is not None:
-            self._thread.join()
+            self._thread.join(self.stop_seconds)
+            if self._thread.is_alive():
+                log.error("what is under way takes too long and is given up")
+                return
         for project in self.projects.values():
             try:
                 project.keep()
@@ -173,6 +225,7 @@ class JournalWriter:
     def _work(self) -> None:
         while group := self.queues.next_group():
             self._do(group)
+            self.queues.serving = None
 
     def _do(self, group: list[QueuedWork[Any]]) -> None:
         """Do what is asked, write it, and let those know who wait."""
@@ -182,9 +235,11 @@ class JournalWriter:
                 for one in group:
                     self._try(one)
             self._written(group)
+            self._failed = -math.inf
         except JournalError as error:
             log.error("a group of %d requests could not be written: %s", len(group), error)  # noqa: TRY400
             _fail(group, error)
+            self._failed = time.monotonic()
         except BaseException as error:  # the thread must live on; whatever it was, nothing was written
             log.exception("a group of %d requests failed", len(group))
             _fail(group, error)
@@ -196,7 +251,7 @@ class JournalWriter:
         """Take note of what is on disk now."""
         now = time.perf_counter()
         for one in group:
-            if one.name is not None and one.error is None:
+            if one.name in self.projects and one.error is None:
                 self.revisions[one.name] = self.projects[one.name].last_event
                 if one.timed:
                     self.latencies[one.name].append(now - one.since)
@@ -209,6 +264,10 @@ class JournalWriter:
             else:
                 project = self._project(one.name)
                 one.result = one.work(project)
+        except DamagedError as error:
+            one.error = error
+            if one.name is not None and project is not None:
+                self._set_aside(one.name, error)
         except TailcutError as error:
             one.error = error
         except BaseException as error:
@@ -220,7 +279,7 @@ class JournalWriter:
         found = self.projects.get(name)
         if found is None:
             if name in self.broken:
-                raise JournalError(f"project {name!r} cannot be opened: {self.broken[name]}")
+                raise SetAsideError(f"project {name!r} is damaged and set aside: {self.broken[name]}")
             raise NoProjectError(f"there is no project {name!r}")
         return found
 

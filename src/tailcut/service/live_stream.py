@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from pydantic_core import to_json
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from tailcut.service.chart_data import project_statistics
 from tailcut.service.error_responses import BusyError
@@ -19,10 +21,35 @@ HEARTBEAT = 15.0
 """Seconds of silence after which a comment is sent, so that a connection that broke is noticed."""
 
 
-def check_room(context: ServiceContext) -> None:
-    """Raise if there are as many streams as there may be."""
+def take_place(context: ServiceContext) -> Callable[[], None]:
+    """Count one more stream and return what counts it out; raise if there are as many as there may be."""
     if context.streams >= context.limits.streams:
         raise BusyError(f"there are {context.streams} live streams already")
+    context.streams += 1
+    given_back = False
+
+    def give_back() -> None:
+        nonlocal given_back
+        if not given_back:
+            given_back = True
+            context.streams -= 1
+
+    return give_back
+
+
+class LiveResponse(StreamingResponse):
+    """A stream that gives its place back however it ends, also if it never began."""
+
+    def __init__(self, messages: AsyncIterator[bytes], give_back: Callable[[], None]) -> None:
+        super().__init__(messages, media_type="text/event-stream")
+        self._give_back = give_back
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the messages."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._give_back()
 
 
 async def latest_statistics(writer: JournalWriter, name: str) -> dict[str, Any]:
@@ -31,19 +58,10 @@ async def latest_statistics(writer: JournalWriter, name: str) -> dict[str, Any]:
     return await writer.with_project(name, lambda project: project_statistics(project, latencies))
 
 
-async def stream(context: ServiceContext, name: str) -> AsyncIterator[bytes]:
-    """Yield messages until the client or the server goes."""
-    context.streams += 1
-    try:
-        async for message in _messages(context, name):
-            yield message
-    finally:
-        context.streams -= 1
-
-
-async def _messages(context: ServiceContext, name: str) -> AsyncIterator[bytes]:
+async def stream(context: ServiceContext, name: str, bearer: str | None) -> AsyncIterator[bytes]:
+    """Yield messages until the client, the server or the project goes, or the token is revoked."""
     writer, sent, quiet = context.writer, -1, 0.0
-    while not context.stopping.is_set():
+    while not context.stopping.is_set() and name in writer.projects and _may_read(context, bearer):
         revision = writer.revisions.get(name, 0)
         if revision != sent:
             sent, quiet = revision, 0.0
@@ -61,3 +79,7 @@ async def _messages(context: ServiceContext, name: str) -> AsyncIterator[bytes]:
         except TimeoutError:
             continue
     yield b"event: end\ndata: {}\n\n"
+
+
+def _may_read(context: ServiceContext, bearer: str | None) -> bool:
+    return "read" in (context.access.scopes(bearer) or ())

@@ -8,13 +8,19 @@ from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from tailcut.catalogue import find_all
-from tailcut.errors import InputError, JournalError
+from tailcut.errors import InputError
 from tailcut.journal import Project
 from tailcut.journal.project_description import make
 from tailcut.service import service_limits as limits
-from tailcut.service.error_responses import LimitError
+from tailcut.service.error_responses import LimitError, SetAsideError
+from tailcut.service.journal_writer import JournalWriter
 from tailcut.service.request_bodies import AlgorithmBody, ProjectBody
-from tailcut.service.responses import ProjectListResponse, ProjectResponse, SelectorListResponse
+from tailcut.service.responses import (
+    ProjectListResponse,
+    ProjectResponse,
+    RemovedResponse,
+    SelectorListResponse,
+)
 from tailcut.service.shared import Name, Route, ServiceContext, Shared, json_response
 from tailcut.service.steps import check_cells
 
@@ -52,7 +58,7 @@ async def create(project: ProjectBody, shared: Shared) -> Response:
 def _create(shared: ServiceContext, name: str, described: dict[str, Any]) -> tuple[dict[str, Any], int]:
     writer = shared.writer
     if name in writer.broken:
-        raise JournalError(f"project {name!r} cannot be opened: {writer.broken[name]}")
+        raise SetAsideError(f"project {name!r} is damaged and set aside: {writer.broken[name]}")
     if name in writer.projects:
         if writer.projects[name].description != described:
             raise LimitError(f"there is a project {name!r} already, and it is not like this")
@@ -71,7 +77,7 @@ def _try_out(described: dict[str, Any]) -> None:
     selector = make(described)
     width = len(described["feature_names"] or [0.0])
     if selector.needs_features:
-        check_cells(len(selector.algorithms), width, selector.hyperparameters)
+        check_cells(len(selector.algorithms), width, selector.hyperparameters, described["max_pending"])
     selector.select([0.0] * width)
 
 
@@ -88,6 +94,33 @@ async def list_projects(shared: Shared) -> Response:
 async def get(project: Name, shared: Shared) -> Response:
     """Return what a project is made of."""
     return json_response(await shared.writer.with_project(project, info))
+
+
+@router.delete(
+    "/projects/{project}", response_model=RemovedResponse, summary="Remove a project with all its history"
+)
+async def remove(project: Name, shared: Shared) -> Response:
+    """Remove a project for good, also a damaged one; one that is gone changes nothing."""
+    return json_response({"removed": await shared.writer.with_journal(lambda: _remove(shared, project))})
+
+
+def _remove(shared: ServiceContext, name: str) -> bool:
+    writer = shared.writer
+    number = writer.journal.projects().get(name)
+    if number is None:
+        return False
+    before = writer.projects.get(name), writer.broken.get(name)
+    writer.journal.if_lost(lambda: _put_back(writer, name, *before))
+    writer.journal.remove(number)
+    writer.drop(name)
+    return True
+
+
+def _put_back(writer: JournalWriter, name: str, project: Project | None, reason: str | None) -> None:
+    if reason is not None:
+        writer.broken[name] = reason
+    elif project is not None:
+        writer.adopt(project)
 
 
 @router.post("/projects/{project}/algorithms", response_model=ProjectResponse, summary="Add an algorithm")

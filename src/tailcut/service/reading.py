@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi import Path as InPath
 from starlette.responses import Response, StreamingResponse
 
@@ -16,7 +16,7 @@ from tailcut.journal.events import DECIDING
 from tailcut.service import live_stream, responses
 from tailcut.service import service_limits as limits
 from tailcut.service.error_responses import NoProjectError, error_response
-from tailcut.service.prometheus import project_lines
+from tailcut.service.prometheus import project_text
 from tailcut.service.request_bodies import ConsiderBody
 from tailcut.service.shared import Name, Route, Shared, json_response
 from tailcut.service.steps import check_room, response_of
@@ -33,18 +33,18 @@ Id = Annotated[int, InPath(ge=0, le=2**53)]
 @router.get("/health", response_model=responses.HealthResponse, summary="Whether the service works")
 async def health(shared: Shared) -> Response:
     """Return ok, or 503. Needs no token and says nothing else."""
-    if shared.writer.alive:
+    trouble = shared.writer.trouble()
+    if trouble is None:
         return json_response({"status": "ok", "version": __version__})
-    return error_response(503, "the service is about to stop")
+    return error_response(503, trouble)
 
 
 @router.get("/metrics", summary="Metrics for Prometheus", response_class=Response)
 async def metrics(shared: Shared) -> Response:
     """Return counters and histograms in the text format of Prometheus."""
     writer = shared.writer
-    lines = await writer.with_journal(lambda: list(project_lines(writer.projects.values())))
-    text = "\n".join([*lines, *shared.metrics.lines()]) + "\n"
-    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+    projects = await writer.with_journal(lambda: project_text(writer.projects.values()))
+    return Response(projects + shared.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @router.get(
@@ -63,12 +63,13 @@ async def get_statistics(project: Name, shared: Shared) -> Response:
     response_class=StreamingResponse,
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
-async def get_live(project: Name, shared: Shared) -> Response:
+async def get_live(project: Name, shared: Shared, request: Request) -> Response:
     """Return a stream of server-sent events: `statistics` at once, then after changes."""
     if project not in shared.writer.projects:
         raise NoProjectError(f"there is no project {project!r}")
-    live_stream.check_room(shared)
-    return StreamingResponse(live_stream.stream(shared, project), media_type="text/event-stream")
+    place = live_stream.take_place(shared)
+    bearer = request.headers.get("authorization")
+    return live_stream.LiveResponse(live_stream.stream(shared, project, bearer), place)
 
 
 @router.get(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Self
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
@@ -18,6 +20,34 @@ from pydantic import (
 from tailcut.journal.project_description import MAX_PENDING
 from tailcut.service import service_limits as limits
 from tailcut.types import Outcome, Request
+
+
+def small_mapping(limit: int) -> Callable[[Any], Any]:
+    """Return a check of an object before its items are: how many, and the first value that is no number."""
+
+    def check(given: Any) -> Any:
+        if isinstance(given, dict):
+            if len(given) > limit:
+                raise ValueError(f"at most {limit} items are allowed, got {len(given)}")
+            wrong = (name for name, value in given.items() if not isinstance(value, int | float | None))
+            name = next(wrong, None)
+            if name is not None:
+                raise ValueError(f"{name[:50]!r} must be a number or null")
+        return given
+
+    return check
+
+
+def few_items(limit: int) -> Callable[[Any], Any]:
+    """Return a check of how many items an object has, before each of them is looked at."""
+
+    def check(given: Any) -> Any:
+        if isinstance(given, dict) and len(given) > limit:
+            raise ValueError(f"at most {limit} items are allowed, got {len(given)}")
+        return given
+
+    return check
+
 
 _PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
 
@@ -35,8 +65,15 @@ Seconds = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=li
 Cutoff = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0.0, le=limits.SECONDS)]
 Number = Annotated[int, Field(strict=True, ge=0, le=2**53)]
 
-Vector = Annotated[list[Value | None], Field(max_length=limits.FEATURES), Tag("vector")]
-Named = Annotated[dict[FeatureName, Value | None], Field(max_length=limits.FEATURES), Tag("named")]
+# Whoever sends a million wrong values hears of the first: all of them would take gigabytes to list.
+_FAST = Field(fail_fast=True)
+Vector = Annotated[list[Value | None], Field(max_length=limits.FEATURES), _FAST, Tag("vector")]
+Named = Annotated[
+    dict[FeatureName, Value | None],
+    Field(max_length=limits.FEATURES),
+    BeforeValidator(small_mapping(limits.FEATURES)),
+    Tag("named"),
+]
 
 
 Key = Annotated[str, StringConstraints(min_length=1, max_length=limits.KEY, pattern=_PRINTABLE)]
@@ -51,6 +88,8 @@ def _form(value: Any) -> str:
 Features = Annotated[Vector | Named, Discriminator(_form)]
 Scalar = Flag | Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)] | Value
 Hyperparameter = Scalar | Annotated[str, StringConstraints(max_length=200)] | None
+_FEW = 20
+"""Unknown fields that are all named; of more, the first is."""
 
 
 class Body(BaseModel):
@@ -58,23 +97,32 @@ class Body(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _few_unknown_fields(cls, given: Any) -> Any:
+        if isinstance(given, dict) and len(given) > len(cls.model_fields) + _FEW:
+            unknown = next(name for name in given if name not in cls.model_fields)
+            raise ValueError(f"there are {len(given)} fields, of which {unknown[:50]!r} is not known")
+        return given
+
 
 class ProjectBody(Body):
     """A project: a selector with a name."""
 
     name: ProjectName = Field(description="Letters, digits and . _ -", examples=["sat"])
     algorithms: list[AlgorithmName] = Field(
-        min_length=1, max_length=limits.ALGORITHMS, examples=[["kissat", "minisat"]]
+        fail_fast=True, min_length=1, max_length=limits.ALGORITHMS, examples=[["kissat", "minisat"]]
     )
     cutoff: Cutoff = Field(description="Seconds after which an instance counts as unsolved", examples=[300.0])
     selector: Annotated[str, StringConstraints(max_length=100)] = Field(
         default="tailcut", description="A name that `tailcut selectors` lists"
     )
     seed: Number = 0
-    feature_names: list[FeatureName] | None = Field(default=None, max_length=limits.FEATURES)
-    hyperparameters: dict[Annotated[str, StringConstraints(max_length=100)], Hyperparameter] = Field(
-        default={}, max_length=100
-    )
+    feature_names: list[FeatureName] | None = Field(fail_fast=True, default=None, max_length=limits.FEATURES)
+    hyperparameters: Annotated[
+        dict[Annotated[str, StringConstraints(max_length=100)], Hyperparameter],
+        BeforeValidator(few_items(100)),
+    ] = Field(default={}, max_length=100)
     max_pending: Number = Field(
         default=MAX_PENDING, ge=1, description="Decisions that may wait; then the oldest is given up"
     )
@@ -91,7 +139,11 @@ class SelectBody(Body):
     instance: Annotated[str, StringConstraints(max_length=limits.INSTANCE)] | None = None
     cutoff: Cutoff | None = Field(default=None, description="For this instance only")
     among: list[AlgorithmName] | None = Field(
-        default=None, min_length=1, max_length=limits.ALGORITHMS, description="A subset to choose from"
+        fail_fast=True,
+        default=None,
+        min_length=1,
+        max_length=limits.ALGORITHMS,
+        description="A subset to choose from",
     )
     spent: Seconds = Field(default=0.0, description="Seconds of the cutoff that have been used before")
     feature_cost: Seconds = Field(
@@ -108,7 +160,7 @@ class SelectBody(Body):
 class SelectBatchBody(Body):
     """Several instances that need decisions."""
 
-    requests: list[SelectBody] = Field(min_length=1, max_length=limits.BATCH)
+    requests: list[SelectBody] = Field(fail_fast=True, min_length=1, max_length=limits.BATCH)
 
 
 _OUTCOMES: list[JsonValue] = [
@@ -149,7 +201,7 @@ class ObserveBody(Body):
 class ObserveBatchBody(Body):
     """How several runs went."""
 
-    outcomes: list[ObserveBody] = Field(min_length=1, max_length=limits.BATCH)
+    outcomes: list[ObserveBody] = Field(fail_fast=True, min_length=1, max_length=limits.BATCH)
 
 
 class ProceedBody(Body):
@@ -175,38 +227,55 @@ class ConsiderBody(Body):
     )
     cutoff: Cutoff | None = Field(default=None, description="For this instance only")
     among: list[AlgorithmName] | None = Field(
-        default=None, min_length=1, max_length=limits.ALGORITHMS, description="A subset to choose from"
+        fail_fast=True,
+        default=None,
+        min_length=1,
+        max_length=limits.ALGORITHMS,
+        description="A subset to choose from",
     )
     top: Number = Field(default=5, le=100, description="How many features to show")
 
 
-_FEATURE_ROW = Annotated[list[Value | None], Field(max_length=limits.FEATURES)]
-_SECONDS_ROW = Annotated[list[Value | None], Field(max_length=limits.ALGORITHMS)]
-_FLAG_ROW = Annotated[list[Flag], Field(max_length=limits.ALGORITHMS)]
+_FEATURE_ROW = Annotated[list[Value | None], Field(max_length=limits.FEATURES), _FAST]
+_SECONDS_ROW = Annotated[list[Value | None], Field(max_length=limits.ALGORITHMS), _FAST]
+_FLAG_ROW = Annotated[list[Flag], Field(max_length=limits.ALGORITHMS), _FAST]
 
 
 class FitBody(Body):
     """Recorded runs: n instances with d features, K algorithms."""
 
     algorithms: list[AlgorithmName] = Field(
-        min_length=1, max_length=limits.ALGORITHMS, description="Names of the K algorithms"
+        fail_fast=True, min_length=1, max_length=limits.ALGORITHMS, description="Names of the K algorithms"
     )
     cutoff: Cutoff = Field(description="Seconds after which a run was stopped")
     feature_names: list[FeatureName] | None = Field(
-        default=None, max_length=limits.FEATURES, description="d names; null: features have none"
+        fail_fast=True,
+        default=None,
+        max_length=limits.FEATURES,
+        description="d names; null: features have none",
     )
     features: list[_FEATURE_ROW] = Field(
-        min_length=1, max_length=limits.FIT_INSTANCES, description="n rows of d values, null where missing"
+        fail_fast=True,
+        min_length=1,
+        max_length=limits.FIT_INSTANCES,
+        description="n rows of d values, null where missing",
     )
     runtimes: list[_SECONDS_ROW] = Field(
+        fail_fast=True,
         min_length=1,
         max_length=limits.FIT_INSTANCES,
         description="n rows of K times in seconds; null where unsolved: nothing is known of the run",
     )
     solved: list[_FLAG_ROW] = Field(
-        min_length=1, max_length=limits.FIT_INSTANCES, description="n rows of K: solved within the cutoff"
+        fail_fast=True,
+        min_length=1,
+        max_length=limits.FIT_INSTANCES,
+        description="n rows of K: solved within the cutoff",
     )
     known: list[_FLAG_ROW] | None = Field(
-        default=None, max_length=limits.FIT_INSTANCES, description="n rows of K: whether to learn the run"
+        fail_fast=True,
+        default=None,
+        max_length=limits.FIT_INSTANCES,
+        description="n rows of K: whether to learn the run",
     )
     key: Key | None = Field(default=None, description=_KEY)

@@ -130,6 +130,12 @@ class ProjectListResponse(BaseModel):
     projects: list[ProjectResponse]
 
 
+class RemovedResponse(BaseModel):
+    """A project is gone."""
+
+    removed: bool = Field(description="False: there was none")
+
+
 class AlgorithmStatistics(BaseModel):
     """What is known of one algorithm."""
 

@@ -26,17 +26,32 @@ PAGE = 1_000
 CELLS = 20_000_000
 """Algorithms times features squared, which is what a ridge model keeps: 160 MB."""
 
+PARTS = 250_000
+"""Fields, lists or objects in one body: they take far longer to read than numbers do."""
+PENDING_CELLS = 50_000_000
+"""Decisions that may wait times features, which is what a project keeps of them: 400 MB."""
+
 
 @dataclass(frozen=True, slots=True)
 class ServiceLimits:
-    """ServiceWhat `tailcut serve` can set."""
+    """What `tailcut serve` can set."""
 
     body_bytes: int = 16 * 1024 * 1024
     projects: int = 100
     pending: int = 100_000
     """How many decisions a project may let wait; beyond its own number the oldest is given up."""
-    waiting_requests: int = 1_000
+    waiting_requests: int = 20_000
     """Requests that wait for their turn; further ones are refused."""
+    bytes_under_way: int = 128 * 1024 * 1024
+    """Bodies of all requests under way; further ones are refused."""
+    connections: int = 15_000
+    """Connections at the same time; beyond, the one that has been idle longest is closed."""
+    header_seconds: float = 20.0
+    """Within which a request's headers must arrive."""
+    body_seconds: float = 60.0
+    """Within which its body must arrive."""
+    idle_seconds: float = 300.0
+    """After which a connection without requests is closed."""
     streams: int = 32
     """Live streams at the same time."""
     snapshot_every: int = 5_000

@@ -9,12 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
-from fastapi import Depends, Path, Request
+from fastapi import Depends, HTTPException, Path, Request
 from fastapi.routing import APIRoute
 from pydantic_core import from_json, to_json
 from starlette.responses import Response
 
 from tailcut.journal import Journal
+from tailcut.service import service_limits as limits
+from tailcut.service.access import Access
 from tailcut.service.journal_writer import JournalWriter
 from tailcut.service.prometheus import ServerMetrics
 from tailcut.service.service_limits import ServiceLimits
@@ -50,6 +52,7 @@ class ServiceContext:
     reader: JournalReader
     limits: ServiceLimits
     metrics: ServerMetrics
+    access: Access
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     streams: int = 0
     """Live streams that are open."""
@@ -71,6 +74,8 @@ class _Request(Request):
 
     async def json(self) -> Any:
         body = await self.body()
+        if any(body.count(sign) > limits.PARTS for sign in (b":", b"[", b"{")):
+            raise HTTPException(413, f"the body has too many parts: at most {limits.PARTS} fields or lists")
         try:
             return from_json(body, allow_inf_nan=True)  # so that the field at fault can be named
         except ValueError as error:

@@ -141,11 +141,17 @@ def check_room(kept: Project, features: int) -> None:
     selector = kept.selector
     if selector.needs_features and not selector.n_features:
         width = len(selector.feature_names or range(features))
-        check_cells(len(selector.algorithms), width, selector.hyperparameters)
+        check_cells(len(selector.algorithms), width, selector.hyperparameters, kept.statistics.limit)
 
 
-def check_cells(algorithms: int, features: int, settings: dict[str, Any]) -> None:
-    """Raise if a model for so many algorithms and features is too large."""
+def check_cells(algorithms: int, features: int, settings: dict[str, Any], pending: int = 0) -> None:
+    """Raise if a model for so many algorithms and features, or what waits, is too large."""
+    if pending * features > limits.PENDING_CELLS:
+        raise InputError(
+            f"features: {features} of them for {pending} decisions that may wait are too many for this "
+            f"server, which keeps {limits.PENDING_CELLS} numbers at most; give a smaller max_pending",
+            field="features",
+        )
     kept = max(settings.get("reservoir", 0), settings.get("window", 0))
     cells = max(algorithms * features**2, kept * features, kept * settings.get("trees", 0))
     if cells > limits.CELLS:

@@ -1,0 +1,201 @@
+"""What clients may send and how long they may take: limits count work, not sockets."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tailcut.service.connections import HEADER_BYTES
+from tailcut.service.service_limits import ServiceLimits
+from tests.service.running import Running
+
+START = b"GET /v1/health HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@contextlib.contextmanager
+def connected(running: Running, count: int = 1) -> Iterator[list[socket.socket]]:
+    with contextlib.ExitStack() as stack:
+        yield [
+            stack.enter_context(socket.create_connection((running.host, running.port), timeout=30))
+            for _ in range(count)
+        ]
+
+
+def everything(one: socket.socket) -> bytes:
+    """Return what the server sends until it closes."""
+    received = b""
+    with contextlib.suppress(ConnectionError):
+        while piece := one.recv(1 << 16):
+            received += piece
+    return received
+
+
+def ours(response: bytes, status: int) -> None:
+    """Check that a refusal has the shape and the headers of all others."""
+    head, _, body = response.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status), head
+    assert b"x-content-type-options: nosniff" in head
+    assert json.loads(body)["status"] == status
+
+
+@pytest.mark.parametrize(
+    "piece", [b"x-filler: " + b"a" * 1000 + b"\r\n", b"a" * 1000], ids=["many headers", "one long header"]
+)
+def test_headers_are_limited_before_anyone_is_known(running: Running, piece: bytes) -> None:
+    with connected(running) as (one,):
+        one.sendall(START + (b"x: " if b":" not in piece else b""))
+        sent = 0
+        with contextlib.suppress(ConnectionError):
+            while sent < 10_000_000:
+                one.sendall(piece)
+                sent += len(piece)
+        assert sent < 10_000_000  # it hung up long before
+
+
+def test_too_many_headers_are_refused_in_our_shape(running: Running) -> None:
+    with connected(running) as (one,):
+        one.sendall(START + b"x: " + b"a" * HEADER_BYTES)
+        ours(everything(one), 431)
+
+
+def test_headers_up_to_the_limit_pass(running: Running) -> None:
+    with connected(running) as (one,):
+        filler = b"x: " + b"a" * (HEADER_BYTES - 1000) + b"\r\n"
+        one.sendall(START + filler + b"Connection: close\r\n\r\n")
+        assert everything(one).startswith(b"HTTP/1.1 200")
+
+
+def test_what_is_not_http_is_refused_in_our_shape(running: Running) -> None:
+    with connected(running) as (one,):
+        one.sendall(b"\x16\x03\x01 this is no request\r\n\r\n")
+        ours(everything(one), 400)
+
+
+def test_headers_and_bodies_that_do_not_arrive_are_given_up(tmp_path: Path) -> None:
+    limits = ServiceLimits(header_seconds=0.5, body_seconds=0.5)
+    with Running(tmp_path / "state.db", limits) as running, connected(running, 3) as (silent, head, body):
+        head.sendall(START)
+        authorization = f"Authorization: Bearer {running.token}\r\n".encode()
+        start = b"POST /v1/projects HTTP/1.1\r\nHost: localhost\r\n" + authorization
+        body.sendall(start + b"Content-Length: 100\r\n\r\n{")
+        assert everything(silent) == b""
+        ours(everything(head), 408)
+        ours(everything(body), 408)
+        assert running.call("GET", "/v1/health").status == 200
+
+
+def test_idle_and_silent_connections_keep_nobody_out(running: Running) -> None:
+    """More than any limit on work; half have been served once, half never said a word."""
+    running.create("p")
+    with connected(running, 1500) as many:
+        for one in many[::2]:
+            one.sendall(START + b"\r\n")
+        for one in many[::2]:
+            assert one.recv(12) == b"HTTP/1.1 200"
+        for _ in range(20):
+            assert running.call("POST", "/v1/projects/p/select", {"features": [1.0]}).status == 200
+
+
+def test_beyond_the_limit_the_one_idle_longest_goes(tmp_path: Path) -> None:
+    limits = ServiceLimits(connections=20)
+    with Running(tmp_path / "state.db", limits) as running, connected(running, 40) as many:
+        assert everything(many[0]) == b""
+        assert running.call("GET", "/v1/health").status == 200
+        many[-1].sendall(START + b"\r\n")
+        assert many[-1].recv(12) == b"HTTP/1.1 200"
+
+
+def test_many_clients_at_once_lose_nothing(running: Running) -> None:
+    running.create("p")
+    statuses: list[int] = []
+
+    def work() -> None:
+        many = [http.client.HTTPConnection(running.host, running.port, timeout=60) for _ in range(10)]
+        headers = {"Authorization": f"Bearer {running.token}", "Content-Type": "application/json"}
+        for _ in range(3):
+            for one in many:
+                one.request("POST", "/v1/projects/p/select", b'{"features": [1.0]}', headers)
+            for one in many:
+                response = one.getresponse()
+                response.read()
+                statuses.append(response.status)
+        for one in many:
+            one.close()
+
+    threads = [threading.Thread(target=work) for _ in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert statuses == [200] * 1500
+
+
+def test_bodies_under_way_are_limited_by_their_bytes(tmp_path: Path) -> None:
+    with Running(tmp_path / "state.db", ServiceLimits(bytes_under_way=100_000)) as running:
+        answer = running.call("POST", "/v1/projects", b" " * 200_000)
+        assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+        assert running.call("GET", "/v1/health").status == 200
+        running.create("p")
+
+
+def wrong(kind: str) -> tuple[str, bytes]:
+    """Return a route and a body of 16 MB, more or less, in which everything is wrong."""
+    if kind == "strings":
+        return "fit", _fit('"1.5"')
+    if kind == "vector":
+        return "select", b'{"features": [' + b",".join([b'"x"'] * 3_900_000) + b"]}"
+    if kind == "names":
+        names = b",".join(b'"n%d":"x"' % number for number in range(1_000_000))
+        return "select", b'{"features": {' + names + b"}}"
+    if kind == "unknown fields":
+        return "select", b"{" + b",".join(b'"n%d":1' % number for number in range(1_200_000)) + b"}"
+    if kind == "batch":
+        return "select/batch", b'{"requests": [' + b",".join([b"1"] * 8_000_000) + b"]}"
+    return "select/batch", b'{"requests": ' + b"[" * 8_000_000 + b"]" * 8_000_000 + b"}"
+
+
+def _fit(value: str) -> bytes:
+    row = "[" + ",".join([value] * 100) + "]"
+    rows = "[" + ",".join([row] * 10_000) + "]"
+    return f'{{"algorithms": ["a"], "cutoff": 60, "features": {rows}, "runtimes": {rows}}}'.encode()
+
+
+@pytest.mark.parametrize("kind", ["strings", "vector", "names", "unknown fields", "batch", "nested"])
+def test_a_large_body_of_wrong_values_is_refused_at_little_cost(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "state.db"
+    with Running(path) as running:
+        running.create("p")
+        route, content = wrong(kind)
+        assert 5_000_000 < len(content) <= 16 * 1024 * 1024
+        delays: list[float] = []
+        done = threading.Event()
+
+        def others() -> None:
+            while not done.is_set():
+                before = time.monotonic()
+                running.call("GET", "/v1/health")
+                delays.append(time.monotonic() - before)
+
+        peak = _peak()
+        other = threading.Thread(target=others)
+        other.start()
+        answer = running.call("POST", f"/v1/projects/p/{route}", content)
+        done.set()
+        other.join()
+        assert answer.status in (413, 422), answer.body[:500]
+        assert len(answer.body) < 20_000
+        assert _peak() - peak < 700_000  # kB, the test's own copies included
+        assert max(delays) < 5.0
+
+
+def _peak() -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
