@@ -77,7 +77,9 @@ class Watch:
         self.waited = 0.0
         """Seconds that the run's processes were ready and had no processor, as far as was looked up."""
         self._delay, self._delay_due = RunDelay(), 0.0
-        self._cpu_due = 0.0 if self.limits.cpu is not None else math.inf
+        # With all cores at work the limit cannot be reached earlier; most runs are over before the first look.
+        first = math.inf if self.limits.cpu is None else max(self.limits.cpu / _CORES, _SHORTEST)
+        self._cpu_due = time.monotonic() + first
         self._enforced = self.group is not None and self.group.enforces_memory
         self._pause = _MEMORY_LONGEST if self._enforced else _MEMORY_SHORTEST
         seen = self.group is not None and self.group.peak_memory() is not None
