@@ -77,7 +77,7 @@ class Watch:
         self.waited = 0.0
         """Seconds that the run's processes were ready and had no processor, as far as was looked up."""
         self._delay, self._delay_due = RunDelay(), 0.0
-        # With all cores at work the limit cannot be reached earlier; most runs are over before the first look.
+        # With all cores at work the limit cannot be reached earlier; most short runs are over by then.
         first = math.inf if self.limits.cpu is None else max(self.limits.cpu / _CORES, _SHORTEST)
         self._cpu_due = time.monotonic() + first
         self._enforced = self.group is not None and self.group.enforces_memory
