@@ -8,6 +8,7 @@ import json
 import re
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -76,8 +77,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header(name, value)
         if server.mode != "no length":
             self.send_header("Content-Length", str(len(body)))
+        if server.mode == "slow headers":
+            self.flush_headers()
+            for _ in range(100):
+                self.wfile.write(b"X")
+                time.sleep(0.1)
         self.end_headers()
-        if server.breaks_left and len(body) > server.break_after:
+        if server.mode == "slow body":
+            for position in range(len(body)):
+                self.wfile.write(body[position : position + 1])
+                self.wfile.flush()
+                time.sleep(0.1)
+        elif server.breaks_left and len(body) > server.break_after:
             server.breaks_left -= 1
             self.wfile.write(body[: server.break_after])
             self.wfile.flush()
@@ -273,3 +284,28 @@ def test_a_place_that_cannot_be_written_is_told(server: Server, tmp_path: Path) 
 
 def test_without_a_place_the_users_cache_is_taken(server: Server, own_cache: Path) -> None:
     assert fetch("small", base_url=server.url) == own_cache / "scenarios" / "small"
+
+
+@pytest.mark.parametrize("mode", ["slow headers", "slow body"])
+def test_a_server_that_never_comes_to_an_end_is_left(
+    server: Server, small_files: dict[str, bytes], tmp_path: Path, mode: str
+) -> None:
+    server.mode = mode
+    begun = time.monotonic()
+    with pytest.raises(DownloadError, match="not fetched within"):
+        fetch("small", to=tmp_path, base_url=server.url, max_seconds=0.5)
+    assert time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize("mode", ["ranges", "no length"])
+def test_a_file_that_is_too_large_is_not_kept(
+    server: Server, small_files: dict[str, bytes], tmp_path: Path, mode: str
+) -> None:
+    server.mode = mode
+    with pytest.raises(DownloadError, match="larger than the limit"):
+        fetch("small", to=tmp_path, base_url=server.url, max_bytes=10)
+    assert list(tmp_path.rglob("*.part")) == []
+    size = sum(map(len, small_files.values()))
+    with pytest.raises(DownloadError, match="larger than the limit"):
+        fetch("small", to=tmp_path, base_url=server.url, max_bytes=size - 1)
+    fetch("small", to=tmp_path, base_url=server.url, max_bytes=size)

@@ -5,7 +5,8 @@ measure.py     every solver on every instance, as a scenario (`measure_scenario`
 check.py       whether the solvers of a portfolio work (`check_portfolio`)
 
 portfolio.py   which solvers there are: a TOML file, with what a domain adds
-instances.py   which files there are to solve
+instances.py   which files there are to solve, and content.py: whether they are still the same
+installed.py   whether what the solvers need of Python is there
 engine.py      one instance from its features to its answer, every step in the journal
 jobs.py        the programs to run, and outcomes.py: what their endings mean
 workflows.py   many of them at once, on this machine (local_executor.py) or on a cluster

@@ -19,11 +19,15 @@ from typing import Any
 from tailcut.errors import DownloadError, InputError
 from tailcut.scenarios.aslib_reader import OPTIONAL, REQUIRED
 from tailcut.scenarios.cache import user_cache
-from tailcut.scenarios.download import NotThere, download
+from tailcut.scenarios.download import Allowance, NotThere, download
 from tailcut.state import statefile
 
 BASE_URL = "https://raw.githubusercontent.com/coseal/aslib_data/master"
 MANIFEST = "manifest.json"
+MAX_BYTES = 2**30
+"""Of a scenario, all files together; the largest of ASlib has a tenth of that."""
+MAX_SECONDS = 1800.0
+"""For all of them, however slowly they come."""
 EXTRAS = ("readme.txt", "citation.bib")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -38,8 +42,14 @@ def fetch(
     base_url: str = BASE_URL,
     timeout: float = 30.0,
     progress: FetchProgress | None = None,
+    max_bytes: int = MAX_BYTES,
+    max_seconds: float = MAX_SECONDS,
 ) -> Path:
-    """Fetch the scenario `name` and return its folder, `to`/`name` or one in the user's cache."""
+    """Fetch the scenario `name` and return its folder, `to`/`name` or one in the user's cache.
+
+    `timeout` is how long the server may be silent. More than `max_bytes`, or longer than `max_seconds` in
+    all, is an error; what is whole by then stays.
+    """
     if not _NAME.fullmatch(name):
         raise InputError(f"a scenario's name has letters, digits, '.', '_' and '-' only, got {name!r}")
     if not base_url.startswith(("http://", "https://")):
@@ -48,7 +58,7 @@ def fetch(
     source = f"{base_url.rstrip('/')}/{name}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _fetch_all(folder, source, timeout, progress)
+        _fetch_all(folder, source, timeout, progress, Allowance(max_bytes, max_seconds))
     except OSError as error:
         with contextlib.suppress(OSError):
             folder.rmdir()  # goes only if it is empty: nothing at all was fetched
@@ -58,7 +68,9 @@ def fetch(
     return folder
 
 
-def _fetch_all(folder: Path, source: str, timeout: float, progress: FetchProgress | None) -> None:
+def _fetch_all(
+    folder: Path, source: str, timeout: float, progress: FetchProgress | None, allowance: Allowance
+) -> None:
     manifest = _read_manifest(folder, source)
     for file in (*REQUIRED, *OPTIONAL, *EXTRAS):
         known = manifest["files"].get(file)
@@ -66,7 +78,8 @@ def _fetch_all(folder: Path, source: str, timeout: float, progress: FetchProgres
             continue
         url = f"{source}/{file}"
         try:
-            download(url, folder / file, timeout, None if progress is None else partial(progress, file))
+            heard = None if progress is None else partial(progress, file)
+            download(url, folder / file, timeout, heard, allowance)
             manifest["files"][file] = _summary(folder / file)
         except NotThere:
             if file in REQUIRED:

@@ -76,9 +76,9 @@ class Supervisor:
             os.close(writing)
         self._output = Head(pipes[0][0], self._request["keep_output"])
         self._errors = Tail(pipes[1][0], _ERRORS_KEPT)
-        self._beginning = Beginning(pipes[2][0], self._group is not None)
-        self._meter = self._group or Tree()
-        self._watch = Watch(self._limits, self._meter, self._beginning)
+        self._beginning = Beginning(pipes[2][0])
+        self._tree = Tree()
+        self._watch = Watch(self._limits, self._tree, self._group, self._beginning)
 
     def keep(self) -> None:
         """Watch the solver to its end, end what it leaves behind, and report."""
@@ -145,15 +145,17 @@ class Supervisor:
         """End every process of the run and return those that could not be ended."""
 
         def kill_all() -> None:
-            self._meter.kill()
             if self._group is not None:
-                Tree().kill()  # a process may have moved itself to another group
+                self._group.kill()
+            self._tree.kill()  # a process may have moved itself to another group
 
         stuck = tree.end(kill_all, self._note)
-        self._cpu = max(self._meter.cpu() - self._beginning.cpu, 0.0)
-        self._peak = self._meter.peak_memory() or max(self._watch.peak, self._largest())
-        self._out_of_memory = self._meter.ran_out_of_memory()
-        self._meter.remove()
+        self._cpu = self._watch.cpu()
+        seen = None if self._group is None else self._group.peak_memory()
+        self._peak = max(self._watch.peak, self._largest() if seen is None else seen)
+        self._out_of_memory = self._group is not None and self._group.ran_out_of_memory()
+        if self._group is not None:
+            self._group.remove()
         return stuck
 
     def _largest(self) -> int:

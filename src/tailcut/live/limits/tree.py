@@ -26,14 +26,16 @@ _PATIENCE = 10.0
 class Tree:
     """All processes below this one, as one thing with a CPU clock."""
 
-    enforces_memory = False
-
     def __init__(self) -> None:
         self._read = 0.0
 
     def processes(self) -> list[int]:
         """Return the processes there are now, parents before their children."""
         return list(below(os.getpid()))
+
+    def processes_gone(self, processes: list[int]) -> list[int]:
+        """Return those that have ended since: they hold nothing, and are in no group."""
+        return [process for process in processes if not is_alive(process)]
 
     def cpu(self) -> float:
         """Return the CPU seconds used so far: never too much, and never less than before.
@@ -51,25 +53,10 @@ class Tree:
         self._read = max(self._read, total)
         return self._read
 
-    def waited(self) -> float:
-        """Return the seconds without a processor that the system counted for all together: it did not."""
-        return 0.0
-
     def kill(self) -> None:
         """Send SIGKILL to every process there is now."""
         for process in below(os.getpid()):
             kill(process)
-
-    def ran_out_of_memory(self) -> bool:
-        """Return whether the system ended the processes for their memory; here nobody would know."""
-        return False
-
-    def peak_memory(self) -> int | None:
-        """Return the peak of the memory of all processes together, if the system has watched it."""
-        return None
-
-    def remove(self) -> None:
-        """Clear away after the last process has ended: nothing."""
 
 
 def below(parent: int) -> Iterator[int]:
@@ -122,6 +109,14 @@ def _stat(process: int) -> list[bytes]:
     """Return the fields of /proc/N/stat from the third on; the second, a name, may hold spaces."""
     with open(f"/proc/{process}/stat", "rb", buffering=0) as file:  # noqa: PTH123
         return file.read().rpartition(b")")[2].split()
+
+
+def is_alive(process: int) -> bool:
+    """Return whether a process is there and no zombie."""
+    try:
+        return _stat(process)[0] not in (b"Z", b"X")
+    except OSError:
+        return False
 
 
 def kill(process: int) -> None:

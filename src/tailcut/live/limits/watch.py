@@ -30,11 +30,11 @@ _IDLE_LONGEST = 1.0
 class Beginning:
     """What the solver's process reports of its start: until it has entered, all it does is start-up."""
 
-    def __init__(self, pipe: int, grouped: bool) -> None:
+    def __init__(self, pipe: int) -> None:
         os.set_blocking(pipe, False)
         self.pipe = pipe
-        self.cpu = 0.0
-        """CPU seconds on the meter that belong to the start-up."""
+        self.since_fork = self.since_joining = 0.0
+        """CPU seconds that belong to the start-up: by the clock of the tree, by that of the group."""
         self.time = time.monotonic()
         self.resident = 0
         """The most memory, in KiB, that the process had held when it was entered."""
@@ -42,7 +42,6 @@ class Beginning:
         self.over = False
         """Whether nothing more will be reported: the program has taken the process over."""
         self.failure = ""
-        self._grouped = grouped
         self._text = b""
 
     def read(self) -> int:
@@ -58,8 +57,7 @@ class Beginning:
             report = json.loads(line)
             self.failure = report.get("failed", "")
             if "entered" in report:
-                since_fork, since_joining, self.time, self.resident = report["entered"]
-                self.cpu = since_joining if self._grouped else since_fork
+                self.since_fork, self.since_joining, self.time, self.resident = report["entered"]
                 self.entered = True
         return len(piece)
 
@@ -69,7 +67,9 @@ class Watch:
     """The limits of one run, and the times of the next looks."""
 
     limits: ResourceLimits
-    meter: Tree | Group
+    tree: Tree
+    group: Group | None
+    """Counts what the tree cannot see; the tree sees what has left the group: the larger holds."""
     beginning: Beginning
 
     def __post_init__(self) -> None:
@@ -77,10 +77,13 @@ class Watch:
         self.waited = 0.0
         """Seconds that the run's processes were ready and had no processor, as far as was looked up."""
         self._delay, self._delay_due = RunDelay(), 0.0
-        self._cpu_due = 0.0 if self.limits.cpu is not None else math.inf
-        self._polls_limit = self.limits.memory is not None and not self.meter.enforces_memory
-        self._pause = _MEMORY_SHORTEST
-        polls_memory = self._polls_limit or self.meter.peak_memory() is None
+        # With all cores at work the limit cannot be reached earlier; most short runs are over by then.
+        first = math.inf if self.limits.cpu is None else max(self.limits.cpu / _CORES, _SHORTEST)
+        self._cpu_due = time.monotonic() + first
+        self._enforced = self.group is not None and self.group.enforces_memory
+        self._pause = _MEMORY_LONGEST if self._enforced else _MEMORY_SHORTEST
+        seen = self.group is not None and self.group.peak_memory() is not None
+        polls_memory = self.limits.memory is not None or not seen
         self._memory_due = time.monotonic() + self._pause if polls_memory else math.inf
 
     def due(self) -> float:
@@ -102,11 +105,15 @@ class Watch:
             return Ending.MEMORY_LIMIT
         return None
 
+    def cpu(self) -> float:
+        """Return the CPU seconds of the run without its start-up: never too much."""
+        tree, group = self.tree.cpu(), 0.0 if self.group is None else self.group.cpu()
+        self.beginning.read()  # after the clocks: if nothing is there, it was all start-up until now
+        return max(tree - self.beginning.since_fork, group - self.beginning.since_joining, 0.0)
+
     def _cpu_is_used_up(self, now: float) -> bool:
         assert self.limits.cpu is not None
-        used = self.meter.cpu()
-        self.beginning.read()  # after the clock: if nothing is there, it was all start-up until now
-        left = self.limits.cpu - (used - self.beginning.cpu)
+        left = self.limits.cpu - self.cpu()
         if self.limits.wall is not None and now >= self._delay_due:
             self._look_at_delay()  # of processes that end before the wall's limit, too
             self._delay_due = now + _DELAY_PAUSE
@@ -115,18 +122,26 @@ class Watch:
         self._cpu_due = now + max(left / _CORES, _SHORTEST, cost)
         return left <= 0
 
+    def _all_in_group(self, processes: list[int]) -> bool:
+        """Return whether none of the processes has moved itself to another group, as root may."""
+        assert self.group is not None
+        return set(processes) <= {*self.group.processes(), *self.tree.processes_gone(processes)}
+
     def _look_at_delay(self) -> None:
-        self.waited = max(self._delay.look(), self.meter.waited())
+        self.waited = max(self._delay.look(), 0.0 if self.group is None else self.group.waited())
 
     def _memory_is_used_up(self, now: float) -> bool:
         if not self.beginning.over:  # it still is a copy of ours, and shares our memory
             self._memory_due = now + _MEMORY_SHORTEST
             return False
-        processes = self.meter.processes()
+        processes = self.tree.processes()
+        if self._enforced and self._all_in_group(processes):  # then the kernel looks after them
+            self._memory_due = now + _MEMORY_LONGEST
+            return False
         held = memory.held(processes)
         self.peak = max(self.peak, held.peak)
         used = held.now
-        limit = self.limits.memory if self._polls_limit else None
+        limit = self.limits.memory
         if len(processes) > 1 and (limit is None or used > limit):
             used = memory.share(processes)  # pages they share were counted once for each
         self.peak = max(self.peak, used)
