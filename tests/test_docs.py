@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -75,7 +76,6 @@ def test_the_readme_shows_what_the_demo_replays(tmp_path: Path) -> None:
     """Within 5 %: another processor may round differently and so decide differently once in a while."""
     import json
     import os
-    import subprocess
     import sys
 
     from tailcut.report.demo import SHOWN
@@ -96,3 +96,43 @@ def test_the_readme_shows_what_the_demo_replays(tmp_path: Path) -> None:
     )
     measured = {row["selector"]: row["par10_mean"] for row in json.loads(result.stdout)}
     assert shown == pytest.approx(measured, rel=0.05, abs=0.06)
+
+
+def test_the_sat_page_names_files_that_its_own_command_writes() -> None:
+    from tailcut.domains.sat.generators import plan
+
+    page = (ROOT / "docs" / "sat.md").read_text(encoding="utf-8")
+    found = re.search(r"sat generate --out formulas --count (\d+) --seed (\d+)", page)
+    assert found is not None
+    written = {name for name, _, _ in plan(int(found[1]), int(found[2]), None)}
+    named = set(re.findall(r"formulas/([\w-]+)\.cnf", page))
+    assert named
+    assert named <= written
+
+
+def test_numbers_and_names_that_pages_take_from_the_code() -> None:
+    from tailcut.representation import PIPELINES
+    from tailcut.service.service_limits import ServiceLimits
+
+    pages = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
+    every = f"{ServiceLimits().snapshot_every:,}"
+    assert f"the service writes them every {every})" in pages["scaling.md"]
+    assert f"the events behind it are repeated: {every} at most" in pages["service.md"]
+    drift = (ROOT / "benchmarks" / "drift.py").read_text(encoding="utf-8")
+    assert re.search(r'^SELECTORS = \(("\w+", ){3}"\w+"\)$', drift, flags=re.MULTILINE)
+    assert "prints the tables of all four selectors" in pages["drift.md"]
+    assert all(f"`{name}`" in pages["representation.md"] for name in PIPELINES)
+
+
+def test_git_ignores_what_the_demo_and_the_readme_leave() -> None:
+    left = [
+        "tailcut-demo/report/index.html",
+        "results.db",
+        "tailcut-run.jsonl",
+        "formulas/x.cnf",
+        "selector.state",
+    ]
+    asked = subprocess.run(["git", "check-ignore", *left], cwd=ROOT, capture_output=True, text=True)
+    if asked.returncode == 128:
+        pytest.skip("not a checkout")
+    assert asked.stdout.split() == left

@@ -96,6 +96,72 @@ class Visit:
         return self.page.locator(selector).first.inner_text()
 
 
+LONG = "sat-competition-2022/main-track/hardware-verification/velev-pipe-unsat-1.0-{}-shuffled.cnf.xz"
+
+
+@pytest.fixture(scope="module")
+def long_names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A server with a project whose instances and algorithms have names as long as people give them."""
+    with Running(tmp_path_factory.mktemp("long") / "state.db") as running:
+        names = [
+            "kissat-4.0.4-default-configuration-with-preprocessing",
+            "minisat",
+            "cryptominisat5-with-gauss",
+        ]
+        path = running.create("farm", "tailcut", algorithms=names, feature_names=["size", 9 * "feature_"])
+        requests = [{"features": [n % 7.0, float(n)], "instance": LONG.format(n)} for n in range(30)]
+        running.call("POST", f"{path}/select/batch", {"requests": requests})
+        told: list[dict[str, float]] = [
+            {"decision": n, "censored_at": 60.0} if n % 5 == 0 else {"decision": n, "runtime": 1.0 + n}
+            for n in range(27)
+        ]
+        running.call("POST", f"{path}/observe/batch", {"outcomes": told})
+        yield running
+
+
+OVERPRINTED = """() => [...document.querySelectorAll("tbody tr")].flatMap((row) => {
+  const kinds = ".algorithm, .end, .id, .instance .name, .bar, .share .number, time, button";
+  const parts = [...row.querySelectorAll(kinds)];
+  const boxes = parts.map((part) => part.getBoundingClientRect()).filter((box) => box.width > 0);
+  return boxes.flatMap((one, index) => boxes.slice(index + 1)
+    .filter((other) => one.left < other.right - 0.5 && other.left < one.right - 0.5
+      && one.top < other.bottom - 0.5 && other.top < one.bottom - 0.5)
+    .map(() => row.textContent));
+})"""
+"""The rows in which two parts lie upon each other."""
+
+CUT_OFF = """() => [...document.querySelectorAll("main .scroll")]
+  .filter((one) => one.checkVisibility() && one.scrollWidth > one.clientWidth)
+  .map((one) => one.getAttribute("aria-label"))"""
+"""The tables that show only a part of themselves."""
+
+
+@pytest.mark.parametrize("width", [1280, 1100, 400, 320])
+def test_long_names_leave_room_for_the_rest(browser: Browser, long_names: Running, width: int) -> None:
+    with Visit(browser, long_names, width=width) as visit:
+        visit.open()
+        page = visit.page
+        assert page.evaluate(OVERPRINTED) == []
+        too_many_columns_for_a_phone = {"Choices per algorithm"} if width < 500 else set()
+        assert set(page.evaluate(CUT_OFF)) <= too_many_columns_for_a_phone
+        for button in page.get_by_role("button", name="Why decision").all():
+            box, card = button.bounding_box(), page.locator(".lists > section").first.bounding_box()
+            assert box is not None
+            assert card is not None
+            assert box["x"] + box["width"] < card["x"] + card["width"] <= width
+        shown = "all => all.map(one => one.getBoundingClientRect().width)"
+        for names in (".lists .instance .name", ".lists .algorithm .name"):
+            assert min(page.locator(names).evaluate_all(shown)) > 25, "something of every name is to be seen"
+        page.get_by_role("button", name="Why decision").first.click()
+        page.get_by_text("Features that weigh most").first.wait_for()
+        inside = page.locator("dialog .weights").bounding_box()
+        window = page.locator("dialog").bounding_box()
+        assert inside is not None
+        assert window is not None
+        assert inside["x"] + inside["width"] <= window["x"] + window["width"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def brightness(colour: str) -> int:
     return sum(map(int, re.findall(r"\d+", colour)[:3]))
 

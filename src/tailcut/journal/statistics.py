@@ -81,6 +81,7 @@ class ProjectStatistics(Stateful):
         "saved_open",
         "saved_curve",
     )
+    GROWING = ("saved_algorithms", "saved_pending", "saved_open", "saved_curve")
 
     def __init__(self, cutoff: float, *, schedules: bool, limit: int) -> None:
         self.cutoff, self.schedules, self.limit = cutoff, schedules, limit
