@@ -19,7 +19,7 @@ from typing import Any, Self
 
 from tailcut.errors import JournalError
 from tailcut.journal.ownership import Ownership
-from tailcut.journal.schema import APPLICATION, FORMAT, OLDEST, UNIQUE_DECISIONS, create, upgrade
+from tailcut.journal.schema import APPLICATION, FORMAT, UNIQUE_DECISIONS, create
 
 BUSY_SECONDS = 5.0
 """How long a write waits for others that have the file locked, tokens being written for example."""
@@ -79,15 +79,13 @@ class Database:
         """Bring the file to this format and write down that it is ours from now on."""
         empty = _is_empty(self._db)
         if not empty:
-            check_format(self.path, self._db, writing=True)
+            check_format(self.path, self._db)
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
         self._db.execute("BEGIN IMMEDIATE")
         try:
             if empty:
                 create(self._db)
-            else:
-                upgrade(self._db)
             if not repairing:
                 self.make_unique()
             self._db.execute("REPLACE INTO writer (one, session) VALUES (1, ?)", (self._session,))
@@ -318,23 +316,18 @@ def connect_to_read(path: Path) -> tuple[sqlite3.Connection, ReadableCopy | None
     return db, None
 
 
-def check_format(path: Path, db: sqlite3.Connection, *, writing: bool = False) -> None:
-    """Raise unless a file is a state file of this format, or one that can be brought to it by `writing`."""
+def check_format(path: Path, db: sqlite3.Connection) -> None:
+    """Raise unless a file is a state file of this format."""
     (application,) = db.execute("PRAGMA application_id").fetchone()
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
         raise JournalError(f"{path}: is a database, but not a state file of Tailcut")
     if version > FORMAT:
         raise JournalError(f"{path}: state format {version} is newer than this Tailcut's {FORMAT}")
-    if version < OLDEST:
+    if version < FORMAT:
         raise JournalError(
             f"{path}: state format {version} is from before the first release and is not read any more; "
             f"this Tailcut reads and writes format {FORMAT}"
-        )
-    if version < FORMAT and not writing:
-        raise JournalError(
-            f"{path}: state format {version} is older than this Tailcut's {FORMAT}: "
-            f"'tailcut state repair {path}' brings it up to date"
         )
 
 

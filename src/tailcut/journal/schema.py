@@ -1,7 +1,4 @@
-"""What a state file looks like inside.
-
-Format 4 is the first of a release. A file of format 3 is brought to it when it is opened to write.
-"""
+"""What a state file looks like inside."""
 
 from __future__ import annotations
 
@@ -11,9 +8,6 @@ from collections.abc import Iterator
 
 FORMAT = 4
 """The format that is written, and the only one that is read."""
-
-OLDEST = 3
-"""The oldest format that is brought up to date."""
 
 PIECE = 16 * 1024 * 1024
 """Bytes of a snapshot in one row: SQLite takes a gigabyte at most."""
@@ -80,24 +74,6 @@ def create(db: sqlite3.Connection) -> None:
     for statement in (*_TABLES, *_SNAPSHOTS):
         db.execute(statement)
     db.execute(f"PRAGMA application_id = {APPLICATION}")
-    db.execute(f"PRAGMA user_version = {FORMAT}")
-
-
-def upgrade(db: sqlite3.Connection) -> None:
-    """Bring an older file to this format; snapshots and compacted histories stay."""
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version == FORMAT:
-        return
-    db.execute("DROP INDEX IF EXISTS events_by_decision")
-    for table in ("snapshots", "bases"):
-        db.execute(f"ALTER TABLE {table} RENAME TO old_{table}")
-    for statement in (*_SNAPSHOTS, next(one for one in _TABLES if "TABLE writer" in one)):
-        db.execute(statement)
-    for base, table in enumerate(("old_snapshots", "old_bases")):
-        query = f"SELECT project, event, selector, statistics FROM {table}"
-        for project, event, selector, statistics in db.execute(query).fetchall():
-            store(db, project, base, event, sealed(selector, statistics))
-        db.execute(f"DROP TABLE {table}")
     db.execute(f"PRAGMA user_version = {FORMAT}")
 
 
