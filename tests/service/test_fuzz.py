@@ -34,12 +34,13 @@ def projects(shared: Running) -> Running:
 def aimed(document: dict[str, Any]) -> dict[str, Any]:
     """Return the document with the project's name and the decision's number narrowed to what exists."""
     del document["paths"]["/v1/projects/{project}/live"]  # never ends; tested on its own
-    del document["paths"]["/v1/projects/{project}"]["delete"]  # the others need them
     for operations in document["paths"].values():
-        for operation in operations.values():
+        for method, operation in operations.items():
             for parameter in operation.get("parameters", ()):
-                if parameter["name"] == "project":
-                    parameter["schema"] = {"enum": [*PROJECTS, "nobody"]}
+                if parameter["name"] == "project":  # to delete those that the others need would end it
+                    parameter["schema"] = {
+                        "enum": ["nobody"] if method == "delete" else [*PROJECTS, "nobody"]
+                    }
     for schema in document["components"]["schemas"].values():
         if "decision" in schema.get("properties", {}) and schema["properties"]["decision"].get("maximum"):
             schema["properties"]["decision"]["maximum"] = 30
