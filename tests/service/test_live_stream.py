@@ -28,7 +28,10 @@ class Stream:
         """Return the kind and content of the next event."""
         kind, data = "", ""
         while True:
-            line = self.response.readline().decode().rstrip("\n")
+            read = self.response.readline()
+            if not read:
+                raise EOFError("the stream has ended")
+            line = read.decode().rstrip("\n")
             name, _, value = line.partition(": ")
             if name == "event":
                 kind = value

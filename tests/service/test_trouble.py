@@ -143,7 +143,9 @@ def test_a_revoked_token_ends_its_streams_within_a_second(running: Running) -> N
     stream.next()
     Tokens(running.path).revoke("guest")
     before = time.monotonic()
-    assert stream.next()[0] == "end"
+    with contextlib.suppress(EOFError):  # whether or not the farewell arrives, it ends
+        while stream.next()[0] != "end":
+            assert time.monotonic() - before < 1.5
     assert stream.response.read() == b""
     assert time.monotonic() - before < 1.5
     stream.close()
