@@ -139,7 +139,10 @@ def _ignore_errors(running: Running) -> None:
 def test_a_revoked_token_ends_its_streams_within_a_second(running: Running) -> None:
     running.create("p")
     token = Tokens(running.path).create("guest", ["read"])
-    stream = Stream(running, token=token)
+    stream, deadline = Stream(running, token=token), time.monotonic() + 5.0
+    while stream.response.status == 401 and time.monotonic() < deadline:  # a new token is known in a second
+        time.sleep(0.1)
+        stream = Stream(running, token=token)
     stream.next()
     Tokens(running.path).revoke("guest")
     before = time.monotonic()

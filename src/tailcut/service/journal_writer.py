@@ -11,6 +11,7 @@ a selector grows its trees again. With a queue of their own, decisions do not wa
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
 import threading
@@ -245,7 +246,8 @@ class JournalWriter:
             _fail(group, error)
         self.metrics.commits.observe(time.perf_counter() - started)
         self.metrics.groups.observe(len(group))
-        group[0].future.get_loop().call_soon_threadsafe(_deliver, group)
+        with contextlib.suppress(RuntimeError):  # the server has ended without waiting any longer
+            group[0].future.get_loop().call_soon_threadsafe(_deliver, group)
 
     def _written(self, group: list[QueuedWork[Any]]) -> None:
         """Take note of what is on disk now."""
