@@ -175,7 +175,7 @@ def effect(value: float, unit: str) -> str:
 
 
 def _forecast(one: AlgorithmBelief, most: float) -> list[str]:
-    """Return the cells of a forecast; times beyond `most` are not told apart."""
+    """Return the cells of a forecast; times beyond `most` are all shown as that."""
     if one.predicted_runtime is None or one.low is None or one.high is None:
         return ["", "", ""]
     assert one.timeout_probability is not None

@@ -79,7 +79,7 @@ class RuntimeForecast(Stateful):
             self.bank.absorb(algorithm, u, variance, target - mean, weight)
 
     def _count(self, algorithm: int, outcome: Outcome, cutoff: float, predicted: float) -> None:
-        """Compare whether a run timed out with the probability of that; one stopped early tells nothing."""
+        """Compare whether a run timed out with the probability of that; one stopped early says nothing."""
         solved = outcome.status is Status.SOLVED
         if solved or outcome.time is None or outcome.time >= cutoff:
             self.surplus[algorithm] += (0.0 if solved else 1.0) - predicted

@@ -12,7 +12,7 @@ from tailcut.live.printable import printable
 
 
 class FileContent(NamedTuple):
-    """A file as it was: its digest, and what tells without reading it that it is still the same."""
+    """A file as it was: its digest, and what shows without reading it that it is still the same."""
 
     sha256: str
     size: int

@@ -134,7 +134,7 @@ class Forests(Model):
 def jackknife_after_bootstrap(votes: Array, drawn: NDArray[np.bool_]) -> float:
     """Return the variance of the mean of bagged `votes` (B,), corrected for few votes.
 
-    `drawn` (B, n) tells which of the n outcomes each vote's bootstrap sample holds. The jackknife
+    `drawn` (B, n) says which of the n outcomes each vote's bootstrap sample holds. The jackknife
     leaves out outcome i by averaging only the votes whose sample lacks it: V = (n-1)/n sum_i (mean
     without i - mean)^2, less (e - 1) n / B times the variance of the votes, the noise that finite B
     adds (Wager, Hastie, Efron, "Confidence intervals for random forests", JMLR 2014).

@@ -79,7 +79,7 @@ class Trees(Stateful):
     def sorted(n_trees: int, level: list[Indices], nodes: dict[str, Any]) -> Trees:
         """Return trees whose nodes lie level by level, those of all trees together.
 
-        For each level `level` tells which tree its nodes belong to; `nodes` are the arrays of that name.
+        For each level `level` says which tree its nodes belong to; `nodes` are the arrays of that name.
         """
         depths = np.zeros(n_trees, dtype=np.int64)
         for depth, trees in enumerate(level):

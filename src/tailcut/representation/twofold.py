@@ -13,7 +13,7 @@ from tailcut.types import Array
 
 MISSING = -10.0
 """What trees see of a missing value: on a logarithmic scale hardly any feature is that low, so that one
-threshold tells missing from present."""
+threshold separates missing from present."""
 INTERCEPT = math.sqrt(100.0 / 3.0)
 """The constant entry: under a ridge of 100, that the level is 0 counts for three runs."""
 

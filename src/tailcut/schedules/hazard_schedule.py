@@ -166,8 +166,8 @@ class HazardSchedule(Policy):
             return
         curves = self.curves(x)
         before = likelihood(curves, progress.failed)
-        told = before * self._answered(algorithm, x, start, answers, weights)
-        classes = self.hardness.given(told)
+        likely = before * self._answered(algorithm, x, start, answers, weights)
+        classes = self.hardness.given(likely)
         seen = bool(progress.failed.any())
         self.hardness.learn(self.hardness.given(before) if seen else None, classes)
         self.hazards.learn(algorithm, x, answers, weights, start, self.hardness.shift, classes)
@@ -175,7 +175,7 @@ class HazardSchedule(Policy):
     def _weigh_features(
         self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float
     ) -> None:
-        """Tell what time would have cost and, of first runs, whether features told how it would go."""
+        """Report what time would have cost and, of first runs, whether features predicted how it would go."""
         assert progress.failed is not None
         first, solved = not progress.failed.any(), outcome.status is Status.SOLVED
         if solved and outcome.time is not None:
@@ -231,8 +231,8 @@ def passed(known: float, end: float, solved: bool, cuts: Array) -> tuple[int, Ar
     answers = np.zeros(len(cuts))
     if solved:
         weights[last] = answers[last] = 1.0
-    told = np.flatnonzero(weights[: last + 1] >= TRACE)
-    if not len(told):
+    seen = np.flatnonzero(weights[: last + 1] >= TRACE)
+    if not len(seen):
         return 0, np.zeros(0), np.zeros(0)
-    inside = slice(int(told[0]), int(told[-1]) + 1)
+    inside = slice(int(seen[0]), int(seen[-1]) + 1)
     return inside.start, answers[inside], weights[inside]

@@ -78,16 +78,16 @@ def absent_features_are_saved(make: Factory) -> None:
 def free_features_are_wanted(make: Factory) -> None:
     """Want features that cost nothing, and saying so changes nothing."""
     scenario = small_scenario()
-    plain, told = make(scenario), make(scenario)
+    plain, charged = make(scenario), make(scenario)
     expected = list(serve(plain, scenario, range(60)))
     taken = []
     for row in range(60):
-        assert (told.feature_budget() > 0.0) == told.needs_features
-        decision: Decision | None = told.select(scenario.features[row], instance=f"i{row}", feature_cost=0.0)
+        assert (charged.feature_budget() > 0.0) == charged.needs_features
+        decision: Decision | None = charged.select(scenario.features[row], instance=f"i{row}", feature_cost=0.0)
         while decision is not None:
             taken.append(decision)
-            told.observe(decision, outcome_of(scenario, row, decision))
-            decision = told.proceed(decision)
+            charged.observe(decision, outcome_of(scenario, row, decision))
+            decision = charged.proceed(decision)
     assert taken == expected, "decided differently"
 
 

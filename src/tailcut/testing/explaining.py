@@ -29,7 +29,7 @@ def explains_itself(make: Factory) -> None:
                 _check_one(selector, decision)
             selector.observe(decision, outcome_of(scenario, row, decision))
             if row % 5 == 0:
-                assert decision.explain().outcomes_since == 1, "the outcome just learned is not told"
+                assert decision.explain().outcomes_since == 1, "the outcome just learned is not reported"
             decision = selector.proceed(decision)
 
 

@@ -65,7 +65,7 @@ function beliefs(project, why) {
   return whole;
 }
 
-/** The interval of a prediction as a line and in words; times beyond ten cutoffs are not told apart. */
+/** The interval of a prediction as a line and in words; times beyond ten cutoffs are all shown as that. */
 function range(project, one, why, shown) {
   if (one.predicted_runtime === null) return "–";
   const most = 10 * why.cutoff;

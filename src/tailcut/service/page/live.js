@@ -82,7 +82,7 @@ function event(block) {
   return [fields.event, fields.data];
 }
 
-/** Wait some seconds, less if told to stop or if the browser is online again. */
+/** Wait some seconds, less if asked to stop or if the browser is online again. */
 export function wait(seconds, signal) {
   return new Promise((resolve) => {
     const finish = () => {

@@ -22,12 +22,12 @@ export async function showProject(place, context) {
     say(about, description(info));
     empty.describe(info);
   });
-  const told = { at: 0 };
+  const announced = { at: 0 };
   const take = (statistics) => {
     describe();
     empty.element.hidden = statistics.decisions > 0;
     for (const part of parts) part.update(statistics);
-    announce(statistics, told, context);
+    announce(statistics, announced, context);
   };
   let latest = null;
   const tell = (state, _pause, why) => {
@@ -72,7 +72,7 @@ function refresher(pause, { signal, fail }, work) {
     try {
       await work();
     } catch (error) {
-      // what passes is told by the live stream, which tries again and then calls here anew
+      // what passes is reported by the live stream, which tries again and then calls here again
       const passes = error instanceof Unreachable || (error instanceof Refused && error.status >= 500);
       if (!passes) fail(error);
     } finally {
@@ -99,13 +99,13 @@ function description(info) {
   return facts.filter(Boolean).join(" · ");
 }
 
-function announce(statistics, told, context) {
+function announce(statistics, announced, context) {
   const now = performance.now() / 1000;
-  if (told.text !== undefined && now - told.at < QUIET) return;
+  if (announced.text !== undefined && now - announced.at < QUIET) return;
   const solved = `${count(statistics.solved)} of ${count(statistics.instances)} instances solved`;
   const text = `${plural(statistics.decisions, "decision")}, ${solved}, PAR10 ${seconds(statistics.par10)}`;
-  if (text === told.text) return;
-  Object.assign(told, { at: now, text });
+  if (text === announced.text) return;
+  Object.assign(announced, { at: now, text });
   context.announce(text);
 }
 

@@ -1,4 +1,4 @@
-// The list of projects with their key figures, looked at anew every few seconds.
+// The list of projects with their key figures, refreshed every few seconds.
 
 import { get, Refused, Unreachable } from "./api.js";
 import { arrange, el, name, say, svg } from "./dom.js";
