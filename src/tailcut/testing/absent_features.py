@@ -83,7 +83,9 @@ def free_features_are_wanted(make: Factory) -> None:
     taken = []
     for row in range(60):
         assert (charged.feature_budget() > 0.0) == charged.needs_features
-        decision: Decision | None = charged.select(scenario.features[row], instance=f"i{row}", feature_cost=0.0)
+        decision: Decision | None = charged.select(
+            scenario.features[row], instance=f"i{row}", feature_cost=0.0
+        )
         while decision is not None:
             taken.append(decision)
             charged.observe(decision, outcome_of(scenario, row, decision))
