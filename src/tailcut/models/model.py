@@ -37,6 +37,11 @@ class Model(Stateful, ABC):
         A run of weight 0 teaches nothing, but takes its place in a sliding window.
         """
 
+    def update_many(self, x: Array, target: Array) -> None:
+        """Learn recorded runs: on the instances `x`, shape (n, d), the targets (n, K), nan where unknown."""
+        for row, algorithm in np.argwhere(~np.isnan(target)).tolist():
+            self.update(algorithm, x[row], float(target[row, algorithm]), 1.0)
+
     @abstractmethod
     def add(self) -> None:
         """Make room for one more algorithm, numbered K, of which nothing is known."""
