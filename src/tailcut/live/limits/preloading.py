@@ -45,8 +45,7 @@ def _load(module: str, *, alone: bool) -> None:
     try:
         importlib.import_module(module)
     except Exception as error:
-        missing = isinstance(error, ModuleNotFoundError) and error.name is not None
-        absent = missing and f"{module}.".startswith(f"{error.name}.")
+        absent = isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}.")
         raise PreloadError(f"cannot preload {module}: {error}", clash=not (alone or absent)) from error
     if sys.path != before and not alone:
         raise PreloadError(f"cannot preload {module} with others: it changes sys.path", clash=True)
