@@ -185,10 +185,16 @@ def test_bodies_under_way_are_limited_by_their_bytes(tmp_path: Path) -> None:
 def wrong(kind: str) -> tuple[str, bytes]:
     """Return a route and a body of 16 MB, more or less, in which everything is wrong."""
     if kind == "honest mistake":  # a thousand vectors of a hundred numbers, written as text: 0.8 MB
-        one = {"features": [f"{number}.5" for number in range(100)]}
-        return "select/batch", json.dumps({"requests": [one] * 1000}).encode()
+        vector = [f"{number}.5" for number in range(100)]
+        return "select/batch", json.dumps({"requests": [{"features": vector}] * 1000}).encode()
     if kind == "strings":
         return "fit", _fit('"1.5"')
+    if kind == "batch of strings":
+        one = b'{"features": [' + b",".join([b'"x"'] * 4000) + b"]}"
+        return "select/batch", b'{"requests": [' + b",".join([one] * 1000) + b"]}"
+    if kind == "batch of unknown fields":
+        one = b"{" + b",".join(b'"%d":1' % number for number in range(1900)) + b"}"
+        return "select/batch", b'{"requests": [' + b",".join([one] * 1000) + b"]}"
     if kind == "vector":
         return "select", b'{"features": [' + b",".join([b'"x"'] * 3_900_000) + b"]}"
     if kind == "names":
@@ -208,7 +214,18 @@ def _fit(value: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "kind", ["honest mistake", "strings", "vector", "names", "unknown fields", "batch", "nested"]
+    "kind",
+    [
+        "honest mistake",
+        "strings",
+        "batch of strings",
+        "batch of unknown fields",
+        "vector",
+        "names",
+        "unknown fields",
+        "batch",
+        "nested",
+    ],
 )
 def test_a_large_body_of_wrong_values_is_refused_at_little_cost(apart: Apart, kind: str) -> None:
     """The server may hold the body a few times, never all its errors; others are served meanwhile."""
