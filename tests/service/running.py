@@ -128,6 +128,10 @@ class ServerProcess:
         lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) // 1000
 
+    def waited_for_a_processor(self) -> float:
+        """Return the seconds that its event loop was ready and had no processor: a busy machine's fault."""
+        return int(Path(f"/proc/{self.process.pid}/schedstat").read_text().split()[1]) / 1e9
+
     def end(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)
         code = self.process.wait(60)
