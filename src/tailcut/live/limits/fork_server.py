@@ -7,7 +7,6 @@ The server also stands behind the supervisors: if one is killed, the server adop
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import select
 import signal
@@ -21,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from tailcut.live.limits import cgroups, linux, tree, wire
+from tailcut.live.limits import cgroups, linux, preloading, tree, wire
 from tailcut.live.limits.supervisor import NotSupervisedError, Supervisor
 
 _GRACE = 15.0
@@ -42,10 +41,9 @@ def main(control: int) -> None:
     except (EOFError, ProcessLookupError):
         return
     try:
-        for module in wishes["preload"]:
-            importlib.import_module(module)
-    except Exception as error:
-        wire.send(front, {"error": f"cannot preload {module}: {error}"})
+        preloading.load(wishes["preload"], wishes["entry"])
+    except preloading.PreloadError as error:
+        wire.send(front, {"error": str(error), "clash": error.clash})
         return
     sys.stdout.flush()  # or every solver would print what the modules have printed
     linux.flush_c_output()
