@@ -101,7 +101,8 @@ class Project:
         try:
             yield
         except DamagedError as error:
-            words = f"{self.journal.path}: project {self.name!r}: {error}"
+            path = self.journal.path
+            words = f"{path}: project {self.name!r}: {error}; 'tailcut state repair {path}' keeps all that is whole"
             raise DamagedError(words, event=error.event, field=error.field, reason=error.reason) from error
 
     @property
