@@ -2,11 +2,11 @@
 
     Launcher (Tailcut's process) -> fork server (one) -> supervisor (one per run at a time) -> solver
 
-`Launcher` is the way in. The server (`fork_server`) has the solvers' modules loaded and finds a supervisor for
-each run, or forks one. The `supervisor` forks the solver (`solver_process`), watches it (`watch`) through a
-control group (`cgroups`) or the process tree (`tree`), keeps what it prints (`output`), ends whatever is left
-of it and reports once. If any process of the chain dies, its neighbours end the solvers. What Tailcut's
-process needs can be imported on every system, the rest on Linux only.
+`Launcher` is the way in. The server (`fork_server`) has the solvers' modules loaded and gives each run to a
+supervisor, which it forks if none is free. The `supervisor` forks the solver (`solver_process`), watches it
+(`watch`) through a control group (`cgroups`) or the process tree (`tree`), keeps what it prints (`output`),
+ends whatever is left of it and reports once. If any process of the chain dies, its neighbours end the
+solvers. What Tailcut's process needs can be imported on every system, the rest on Linux only.
 """
 
 from importlib import import_module
