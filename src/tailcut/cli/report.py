@@ -83,6 +83,7 @@ def command(
                     seeds=seeds,
                     formats=wanted,
                     jobs=jobs,
+                    modules=modules or (),
                     command=called_as(),
                     progress=bars,
                 )
@@ -99,7 +100,8 @@ def command(
                 )
             elif results is not None:
                 folder = existing(aslib) if aslib else None
-                page = report_results(results, out, aslib=folder, formats=wanted, jobs=jobs, progress=bars)
+                drawing = 1 if modules else jobs  # other processes do not know which of them are schedules
+                page = report_results(results, out, aslib=folder, formats=wanted, jobs=drawing, progress=bars)
             else:
                 raise InputError("no result file: name one that `tailcut bench` wrote")
     except KeyboardInterrupt:
