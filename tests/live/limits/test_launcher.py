@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tailcut.errors import InputError, LiveError, UnsupportedSystemError
-from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, ResourceLimits, memory, tree
-from tests.live.limits.conftest import Solver, alive, wait_for
+from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, ResourceLimits, memory
+from tests.live.limits.conftest import Solver, alive, busy, wait_for
 
 NONE = ResourceLimits()
 
@@ -181,12 +181,9 @@ def test_large_requests_arrive(launcher: Launcher, tmp_path: Path) -> None:
 
 
 def test_gigabytes_of_output_are_let_go(launcher: Launcher, solver: Solver) -> None:
-    server = launcher._server
-    assert server is not None
-    wait_for(lambda: tree.children(server.process.pid) == [])  # the supervisor of the run before
     run = launcher.start(solver("chatter"), ResourceLimits(cpu=0.3), keep_output=1000)
-    wait_for(lambda: tree.children(server.process.pid) != [])
-    (supervisor,) = tree.children(server.process.pid)
+    wait_for(lambda: busy(launcher))
+    (supervisor,) = busy(launcher)
     before = memory.held([supervisor]).now
     peak = 0
     while (ended := run.wait(timeout=0.02)) is None:

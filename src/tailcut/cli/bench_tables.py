@@ -1,0 +1,49 @@
+"""What ``tailcut bench`` prints for people: a table per scenario."""
+
+from __future__ import annotations
+
+import sys
+from itertools import groupby
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from tailcut.bench.labels import labelled
+
+
+def print_tables(rows: list[dict[str, Any]], penalty: float) -> None:
+    """Print one table per scenario, narrow enough for 80 columns."""
+    console = Console(width=None if sys.stdout.isatty() else 100)
+    for scenario, group in groupby(rows, key=lambda row: str(row["scenario"])):
+        console.print(_table(scenario, list(group), penalty))
+
+
+def _table(scenario: str, rows: list[dict[str, Any]], penalty: float) -> Table:
+    par, seeds = f"PAR{penalty:g}", {row["seeds"] for row in rows}
+    counted = " to ".join(str(count) for count in sorted({min(seeds), max(seeds)}))
+    title = f"{scenario} ({counted} seeds; {par} in seconds)"
+    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left")
+    table.add_column("selector", no_wrap=True)
+    for heading in (par, "±", f"re{par}", f"n{par}", "unsolved", "µs"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            labelled(row["selector"]),
+            _seconds(row["par10_mean"]),
+            _seconds(row["par10_std"]),
+            _text(row["repar10"]),
+            _text(row["npar10"]),
+            f"{row['unsolved']:.1%}",
+            f"{row['decision_us']:.0f}" if row["decision_us"] else "-",
+        )
+    return table
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2f}" if value < 1e5 else f"{value:.2e}"
+
+
+def _text(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
