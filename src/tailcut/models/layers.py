@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -52,6 +53,7 @@ class Layers(Model):
     (True, True)
     """
 
+    in_bulk: ClassVar[bool] = True
     STATE = ("arms", "ridge", "memory", "trees", "grown_at", "grown", "stream")
 
     def __init__(

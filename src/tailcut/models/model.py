@@ -21,6 +21,8 @@ class Model(Stateful, ABC):
     """Whether there is nothing that it could learn without features."""
     learns: ClassVar[bool] = True
     """Whether its predictions mean anything."""
+    in_bulk: ClassVar[bool] = False
+    """Whether recorded runs are better learned all at once than one after the other."""
 
     @abstractmethod
     def predict(self, x: Array) -> tuple[Array, Array]:
