@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailcut.models.memory import InstanceTable
-from tailcut.models.trees import Trees
+from tailcut.models.trees import Grown, Trees
 from tailcut.numerics.tree_kernels import grow_tree
 from tailcut.types import Array
 
@@ -46,6 +46,13 @@ def grow(
     instances: InstanceTable, root: Array, growth: Growth, stream: np.random.Generator, n_trees: int
 ) -> Trees:
     """Return trees grown on n >= 1 `instances`, for algorithms that cost `root` on the whole, shape (K,)."""
+    return Trees.joined(grow_apart(instances, root, growth, stream, n_trees))
+
+
+def grow_apart(
+    instances: InstanceTable, root: Array, growth: Growth, stream: np.random.Generator, n_trees: int
+) -> list[Grown]:
+    """Return the same trees one by one, with the instances in their leaves."""
     known = ~np.isnan(instances.target)
     first = np.zeros(len(known) + 1, dtype=np.int64)
     np.cumsum(known.sum(axis=1), out=first[1:])
@@ -53,20 +60,18 @@ def grow(
     target = instances.target[known]
     columns = np.ascontiguousarray(instances.x.T)
     seeds = stream.integers(1 << 62, size=n_trees).tolist()
-    return Trees.joined(
-        [
-            grow_tree(
-                columns,
-                first,
-                algorithm,
-                target,
-                root,
-                growth.candidates,
-                growth.min_leaf,
-                growth.max_depth,
-                growth.shrinkage,
-                seed,
-            )
-            for seed in seeds
-        ]
-    )
+    return [
+        grow_tree(
+            columns,
+            first,
+            algorithm,
+            target,
+            root,
+            growth.candidates,
+            growth.min_leaf,
+            growth.max_depth,
+            growth.shrinkage,
+            seed,
+        )
+        for seed in seeds
+    ]

@@ -136,34 +136,27 @@ class Layers(Model):
             return
         error = target - float(self._by_trees(x)[algorithm])
         self._recent.pop(x.tobytes(), None)
-        self._take_in(algorithm, x, target, error, weight)
+        self.ridge.update(algorithm, x[self.views.linear], error, weight)
+        self.arms.update(algorithm, target, weight)
+        self.memory.put(x[self.views.trees], algorithm, target, weight)
         self._recount()
         if self.memory.runs >= self._due():
             self._grow()
 
-    def _take_in(self, algorithm: int, x: Array, target: float, error: float, weight: float) -> None:
-        self.ridge.update(algorithm, x[self.views.linear], error, weight)
-        self.arms.update(algorithm, target, weight)
-        self.memory.put(x[self.views.trees], algorithm, target, weight)
-
     def update_many(self, x: Array, target: Array) -> None:
-        """Learn recorded runs; the trees are grown once for each doubling of the runs, and at the end."""
-        if self.window or not x.shape[1]:
+        """Learn recorded runs in the arms and the trees, which are then grown, all of them.
+
+        The ridge learns nothing from them: it corrects errors on new instances, and these are known before
+        any tree is grown. What would be left over of a forest grown on some of them says little of one
+        grown on all: after nine folds of 21 scenarios, a ridge that had learned such errors cost 0.02 nPAR10.
+        """
+        if self.window or len(x) == 1 or not x.shape[1]:
             super().update_many(x, target)
             return
-        known = ~np.isnan(target)
-        start = 0
-        while start < len(x):
-            # As many runs as there were before, so that the ridge learns errors on instances that are new.
-            enough = np.searchsorted(np.cumsum(known[start:].sum(axis=1)), max(self.memory.runs, 1)) + 1
-            block = range(start, min(start + int(enough), len(x)))
-            said = [self.trees.mean(x[row, self.views.trees]) for row in block]
-            for row, by_trees in zip(block, said, strict=True):
-                for algorithm in np.flatnonzero(known[row]).tolist():
-                    value = float(target[row, algorithm])
-                    self._take_in(algorithm, x[row], value, value - float(by_trees[algorithm]), 1.0)
-            start = block.stop
-            self._grow(self.n_trees)
+        for row, algorithm in np.argwhere(~np.isnan(target)).tolist():
+            value = float(target[row, algorithm])
+            self.arms.update(algorithm, value)
+            self.memory.put(x[row, self.views.trees], algorithm, value)
         self._grow(self._wanted())
 
     def _keep_place(self, algorithm: int, target: float, weight: float) -> None:

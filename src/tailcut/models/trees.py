@@ -13,6 +13,8 @@ from tailcut.types import Array
 
 Indices = NDArray[np.int64]
 Small = NDArray[np.int32]
+Grown = tuple[Small, Array, Small, Array, Small, Small]
+"""Feature, threshold and child of the nodes of one tree, losses and spans of its leaves, its members."""
 
 
 @dataclass
@@ -68,9 +70,9 @@ class Trees(Stateful):
         )
 
     @staticmethod
-    def joined(trees: list[tuple[Small, Array, Small, Array]]) -> Trees:
-        """Return trees that were grown one by one, each given as feature, threshold, child and loss."""
-        features, thresholds, children, losses = zip(*trees, strict=True)
+    def joined(trees: list[Grown]) -> Trees:
+        """Return trees that were grown one by one."""
+        features, thresholds, children, losses, _, _ = zip(*trees, strict=True)
         roots = np.cumsum([0, *map(len, features)])[:-1]
         rows = np.cumsum([0, *map(len, losses)])[:-1]
         child = [

@@ -42,11 +42,13 @@ def grow_tree(
     double shrinkage,
     uint64_t seed,
 ):
-    """Return feature, threshold, child (M,) of the nodes of one tree and the values of its leaves (L, K).
+    """Return feature, threshold, child (M,) of the nodes of one tree, the values (L, K) and spans (L, 2) of
+    its leaves, and its members (n,).
 
     `columns` has the features, one row each, shape (d, n). The runs of instance i are those from first[i] up
     to first[i + 1]. A leaf has feature -1 and its row of the values as child; other nodes have two children,
-    `child` for values up to the threshold and the one behind it.
+    `child` for values up to the threshold and the one behind it. The instances of a leaf are those members
+    that its span says.
     """
     cdef int64_t d = columns.shape[0], n = first.shape[0] - 1, k = root.shape[0]
     cdef int64_t most = 2 * n + 1, deepest = max_depth + 2
@@ -54,18 +56,21 @@ def grow_tree(
     threshold_ = np.empty(most)
     child_ = np.empty(most, dtype=np.int32)
     leaves_ = np.empty((n + 1, k))
+    spans_ = np.empty((n + 1, 2), dtype=np.int32)
+    members_ = np.arange(n, dtype=np.int32)
     values_ = np.empty((deepest + 1, k))  # of the nodes on the stack
     cdef int32_t[::1] feature = feature_
     cdef double[::1] threshold = threshold_
     cdef int32_t[::1] child = child_
     cdef double[:, ::1] leaves = leaves_
+    cdef int32_t[:, ::1] spans = spans_
     cdef double[:, ::1] values = values_
     cdef int64_t[::1] stack_node = np.empty(deepest + 1, dtype=np.int64)
     cdef int64_t[::1] stack_low = np.empty(deepest + 1, dtype=np.int64)
     cdef int64_t[::1] stack_high = np.empty(deepest + 1, dtype=np.int64)
     cdef int64_t[::1] stack_depth = np.empty(deepest + 1, dtype=np.int64)
-    cdef int64_t[::1] members = np.arange(n, dtype=np.int64)
-    cdef int64_t[::1] right = np.empty(n, dtype=np.int64)
+    cdef int32_t[::1] members = members_
+    cdef int32_t[::1] right = np.empty(n, dtype=np.int32)
     cdef int64_t[::1] deck = np.arange(d, dtype=np.int64)
     cdef double[::1] value = np.empty(k)
     cdef double[::1] total = np.empty(k)
@@ -156,6 +161,8 @@ def grow_tree(
                 child[node] = <int32_t>n_leaves
                 for a in range(k):
                     leaves[n_leaves, a] = value[a]
+                spans[n_leaves, 0] = <int32_t>low
+                spans[n_leaves, 1] = <int32_t>high
                 n_leaves += 1
                 continue
             middle = low
@@ -163,10 +170,10 @@ def grow_tree(
             for q in range(low, high):
                 i = members[q]
                 if columns[best_feature, i] <= best_threshold:
-                    members[middle] = i
+                    members[middle] = <int32_t>i
                     middle += 1
                 else:
-                    right[in_right] = i
+                    right[in_right] = <int32_t>i
                     in_right += 1
             for q in range(in_right):
                 members[middle + q] = right[q]
@@ -182,7 +189,14 @@ def grow_tree(
                     values[top, a] = value[a]
                 top += 1
             nodes += 2
-    return feature_[:nodes].copy(), threshold_[:nodes].copy(), child_[:nodes].copy(), leaves_[:n_leaves].copy()
+    return (
+        feature_[:nodes].copy(),
+        threshold_[:nodes].copy(),
+        child_[:nodes].copy(),
+        leaves_[:n_leaves].copy(),
+        spans_[:n_leaves].copy(),
+        members_,
+    )
 
 
 def reach(
@@ -202,3 +216,18 @@ def reach(
             node = child[node] + (x[feature[node]] > threshold[node])
         rows[t] = child[node]
     return rows_
+
+
+def share_leaves(
+    const int64_t[::1] rows, const int32_t[:, ::1] spans, const int32_t[:, ::1] members, double[::1] weight
+):
+    """Add to the weight of each instance (n,) its part of the leaves reached: 1 / T / size of the leaf.
+
+    `rows` (T,) are the leaves, `spans` (leaves, 2) where their instances are among the members (T, n).
+    """
+    cdef int64_t t, q
+    cdef double part
+    for t in range(rows.shape[0]):
+        part = 1.0 / rows.shape[0] / (spans[rows[t], 1] - spans[rows[t], 0])
+        for q in range(spans[rows[t], 0], spans[rows[t], 1]):
+            weight[members[t, q]] += part

@@ -16,7 +16,7 @@ from tailcut.representation.elementary import Ignore, Intercept, SignedLog, Unit
 from tailcut.representation.impute import ImputeMean
 from tailcut.representation.part import Part, Pipeline, Views
 from tailcut.representation.standardise import Standardise
-from tailcut.representation.twofold import Twofold
+from tailcut.representation.twofold import CentredTwofold, Twofold
 
 PIPELINES: dict[str, tuple[type[Part], ...]] = {
     "none": (Ignore,),
@@ -24,6 +24,7 @@ PIPELINES: dict[str, tuple[type[Part], ...]] = {
     "standardised": (SignedLog, Standardise, Intercept),
     "centred": (SignedLog, Standardise),
     "twofold": (SignedLog, Twofold),
+    "centred_twofold": (SignedLog, CentredTwofold),
 }
 """Named combinations. A new one is one more line here."""
 
@@ -35,6 +36,7 @@ def pipeline(name: str, n_features: int) -> Pipeline:
 
 __all__ = [
     "PIPELINES",
+    "CentredTwofold",
     "Ignore",
     "ImputeMean",
     "Intercept",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,14 +33,17 @@ class Twofold(Part):
     """
 
     STATE = ("standardise",)
+    constant: ClassVar[bool] = True
+    """Whether there is an intercept."""
 
     def __init__(self) -> None:
         self.standardise = Standardise()
         self.intercept = Intercept(value=INTERCEPT)
 
     def start(self, width: int) -> int:
-        """Each feature comes out twice, and there is an intercept."""
-        self.n_linear = self.intercept.start(self.standardise.start(width))
+        """Each feature comes out twice, and there may be an intercept."""
+        standardised = self.standardise.start(width)
+        self.n_linear = self.intercept.start(standardised) if self.constant else standardised
         return self.n_linear + width
 
     def views(self) -> Views:
@@ -56,4 +60,11 @@ class Twofold(Part):
         return self._both(self.standardise.peek(x), x)
 
     def _both(self, standardised: Array, x: Array) -> Array:
-        return np.concatenate([self.intercept(standardised), np.where(np.isnan(x), MISSING, x)])
+        linear = self.intercept(standardised) if self.constant else standardised
+        return np.concatenate([linear, np.where(np.isnan(x), MISSING, x)])
+
+
+class CentredTwofold(Twofold):
+    """The same without an intercept, for models that have a level of their own."""
+
+    constant: ClassVar[bool] = False

@@ -31,9 +31,10 @@ class Curves:
     ([[0.5]], [[7.5]])
     """
 
-    def __init__(self, log_odds: Array, hardness: Array, *, cuts: Array) -> None:
+    def __init__(self, log_odds: Array, hardness: Array | None = None, *, cuts: Array) -> None:
         # log of (1 - h) for a hazard h with log-odds v is -log(1 + exp(v)).
-        logs = -np.logaddexp(0.0, log_odds[:, :, None] + hardness)  # (K, J, M)
+        odds = log_odds if hardness is None else log_odds[:, :, None] + hardness
+        logs = -np.logaddexp(0.0, odds)  # (K, J, M)
         n_algorithms, n_intervals, n_classes = logs.shape
         self.cuts = np.concatenate(([0.0], cuts))
         self.survival = np.empty((n_algorithms, n_intervals + 1, n_classes))

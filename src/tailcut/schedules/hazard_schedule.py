@@ -3,27 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tailcut.numerics.ranges import Penalty, Positive
+from tailcut.numerics.ranges import Count, Penalty, Positive
 from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies.feature_budget import FeatureBudget
-from tailcut.policies.policy import Choice, Offered, Policy
+from tailcut.policies.policy import Choice, Offered, Policy, RecordedOutcomes
 from tailcut.representation import Pipeline
 from tailcut.schedules.curves import CUTS, Curves, forecasts, likelihood
 from tailcut.schedules.hardness import Hardness
 from tailcut.schedules.hazards import Hazards
+from tailcut.schedules.neighbours import Neighbours, expected_losses
 from tailcut.schedules.planner import Plan, Planner
 from tailcut.types import PENALTY, Array, Forecasts, Outcome, Progress, Quantity, Status
 
 FIRST_WHOLE = 16
 """The first instance that starts with a run of all the time, whatever the plan."""
+HAZARD_SAMPLE = 3000
+"""Of recorded runs, the hazards learn so many at most: they have few unknowns, and each step takes its time."""
+TRUST_SAMPLE = 200
+"""So many recorded instances say how far to trust the neighbours, each without itself."""
+SOLVED_SHARE = 0.3
+"""What a run solved at the cutoff costs where a timeout costs 1, when trees are grown."""
 TRACE = 0.05
 """An interval of which less was passed teaches nothing."""
 WEIGHED = 4
 """Of so many instances with features that cost something, one is planned without them, too, to compare."""
+
+
+class View(NamedTuple):
+    """What is expected of an instance."""
+
+    odds: Array
+    """Log-odds of a solution within an interval, given none before, shape (K, J, M)."""
+    classes: Array
+    """How likely each class is before any run, shape (M,)."""
+    curves: Curves
+
+    def given(self, likelihood: Array) -> Array:
+        """Return the probabilities of the classes, given the likelihood of what was seen in each."""
+        joint = self.classes * likelihood
+        total = joint.sum()
+        return np.asarray(joint / total) if total > 0.0 else self.classes
+
+    def answered(self, algorithm: int, start: int, answers: Array, weights: Array) -> Array:
+        """Return the likelihood of the answers of a run in each class, shape (M,)."""
+        odds = self.odds[algorithm, start : start + len(answers)]
+        logs = -np.logaddexp(0.0, np.where(answers[:, None] > 0.0, -odds, odds))
+        return np.asarray(np.exp(weights @ logs))
 
 
 class HazardSchedule(Policy):
@@ -36,7 +65,7 @@ class HazardSchedule(Policy):
     enough to cost next to nothing, and never the last.
     """
 
-    STATE = ("representation", "hardness", "hazards", "instances")
+    STATE = ("representation", "hardness", "hazards", "neighbours", "instances")
     predicts_runtimes: ClassVar[bool] = True
     quantity = Quantity("expected loss of the best plan", "s")
 
@@ -44,9 +73,10 @@ class HazardSchedule(Policy):
         self,
         *,
         n_algorithms: int,
-        n_features: int,
         cutoff: float,
+        seed: int,
         representation: Pipeline,
+        memory: Count = 20_000,
         shared_variance: Positive = 0.3,
         own_variance: Positive = 0.1,
         penalty: Penalty = PENALTY,
@@ -60,9 +90,15 @@ class HazardSchedule(Policy):
         self.hardness = Hardness()
         self.hazards = Hazards(
             n_algorithms=n_algorithms,
-            n_features=n_features,
+            n_features=representation.linear_width,
             shared_variance=shared_variance,
             own_variance=own_variance,
+        )
+        self.neighbours = Neighbours(
+            size=memory,
+            n_algorithms=n_algorithms,
+            n_features=representation.width - representation.linear_width,
+            seed=seed,
         )
         self.instances = 0
         """How many instances were begun."""
@@ -87,10 +123,10 @@ class HazardSchedule(Policy):
         blind = self._plan(NO_FEATURES, offered, progress, whole=False)
         assert blind is not None
         by_features, without = (
-            self._planner(self.curves(instance), offered, progress).followed(
-                self.hardness.frequencies(), progress.left, blind.algorithm, blind.budget
+            self._planner(view.curves, offered, progress).followed(
+                view.classes, progress.left, blind.algorithm, blind.budget
             )
-            for instance in (x, NO_FEATURES)
+            for view in (self.view(x), self.view(NO_FEATURES))
         )
         longer = float(without.min() - blind.losses.min())
         lost = float(by_features[without.argmin()]) - longer - best
@@ -109,9 +145,9 @@ class HazardSchedule(Policy):
 
     def _plan(self, x: Array, offered: Offered, progress: Progress, *, whole: bool) -> Plan | None:
         assert progress.failed is not None
-        curves = self.curves(x)
-        planner = self._planner(curves, offered, progress)
-        classes = self.hardness.given(likelihood(curves, progress.failed))
+        view = self.view(x)
+        planner = self._planner(view.curves, offered, progress)
+        classes = view.given(likelihood(view.curves, progress.failed))
         return planner.plan(classes, progress.failed, progress.left, whole=whole)
 
     def _planner(self, curves: Curves, offered: Offered, progress: Progress) -> Planner:
@@ -147,13 +183,23 @@ class HazardSchedule(Policy):
     def forecasts(self, x: Array, progress: Progress) -> Forecasts:
         """Return what a run of all that is left would take, for each algorithm."""
         assert progress.failed is not None
-        curves = self.curves(x)
-        classes = self.hardness.given(likelihood(curves, progress.failed))
-        return forecasts(curves, classes, progress, self.penalty)
+        view = self.view(x)
+        classes = view.given(likelihood(view.curves, progress.failed))
+        return forecasts(view.curves, classes, progress, self.penalty)
 
-    def curves(self, x: Array) -> Curves:
-        """Return the survival curves of all algorithms on an instance."""
-        return Curves(self.hazards.log_odds(x), self.hardness.shift, cuts=self.cuts)
+    def view(self, x: Array) -> View:
+        """Return what is expected of all algorithms on an instance: in each class of hardness, then if it is
+        like each of its neighbours.
+        """
+        base = self.hazards.log_odds(x[: self.hazards.n_features])
+        odds, classes = base[:, :, None] + self.hardness.shift, self.hardness.frequencies()
+        trust = self.neighbours.trust if len(x) else 0.0
+        if trust > 0.0:
+            near = self.neighbours.near(x[self.hazards.n_features :])
+            if len(near.rows):
+                odds = np.concatenate([odds, self.neighbours.odds(near, base, CUTS)], axis=2)
+                classes = np.concatenate([(1.0 - trust) * classes, trust * near.weight])
+        return View(odds, classes, Curves(odds, cuts=self.cuts))
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
         """Learn the intervals that a run passed beyond what was known before it."""
@@ -164,13 +210,72 @@ class HazardSchedule(Policy):
         self._weigh_features(algorithm, x, outcome, progress, budget)
         if not len(answers):
             return
-        curves = self.curves(x)
-        before = likelihood(curves, progress.failed)
-        likely = before * self._answered(algorithm, x, start, answers, weights)
-        classes = self.hardness.given(likely)
-        seen = bool(progress.failed.any())
-        self.hardness.learn(self.hardness.given(before) if seen else None, classes)
-        self.hazards.learn(algorithm, x, answers, weights, start, self.hardness.shift, classes)
+        view = self.view(x)
+        self._learn_run(algorithm, x, view, (start, answers, weights), progress.failed)
+        self._remember(algorithm, x, end, solved, view.given(likelihood(view.curves, progress.failed)))
+        if self.neighbours.due:
+            self._grow()
+
+    def _learn_run(
+        self, algorithm: int, x: Array, view: View, passage: tuple[int, Array, Array], failed: Array
+    ) -> None:
+        """Learn the intervals that a run passed, in the classes of hardness and in the hazards."""
+        start, answers, weights = passage
+        hard = len(self.hardness.shift)
+        before = likelihood(view.curves, failed)
+        after = before * view.answered(algorithm, start, answers, weights)
+        self._weigh_neighbours(view, before, after)
+        classes = self.hardness.given(after[:hard])
+        earlier = self.hardness.given(before[:hard]) if failed.any() else None
+        self.hardness.learn(earlier, classes)
+        linear = x[: self.hazards.n_features]
+        self.hazards.learn(algorithm, linear, answers, weights, start, self.hardness.shift, classes)
+
+    def _remember(self, algorithm: int, x: Array, end: float, solved: bool, classes: Array) -> None:
+        """Keep a run with the neighbours."""
+        if len(x):
+            hard = self.hardness.shift
+            known = classes[: len(hard)]
+            hardness = float(known @ hard) / max(float(known.sum()), 1e-300)
+            features, share = x[self.hazards.n_features :], max(end / self.cuts[-1], 1e-9)
+            self.neighbours.put(features, algorithm, min(share, 1.0), solved, hardness)
+
+    def _grow(self) -> None:
+        self.neighbours.grow(expected_losses(self.neighbours.runs(), SOLVED_SHARE))
+
+    def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:
+        """Learn recorded runs: all of them as neighbours, the hazards from a sample."""
+        learned = 0
+        for row in range(len(x)):
+            view, seen = self.view(x[row]), self.hardness.frequencies()
+            for algorithm in np.flatnonzero(runs.known[row]).tolist():
+                end, solved = float(runs.seconds[row, algorithm]), bool(runs.solved[row, algorithm])
+                passage = passed(0.0, end, solved, self.cuts)
+                if len(passage[1]):
+                    hard = view.answered(algorithm, *passage)[: len(seen)]
+                    seen = seen * hard / max(float(seen @ hard), 1e-300)
+                    if learned < HAZARD_SAMPLE:
+                        self._learn_run(algorithm, x[row], view, passage, np.zeros(len(runs.known[row])))
+                        learned += 1
+                self._remember(algorithm, x[row], end, solved, seen)
+        self._grow()
+        for row in range(min(len(x), TRUST_SAMPLE)):
+            view = self.view(x[row])
+            for algorithm in np.flatnonzero(runs.known[row]).tolist():
+                end, solved = float(runs.seconds[row, algorithm]), bool(runs.solved[row, algorithm])
+                likely = view.answered(algorithm, *passed(0.0, end, solved, self.cuts))
+                self._weigh_neighbours(view, np.ones(len(likely)), likely)
+
+    def _weigh_neighbours(self, view: View, before: Array, after: Array) -> None:
+        """Let an outcome say how far to trust the neighbours; likelihoods without and with it, shape (M,)."""
+        hard = len(self.hardness.shift)
+        if len(before) > hard:
+            joint, known = view.classes * after, view.classes * before
+            near, without = (
+                float(joint[part].sum()) / max(float(known[part].sum()), 1e-300)
+                for part in (slice(hard, None), slice(0, hard))
+            )
+            self.neighbours.weigh(near, without)
 
     def _weigh_features(
         self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float
@@ -186,14 +291,9 @@ class HazardSchedule(Policy):
 
     def _unsolved(self, x: Array, seconds: float) -> Array:
         """Return the chance that a first run of so many seconds fails, shape (K,)."""
-        survival, _ = self.curves(x).at_all(np.array([seconds]))
-        return np.asarray(survival[0] @ self.hardness.frequencies())
-
-    def _answered(self, algorithm: int, x: Array, start: int, answers: Array, weights: Array) -> Array:
-        """Return the likelihood of the answers of a run in each class, shape (M,)."""
-        odds = self.hazards.log_odds(x)[algorithm, start : start + len(answers), None] + self.hardness.shift
-        logs = -np.logaddexp(0.0, np.where(answers[:, None] > 0.0, -odds, odds))
-        return np.asarray(np.exp(weights @ logs))
+        view = self.view(x)
+        survival, _ = view.curves.at_all(np.array([seconds]))
+        return np.asarray(survival[0] @ view.classes)
 
     def represent(self, features: Array) -> Array:
         """Take in instances that need no decision, shape (n, d); return them represented, shape (n, w)."""
@@ -202,15 +302,20 @@ class HazardSchedule(Policy):
     def widen(self, n_features: int) -> None:
         """Take instances with this many features from now on; all that was learned stays."""
         self.representation.widen(n_features)
-        self.hazards.widen(self.representation.width)
+        self.hazards.widen(self.representation.linear_width)
+        self.neighbours.widen(self.representation.width - self.representation.linear_width)
 
     def add(self) -> None:
         """Make room for one more algorithm."""
         self.hazards.add()
+        self.neighbours.add()
+        self._grow()
 
     def remove(self, algorithm: int) -> None:
         """Forget an algorithm."""
         self.hazards.remove(algorithm)
+        self.neighbours.remove(algorithm)
+        self._grow()
 
 
 def passed(known: float, end: float, solved: bool, cuts: Array) -> tuple[int, Array, Array]:
