@@ -9,8 +9,8 @@ takes, is exact by the trapezoidal rule. There is one curve per algorithm and pe
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tailcut.numerics.plan_kernels import curve_tables, curve_tables_by_class, curve_values
 from tailcut.types import Array, Forecasts, Progress
 
 CUTS = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0])
@@ -21,9 +21,9 @@ where the length of a run decides how many other runs there is time for."""
 class Curves:
     """Survival S(t) = P(longer than t) of K algorithms in M classes, and its integral from 0 to t.
 
-    `log_odds` has shape (K, J): of a solution within an interval, given none before, in a class of
-    hardness 0; `hardness` shape (M,) is added to it. After the last cut the curves stay level: nothing
-    was ever seen there.
+    `log_odds` are those of a solution within an interval, given none before. Shape (K, J): in a class of
+    hardness 0, to which `hardness` of shape (M,) is added; or, without that, shape (K, J, M). After the last
+    cut the curves stay level: nothing was ever seen there.
 
     >>> curves = Curves(np.zeros((1, 2)), np.zeros(1), cuts=np.array([10.0, 30.0]))
     >>> survival, integral = curves.at(np.array([10.0]))
@@ -32,40 +32,30 @@ class Curves:
     """
 
     def __init__(self, log_odds: Array, hardness: Array | None = None, *, cuts: Array) -> None:
-        # log of (1 - h) for a hazard h with log-odds v is -log(1 + exp(v)).
-        odds = log_odds if hardness is None else log_odds[:, :, None] + hardness
-        logs = -np.logaddexp(0.0, odds)  # (K, J, M)
-        n_algorithms, n_intervals, n_classes = logs.shape
         self.cuts = np.concatenate(([0.0], cuts))
-        self.survival = np.empty((n_algorithms, n_intervals + 1, n_classes))
-        self.survival[:, 0] = 1.0
-        np.exp(np.cumsum(logs, axis=1), out=self.survival[:, 1:])
-        np.maximum(self.survival, 1e-300, out=self.survival)  # a ratio of survivals must exist
-        widths = np.diff(self.cuts)[:, None]
-        areas = 0.5 * (self.survival[:, 1:] + self.survival[:, :-1]) * widths
-        self.integral = np.zeros_like(self.survival)
-        np.cumsum(areas, axis=1, out=self.integral[:, 1:])
+        """Where the intervals begin and end, shape (J + 1,)."""
+        if hardness is None:
+            tables = curve_tables_by_class(log_odds, self.cuts)
+        else:
+            tables = curve_tables(log_odds, hardness, self.cuts)
+        self.tables = tables
+        """Survival and integral at the cuts, as the kernels take them, shape (J + 1, M, K) each."""
+
+    @property
+    def survival(self) -> Array:
+        """Survival at the cuts, shape (K, J + 1, M)."""
+        return self.tables[0].transpose(2, 0, 1)
 
     def at(self, times: Array) -> tuple[Array, Array]:
         """Return survival and integral of each algorithm at its own time; (K,) -> (K, M) each."""
-        return self._between(np.arange(len(self.survival)), times)
+        survival, integral = curve_values(*self.tables, self.cuts, times[None])
+        return survival[0].T, integral[0].T
 
     def at_all(self, times: Array) -> tuple[Array, Array]:
         """Return survival and integral of all algorithms at each of L times; (L,) -> (L, K, M) each."""
-        return self._between(np.arange(len(self.survival)), times[:, None])
-
-    def _between(self, algorithms: NDArray[np.intp], times: Array) -> tuple[Array, Array]:
-        cuts = self.cuts
-        left = np.minimum(np.searchsorted(cuts, times, side="right"), len(cuts) - 1) - 1
-        run = np.maximum(times - cuts[left], 0.0)
-        width = cuts[left + 1] - cuts[left]
-        share = np.minimum(run / width, 1.0)[..., None]
-        low, high = self.survival[algorithms, left], self.survival[algorithms, left + 1]
-        survival = low + (high - low) * share
-        within = np.minimum(run, width)[..., None]
-        beyond = (run - np.minimum(run, width))[..., None]
-        area = 0.5 * (low + survival) * within + survival * beyond
-        return survival, self.integral[algorithms, left] + area
+        everyone = np.broadcast_to(times[:, None], (len(times), self.tables[0].shape[2]))
+        survival, integral = curve_values(*self.tables, self.cuts, everyone)
+        return survival.transpose(0, 2, 1), integral.transpose(0, 2, 1)
 
 
 def likelihood(curves: Curves, failed: Array) -> Array:
