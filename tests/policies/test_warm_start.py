@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -15,6 +16,8 @@ from tailcut.bench.replay import replay
 from tailcut.errors import InputError
 from tailcut.models import Forests, RidgeBank
 from tailcut.policies.one_pick import OnePick
+from tailcut.policies.recorded_runs import RecordedRuns
+from tailcut.policies.selector_like import Recorded
 from tailcut.scenarios.synthetic import SyntheticScenario, generate
 from tailcut.schedules import RoundRobin
 from tailcut.types import Array, Progress
@@ -30,6 +33,8 @@ class Table:
     runtimes: Any = ((10.0, 50.0), (5.0, np.nan), (99.0, 20.0))
     solved: Any = ((True, True), (True, False), (False, True))
     feature_names: tuple[str, ...] | None = ("x", "y")
+    instances: Any = None
+    watched: Any = None
 
 
 class Notes(RoundRobin):
@@ -61,7 +66,7 @@ class Notes(RoundRobin):
 NOTES = ScheduleRecipe(name="notes", summary="for tests", policy=Notes, representation="paper")
 
 
-def notes(algorithms: list[str], cutoff: float, scenario: Table, known: Any = None) -> Notes:
+def notes(algorithms: list[str], cutoff: float, scenario: Recorded, known: Any = None) -> Notes:
     selector = Selector(NOTES, algorithms, cutoff)
     learned = selector.fit(scenario, known=known)
     assert isinstance(selector._policy, Notes)
@@ -97,6 +102,42 @@ def test_unsolved_at_a_shorter_cutoff_is_censored_there() -> None:
     told = notes(["a", "b"], 600.0, Table())
     assert (0, 5.0, "censored", 60.0) in told.told
     assert (told.budgets, told.cutoffs) == ({60.0}, {600.0})
+
+
+def test_an_unsolved_run_is_censored_where_it_was_given_up() -> None:
+    watched = ((np.nan, np.nan), (np.nan, np.nan), (7.0, 3.0))
+    for table in (Table(watched=watched), RecordedRuns.of(Table(watched=watched))):
+        told = notes(["a", "b"], 30.0, table)
+        assert told.told == {
+            (0, 1.0, "solved", 10.0),
+            (1, 1.0, "censored", 30.0),  # solved after our cutoff
+            (0, 3.0, "solved", 5.0),
+            (0, 5.0, "censored", 7.0),
+            (1, 5.0, "solved", 20.0),  # what is solved is not asked how long it was watched
+        }
+        assert told.budgets == {30.0, 7.0}
+    assert (0, 5.0, "censored", 5.0) in notes(["a", "b"], 5.0, Table(watched=watched)).told
+
+
+@pytest.mark.parametrize("name", ["bounded_thompson", "tailcut", "tailcut_schedule", "bj_thompson"])
+def test_names_and_runs_watched_to_the_cutoff_change_nothing(name: str) -> None:
+    plain, told = (Selector(name, ["a", "b"], 60.0) for _ in range(2))
+    plain.fit(Table())
+    told.fit(Table(instances=("i", "j", "i"), watched=((np.nan, 99.0),) * 3))
+    assert plain.to_bytes() == told.to_bytes()
+
+
+def test_names_and_watched_seconds_survive_json_and_are_cut_in_pieces() -> None:
+    watched = ((np.nan, 1.5), (np.nan, np.nan), (7.0, np.nan))
+    runs = RecordedRuns.of(Table(instances=["i", "j", "k"], watched=watched))
+    again = RecordedRuns.from_dict(json.loads(json.dumps(runs.to_dict())))
+    assert (again.instances, again.to_dict()) == (("i", "j", "k"), runs.to_dict())
+    first, second = again.pieces(2)
+    assert (first.instances, second.instances) == (("i", "j"), ("k",))
+    assert (first.to_dict()["watched"], second.to_dict()["watched"]) == (
+        [[None, 1.5], [None, None]],
+        [[7.0, None]],
+    )
 
 
 def test_algorithms_are_matched_by_name() -> None:
@@ -159,6 +200,10 @@ def test_selectors_without_features_ignore_them() -> None:
         ({"runtimes": ((np.nan, 2.0),) * 3}, r"runtimes\[0, 0\] must be .* where solved, got nan"),
         ({"solved": ((True, True),)}, r"solved must have .* got \(1, 2\)"),
         ({"solved": ((0.5, 1.0),) * 3}, "solved must be true or false"),
+        ({"watched": ((1.0, 2.0),)}, r"watched must have .* \(3, 2\), got \(1, 2\)"),
+        ({"watched": ((1.0, 0.0),) * 3}, r"watched\[0, 1\] must be .* got 0"),
+        ({"instances": ("i", "j")}, "instances has 2 names for 3 rows"),
+        ({"instances": ("i", 2, "k")}, r"instances\[1\] must be text, got 2"),
     ],
 )
 def test_wrong_data_is_named_and_changes_nothing(change: dict[str, Any], message: str) -> None:

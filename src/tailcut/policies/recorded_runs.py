@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tailcut.errors import InputError
 from tailcut.policies.selector_like import Recorded
-from tailcut.policies.warm_start import check_recorded, flags, table
+from tailcut.policies.warm_start import check_recorded, flags, instance_names, table, watched_seconds
 from tailcut.types import Array, check_names, check_seconds
 
 
@@ -39,6 +39,10 @@ class RecordedRuns:
     solved: NDArray[np.bool_]
     known: NDArray[np.bool_] | None
     """Which runs are known; None: see `runtimes`."""
+    instances: tuple[str, ...] | None = None
+    """Names, shape (n,): what is known of one instance may be spread over several rows, and several fits."""
+    watched: Array | None = None
+    """Seconds after which an unsolved run was given up, nan: at the cutoff; None: all were. Shape (n, K)."""
 
     @staticmethod
     def of(scenario: Recorded, known: NDArray[np.bool_] | None = None) -> RecordedRuns:
@@ -69,6 +73,8 @@ class RecordedRuns:
             runtimes=runtimes,
             solved=solved,
             known=None if known is None else flags("known", known, shape),
+            instances=instance_names(scenario, len(features)),
+            watched=watched_seconds(scenario, shape),
         )
 
     def pieces(self, rows: int) -> Iterator[RecordedRuns]:
@@ -81,6 +87,8 @@ class RecordedRuns:
                 runtimes=self.runtimes[part],
                 solved=self.solved[part],
                 known=None if self.known is None else self.known[part],
+                instances=None if self.instances is None else self.instances[part],
+                watched=None if self.watched is None else self.watched[part],
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,6 +101,8 @@ class RecordedRuns:
             "runtimes": _rows(self.runtimes),
             "solved": self.solved.tolist(),
             "known": None if self.known is None else self.known.tolist(),
+            "instances": None if self.instances is None else list(self.instances),
+            "watched": None if self.watched is None else _rows(self.watched),
         }
 
     @staticmethod

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 class Recorded(Protocol):
     """Recorded runs of K algorithms on n instances with d features: an ASlib scenario, or the like.
 
-    Where `feature_names` is there as well (d names), features are matched by name.
+    Where `feature_names` is there as well (d names), features are matched by name. Further ones that may be
+    there: `instances` (n names) and `watched`, seconds after which unsolved runs were given up where that was
+    before the cutoff, nan elsewhere, shape (n, K).
     """
 
     @property

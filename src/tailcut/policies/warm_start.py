@@ -27,8 +27,10 @@ class Past(NamedTuple):
     """Whether it had solved its instance by then, shape (m, K)."""
     known: NDArray[np.bool_]
     """Whether anything is known of it, shape (m, K)."""
-    watched: float
-    """Seconds after which runs were stopped: the shorter of the two cutoffs."""
+    watched: Array
+    """Seconds after which each was given up, or would have been: at most the shorter cutoff, shape (m, K)."""
+    instances: tuple[str, ...] | None = None
+    """What the instances are called, where they have names, shape (m,)."""
 
 
 def matched(
@@ -43,7 +45,8 @@ def matched(
     shape = (len(table("features", scenario.features)), len(theirs))
     runtimes = table("runtimes", scenario.runtimes, shape)
     solved = flags("solved", scenario.solved, shape)
-    watched = min(cutoff, check_seconds("cutoff", scenario.cutoff, above_zero=True))
+    shorter = min(cutoff, check_seconds("cutoff", scenario.cutoff, above_zero=True))
+    given_up, names = watched_seconds(scenario, shape), instance_names(scenario, shape[0])
     there = solved | ~np.isnan(runtimes)
     if known is not None:
         there &= flags("known", known, shape)
@@ -60,9 +63,13 @@ def matched(
     rows = np.flatnonzero(there.any(axis=1))
     # A run solved after our cutoff is unsolved here. Of an unsolved run only the cutoff counts: it may
     # have crashed early, or its recorded time may be the truth that nobody waited for.
-    in_time = solved[:, columns] & (runtimes[:, columns] <= watched)
+    in_time = solved[:, columns] & (runtimes[:, columns] <= shorter)
+    watched = np.full(in_time.shape, shorter)
+    if given_up is not None:
+        watched = np.where(solved[:, columns], shorter, np.fmin(given_up[:, columns], shorter))
     seconds = np.where(in_time, runtimes[:, columns], watched)
-    return Past(rows, seconds[rows], in_time[rows], there[rows], watched)
+    called = None if names is None else tuple(names[row] for row in rows)
+    return Past(rows, seconds[rows], in_time[rows], there[rows], watched[rows], called)
 
 
 def features_of(scenario: Recorded, rows: NDArray[np.intp], reader: FeatureReader, *, needed: bool) -> Array:
@@ -115,18 +122,18 @@ def teach(policy: Policy, past: Past, features: Array, *, cutoff: float, seed: i
     learned = 0
     for row, algorithm, outcome in _lessons(past, seed):
         policy.started(algorithm)
-        policy.learn(algorithm, instances[row], outcome, progress, past.watched)
+        policy.learn(algorithm, instances[row], outcome, progress, float(past.watched[row, algorithm]))
         learned += 1
     return learned
 
 
 def _lessons(past: Past, seed: int) -> Iterator[tuple[int, int, Outcome]]:
     """Yield the position among the rows, the algorithm and the outcome of every known run."""
-    unsolved = Outcome.censored(past.watched)
     for row in stream(seed, "warm start").permutation(len(past.rows)).tolist():
         for algorithm in np.flatnonzero(past.known[row]).tolist():
+            ended = past.seconds[row, algorithm]
             solved = past.solved[row, algorithm]
-            yield row, algorithm, Outcome.solved(past.seconds[row, algorithm]) if solved else unsolved
+            yield row, algorithm, Outcome.solved(ended) if solved else Outcome.censored(float(ended))
 
 
 def check_recorded(scenario: Recorded) -> None:
@@ -137,6 +144,37 @@ def check_recorded(scenario: Recorded) -> None:
                 f"{field}: a {type(scenario).__name__} has none, so it is no scenario to learn from",
                 field=field,
             )
+
+
+def instance_names(scenario: Recorded, count: int) -> tuple[str, ...] | None:
+    """Return what the instances are called, if they have names; two rows may be of one instance."""
+    given = getattr(scenario, "instances", None)
+    if given is None:
+        return None
+    names = (given,) if isinstance(given, str) else tuple(given)
+    wrong = next((number for number, name in enumerate(names) if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise InputError(f"instances[{wrong}] must be text, got {names[wrong]!r}", field="instances")
+    if len(names) != count:
+        raise InputError(f"instances has {len(names)} names for {count} rows of features", field="instances")
+    return names
+
+
+def watched_seconds(scenario: Recorded, shape: tuple[int, int]) -> Array | None:
+    """Return for how long each unsolved run was watched, nan for the cutoff; None: that is so of all."""
+    given = getattr(scenario, "watched", None)
+    if given is None:
+        return None
+    watched = table("watched", given, shape)
+    wrong = np.argwhere((watched <= 0.0) | np.isinf(watched))
+    if len(wrong):
+        row, column = wrong[0]
+        raise InputError(
+            f"watched[{row}, {column}] must be a finite number of seconds above 0, or nan for the cutoff, "
+            f"got {watched[row, column]}",
+            field="watched",
+        )
+    return watched
 
 
 def table(field: str, given: object, shape: tuple[int, int] | None = None) -> Array:

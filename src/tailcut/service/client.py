@@ -297,7 +297,8 @@ def _rows_at_once(runs: RecordedRuns) -> int:
     """Return how many instances make a body of a good size."""
     a_number, a_flag = 24, 7  # bytes of JSON at most
     n_features, n_algorithms = int(runs.features.shape[1]), len(runs.algorithms)
-    row = n_features * a_number + n_algorithms * (a_number + 2 * a_flag)
+    row = n_features * a_number + n_algorithms * (2 * a_number + 2 * a_flag)
+    row += max(map(len, runs.instances or ()), default=0)
     return min(max(1, FIT_BYTES // max(row, 1)), FIT_INSTANCES)
 
 

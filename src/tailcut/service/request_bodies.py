@@ -60,6 +60,7 @@ AlgorithmName = Annotated[
 FeatureName = Annotated[
     str, StringConstraints(min_length=1, max_length=limits.FEATURE_NAME, pattern=_PRINTABLE)
 ]
+InstanceName = Annotated[str, StringConstraints(max_length=limits.INSTANCE)]
 Value = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-limits.LARGEST, le=limits.LARGEST)]
 Seconds = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=limits.SECONDS)]
 Cutoff = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0.0, le=limits.SECONDS)]
@@ -136,7 +137,7 @@ class SelectBody(Body):
         description="A vector, or an object of names and values; null where a value is missing",
         examples=[[0.3, 120.0]],
     )
-    instance: Annotated[str, StringConstraints(max_length=limits.INSTANCE)] | None = None
+    instance: InstanceName | None = None
     cutoff: Cutoff | None = Field(default=None, description="For this instance only")
     among: list[AlgorithmName] | None = Field(
         fail_fast=True,
@@ -238,6 +239,7 @@ class ConsiderBody(Body):
 
 _FEATURE_ROW = Annotated[list[Value | None], Field(max_length=limits.FEATURES), _FAST]
 _SECONDS_ROW = Annotated[list[Value | None], Field(max_length=limits.ALGORITHMS), _FAST]
+_WATCHED_ROW = Annotated[list[Cutoff | None], Field(max_length=limits.ALGORITHMS), _FAST]
 _FLAG_ROW = Annotated[list[Flag], Field(max_length=limits.ALGORITHMS), _FAST]
 
 
@@ -277,5 +279,17 @@ class FitBody(Body):
         default=None,
         max_length=limits.FIT_INSTANCES,
         description="n rows of K: whether to learn the run",
+    )
+    instances: list[InstanceName] | None = Field(
+        fail_fast=True,
+        default=None,
+        max_length=limits.FIT_INSTANCES,
+        description="n names; those of one name are the same instance",
+    )
+    watched: list[_WATCHED_ROW] | None = Field(
+        fail_fast=True,
+        default=None,
+        max_length=limits.FIT_INSTANCES,
+        description="n rows of K times in seconds: when an unsolved run was given up; null: at the cutoff",
     )
     key: Key | None = Field(default=None, description=_KEY)
