@@ -8,8 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from typing import Any
 
 from tailcut.errors import InputError, did_you_mean
+
+
+class BenchProtocol(StrEnum):
+    """What a benchmark does with the instances of a scenario."""
+
+    STREAM = "stream"
+    CV = "cv"
 
 
 class LessonChoice(StrEnum):
@@ -58,7 +66,9 @@ class Conditions:
         _check(not unmeasured, "measure-cutoff", "is for instances measured first: give measure-first, too")
         untaught = self.learn_share == 0.0 and self.learn_choice is not LessonChoice.WORTH
         _check(not untaught, "learn-choice", "is for lessons: give learn-share, too")
-        _check(self.cv or not self.learn_on, "learn-on", "is for cross-validation: a stream is learned anyway")
+        _check(
+            self.cv or not self.learn_on, "learn-on", "is for cross-validation: a stream is learned anyway"
+        )
         _check(self.cv or not self.folds, "folds", "are for cross-validation")
         _check(not (self.cv and self.runs_extra), "cv", "learns from whole folds: nothing else is measured")
 
@@ -81,7 +91,7 @@ class Conditions:
     @staticmethod
     def parse(text: str) -> Conditions:
         """Return the conditions that a label names, or say what is wrong with them."""
-        given = {}
+        given: dict[str, Any] = {}
         known = [one.name.replace("_", "-") for one in fields(Conditions)]
         for option in filter(None, (part.strip() for part in text.split(","))):
             key, equals, value = option.partition("=")
@@ -92,7 +102,7 @@ class Conditions:
         return Conditions(**given)
 
 
-def _value(name: str, text: str | None, where: str) -> int | float | bool | LessonChoice:
+def _value(name: str, text: str | None, where: str) -> Any:
     """Return the value of a condition of this name; one that is only there or not has none."""
     if name in ("cv", "learn_on"):
         if text is not None:

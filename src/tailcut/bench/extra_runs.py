@@ -36,9 +36,7 @@ def check_choice(choice: LessonChoice) -> None:
 class ExtraRuns:
     """Makes the extra runs of one replay, and counts what they take."""
 
-    def __init__(
-        self, runs: Replayable, selector: Selector, conditions: Conditions, *, seed: int
-    ) -> None:
+    def __init__(self, runs: Replayable, selector: Selector, conditions: Conditions, *, seed: int) -> None:
         self.seconds = 0.0
         """CPU seconds of the extra runs so far."""
         self.answers = 0.0
@@ -71,8 +69,10 @@ class ExtraRuns:
     def _measure(self, kept: _Kept) -> None:
         """Run all algorithms that the answer did not run; of a schedule, also those that it cut short."""
         limit = self._conditions.measure_cutoff * self._runs.cutoff
-        enough = limit if self._selector.schedules else math.ulp(0.0)
-        rest = [name for name in self._runs.algorithms if kept.tried.get(name, 0.0) < enough]
+        tried = kept.tried
+        if self._selector.schedules:
+            tried = {name: seconds for name, seconds in tried.items() if seconds >= limit}
+        rest = [name for name in self._runs.algorithms if name not in tried]
         if rest:
             self._run(kept, rest, limit)
 

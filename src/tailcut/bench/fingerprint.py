@@ -50,9 +50,7 @@ class Fingerprint(NamedTuple):
     """Version of each library that this code imports, and of Python."""
 
 
-def fingerprint(
-    row: Row | None, *, cross_validated: bool = False, runs_extra: bool = False
-) -> Fingerprint:
+def fingerprint(row: Row | None, *, cross_validated: bool = False, runs_extra: bool = False) -> Fingerprint:
     """Return the fingerprint of a row of the catalogue; None: of a hindsight baseline."""
     parts = [] if row is None else list(_parts(row))
     own = {part.__module__.partition(".")[0] for part in parts} | {"tailcut"}

@@ -23,6 +23,7 @@ from tailcut.bench.baselines import FIXED, PICKS
 from tailcut.bench.fixed_schedules import Stages, best_schedule
 from tailcut.numerics.randomness import stream
 from tailcut.policies.selector_like import Recorded
+from tailcut.policies.warm_start import instance_names
 from tailcut.types import PENALTY, Array, Decision, Features, Outcome
 
 
@@ -171,7 +172,7 @@ def replay(
     rows = shuffled(len(runs.runtimes), seed) if order is None else order
     serve = _run_schedule if selector.schedules else _run_one
     times = np.where(runs.solved, runs.runtimes, np.inf)
-    names = instance_names(runs)
+    names = instance_names(runs, len(times)) or tuple(map(str, range(len(times))))
     cost, cpu, seconds = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
     solved = np.zeros(len(rows), dtype=np.bool_)
     taken: list[tuple[int, int, float]] = []
@@ -195,11 +196,6 @@ def replay(
         np.array(steps, np.intp), np.array(algorithms, np.intp), np.array(ran, np.float64), solved
     )
     return Trace(rows, slices.last, seconds, cost, cpu, slices if selector.schedules else None)
-
-
-def instance_names(runs: Replayable) -> tuple[str, ...]:
-    """Return the names of the instances; their numbers where they have none."""
-    return getattr(runs, "instances", None) or tuple(map(str, range(len(runs.runtimes))))
 
 
 class _Arrived(NamedTuple):

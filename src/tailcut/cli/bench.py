@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tailcut.bench.benchmark import benchmark
+from tailcut.bench.conditions import BenchProtocol, Conditions, LessonChoice
 from tailcut.bench.imported import import_selectors
 from tailcut.bench.labels import labelled
 from tailcut.bench.plan import Contender
@@ -44,7 +45,9 @@ def command(
     selector: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME[:key=value,...]", help="Selector; repeat for more. Without: those of the plan."
+            metavar="NAME[:key=value,...][@CONDITION,...]",
+            help="Selector; repeat for more. Without: those of the plan. Conditions of its own, as in "
+            "tailcut@measure-first=25, come before those of the other options.",
         ),
     ] = None,
     modules: Annotated[
@@ -61,6 +64,52 @@ def command(
         int, typer.Option(min=0, metavar="N", help="Number of the first seed; the others follow it.")
     ] = 0,
     penalty: Annotated[float, typer.Option(min=1.0, help="The k of PARk.")] = PENALTY,
+    measure_first: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="M",
+            help="Measure the first M instances with all algorithms, and learn that; extra CPU time.",
+        ),
+    ] = 0,
+    measure_cutoff: Annotated[
+        float,
+        typer.Option(
+            max=1.0, metavar="SHARE", help="How long each of these runs may take, as a share of the cutoff."
+        ),
+    ] = 1.0,
+    learn_share: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            metavar="SHARE",
+            help="Spend this share of the answers' CPU time on lessons: other algorithms on instances "
+            "already answered; extra CPU time.",
+        ),
+    ] = 0.0,
+    learn_choice: Annotated[
+        LessonChoice,
+        typer.Option(help="Who chooses the lessons: the selector by their worth, or chance."),
+    ] = LessonChoice.WORTH,
+    protocol: Annotated[
+        BenchProtocol,
+        typer.Option(
+            help="stream: every instance counts, from the first on. cv: learned from all folds of the "
+            "scenario's cv.arff but one, judged on that one."
+        ),
+    ] = BenchProtocol.STREAM,
+    folds: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="With cv: make N folds by the seed where a scenario has none of its own.",
+        ),
+    ] = 0,
+    learn_on: Annotated[
+        bool,
+        typer.Option("--learn-on", help="With cv: also judge selectors that learn on while judged."),
+    ] = False,
     jobs: Annotated[
         int,
         typer.Option(
@@ -85,11 +134,23 @@ def command(
 
     A schedule may run several algorithms on an instance, one after the other within the same cutoff; it is
     marked as one, because selectors that pick once cannot do that.
+
+    Runs beside the answers (--measure-first, --learn-share) cost nothing in PARk. What they take is shown
+    in a column of its own, as a share of the answers' CPU time.
     """
     started = time.perf_counter()
     check_executor(executor, CELLS, scheduler)
     import_with_folder(modules or ())
-    contenders = [Contender.parse(text) for text in selector or ()]
+    contenders = [Contender.parse_label(text) for text in selector or ()]
+    conditions = Conditions(
+        measure_first=measure_first,
+        measure_cutoff=measure_cutoff,
+        learn_share=learn_share,
+        learn_choice=learn_choice,
+        cv=protocol is BenchProtocol.CV,
+        folds=folds,
+        learn_on=learn_on,
+    )
     bars = ProgressBars()
     planned = benchmark(
         or_bundled(aslib, scenario or ()),
@@ -100,6 +161,7 @@ def command(
         seeds=seeds,
         first_seed=first_seed,
         penalty=penalty,
+        conditions=conditions,
         progress=bars,
     )
     try:
@@ -141,8 +203,20 @@ def _table(scenario: str, rows: list[dict[str, Any]], penalty: float) -> Table:
     counted = " to ".join(str(count) for count in sorted({min(seeds), max(seeds)}))
     title = f"{scenario} ({counted} seeds; {par} in seconds)"
     table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left")
-    table.add_column("selector", no_wrap=True)
-    for heading in (par, "±", f"re{par}", f"n{par}", "unsolved", "µs"):
+    table.add_column("selector", overflow="fold")  # a label may be long: it wraps, and numbers do not
+    trained = any(row["npar10_train"] is not None for row in rows)
+    extra = any(row["extra_cpu"] for row in rows)
+    headings = [
+        par,
+        "±",
+        f"re{par}",
+        f"n{par}",
+        *["train"] * trained,
+        "unsolved",
+        "µs",
+        *["extra CPU"] * extra,
+    ]
+    for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
@@ -151,8 +225,10 @@ def _table(scenario: str, rows: list[dict[str, Any]], penalty: float) -> Table:
             _seconds(row["par10_std"]),
             _text(row["repar10"]),
             _text(row["npar10"]),
+            *[_text(row["npar10_train"])] * trained,
             f"{row['unsolved']:.1%}",
             f"{row['decision_us']:.0f}" if row["decision_us"] else "-",
+            *[f"{row['extra_cpu']:.1%}"] * extra,
         )
     return table
 

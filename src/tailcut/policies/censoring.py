@@ -86,7 +86,9 @@ class BuckleyJames:
     def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> PseudoObservation:
         """Return the drawn runtime."""
         mean, variance = look()
-        return PseudoObservation(draw_above(rng, mean, math.sqrt(self.noise_variance * variance), run.value()), 1.0)
+        return PseudoObservation(
+            draw_above(rng, mean, math.sqrt(self.noise_variance * variance), run.value()), 1.0
+        )
 
 
 @dataclass(frozen=True, slots=True)
