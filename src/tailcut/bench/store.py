@@ -71,18 +71,18 @@ class Result:
     decision_us: float | None = None
     vbs: float | None = None
     sbs: float | None = None
-    answer_cpu: float | None = None
-    """CPU seconds of all answers."""
-    extra_cpu: float | None = None
-    """CPU seconds of all other runs."""
-    sbs_train: float | None = None
-    """Mean PARk of the single best solver of the training folds; None without cross-validation."""
     choices: NDArray[np.int16] | None = None
     """Number of the algorithm chosen at each step, shape (n,)."""
     losses: Array | None = None
     """PARk paid at each step, shape (n,)."""
     step_seconds: NDArray[np.float32] | None = None
     """Time to select and learn at each step, shape (n,)."""
+    answer_cpu: float | None = None
+    """CPU seconds of all answers."""
+    extra_cpu: float | None = None
+    """CPU seconds of all other runs."""
+    sbs_train: float | None = None
+    """Mean PARk of the single best solver of the training folds; None without cross-validation."""
 
 
 class Store:

@@ -43,7 +43,7 @@ class ExplainedDecisions:
 def explainable(standings: Sequence[Standing]) -> str | None:
     """Return the best selector whose decisions are explained by runtimes, at a cost that does not grow."""
     for standing in standings:
-        row = CATALOGUE.get(standing.selector.partition(":")[0])
+        row = CATALOGUE.get(standing.selector.partition(":")[0])  # of a stream: none under conditions
         if row is not None and row.bounded and row.predicts_runtimes:
             return standing.selector
     return None

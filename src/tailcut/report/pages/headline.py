@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tailcut.bench.labels import ContenderKind, kind_of, labelled
+from tailcut.bench.labels import ContenderKind, kind_of, labelled, name_of
 from tailcut.bench.ranks import Ranking
 from tailcut.catalogue import CATALOGUE
 from tailcut.report.numbers.results import Results
@@ -62,7 +62,7 @@ def _schedules(schedules: Sequence[Standing], par: str) -> list[str]:
 
 
 def _needs_features(best: Standing) -> bool:
-    recipe = CATALOGUE.get(best.selector.partition(":")[0])
+    recipe = CATALOGUE.get(name_of(best.selector))
     return recipe is None or recipe.needs_features
 
 
