@@ -27,9 +27,9 @@ CANDIDATES = 100
 ChooseLesson = Callable[[Sequence[Answered]], Lesson | None]
 
 
-def check_choice(choice: LessonChoice) -> None:
-    """Raise if lessons cannot be chosen that way."""
-    if choice is LessonChoice.WORTH and not hasattr(Selector, "next_lesson"):
+def check_choice(choice: LessonChoice, selector: object = Selector) -> None:
+    """Raise if a selector does not choose lessons that way."""
+    if choice is LessonChoice.WORTH and not hasattr(selector, "next_lesson"):
         raise InputError("selectors cannot choose lessons by their worth yet: give --learn-choice uniform")
 
 
@@ -48,7 +48,7 @@ class ExtraRuns:
         self._recent: deque[_Kept] = deque(maxlen=CANDIDATES)
 
     def _chooser(self, seed: int) -> ChooseLesson:
-        check_choice(self._conditions.learn_choice)
+        check_choice(self._conditions.learn_choice, self._selector)
         if self._conditions.learn_choice is LessonChoice.WORTH:
             choose: ChooseLesson = getattr(self._selector, "next_lesson")  # noqa: B009
             return choose
