@@ -43,8 +43,15 @@ def _best(best: Standing, par: str) -> str:
         f"The lowest mean n{par} has {best.selector}: {best.npar_mean:.2f} over "
         f"{_count(best.scenarios, 'scenario')} (0 is the best solver for every instance, 1 the single best "
         f"solver, both known only in hindsight). Its median re{par} is {best.repar_median:.2f}, and it "
-        f"leaves {best.unsolved:.1%} of the instances unsolved on average.{_blind(best)}"
+        f"leaves {best.unsolved:.1%} of the instances unsolved on average.{_blind(best)}{_extra(best)}"
     )
+
+
+def _extra(best: Standing) -> str:
+    """Say what else was run for it, if anything was."""
+    if not best.extra_cpu > 0.0:
+        return ""
+    return f" For that, other runs took {best.extra_cpu:.1%} of the CPU time of its answers on top."
 
 
 def _schedules(schedules: Sequence[Standing], par: str) -> list[str]:
@@ -55,7 +62,7 @@ def _schedules(schedules: Sequence[Standing], par: str) -> list[str]:
     text = (
         f"Schedules may stop a solver early and start another within the same cutoff, so they are listed by "
         f"themselves: {labelled(best.selector)} has a mean n{par} of {best.npar_mean:.2f} and beats the "
-        f"single best solver on {best.beats_sbs} of {_count(best.scenarios, 'scenario')}."
+        f"single best solver on {best.beats_sbs} of {_count(best.scenarios, 'scenario')}.{_extra(best)}"
     )
     names = ", ".join(f"{one.selector} {one.npar_mean:.2f}" for one in others[:3])
     return [f"{text} Other schedules: {names}." if others else text]
