@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tailcut.report.figures.canvas import drawn, legend_right, sheet, styled
+from tailcut.report.figures.canvas import drawn, sheet, styled
 from tailcut.report.numbers.extra_cpu import CpuCurve
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def draw(curves: Sequence[CpuCurve], par: str) -> Figure:
     for curve in curves:
         look = drawn(curve.selector, marker=True)
         look["linestyle"] = _DASHES[ways.index(curve.how) % len(_DASHES)]
-        look["label"] = f"{look['label']}, {curve.how}"
+        look["label"] = f"{curve.selector}, {curve.how}"
         axes.plot([point.extra for point in curve.points], [point.npar for point in curve.points], **look)
         for point in curve.points:
             axes.annotate(
@@ -42,6 +42,6 @@ def draw(curves: Sequence[CpuCurve], par: str) -> Figure:
     axes.set_xlabel("extra CPU time, as a share of that of the answers")
     axes.set_ylabel(f"mean n{par} of the answers")
     axes.set_title(f"Mean over {count} scenario{'s' * (count != 1)}", loc="left")
-    figure.subplots_adjust(left=0.1, right=0.6, bottom=0.14, top=0.91)
-    legend_right(figure, axes, 0.62)
+    figure.subplots_adjust(left=0.1, right=0.97, bottom=0.14, top=0.91)
+    axes.legend(loc="best")
     return figure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
@@ -139,6 +140,7 @@ class Results:
 def _rank(name: str) -> tuple[int, str]:
     """Return where a selector stands in tables: our own, as published, by name, schedules, baselines."""
     base = name_of(name)
+    name = re.sub(r"\d+", lambda number: number[0].zfill(6), name)  # 25 before 100
     if base in BASELINES:
         return 1000 + list(BASELINES).index(base), name
     if is_schedule(base):
