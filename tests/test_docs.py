@@ -124,6 +124,21 @@ def test_numbers_and_names_that_pages_take_from_the_code() -> None:
     assert all(f"`{name}`" in pages["representation.md"] for name in PIPELINES)
 
 
+@pytest.mark.parametrize("name", ["limits.md", "scaling.md", "service.md", "state.md"])
+def test_every_promise_names_tests_that_exist(name: str) -> None:
+    """In the table of promises each row names tests, or the benchmark that measured it."""
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    assert page.count("| promise | test |") == 1
+    table = page.split("| promise | test |\n|---|---|\n")[1].split("\n\n")[0]
+    for row in table.splitlines():
+        named = re.findall(r"`([\w/]+\.py)(?:::(\w+))?`", row.split("|")[2])
+        assert named, row
+        for file, test in named:
+            path = ROOT / file if file.startswith("benchmarks/") else ROOT / "tests" / file
+            assert path.is_file(), row
+            assert f"def {test}(" in path.read_text(encoding="utf-8") if test else True, row
+
+
 def test_git_ignores_what_the_demo_and_the_readme_leave() -> None:
     left = [
         "tailcut-demo/report/index.html",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tailcut import Outcome, Selector
-from tailcut.bench import replay
+from tailcut.bench.replay import replay
 from tailcut.catalogue import CATALOGUE
 from tailcut.scenarios.synthetic import SyntheticScenario, generate
 from tailcut.types import Array, Progress

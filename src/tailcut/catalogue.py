@@ -155,7 +155,7 @@ _ROWS: list[Row] = [
             "min_leaf": 2,
             "ridge": 100.0,
             "prior_weight": 1.0,
-            "reservoir": 2000,
+            "memory": 20_000,
             "feature_share": 0.1,
         },
     ),

@@ -53,6 +53,41 @@ def test_a_module_of_the_folder_is_benchmarked(generated: Path, folder: Path, ex
     assert rows["bold_thompson"]["par10_mean"] == rows["thompson"]["par10_mean"], "the same parts and seeds"
 
 
+def _benched_with_a_schedule(generated: Path, folder: Path) -> None:
+    (folder / "mine.py").write_text(
+        "from dataclasses import replace\nfrom tailcut import CATALOGUE, register\n"
+        "register(replace(CATALOGUE['round_robin'], name='my_rounds'))\n"
+    )
+    names = ("my_rounds", "round_robin", "random", "epsilon_greedy")
+    chosen = [word for name in names for word in ("--selector", name)]
+    options = ["--seeds", "2", "--jobs", "1", "--out", "r.db", "--import", "mine"]
+    _tailcut(folder, "bench", "--aslib", generated, *options, *chosen)
+
+
+def test_compare_knows_that_it_is_a_schedule(generated: Path, folder: Path) -> None:
+    """Without --import it counts as one pick: the result file does not say what it is."""
+    _benched_with_a_schedule(generated, folder)
+
+    def ranked(*more: str) -> tuple[set[str], set[str]]:
+        found = json.loads(_tailcut(folder, "compare", "r.db", "--json", *more).stdout)
+        return set(found["selectors"]), set((found["schedules"] or {"selectors": []})["selectors"])
+
+    assert ranked("--import", "mine") == ({"random", "epsilon_greedy"}, {"my_rounds", "round_robin"})
+    assert "my_rounds" in ranked()[0]
+
+
+@pytest.mark.slow
+def test_so_does_report(generated: Path, folder: Path) -> None:
+    _benched_with_a_schedule(generated, folder)
+    options = ["--format", "svg", "--jobs", "2", "--import", "mine"]
+    _tailcut(folder, "report", "r.db", "--out", "all", *options)
+    columns = (folder / "all" / "tables" / "par10.csv").read_text().splitlines()[0].split(",")
+    assert "my_rounds (schedule)" in columns
+    one = ["--scenario-dir", str(generated / "ALPHA"), "--selector", "my_rounds", "--seeds", "1"]
+    _tailcut(folder, "report", *one, "--out", "one", *options)
+    assert "my_rounds (schedule)" in (folder / "one" / "index.html").read_text()
+
+
 def test_an_installed_package_offers_its_selector(generated: Path, folder: Path) -> None:
     """As `pip install` leaves it: a package, and a folder of metadata with its entry points."""
     installed = folder.parent / "site"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import subprocess
@@ -13,7 +14,11 @@ from typer.testing import CliRunner
 
 import tailcut
 from tailcut import __version__
+from tailcut.bench import sweeps
+from tailcut.catalogue import DEFAULT_SELECTOR
+from tailcut.cli import bench
 from tailcut.cli.app import COMMANDS, app, loaded
+from tailcut.types import PENALTY
 from tests.cli.conftest import run
 
 
@@ -68,6 +73,38 @@ def test_version_and_help_import_no_command(arguments: list[str]) -> None:
     assert "tailcut.cli.app" in imported
     assert {name for name in imported if name.startswith("tailcut.cli.")} == {"tailcut.cli.app"}
     assert not {"numpy", "scipy", "rich", "sqlite3", "fastapi"} & imported
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("demo", "replicate")])
+def test_help_of_a_command_imports_nothing_that_it_will_need(name: str) -> None:
+    code = (
+        "import sys\nfrom tailcut.cli import main\n"
+        f"sys.argv = ['tailcut', {name!r}, '--help']\n"
+        "try:\n    main()\nexcept SystemExit:\n    print(*sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    imported = set(done.stdout.splitlines()[-1].split())
+    assert f"tailcut.cli.{name}" in imported
+    assert not {"numpy", "scipy", "rich", "fastapi", "tailcut.selector"} & imported
+
+
+def test_tokens_are_looked_after_without_a_selector(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom tailcut.cli import main\n"
+        f"sys.argv = ['tailcut', 'token', 'create', {str(tmp_path / 's.db')!r}, 'me']\n"
+        "try:\n    main()\nexcept SystemExit:\n    print(*sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"numpy", "tailcut.selector"} & set(done.stdout.splitlines()[-1].split())
+
+
+def test_help_says_what_is_known_elsewhere() -> None:
+    """Written down twice, because it takes long to import."""
+    plans = "; ".join(f"{name}: {named.summary}" for name, named in sweeps.PLANS.items())
+    assert f"{plans}." == bench.PLANS
+    assert inspect.signature(bench.command).parameters["penalty"].default == PENALTY
+    shown = CliRunner().invoke(app, ["run", "--help"]).stdout
+    assert f"else {DEFAULT_SELECTOR}." in " ".join(shown.split())
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -314,3 +315,50 @@ def test_a_rerun_that_asks_for_outputs_says_which_are_missing(tmp_path: Path) ->
     assert missing in tailcut(tmp_path, *stream, "--outputs", "out").stderr
     assert len(list((tmp_path / "out").iterdir())) == 1, "that of the new instance"
     assert "no output" not in tailcut(tmp_path, *stream).stderr
+
+
+@pytest.mark.parametrize("selector", ["random", "round_robin"])
+@pytest.mark.parametrize("kind", ["select", "observe"])
+def test_what_two_processes_wrote_is_named_repaired_and_continued(
+    tmp_path: Path, selector: str, kind: str
+) -> None:
+    toy.write_portfolio(tmp_path, ("a", "b"))
+    toy.write_instances(tmp_path, dict.fromkeys("xyz", "a 0.01 yes\nb 0.01 yes"))
+    call = ("portfolio.toml", "--cutoff", "5", "--selector", selector)
+    tailcut(tmp_path, *call, "instances/x.toy", "instances/y.toy")
+    state = tmp_path / "tailcut-run.db"
+    with sqlite3.connect(state) as db:
+        db.execute("DROP INDEX events_by_decision")
+        columns = "project, at, kind, body, key, decision"
+        last = f"SELECT {columns} FROM events WHERE kind = ? ORDER BY number DESC LIMIT 1"
+        db.execute(f"INSERT INTO events ({columns}) {last}", (kind,))
+    db.close()
+    refused = tailcut(tmp_path, *call, "instances", code=2)
+    assert "'tailcut state repair tailcut-run.db' keeps all that is whole" in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+    repaired = subprocess.run([*TAILCUT, "state", "repair", str(state)], capture_output=True, text=True)
+    assert repaired.returncode == 0
+    assert "1 dropped" in repaired.stdout
+    tailcut(tmp_path, *call, "instances")
+    assert {name: record["answer"] for name, record in answers(tmp_path).items()} == dict.fromkeys(
+        "xyz", "yes"
+    )
+    verified = subprocess.run([*TAILCUT, "state", "verify", str(state)], capture_output=True, text=True)
+    assert verified.returncode == 0, verified.stdout
+
+
+def test_a_damaged_event_is_named_and_so_is_the_way_out(tmp_path: Path) -> None:
+    toy.write_portfolio(tmp_path, ("a",))
+    toy.write_instances(tmp_path, dict.fromkeys("xyz", "a 0.01 yes"))
+    call = ("portfolio.toml", "--cutoff", "5", "--selector", "random")
+    tailcut(tmp_path, *call, "instances/x.toy", "instances/y.toy")
+    with sqlite3.connect(tmp_path / "tailcut-run.db") as db:
+        db.execute("UPDATE events SET body = '{' WHERE number = 3")
+        db.execute("DELETE FROM snapshots")
+    db.close()
+    refused = tailcut(tmp_path, *call, "instances", code=2)
+    assert "event 3" in refused.stderr
+    assert "'tailcut state repair tailcut-run.db' keeps all that is whole" in refused.stderr
+    subprocess.run([*TAILCUT, "state", "repair", str(tmp_path / "tailcut-run.db")], check=True)
+    ended = tailcut(tmp_path, *call, "instances")  # the instance whose decision is lost is served again
+    assert "3 instances: 3 solved" in ended.stdout

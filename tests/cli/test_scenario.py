@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import http.server
+import inspect
 import json
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tailcut.cli.app import run
+from tailcut.cli.scenario import fetch_command
 from tailcut.scenarios import Scenario
+from tailcut.scenarios.fetch import MAX_BYTES, MAX_SECONDS
 
 
 def call(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> int:
@@ -266,21 +272,71 @@ def test_from_csv_names_what_is_wrong(
     assert not (tmp_path / "n").exists()
 
 
-def test_the_real_command_fetches_and_reads(small: Scenario, small_folder: Path, tmp_path: Path) -> None:
+@contextmanager
+def _server_of(folder: Path) -> Iterator[str]:
+    """Serve the files of a folder and give the address."""
     quiet = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
-    handler = partial(quiet, directory=str(small_folder.parent))
+    handler = partial(quiet, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        url = f"http://127.0.0.1:{server.server_port}"
-        command = [sys.executable, "-m", "tailcut.cli", "scenario", "fetch", "small"]
-        done = subprocess.run(
-            [*command, "--base-url", url, "--to", str(tmp_path / "got")],
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
         thread.join()
+
+
+def _fetch(url: str, to: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tailcut.cli", "scenario", "fetch", "small"]
+    return subprocess.run(
+        [*command, "--base-url", url, "--to", str(to), *options], capture_output=True, text=True, timeout=60
+    )
+
+
+def test_the_real_command_fetches_no_more_than_it_may(
+    small_folder: Path, small_files: dict[str, bytes], tmp_path: Path
+) -> None:
+    size = sum(map(len, small_files.values()))
+    with _server_of(small_folder.parent) as url:
+        refused = _fetch(url, tmp_path, "--max-megabytes", str((size - 1) / 1e6))
+        assert refused.returncode == 2
+        assert "larger than the limit" in refused.stderr
+        assert len(refused.stderr.splitlines()) == 1
+        assert _fetch(url, tmp_path, "--max-megabytes", str(size / 1e6)).returncode == 0
+
+
+def test_the_real_command_waits_no_longer_than_it_may(tmp_path: Path) -> None:
+    """The server sends a byte now and then, so it is never silent."""
+
+    class Slow(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            with suppress(OSError):
+                while True:
+                    self.wfile.write(b"x")
+                    time.sleep(0.05)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        stopped = _fetch(f"http://127.0.0.1:{server.server_port}", tmp_path, "--max-seconds", "0.5")
+        server.shutdown()
+        thread.join()
+    assert stopped.returncode == 2
+    assert "not fetched within" in stopped.stderr
+
+
+def test_help_names_the_limits_that_hold() -> None:
+    parameters = inspect.signature(fetch_command).parameters
+    assert parameters["max_megabytes"].default * 1e6 == MAX_BYTES
+    assert parameters["max_seconds"].default == MAX_SECONDS
+
+
+def test_the_real_command_fetches_and_reads(small: Scenario, small_folder: Path, tmp_path: Path) -> None:
+    with _server_of(small_folder.parent) as url:
+        done = _fetch(url, tmp_path / "got")
     assert (done.returncode, done.stderr) == (0, "")
     assert Scenario.read(done.stdout.strip()) == small

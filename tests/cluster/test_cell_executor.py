@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -65,6 +66,56 @@ def test_all_three_executors_give_the_same_file(generated: Path, tmp_path: Path,
     assert content_of(tmp_path / "dask.db") == expected
     assert len(seen) == 3 * 24
     assert farm.tasks() == []
+
+
+def test_workers_need_no_folder_and_few_cells_are_sent_ahead(
+    generated: Path, tmp_path: Path, farm: Farm
+) -> None:
+    """The folder goes when the first cell has come back; most cells are sent after that."""
+    cells = [cell for cell in _cells(generated, seeds=8) if cell.scenario == "ALPHA"]
+    with farm.client() as client:
+        results = dask_cell_executor(client)(cells)
+        first = next(iter(results))
+        sent = [key for key in farm.tasks() if key.startswith("cell-")]
+        shutil.move(cells[0].folder, tmp_path / "gone")
+        rest = list(results)
+    assert len(sent) <= 2 * 3
+    assert [one.error for one in [first, *rest]] == [None] * len(cells)
+    assert len(cells) > 2 * 3 + 6
+
+
+ALONE = """
+import pickle, sys, threading
+from threadpoolctl import threadpool_info
+from tailcut.bench.plan import Contender, plan, scenario_digest
+from tailcut.cluster import worker_cells
+from tailcut.scenarios import Scenario
+
+scenario = Scenario.read(sys.argv[1])
+cell, *_ = plan([(sys.argv[1], scenario)], [Contender.of("thompson")], 1)
+under_way, most, ordinary = [], [], worker_cells.guarded
+
+def watched(cell, read):
+    under_way.append(cell)
+    most.append(len(under_way))
+    result = ordinary(cell, read)
+    under_way.pop()
+    return result
+
+worker_cells.guarded = watched
+given = cell, scenario_digest(scenario), pickle.dumps(scenario), worker_cells.identity(cell.contender)
+threads = [threading.Thread(target=worker_cells.compute_here, args=given) for _ in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(most, {pool["num_threads"] for pool in threadpool_info()})
+"""
+
+
+def test_a_worker_computes_one_cell_at_a_time_with_one_blas_thread(generated: Path) -> None:
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "2"}
+    command = [sys.executable, "-c", ALONE, str(generated / "ALPHA")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "[1, 1, 1] {1}\n", done.stderr
 
 
 def test_workers_with_other_code_are_refused(

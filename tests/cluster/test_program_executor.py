@@ -12,7 +12,7 @@ import pytest
 
 from tailcut.cluster.parcel import Parcel, packed, unpacked
 from tailcut.cluster.program_executor import DaskProgramExecutor
-from tailcut.errors import InputError
+from tailcut.errors import InputError, WorkerDiedError
 from tailcut.journal import Journal, Project
 from tailcut.live.jobs import ProgramJob
 from tailcut.live.limits import Command, Ending, ResourceLimits
@@ -126,6 +126,28 @@ def test_a_worker_that_lacks_something_is_named_and_nothing_is_learned(tmp_path:
         pytest.raises(InputError, match="no_such_module"),
     ):
         runs.submit(ProgramJob(Command(("true",)), ResourceLimits(wall=5))).result(timeout=120)
+
+
+def test_programs_get_the_environment_of_the_worker(farm: Farm, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ONLY_HERE", "yes")
+    show = Command(("sh", "-c", "echo ${ONLY_HERE-no} $OMP_NUM_THREADS $MINE"), environment={"MINE": "2"})
+    with farm.client() as client, DaskProgramExecutor(client) as runs:
+        assert (
+            runs.submit(ProgramJob(show, ResourceLimits(wall=60))).result(timeout=120).output == b"no 1 2\n"
+        )
+
+
+def test_a_run_that_is_always_lost_is_given_up_and_named(tmp_path: Path, farm: Farm) -> None:
+    """It kills the process that watches it, so that no outcome is ever returned."""
+    log = tmp_path / "log"
+    deadly = Command(("sh", "-c", f"echo run >> {log}; kill -9 $PPID; sleep 60"))
+    with (
+        farm.client() as client,
+        DaskProgramExecutor(client) as runs,
+        pytest.raises(WorkerDiedError, match=r"lost 4 times: .*kill -9"),
+    ):
+        runs.submit(ProgramJob(deadly, ResourceLimits(wall=60))).result(timeout=120)
+    assert log.read_text() == "run\n" * 4
 
 
 def test_files_that_a_worker_does_not_see_are_named(tmp_path: Path) -> None:

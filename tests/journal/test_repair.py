@@ -107,6 +107,10 @@ def test_repair_of_what_two_processes_wrote(file: Path) -> None:
         project = Project(journal, "one")
         assert project.observe(30, runtime=1.0)
         assert project.select([1.0, 1.0]).id == 31
+    with Journal(file) as journal:  # all of it is there after a restart
+        project = Project(journal, "one")
+        assert project.verify() == 2
+        assert project.select([1.0, 1.0]).id == 32
 
 
 def test_a_damaged_snapshot_is_made_again_from_the_events(file: Path) -> None:

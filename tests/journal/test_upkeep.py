@@ -65,3 +65,22 @@ def test_compacting_drops_recorded_runs_and_keeps_what_they_taught(tmp_path: Pat
         assert again.selector.to_bytes() == before
         assert [event.kind for event in again.history()] == [EventKind.SELECT]
         assert again.verify() == 0
+
+
+def test_what_is_written_after_compacting_is_there_after_a_restart(tmp_path: Path) -> None:
+    """Nothing waits, so all events could go; but the next one must not get a number that was used."""
+    path = tmp_path / "state.db"
+    with Journal(path) as journal:
+        settings = {"selector": "random", "algorithms": ["a", "b"], "cutoff": 60.0}
+        project = Project.create(journal, "p", settings)
+        for _ in range(3):
+            project.observe(project.select(), runtime=1.0)
+        assert list(upkeep.compact(journal)) == [("p", 5, 1)]
+    with Journal(path) as journal:
+        project = Project(journal, "p")
+        project.observe(project.select(), runtime=2.0)
+    with Journal(path) as journal:
+        project = Project(journal, "p")
+        assert project.selector.decisions == 4
+        assert project.verify() == 2
+        assert project.select().id == 4

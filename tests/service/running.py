@@ -1,12 +1,17 @@
-"""A real server on a free port, in a thread of the tests, and a plain way to talk to it."""
+"""Real servers on free ports, in a thread of the tests or in a process, and a plain way to talk to them."""
 
 from __future__ import annotations
 
 import http.client
 import json
+import os
+import signal
+import subprocess
+import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from tailcut.journal import Tokens
 from tailcut.service import http_server
@@ -91,3 +96,53 @@ class Running:
         answer = self.call("POST", "/v1/projects", body)
         assert answer.status == 201, answer.body
         return f"/v1/projects/{name}"
+
+
+class ServerProcess:
+    """A server started from the command line; ended at the latest with its context."""
+
+    def __init__(self, state: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
+        command = [sys.executable, "-m", "tailcut.cli", "serve", "--state", str(state), "--port", "0"]
+        self.log = state.with_name("log")
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [*command, *options],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                env={**os.environ, **(environment or {})},
+            )
+        assert self.process.stdout is not None
+        self.out: IO[str] = self.process.stdout
+        self.address = self.out.readline().split()[-1]
+        self.dashboard = self.out.readline()
+        self.host, port = self.address.removeprefix("http://").split(":")
+        self.port = int(port)
+
+    def token(self) -> str:
+        """Return the first token; only the first start shows it."""
+        return self.out.readline().split()[-1]
+
+    def peak_memory(self) -> int:
+        """Return the most memory it has held so far, in MB."""
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) // 1000
+
+    def waited_for_a_processor(self) -> float:
+        """Return the seconds that its event loop was ready and had no processor: a busy machine's fault."""
+        return int(Path(f"/proc/{self.process.pid}/schedstat").read_text().split()[1]) / 1e9
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        code = self.process.wait(60)
+        self.out.close()
+        return code
+
+    def __enter__(self) -> ServerProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.out.close()

@@ -9,50 +9,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import IO
 
 import pytest
 
 from tailcut.journal import Journal
 from tailcut.service.client import Client
-
-
-class Process:
-    """A server started from the command line."""
-
-    def __init__(self, state: Path, *options: str) -> None:
-        command = [
-            sys.executable,
-            "-m",
-            "tailcut.cli",
-            "serve",
-            "--state",
-            str(state),
-            "--port",
-            "0",
-            *options,
-        ]
-        self.log = state.with_name("log")
-        with self.log.open("w") as log:
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
-        assert self.process.stdout is not None
-        self.out: IO[str] = self.process.stdout
-        self.address = self.out.readline().split()[-1]
-        self.dashboard = self.out.readline()
-
-    def token(self) -> str:
-        return self.out.readline().split()[-1]
-
-    def end(self, number: int = signal.SIGTERM) -> int:
-        self.process.send_signal(number)
-        code = self.process.wait(60)
-        self.out.close()
-        return code
+from tests.service.running import ServerProcess
 
 
 def test_first_start_second_start_and_an_orderly_end(tmp_path: Path) -> None:
     state = tmp_path / "state.db"
-    first = Process(state, "--log-json", "--log-level", "debug")
+    first = ServerProcess(state, "--log-json", "--log-level", "debug")
     token = first.token()
     assert first.dashboard == f"dashboard: {first.address}/\n"
     assert first.address.startswith("http://127.0.0.1:")
@@ -71,7 +38,7 @@ def test_first_start_second_start_and_an_orderly_end(tmp_path: Path) -> None:
         snapshot = journal.snapshot(1)
         assert snapshot is not None
         assert snapshot.event == journal.last(1) == 1
-    second = Process(state)
+    second = ServerProcess(state)
     with Client(second.address, token) as client:
         assert client.project("p").observe(decision, runtime=1.0)
     assert second.end(signal.SIGINT) == 0
@@ -83,7 +50,7 @@ def test_first_start_second_start_and_an_orderly_end(tmp_path: Path) -> None:
 def test_what_is_under_way_is_finished(tmp_path: Path) -> None:
     """A request that the server has taken in is answered, although it was told to stop meanwhile."""
     state = tmp_path / "state.db"
-    server = Process(state)
+    server = ServerProcess(state)
     token = server.token()
     with Client(server.address, token) as client:
         client.create_project("p", algorithms=["a", "b"], cutoff=60.0, selector="tailcut")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import socket
 import sqlite3
 import subprocess
@@ -16,10 +17,9 @@ import pytest
 
 from tailcut.errors import InputError, ServiceError
 from tailcut.journal import Journal, Tokens
-from tailcut.service import http_server, journal_writer
-from tailcut.service.client import Client
+from tailcut.service.client import Client, RemoteProject
 from tailcut.service.service_limits import ServiceLimits
-from tests.service.running import Running
+from tests.service.running import Running, ServerProcess
 from tests.service.test_live_stream import Stream
 
 SELECT = {"features": [1.0, 2.0]}
@@ -99,79 +99,135 @@ def test_a_project_can_be_removed(running: Running) -> None:
 
 
 @pytest.mark.parametrize(
-    "hyperparameters", [{"trees": 1e100}, {"trees": 10**9}, {"penalty": 0}, {"penalty": -1.0}]
+    ("selector", "name", "value"),
+    [
+        ("tailcut", "trees", 1e100),
+        ("degroote_ucb_rf", "trees", 1e100),
+        ("degroote_epsilon_greedy_rf", "trees", 10**9),
+        ("tailcut_schedule", "penalty", 0),
+        ("thompson_rev", "penalty", -1.0),
+    ],
 )
-def test_absurd_hyperparameters_are_refused(shared: Running, hyperparameters: dict[str, float]) -> None:
-    body = {"name": "absurd", "algorithms": ["a", "b"], "cutoff": 60.0, "hyperparameters": hyperparameters}
-    answer = shared.call("POST", "/v1/projects", body)
+def test_absurd_hyperparameters_are_refused(shared: Running, selector: str, name: str, value: float) -> None:
+    """For a selector that has it: the bounds stand where it is declared."""
+    body = {"name": "absurd", "algorithms": ["a", "b"], "cutoff": 60.0, "selector": selector}
+    answer = shared.call("POST", "/v1/projects", {**body, "hyperparameters": {name: value}})
     assert answer.status == 422, answer.body
+    assert f"{name} must be" in answer.json["message"]
     assert shared.call("GET", "/v1/projects/absurd").status == 404
 
 
+STUCK = """
+import time
+from dataclasses import replace
+
+from tailcut import CATALOGUE
+from tailcut.schedules import RoundRobin
+
+
+class Stuck(RoundRobin):
+    def choose(self, features, offered, progress):
+        while 13.0 in features:
+            time.sleep(1.0)
+        return super().choose(features, offered, progress)
+
+
+ROW = replace(CATALOGUE["round_robin"], name="stuck", summary="Never decides if there is a 13", policy=Stuck)
+"""
+
+
+@pytest.fixture
+def stuck_selector(tmp_path: Path) -> dict[str, str]:
+    """Return the environment of a server in which a package offers a selector that never decides."""
+    installed = tmp_path / "site"
+    (installed / "stuck-1.0.dist-info").mkdir(parents=True)
+    (installed / "stuck-1.0.dist-info" / "METADATA").write_text("Name: stuck\nVersion: 1.0\n")
+    entry = "[tailcut.selectors]\nstuck = stuck_rows:ROW\n"
+    (installed / "stuck-1.0.dist-info" / "entry_points.txt").write_text(entry)
+    (installed / "stuck_rows.py").write_text(STUCK)
+    return {"PYTHONPATH": os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])}
+
+
+@pytest.mark.slow
 def test_health_goes_by_the_age_of_the_queue_and_the_end_is_bounded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, stuck_selector: dict[str, str]
 ) -> None:
-    monkeypatch.setattr(journal_writer, "STUCK", 0.5)
-    monkeypatch.setattr(http_server, "GRACE", 1)
-    gate = threading.Event()
-    running = Running(tmp_path / "state.db")
-    running.create("p")
-    monkeypatch.setattr(running.context.writer.projects["p"], "decide", lambda *_, **__: gate.wait(60))
-    stuck = threading.Thread(target=lambda: _ignore_errors(running))
-    stuck.start()
-    deadline = time.monotonic() + 20
-    while running.call("GET", "/v1/health").status == 200 and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert "have waited" in running.call("GET", "/v1/health").json["message"]
-    monkeypatch.setattr(running.context.writer, "stop_seconds", 1.0)
-    before = time.monotonic()
-    running.stop()
-    assert time.monotonic() - before < 10
-    gate.set()
-    stuck.join()
+    """A selector that never decides holds up everyone; health says so, and SIGTERM still ends it."""
+    state = tmp_path / "state.db"
+    with ServerProcess(state, environment=stuck_selector) as server:
+        client = Client(server.address, server.token(), retries=0, timeout=100)
+        client.create_project("fine", algorithms=["a", "b"], cutoff=60.0).select([1.0])
+        project = client.create_project("p", algorithms=["a", "b"], cutoff=60.0, selector="stuck")
+        project.select([1.0])
+        asked = time.monotonic()
+        waiting = threading.Thread(target=_ignore_errors, args=(project,))
+        waiting.start()
+        while client.healthy() and time.monotonic() - asked < 45:
+            time.sleep(0.2)
+        assert 29 < time.monotonic() - asked < 40
+        stopped = time.monotonic()
+        assert server.end() == 0
+        assert time.monotonic() - stopped < 30
+        waiting.join()
+        client.close()
+    with Journal(state, read_only=True) as journal:  # what was given up never happened
+        assert [len(list(journal.events(number))) for number in (1, 2)] == [1, 1]
 
 
-def _ignore_errors(running: Running) -> None:
-    with contextlib.suppress(OSError):
-        running.call("POST", "/v1/projects/p/select", SELECT)
+def _ignore_errors(project: RemoteProject) -> None:
+    with contextlib.suppress(ServiceError):
+        project.select([13.0])
+
+
+def _many_streams(running: Running, token: str, count: int) -> list[socket.socket]:
+    """Ask for streams at once: all are asked for before the first is looked at."""
+    head = f"GET /v1/projects/p/live HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n"
+    many = [socket.create_connection((running.host, running.port), timeout=30) for _ in range(count)]
+    for one in many:
+        one.sendall(head.encode())
+    return many
+
+
+def _until_the_end(stream: socket.socket) -> float:
+    """Read until a stream has ended, and return when that was."""
+    received = b""
+    while not received.endswith(b"0\r\n\r\n") and (piece := stream.recv(1 << 16)):
+        received += piece
+    return time.monotonic()
 
 
 def test_a_revoked_token_ends_its_streams_within_a_second(running: Running) -> None:
     running.create("p")
     token = Tokens(running.path).create("guest", ["read"])
-    stream, deadline = Stream(running, token=token), time.monotonic() + 5.0
-    while stream.response.status == 401 and time.monotonic() < deadline:  # a new token is known in a second
-        stream.close()
-        time.sleep(0.1)
-        stream = Stream(running, token=token)
-    stream.next()
-    Tokens(running.path).revoke("guest")
-    before = time.monotonic()
-    with contextlib.suppress(EOFError):  # whether or not the farewell arrives, it ends
-        while stream.next()[0] != "end":
-            assert time.monotonic() - before < 1.5
-    assert stream.response.read() == b""
-    assert time.monotonic() - before < 1.5
-    stream.close()
+    deadline = time.monotonic() + 5.0
+    while running.call("GET", "/v1/projects", token=token).status == 401 and time.monotonic() < deadline:
+        time.sleep(0.1)  # a new token is known at once, but not at the same moment
+    with contextlib.ExitStack() as stack:
+        many = [stack.enter_context(one) for one in _many_streams(running, token, 32)]
+        assert {one.recv(12) for one in many} == {b"HTTP/1.1 200"}
+        other = stack.enter_context(contextlib.closing(Stream(running)))
+        assert other.response.status == 503
+        Tokens(running.path).revoke("guest")
+        before = time.monotonic()
+        assert max(_until_the_end(one) for one in many) - before < 1.0
+    another = Stream(running)  # of those who may still read
+    assert another.next()[0] == "statistics"
+    another.close()
 
 
-def test_the_limit_of_streams_holds_under_many_at_once(tmp_path: Path) -> None:
-    with Running(tmp_path / "state.db", ServiceLimits(streams=8)) as running:
-        running.create("p")
-        head = "GET /v1/projects/p/live HTTP/1.1\r\nHost: localhost\r\n"
-        head += f"Authorization: Bearer {running.token}\r\n\r\n"
-        many = [socket.create_connection((running.host, running.port), timeout=30) for _ in range(200)]
-        for one in many:
-            one.sendall(head.encode())
-        statuses = [one.recv(12) for one in many]
-        assert statuses.count(b"HTTP/1.1 200") == 8
-        assert statuses.count(b"HTTP/1.1 503") == 192
-        for one in many:
-            one.close()
-        deadline = time.monotonic() + 20
-        while running.context.streams and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert running.context.streams == 0
+def test_the_limit_of_streams_holds_under_many_at_once(running: Running) -> None:
+    running.create("p")
+    many = _many_streams(running, running.token, 200)
+    statuses = [one.recv(12) for one in many]
+    assert statuses.count(b"HTTP/1.1 200") == 32
+    assert statuses.count(b"HTTP/1.1 503") == 168
+    assert running.context.streams == 32
+    for one in many:
+        one.close()
+    deadline = time.monotonic() + 20
+    while running.context.streams and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert running.context.streams == 0
 
 
 def test_the_first_token_is_not_lost_when_the_port_is_taken(tmp_path: Path) -> None:

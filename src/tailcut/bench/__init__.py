@@ -3,7 +3,3 @@
 plan (which cells) -> execution (missing ones, on all cores) -> store (one SQLite file) -> summary, ranks;
 `benchmark` does all of it
 """
-
-from tailcut.bench.replay import Trace, replay
-
-__all__ = ["Trace", "replay"]

@@ -64,7 +64,7 @@ ABLATIONS: dict[str, dict[str, float]] = {
     "exploration by the posterior deviation": {"noise_variance": 1.0},
     "10 trees": {"trees": 10},
     "40 trees": {"trees": 40},
-    "a reservoir of 500 runs": {"reservoir": 500},
+    "a memory of 500 instances": {"memory": 500},
 }
 """What `tailcut` is worth without one of its parts: what was changed -> the hyperparameters that do it."""
 
@@ -78,7 +78,7 @@ SETTINGS: dict[str, dict[str, tuple[float, ...]]] = {
         "min_leaf": (1, 4),
         "ridge": (30.0, 300.0),
         "prior_weight": (0.3, 3.0, 1e9),  # 1e9: fixed
-        "reservoir": (1000, 4000),
+        "memory": (1000, 5000),
     },
     "tailcut_schedule": {
         "shared_variance": (0.1, 1.0),

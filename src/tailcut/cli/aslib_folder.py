@@ -9,8 +9,6 @@ from typing import Annotated
 import typer
 
 from tailcut.errors import InputError, did_you_mean
-from tailcut.scenarios import bundled
-from tailcut.scenarios.collection import names_in
 
 AslibOption = Annotated[
     Path | None,
@@ -34,6 +32,9 @@ def existing(aslib: Path | None) -> Path:
 
 def or_bundled(aslib: Path | None, wanted: Sequence[str] = ()) -> Path:
     """Return the folder, or that of the bundled scenario if none is named and no other one is wanted."""
+    from tailcut.scenarios import bundled
+    from tailcut.scenarios.collection import names_in
+
     if aslib is not None:
         return existing(aslib)
     present = names_in(bundled.FOLDER)
@@ -49,6 +50,8 @@ def or_bundled(aslib: Path | None, wanted: Sequence[str] = ()) -> Path:
 
 def scenario_folder(given: str, aslib: Path | None) -> Path:
     """Return the folder of a scenario that is given by its path, or by its name where --aslib says."""
+    from tailcut.scenarios.collection import names_in
+
     path = Path(given)
     if path.exists() or path.name != given:
         return path

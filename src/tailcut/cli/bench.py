@@ -6,22 +6,12 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
-from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
 
-from tailcut.bench.benchmark import benchmark
 from tailcut.bench.conditions import BenchProtocol, Conditions, LessonChoice
-from tailcut.bench.imported import import_selectors
-from tailcut.bench.labels import labelled
-from tailcut.bench.plan import Contender
-from tailcut.bench.sweeps import PLANS
 from tailcut.cli.aslib_folder import AslibOption, or_bundled
 from tailcut.cli.executor_options import (
     CELLS,
@@ -30,10 +20,18 @@ from tailcut.cli.executor_options import (
     cell_executor,
     check_executor,
 )
-from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
-from tailcut.types import PENALTY
+from tailcut.cli.imported_modules import ModulesOption, import_with_folder
 
-_PLANS = "; ".join(f"{name}: {named.summary}" for name, named in PLANS.items())
+PLANS = (
+    "default: our own, the published table's approaches, two without features, schedules, the hindsight "
+    "baselines; published: the thirteen approaches of the published table and the hindsight baselines; "
+    "sensitivity: the five hyperparameter sweeps of the paper's appendix on its six scenarios; "
+    "ablation: the default selector with one part off or changed at a time; "
+    "settings: our own selectors with one hyperparameter lower or higher at a time; "
+    "learning: our own selectors, the first instances measured with all algorithms: none, or up to 100; "
+    "cv: our own selectors in cross-validation, without and with learning on, and three baselines."
+)
+"""What `tailcut.bench.sweeps` says of its plans, which take long to import; a test holds them together."""
 
 
 def command(
@@ -50,20 +48,13 @@ def command(
             "tailcut@measure-first=25, come before those of the other options.",
         ),
     ] = None,
-    modules: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--import",
-            metavar="MODULE",
-            help="Module that registers selectors of yours, from here or installed; repeat for more.",
-        ),
-    ] = None,
-    plan_name: Annotated[str, typer.Option("--plan", metavar="NAME", help=_PLANS + ".")] = "default",
+    modules: ModulesOption = None,
+    plan_name: Annotated[str, typer.Option("--plan", metavar="NAME", help=PLANS)] = "default",
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds; each shuffles the instances.")] = 10,
     first_seed: Annotated[
         int, typer.Option(min=0, metavar="N", help="Number of the first seed; the others follow it.")
     ] = 0,
-    penalty: Annotated[float, typer.Option(min=1.0, help="The k of PARk.")] = PENALTY,
+    penalty: Annotated[float, typer.Option(min=1.0, help="The k of PARk.")] = 10.0,
     measure_first: Annotated[
         int,
         typer.Option(
@@ -138,6 +129,11 @@ def command(
     Runs beside the answers (--measure-first, --learn-share) cost nothing in PARk. What they take is shown
     in a column of its own, as a share of the answers' CPU time.
     """
+    from tailcut.bench.benchmark import benchmark
+    from tailcut.bench.plan import Contender
+    from tailcut.cli.bench_tables import print_tables
+    from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
+
     started = time.perf_counter()
     check_executor(executor, CELLS, scheduler)
     import_with_folder(modules or ())
@@ -175,67 +171,7 @@ def command(
     if as_json:
         typer.echo(json.dumps(outcome.rows, indent=2))
     else:
-        _print(outcome.rows, penalty)
+        print_tables(outcome.rows, penalty)
         typer.echo(f"{len(planned.cells)} cells in {time.perf_counter() - started:.1f} s; results in {out}")
     if outcome.failed:
         raise typer.Exit(1)
-
-
-def import_with_folder(modules: Sequence[str]) -> None:
-    """Import the user's modules; those of the current folder are found as by `python -m`.
-
-    Processes started later get the same search path.
-    """
-    if modules and not {"", str(Path.cwd())} & set(sys.path):
-        sys.path.insert(0, str(Path.cwd()))
-    import_selectors(modules)
-
-
-def _print(rows: list[dict[str, Any]], penalty: float) -> None:
-    """Print one table per scenario, narrow enough for 80 columns."""
-    console = Console(width=None if sys.stdout.isatty() else 100)
-    for scenario, group in groupby(rows, key=lambda row: str(row["scenario"])):
-        console.print(_table(scenario, list(group), penalty))
-
-
-def _table(scenario: str, rows: list[dict[str, Any]], penalty: float) -> Table:
-    par, seeds = f"PAR{penalty:g}", {row["seeds"] for row in rows}
-    counted = " to ".join(str(count) for count in sorted({min(seeds), max(seeds)}))
-    title = f"{scenario} ({counted} seeds; {par} in seconds)"
-    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left")
-    table.add_column("selector", overflow="fold")  # a label may be long: it wraps, and numbers do not
-    trained = any(row["npar10_train"] is not None for row in rows)
-    extra = any(row["extra_cpu"] for row in rows)
-    headings = [
-        par,
-        "±",
-        f"re{par}",
-        f"n{par}",
-        *["train"] * trained,
-        "unsolved",
-        "µs",
-        *["extra CPU"] * extra,
-    ]
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(
-            labelled(row["selector"]),
-            _seconds(row["par10_mean"]),
-            _seconds(row["par10_std"]),
-            _text(row["repar10"]),
-            _text(row["npar10"]),
-            *[_text(row["npar10_train"])] * trained,
-            f"{row['unsolved']:.1%}",
-            f"{row['decision_us']:.0f}" if row["decision_us"] else "-",
-            *[f"{row['extra_cpu']:.1%}"] * extra,
-        )
-    return table
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.2f}" if value < 1e5 else f"{value:.2e}"
-
-
-def _text(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"

@@ -6,15 +6,16 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tailcut.bench.execution import Executor, inline, local
 from tailcut.errors import InputError
-from tailcut.live.local_executor import LocalProgramExecutor
-from tailcut.live.portfolio import Portfolio
-from tailcut.live.workflows import ProgramExecutor
+
+if TYPE_CHECKING:
+    from tailcut.bench.execution import Executor
+    from tailcut.live.portfolio import Portfolio
+    from tailcut.live.workflows import ProgramExecutor
 
 CELLS = ("inline", "processes", "dask")
 """Where cells of a benchmark can be computed."""
@@ -67,6 +68,8 @@ def cell_executor(
 ) -> Iterator[Executor]:
     """Give the executor that the options name; what was started for it ends with the context."""
     if name != "dask":
+        from tailcut.bench.execution import inline, local
+
         yield inline if name == "inline" else local(jobs, modules)
         return
     from tailcut.cluster.connect import connected
@@ -83,6 +86,8 @@ def program_executor(
 ) -> Iterator[tuple[ProgramExecutor, int]]:
     """Give the place where programs run, and how many are to be under way: `jobs`, or what suits it."""
     if name != "dask":
+        from tailcut.live.local_executor import LocalProgramExecutor
+
         with LocalProgramExecutor.of(portfolio, jobs or 1) as here:
             yield here, jobs or 1
         return

@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tailcut.cli.executor_options import (
     RUNS,
@@ -21,12 +18,6 @@ from tailcut.cli.executor_options import (
     program_executor,
 )
 from tailcut.cli.stopping import terminable
-from tailcut.live.instances import instances_in
-from tailcut.live.measure import MeasureObserver, default_state, measure_scenario
-from tailcut.live.measurement import Measured
-from tailcut.live.outcomes import SilentSolver
-from tailcut.live.portfolio import cutoff_of, read_portfolio
-from tailcut.live.printable import printable
 
 
 def command(
@@ -72,6 +63,11 @@ def command(
     again: only what is missing is measured, and files that have changed. Answers are verified where the
     portfolio says how, and solvers that contradict each other are an error: --wrong and --again mend that.
     """
+    from tailcut.cli.measure_view import MeasureView
+    from tailcut.live.instances import instances_in
+    from tailcut.live.measure import default_state, measure_scenario
+    from tailcut.live.portfolio import cutoff_of, read_portfolio
+
     check_executor(executor, RUNS, scheduler, ship=ship_instances)
     read = read_portfolio(portfolio)
     limit = cutoff_of(read, cutoff)
@@ -83,7 +79,7 @@ def command(
         with (
             terminable(),
             program_executor(executor, scheduler, jobs, read, ship=ship_instances) as (place, at_once),
-            _ProgressBar() as bar,
+            MeasureView() as bar,
         ):
             scenario = measure_scenario(
                 read,
@@ -113,51 +109,3 @@ def command(
             f"{n_runs} runs; {n_solved} of {n_instances} instances were solved "
             f"by some solver; the scenario is in {out}"
         )
-
-
-class _ProgressBar(MeasureObserver):
-    """A progress bar on a terminal, elsewhere a line for every hundredth; problems are printed anywhere."""
-
-    def __init__(self) -> None:
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("runs, left"),
-            TimeRemainingColumn(),
-        )
-        self._lines = not sys.stderr.isatty()
-        self._progress = Progress(*columns, console=Console(stderr=True), disable=self._lines)
-        self._task = self._progress.add_task("measure", total=None)
-        self._done = self._total = 0
-
-    def started(self, done: int, total: int) -> None:
-        self._done, self._total = done, total
-        self._progress.update(self._task, completed=done, total=total)
-        if self._lines:
-            sys.stderr.write(f"measured before: {done} of {total} runs\n")
-
-    def instance_changed(self, instance: str) -> None:
-        sys.stderr.write(f"{printable(instance)} has changed since it was measured: it is measured again\n")
-
-    def solver_silent(self, one: SilentSolver) -> None:
-        sys.stderr.write(f"problem: {printable(str(one))}\n")
-
-    def measured(self, one: Measured) -> None:
-        self._done += 1
-        self._progress.advance(self._task)
-        every = max(1, self._total // 100)
-        if self._lines and (self._done % every == 0 or self._done == self._total):
-            sys.stderr.write(f"measured: {self._done} of {self._total} runs\n")
-        if one.problem:
-            who = f"{one.solver}: " if one.solver else ""
-            sys.stderr.write(f"problem: {printable(f'{one.instance}: {who}{one.problem}')}\n")
-
-    def __enter__(self) -> _ProgressBar:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()

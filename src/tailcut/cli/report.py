@@ -10,10 +10,8 @@ from typing import Annotated
 import typer
 
 from tailcut.cli.aslib_folder import AslibOption, existing
-from tailcut.cli.progress_bars import ProgressBars, called_as
+from tailcut.cli.imported_modules import ModulesOption, import_with_folder
 from tailcut.errors import InputError
-from tailcut.report.figures.canvas import FORMATS, require, with_svg
-from tailcut.report.reports import report_paper, report_results, report_scenario
 
 
 def command(
@@ -51,6 +49,7 @@ def command(
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds to run, with --paper or --scenario-dir.")] = 10,
+    modules: ModulesOption = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes.", show_default="all cores")] = os.cpu_count()
     or 1,
 ) -> None:
@@ -59,6 +58,10 @@ def command(
     Writes DIR/index.html, DIR/tables (Markdown, LaTeX, CSV, HTML) and DIR/figures. With the scenarios at
     hand (--aslib), the page also shows the survival curves of their algorithms.
     """
+    from tailcut.cli.progress_bars import ProgressBars, called_as
+    from tailcut.report.figures.canvas import FORMATS, require, with_svg
+    from tailcut.report.reports import report_paper, report_results, report_scenario
+
     require()
     wanted = with_svg(formats or FORMATS)
     if paper and scenario_dir is not None:
@@ -67,6 +70,7 @@ def command(
         raise InputError(
             "--selector goes with --scenario-dir; a report shows all selectors of its result file"
         )
+    import_with_folder(modules or ())
     _writable(out)
     try:
         with ProgressBars() as bars:
@@ -79,6 +83,7 @@ def command(
                     seeds=seeds,
                     formats=wanted,
                     jobs=jobs,
+                    modules=modules or (),
                     command=called_as(),
                     progress=bars,
                 )
@@ -95,7 +100,8 @@ def command(
                 )
             elif results is not None:
                 folder = existing(aslib) if aslib else None
-                page = report_results(results, out, aslib=folder, formats=wanted, jobs=jobs, progress=bars)
+                drawing = 1 if modules else jobs  # other processes do not know which of them are schedules
+                page = report_results(results, out, aslib=folder, formats=wanted, jobs=drawing, progress=bars)
             else:
                 raise InputError("no result file: name one that `tailcut bench` wrote")
     except KeyboardInterrupt:

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from tailcut.bench.plan import Contender
-from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR
 from tailcut.cli.executor_options import (
     RUNS,
     RunExecutorOption,
@@ -24,16 +16,12 @@ from tailcut.cli.executor_options import (
     check_executor,
     program_executor,
 )
-from tailcut.cli.run_view import JsonView, headline, progress_view, solver_table
 from tailcut.cli.stopping import terminable
 from tailcut.errors import InputError
-from tailcut.journal import Journal
-from tailcut.live.check import PortfolioCheck, Tried, check_portfolio
-from tailcut.live.instances import instances_in
-from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
-from tailcut.live.printable import printable
-from tailcut.live.stream import StreamSettings, run_stream
-from tailcut.live.totals import Totals
+
+if TYPE_CHECKING:
+    from tailcut.live.portfolio import Portfolio
+    from tailcut.live.stream import StreamSettings
 
 
 def command(
@@ -77,7 +65,7 @@ def command(
         str | None,
         typer.Option(
             metavar="NAME[:key=value,...]",
-            help=f"Selector. Without: the portfolio's, else {DEFAULT_SELECTOR}.",
+            help="Selector. Without: the portfolio's, else tailcut.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the selector.")] = 0,
@@ -93,17 +81,26 @@ def command(
     Every decision and outcome is in the state file before anything depends on it. Ctrl-C ends cleanly; the
     same command again, even after kill -9, continues where it stopped: what has an outcome is not run again.
     """
+    from tailcut.cli.run_view import JsonView, print_check, print_totals, progress_view
+    from tailcut.live.instances import instances_in
+    from tailcut.live.portfolio import read_portfolio
+
     check_executor(executor, RUNS, scheduler, ship=ship_instances)
     read = read_portfolio(portfolio)
     if check_only:
+        from tailcut.live.check import check_portfolio
+
         checked = check_portfolio(read, list(instances_in(instances or [], read.instances)))
-        _print_check(checked, as_json)
+        print_check(checked, as_json)
         raise typer.Exit(0 if checked.passed else 1)
     settings = _settings(read, selector, cutoff, seed)
     if read.without:
         sys.stderr.write(f"{read.without}\n")
     if not instances:
         raise InputError("there is nothing to run: give instance files, folders, or - for a list")
+    from tailcut.journal import Journal
+    from tailcut.live.stream import run_stream
+
     absent: list[str] = []
     given = instances_in(instances, read.instances, on_absent=absent.append)
     try:
@@ -128,47 +125,17 @@ def command(
         sys.stderr.write(f"stopped; what is done is kept in {state}: run the same command again\n")
         raise typer.Exit(130) from None
     totals.problems += [f"{problem}; skipped" for problem in absent]
-    _print_totals(totals, as_json)
+    print_totals(totals, as_json)
 
 
 def _settings(portfolio: Portfolio, selector: str | None, cutoff: float | None, seed: int) -> StreamSettings:
+    from tailcut.bench.plan import Contender
+    from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR
+    from tailcut.live.portfolio import cutoff_of
+    from tailcut.live.stream import StreamSettings
+
     limit = cutoff_of(portfolio, cutoff)
     contender = Contender.parse(selector or portfolio.selector or DEFAULT_SELECTOR)
     if contender.selector in BASELINES:
         raise InputError(f"{contender.selector} is a hindsight baseline: it cannot choose")
     return StreamSettings(contender.selector, limit, seed, dict(contender.hyperparameters))
-
-
-def _print_totals(totals: Totals, as_json: bool) -> None:
-    """Print what came of it, unless a program reads."""
-    if totals.skipped:
-        sys.stderr.write(f"skipped {totals.skipped} instances that are over, with files as they were\n")
-    for problem in [*totals.problems, *map(str, totals.silent)]:
-        sys.stderr.write(f"problem: {printable(problem)}\n")
-    if as_json:
-        return
-    typer.echo(headline(totals, None))
-    Console(width=None if sys.stdout.isatty() else 100).print(solver_table(totals))
-
-
-def _print_check(checked: PortfolioCheck, as_json: bool) -> None:
-    if as_json:
-        tried = [asdict(one) for one in checked.tried]
-        typer.echo(json.dumps({"limits": checked.method, "tried": tried}, indent=2))
-    else:
-        Console(width=None if sys.stdout.isatty() else 140).print(_check_table(checked.tried))
-        typer.echo(f"limits are enforced by {checked.method}")
-    if checked.silent:
-        sys.stderr.write(f"no answer at all: {', '.join(checked.silent)}\n")
-
-
-def _check_table(tried: tuple[Tried, ...]) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for heading in ("", "program", "instance", "seconds", "answer"):
-        table.add_column(heading, no_wrap=True, justify="right" if heading == "seconds" else "left")
-    table.add_column("problem")
-    for one in tried:
-        mark = "[red]x[/]" if one.problem else "[green]ok[/]"
-        row = (one.program, one.instance, f"{one.seconds:.3f}", one.answer or one.ending, one.problem or "")
-        table.add_row(mark, *(Text(printable(word)) for word in row))
-    return table

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
+import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -17,6 +21,9 @@ from tailcut.live.instance_record import InstanceRecord
 from tailcut.live.observer import StreamObserver
 from tailcut.live.printable import printable
 from tailcut.live.totals import Totals
+
+if TYPE_CHECKING:
+    from tailcut.live.check import PortfolioCheck, Tried
 
 
 class QuietView(StreamObserver):
@@ -157,6 +164,42 @@ def solver_table(totals: Totals) -> Table:
         table.add_row(Text(printable(name)), str(one.runs), str(one.solved), f"{one.seconds:.1f}")
     if totals.feature_seconds:
         table.add_row("(features)", "", "", f"{totals.feature_seconds:.1f}")
+    return table
+
+
+def print_totals(totals: Totals, as_json: bool) -> None:
+    """Print what came of it, unless a program reads."""
+    if totals.skipped:
+        sys.stderr.write(f"skipped {totals.skipped} instances that are over, with files as they were\n")
+    for problem in [*totals.problems, *map(str, totals.silent)]:
+        sys.stderr.write(f"problem: {printable(problem)}\n")
+    if as_json:
+        return
+    typer.echo(headline(totals, None))
+    Console(width=None if sys.stdout.isatty() else 100).print(solver_table(totals))
+
+
+def print_check(checked: PortfolioCheck, as_json: bool) -> None:
+    """Print which programs work, and what is wrong with the others."""
+    if as_json:
+        tried = [asdict(one) for one in checked.tried]
+        typer.echo(json.dumps({"limits": checked.method, "tried": tried}, indent=2))
+    else:
+        Console(width=None if sys.stdout.isatty() else 140).print(_check_table(checked.tried))
+        typer.echo(f"limits are enforced by {checked.method}")
+    if checked.silent:
+        sys.stderr.write(f"no answer at all: {', '.join(checked.silent)}\n")
+
+
+def _check_table(tried: tuple[Tried, ...]) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for heading in ("", "program", "instance", "seconds", "answer"):
+        table.add_column(heading, no_wrap=True, justify="right" if heading == "seconds" else "left")
+    table.add_column("problem")
+    for one in tried:
+        mark = "[red]x[/]" if one.problem else "[green]ok[/]"
+        row = (one.program, one.instance, f"{one.seconds:.3f}", one.answer or one.ending, one.problem or "")
+        table.add_row(mark, *(Text(printable(word)) for word in row))
     return table
 
 

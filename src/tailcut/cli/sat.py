@@ -8,12 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
-
-from tailcut.domains.sat.generators import FAMILIES
-from tailcut.domains.sat.generators.stream_files import write_stream
-from tailcut.domains.sat.solvers import SOLVERS
 
 app = typer.Typer(
     help="Satisfiability, the bundled domain: generate formulas, list families and solvers.",
@@ -36,6 +30,11 @@ def generate(
 
     A file that is there already must hold the same formula, or nothing is written.
     """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from tailcut.domains.sat.generators.stream_files import write_stream
+
     with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("generating", total=count)
         files = write_stream(out, count, seed, family, on_written=lambda _path: progress.advance(task))
@@ -54,6 +53,8 @@ def generate(
 @app.command("families")
 def families(as_json: _AsJson = False) -> None:
     """List the families of formulas and the kind of solver that suits each."""
+    from tailcut.domains.sat.generators import FAMILIES
+
     rows = [{"name": name, "what": family.what, "suits": family.suits} for name, family in FAMILIES.items()]
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
@@ -65,6 +66,8 @@ def families(as_json: _AsJson = False) -> None:
 @app.command("solvers")
 def solvers(as_json: _AsJson = False) -> None:
     """List the solvers: run one with `python -m tailcut.domains.sat.solve NAME FILE`."""
+    from tailcut.domains.sat.solvers import SOLVERS
+
     if as_json:
         typer.echo(json.dumps([{"name": name, "what": what} for name, what in SOLVERS.items()], indent=2))
         return

@@ -6,19 +6,15 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from tailcut.bench.origins import describe_scenario
 from tailcut.cli.aslib_folder import AslibOption, existing, scenario_folder
 from tailcut.errors import InputError
-from tailcut.scenarios import Problem, Scenario, bundled, validate
-from tailcut.scenarios.collection import names_in
-from tailcut.scenarios.csv_files import scenario_from_csv
-from tailcut.scenarios.fetch import BASE_URL, fetch
+
+if TYPE_CHECKING:
+    from tailcut.scenarios import Problem, Scenario
 
 app = typer.Typer(help="List, look at, check, make and fetch ASlib scenarios.", no_args_is_help=True)
 
@@ -28,6 +24,8 @@ _SHOWN = 50
 
 def summary(scenario: Scenario) -> dict[str, Any]:
     """Return what `info` says of a scenario, as plain values."""
+    from tailcut.bench.origins import describe_scenario
+
     found = describe_scenario(scenario)
     return {
         **{key: found[key] for key in ("name", "instances", "features")},
@@ -47,6 +45,9 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of lines.")] = False,
 ) -> None:
     """List the scenarios at hand: the bundled one and, with --aslib, those of that folder."""
+    from tailcut.scenarios import bundled
+    from tailcut.scenarios.collection import names_in
+
     folders = [bundled.FOLDER, *([] if aslib is None else [existing(aslib)])]
     found = [{"name": name, "folder": str(folder / name)} for folder in folders for name in names_in(folder)]
     if as_json:
@@ -73,6 +74,8 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of lines.")] = False,
 ) -> None:
     """Say what a scenario holds: its size, its timeouts, its single best and virtual best solver."""
+    from tailcut.scenarios import Scenario
+
     found = summary(Scenario.read(scenario_folder(given, aslib)))
     if as_json:
         typer.echo(json.dumps(found, indent=2))
@@ -106,6 +109,8 @@ def check(
 
     Exit code 0: all can be read (there may be warnings); 1: at least one cannot; 2: wrong call.
     """
+    from tailcut.scenarios import validate
+
     for folder in folders:
         if not folder.is_dir():
             raise InputError(f"{folder} is not a folder")
@@ -152,6 +157,8 @@ def from_csv(
     with one, it is one of ok, timeout, memout, not_applicable, crash, other. Every algorithm needs a
     run on every instance.
     """
+    from tailcut.scenarios.csv_files import scenario_from_csv
+
     scenario = scenario_from_csv(runs, features, cutoff=cutoff, name=name)
     scenario.write(out)
     n, k = scenario.runtimes.shape
@@ -164,14 +171,32 @@ def fetch_command(
     to: Annotated[
         Path | None, typer.Option(help="Folder to put NAME into; without it, the user's cache folder.")
     ] = None,
-    base_url: Annotated[str, typer.Option(help="Where the scenarios' folders are.")] = BASE_URL,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds to wait for the server.")] = 30.0,
+    base_url: Annotated[
+        str | None,
+        typer.Option(help="Where the scenarios' folders are.", show_default="the ASlib repository on GitHub"),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, metavar="S", help="Seconds that the server may be silent.")
+    ] = 30.0,
+    max_seconds: Annotated[
+        float, typer.Option(min=0.1, metavar="S", help="Seconds for all files, however slowly they come.")
+    ] = 1800.0,
+    max_megabytes: Annotated[
+        float, typer.Option(min=0.001, metavar="MB", help="Size of all files together, in MB of 10^6 bytes.")
+    ] = 1000.0,
 ) -> None:
     """Fetch a scenario from the ASlib repository and print its folder.
 
     What broke off is resumed. A manifest keeps the SHA-256 of every file; a second run checks them and
     fetches only what is missing or has changed. The scenarios are under the GNU GPL, version 3.
+
+    More than --max-megabytes, or more time than --max-seconds, is an error; what is whole by then is kept.
     """
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    from tailcut.scenarios.fetch import BASE_URL, fetch
+
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as bars:
         tasks: dict[str, Any] = {}
@@ -181,5 +206,13 @@ def fetch_command(
                 tasks[file] = bars.add_task(file, total=total)
             bars.update(tasks[file], completed=done, total=total)
 
-        folder = fetch(name, to=to, base_url=base_url, timeout=timeout, progress=show)
+        folder = fetch(
+            name,
+            to=to,
+            base_url=base_url or BASE_URL,
+            timeout=timeout,
+            progress=show,
+            max_bytes=round(max_megabytes * 1e6),
+            max_seconds=max_seconds,
+        )
     typer.echo(str(folder))

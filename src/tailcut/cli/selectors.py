@@ -7,15 +7,13 @@ import sys
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.padding import Padding
-
-from tailcut.bench.labels import ContenderKind
-from tailcut.catalogue import BASELINES, find_all
 
 
 def listing() -> list[dict[str, Any]]:
     """Return every selector and hindsight baseline as plain values."""
+    from tailcut.bench.labels import ContenderKind
+    from tailcut.catalogue import BASELINES, find_all
+
     baselines = [
         {"name": name, "summary": summary, "kind": ContenderKind.BASELINE, "parts": {}, "hyperparameters": {}}
         for name, summary in BASELINES.items()
@@ -49,6 +47,9 @@ def command(
     if as_markdown:
         typer.echo(markdown(rows))
         return
+    from rich.console import Console
+    from rich.padding import Padding
+
     console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
     for row in rows:
         settings = " ".join(f"{key}={value}" for key, value in row["hyperparameters"].items())

@@ -8,9 +8,6 @@ from typing import Annotated
 
 import typer
 
-from tailcut.journal import Journal, upkeep
-from tailcut.journal.repair import repair_file
-
 app = typer.Typer(help="Check, export, compact and repair state files.", no_args_is_help=True)
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="State file.")]
@@ -27,6 +24,8 @@ def verify(file: FileArgument, project: ProjectOption = None, as_json: JsonOptio
 
     Ends with code 1 where anything differs. May run while a server writes.
     """
+    from tailcut.journal import Journal, upkeep
+
     with Journal(file, read_only=True) as journal:
         found = list(upkeep.verify(journal, project or []))
     if as_json:
@@ -48,6 +47,8 @@ def repair(file: FileArgument, as_json: JsonOption = False) -> None:
     are left as they are. Ends with code 1 where a project cannot be repaired; it is left as it is, too. Copy
     the file first. Refused while another process writes.
     """
+    from tailcut.journal.repair import repair_file
+
     found = repair_file(file)
     if as_json:
         typer.echo(json.dumps([one._asdict() for one in found], indent=2))
@@ -69,6 +70,8 @@ def export(
     ] = None,
 ) -> None:
     """Write projects and events as JSON lines. May run while a server writes."""
+    from tailcut.journal import Journal, upkeep
+
     with Journal(file, read_only=True) as journal:
         lines = upkeep.export(journal, project or [])
         if out is None:
@@ -85,6 +88,8 @@ def compact(file: FileArgument, project: ProjectOption = None, as_json: JsonOpti
     Selectors continue bit for bit. Remarks, decisions that wait and those for the latest keys are kept; the
     rest of the history is gone, so export it first if you need it. Refused while another process writes.
     """
+    from tailcut.journal import upkeep
+
     found = upkeep.compact_file(file, project or [])
     if as_json:
         projects = [one._asdict() for one in found.projects]

@@ -15,10 +15,32 @@ repair.py               keep what is whole of a damaged project
 tokens.py               who may read and write over HTTP
 """
 
-from tailcut.journal.events import Event, EventKind, NewEvent
-from tailcut.journal.file import Journal
-from tailcut.journal.project import Project
-from tailcut.journal.statistics import ProjectStatistics
-from tailcut.journal.tokens import Tokens
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tailcut.journal.events import Event, EventKind, NewEvent
+    from tailcut.journal.file import Journal
+    from tailcut.journal.project import Project
+    from tailcut.journal.statistics import ProjectStatistics
+    from tailcut.journal.tokens import Tokens
+
+_HOMES = {
+    "Event": "tailcut.journal.events",
+    "EventKind": "tailcut.journal.events",
+    "Journal": "tailcut.journal.file",
+    "NewEvent": "tailcut.journal.events",
+    "Project": "tailcut.journal.project",
+    "ProjectStatistics": "tailcut.journal.statistics",
+    "Tokens": "tailcut.journal.tokens",
+}
+"""Imported when first asked for: tokens and exports need no selector."""
 
 __all__ = ["Event", "EventKind", "Journal", "NewEvent", "Project", "ProjectStatistics", "Tokens"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(_HOMES[name]), name)
+    return found

@@ -101,7 +101,9 @@ class Project:
         try:
             yield
         except DamagedError as error:
-            words = f"{self.journal.path}: project {self.name!r}: {error}"
+            path = self.journal.path
+            way_out = f"'tailcut state repair {path}' keeps all that is whole"
+            words = f"{path}: project {self.name!r}: {error}; {way_out}"
             raise DamagedError(words, event=error.event, field=error.field, reason=error.reason) from error
 
     @property

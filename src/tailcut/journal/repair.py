@@ -107,7 +107,8 @@ def _rebuild(journal: Journal, number: int, broken: int) -> list[str]:
     with journal.transaction() as db:
         db.executemany("DELETE FROM events WHERE number = ?", [(one,) for one in history.gone])
     if history.dropped or history.forced:
-        journal.begin_from(number, history.snapshot(max(journal.last(number), broken)))
+        # Not the number of an event that is gone: the next one that is written may get it again.
+        journal.begin_from(number, history.snapshot(journal.last(number)))
     else:
         journal.drop_snapshot(number)
         history.dropped.append("the snapshot: it is made again from the events")

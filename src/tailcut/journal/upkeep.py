@@ -144,7 +144,9 @@ def _compact(journal: Journal, project: Project) -> Compacted:
     return Compacted(project.name, dropped, kept_events)
 
 
-_DROP = """DELETE FROM events WHERE project = ? AND number <= ? AND kind <> ?
+# The last event stays: SQLite gives the numbers of deleted last rows again, and a number that the snapshot
+# holds already would never be repeated.
+_DROP = """DELETE FROM events WHERE project = ? AND number < ? AND kind <> ?
     AND NOT (key IS NOT NULL AND decision IS NOT NULL AND decision >= ?)
     AND NOT (decision IS NOT NULL AND kind <> ? AND decision IN (SELECT decision FROM waiting))"""
 

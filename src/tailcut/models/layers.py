@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
 from tailcut.models.arms import Arms
 from tailcut.models.growing import Growth, at_once, grow
+from tailcut.models.memory import InstanceMemory, InstanceTable
 from tailcut.models.model import Model
-from tailcut.models.reservoir import Reservoir, RunTable
 from tailcut.models.ridge import RidgeBank
 from tailcut.models.trees import Trees
 from tailcut.numerics import randomness
@@ -33,7 +34,10 @@ CANDIDATES, LEAST_CANDIDATES = 0.2, 3
 REGROW = 0.15
 """Trees are grown again when there are more runs by this share: amortised, a constant cost per run."""
 RESAMPLE = 1.0
-"""The same when the reservoir is full, and no longer grows but changes: half of it is new then."""
+"""The same when the memory is full, and no longer grows but changes: half of it is new then."""
+MORE_TREES, MOST_TREES = 1000, 5
+"""With every so many runs there are as many trees again as at first, up to so many times as many: with few
+runs more trees say nothing new, with many they do."""
 RECENT = 1024
 """Instances whose predictions are remembered at most."""
 
@@ -49,7 +53,8 @@ class Layers(Model):
     (True, True)
     """
 
-    STATE = ("arms", "ridge", "reservoir", "trees", "grown_at", "grown", "stream")
+    in_bulk: ClassVar[bool] = True
+    STATE = ("arms", "ridge", "memory", "trees", "grown_at", "grown", "stream")
 
     def __init__(
         self,
@@ -62,24 +67,27 @@ class Layers(Model):
         min_leaf: Count = 2,
         ridge: Positive = 100.0,
         prior_weight: Positive = 1.0,
-        reservoir: Count = 2000,
+        memory: Count = 20_000,
         window: Window = 0,
     ) -> None:
         self.views = views
+        self.n_trees = trees
         self.window = window
         """How many of the latest runs count, 0 for all; trees are then grown on these, not on a sample."""
         entries = range(n_features)
         width = len(entries[views.trees])
-        self.growth = Growth(
-            trees=trees,
-            candidates=_candidates(n_features, views),
-            min_leaf=min_leaf,
-        )
+        self.growth = Growth(candidates=_candidates(n_features, views), min_leaf=min_leaf)
         self.arms = Arms(n_algorithms, prior_weight=prior_weight)
         self.ridge = RidgeBank(
             n_algorithms=n_algorithms, n_features=len(entries[views.linear]), ridge=ridge, window=window
         )
-        self.reservoir = Reservoir(size=window or reservoir, n_features=width, seed=seed, latest=bool(window))
+        self.memory = InstanceMemory(
+            size=window or memory,
+            n_features=width,
+            n_algorithms=n_algorithms,
+            seed=seed,
+            latest=bool(window),
+        )
         self.trees = Trees.leaves(trees, self.arms.mean)
         """In the order of their age, the oldest first."""
         self.grown_at = 0
@@ -97,8 +105,7 @@ class Layers(Model):
         if known is None:
             if len(self._recent) == RECENT:
                 del self._recent[next(iter(self._recent))]
-            rows = self.trees.reached(x[self.views.trees])
-            known = self._recent[key] = np.add.reduce(self.trees.loss.take(rows, axis=0)) / len(rows)
+            known = self._recent[key] = self.trees.mean(x[self.views.trees])
         return known
 
     def predict(self, x: Array) -> tuple[Array, Array]:
@@ -129,85 +136,117 @@ class Layers(Model):
             return
         error = target - float(self._by_trees(x)[algorithm])
         self._recent.pop(x.tobytes(), None)
+        self._take_in(algorithm, x, target, error, weight)
+        self._recount()
+        if self.memory.runs >= self._due():
+            self._grow()
+
+    def _take_in(self, algorithm: int, x: Array, target: float, error: float, weight: float) -> None:
         self.ridge.update(algorithm, x[self.views.linear], error, weight)
         self.arms.update(algorithm, target, weight)
-        self.reservoir.put(x[self.views.trees], algorithm, target, weight)
-        self._recount()
-        if self.reservoir.seen >= self._due():
-            self._grow()
+        self.memory.put(x[self.views.trees], algorithm, target, weight)
+
+    def update_many(self, x: Array, target: Array) -> None:
+        """Learn recorded runs; the trees are grown once for each doubling of the runs, and at the end."""
+        if self.window or not x.shape[1]:
+            super().update_many(x, target)
+            return
+        known = ~np.isnan(target)
+        start = 0
+        while start < len(x):
+            # As many runs as there were before, so that the ridge learns errors on instances that are new.
+            enough = np.searchsorted(np.cumsum(known[start:].sum(axis=1)), max(self.memory.runs, 1)) + 1
+            block = range(start, min(start + int(enough), len(x)))
+            said = [self.trees.mean(x[row, self.views.trees]) for row in block]
+            for row, by_trees in zip(block, said, strict=True):
+                for algorithm in np.flatnonzero(known[row]).tolist():
+                    value = float(target[row, algorithm])
+                    self._take_in(algorithm, x[row], value, value - float(by_trees[algorithm]), 1.0)
+            start = block.stop
+            self._grow(self.n_trees)
+        self._grow(self._wanted())
 
     def _keep_place(self, algorithm: int, target: float, weight: float) -> None:
         """Let a run that trees cannot be grown on be one of the latest all the same."""
         if self.window:
-            nowhere = np.full(self.reservoir.places.x.shape[1], np.nan)
-            self.reservoir.put(nowhere, algorithm, target, weight)
+            nowhere = np.full(self.memory.table().x.shape[1], np.nan)
+            self.memory.put(nowhere, algorithm, target if weight > 0.0 else np.nan, weight)
             self._recount()
 
     def _recount(self) -> None:
         """Let the arms count the latest runs alone, if only those are to count."""
         if self.window:
-            runs = self.reservoir.runs()
-            self.arms.recount(runs.algorithm, runs.loss, runs.weight)
+            latest = self.memory.table()
+            row, algorithm = np.nonzero(~np.isnan(latest.target))
+            self.arms.recount(algorithm, latest.target[row, algorithm], latest.weight[row])
+
+    def _wanted(self) -> int:
+        """Return how many trees there should be."""
+        runs = self.memory.runs if not self.window else self.memory.kept
+        return self.n_trees * min(max(runs // MORE_TREES, 1), MOST_TREES)
 
     def _due(self) -> float:
-        """Return how many runs must have been seen for the next trees to be grown again."""
-        size = self.reservoir.size
+        """Return how many runs there must have been for the next trees to be grown again."""
+        full = self.memory.seen >= self.memory.size
         if self.window:
-            share = REGROW * min(self.grown_at, size)
+            share = REGROW * min(self.grown_at, self.window)
         else:
-            share = self.grown_at * (REGROW if self.grown_at < size else RESAMPLE)
-        return self.grown_at + share * self.grown / self.growth.trees
+            share = self.grown_at * (RESAMPLE if full else REGROW)
+        return self.grown_at + share * min(self.grown / self._wanted(), 1.0)
 
-    def _grow(self, *, all_of_them: bool = False) -> None:
-        """Grow the oldest trees again: all while that is quick, later few at a time and more often."""
-        runs = self._with_features()
-        n_runs, n_trees = len(runs.loss), self.growth.trees
-        self.grown_at = self.reservoir.seen
-        self.grown = n_trees if all_of_them else at_once(n_runs, self.growth)
+    def _grow(self, n_trees: int | None = None) -> None:
+        """Grow the oldest trees again, `n_trees` or as many as take no time worth mentioning."""
+        instances = self._with_features()
+        n_runs, wanted = int((~np.isnan(instances.target)).sum()), self._wanted()
+        self.grown_at = self.memory.runs
+        self.grown = min(at_once(n_runs, self.growth), wanted) if n_trees is None else n_trees
         self._recent.clear()
         if n_runs:
-            new = grow(runs, self.arms.mean, self.growth, self.stream, self.grown)
+            new = grow(instances, self.arms.mean, self.growth, self.stream, self.grown)
         else:
             new = Trees.leaves(self.grown, self.arms.mean)
-        self.trees = self.trees.renewed(new)
+        self.trees = new if n_trees is not None else self.trees.renewed(new, wanted)
 
-    def _with_features(self) -> RunTable:
-        """Return the runs that trees can be grown on; a represented instance has no missing values."""
-        runs = self.reservoir.runs()
-        if not self.window or not runs.x.shape[1]:
-            return runs.only(runs.weight > 0.0)
-        return runs.only(~np.isnan(runs.x[:, 0]))
+    def _with_features(self) -> InstanceTable:
+        """Return the instances that trees can be grown on; a represented one has no missing values."""
+        table = self.memory.table()
+        if not self.window or not table.x.shape[1]:
+            return table.only(table.weight > 0.0)
+        return table.only(~np.isnan(table.x[:, 0]))
 
     def widen(self, n_features: int, views: Views) -> None:
         """Take instances with features from now on; so far only the arms have learned."""
         self.views = views
         entries = range(n_features)
         self.ridge.widen(len(entries[views.linear]))
-        self.reservoir.widen(len(entries[views.trees]))
+        self.memory.widen(len(entries[views.trees]))
         self.growth = replace(self.growth, candidates=_candidates(n_features, views))
-        self._grow(all_of_them=True)
+        self._grow(self._wanted())
 
     def add(self) -> None:
         """Append an algorithm that is as good as the others, as far as is known."""
         self.arms.add()
         self.ridge.add()
-        self._grow(all_of_them=True)
+        self.memory.add()
+        self._grow(self._wanted())
 
     def remove(self, algorithm: int) -> None:
         """Forget an algorithm and all its runs."""
         self.arms.remove(algorithm)
         self.ridge.remove(algorithm)
-        self.reservoir.forget(algorithm)
-        self._grow(all_of_them=True)
+        self.memory.remove(algorithm)
+        self._grow(self._wanted())
 
     def restored(self) -> None:
         """Forget predictions of other trees."""
-        expect(self.trees.loss.shape[1] == len(self.arms.runs), "trees: other algorithms than the arms")
-        expect_indices(max(self.reservoir.places.x.shape[1], 1), feature=self.trees.feature)
-        expect_indices(len(self.arms.runs), algorithm=self.reservoir.runs().algorithm)
+        table = self.memory.table()
         expect(
-            len(self.trees.roots) == self.growth.trees >= self.grown, "trees: not as many as there should be"
+            self.trees.loss.shape[1] == table.target.shape[1] == len(self.arms.runs),
+            "trees, memory: other algorithms than the arms",
         )
+        inner = self.trees.feature[self.trees.feature >= 0]
+        expect_indices(max(table.x.shape[1], 1), feature=inner)
+        expect(0 < self.grown <= MOST_TREES * self.n_trees >= len(self.trees), "trees: too many")
         self._recent.clear()
 
 

@@ -21,6 +21,8 @@ class Model(Stateful, ABC):
     """Whether there is nothing that it could learn without features."""
     learns: ClassVar[bool] = True
     """Whether its predictions mean anything."""
+    in_bulk: ClassVar[bool] = False
+    """Whether recorded runs are better learned all at once than one after the other."""
 
     @abstractmethod
     def predict(self, x: Array) -> tuple[Array, Array]:
@@ -36,6 +38,11 @@ class Model(Stateful, ABC):
 
         A run of weight 0 teaches nothing, but takes its place in a sliding window.
         """
+
+    def update_many(self, x: Array, target: Array) -> None:
+        """Learn recorded runs: on the instances `x`, shape (n, d), the targets (n, K), nan where unknown."""
+        for row, algorithm in np.argwhere(~np.isnan(target)).tolist():
+            self.update(algorithm, x[row], float(target[row, algorithm]), 1.0)
 
     @abstractmethod
     def add(self) -> None:

@@ -1,129 +1,121 @@
-"""Trees as they are used: an instance walks down all of them at once, and the leaves are read."""
+"""Trees as they are used: an instance walks down all of them, and the leaves are read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.numerics.tree_kernels import reach
 from tailcut.state.stateful import Stateful, expect, expect_finite, expect_indices
 from tailcut.types import Array
 
 Indices = NDArray[np.int64]
-MOST_LEVELS = 1000
-"""No tree has so many."""
+Small = NDArray[np.int32]
 
 
 @dataclass
 class Trees(Stateful):
-    """T binary trees in flat arrays, one behind the other, each level by level.
+    """T binary trees in flat arrays, one behind the other.
 
-    A node sends x[feature] <= threshold to `child` and the rest to `child` + 1. A leaf sends all to itself,
-    so that a walk needs no end: it makes as many steps as the deepest tree has levels.
+    A node sends x[feature] <= threshold to `child` and the rest to `child` + 1. A leaf has feature -1, and
+    its row of `loss` as `child`.
     """
 
     roots: Indices
     """The first node of each tree, shape (T,)."""
     rows: Indices
     """The first row of each tree in `loss`, shape (T,)."""
-    depths: Indices
-    """How many steps the longest walk down each tree takes, shape (T,)."""
-    feature: Indices
+    feature: Small
     threshold: Array
-    child: Indices
-    leaf: Indices
-    """Which row of `loss` belongs to a node, if it is a leaf."""
+    child: Small
     loss: Array
     """What each algorithm is expected to cost on the instances of a leaf, shape (leaves, K)."""
-    depth: int = field(init=False)
-    """Of the deepest tree."""
 
-    STATE = ("roots", "rows", "depths", "feature", "threshold", "child", "leaf", "loss")
-
-    def __post_init__(self) -> None:
-        self.depth = int(self.depths.max())
-
+    STATE = ("roots", "rows", "feature", "threshold", "child", "loss")
     GROWING = STATE
 
+    def __len__(self) -> int:
+        """Return how many trees there are."""
+        return len(self.roots)
+
     def restored(self) -> None:
-        """Find the deepest tree, after a look at whether these are trees at all."""
+        """Check that these are trees at all."""
         nodes, here = len(self.feature), np.arange(len(self.feature))
-        same = len({nodes, len(self.threshold), len(self.child), len(self.leaf)}) == 1
-        expect(
-            same and len(self.roots) == len(self.rows) == len(self.depths), "trees: arrays of other lengths"
-        )
+        same = nodes == len(self.threshold) == len(self.child) and len(self.roots) == len(self.rows)
+        expect(same, "trees: arrays of other lengths")
+        expect(self.feature.dtype == self.child.dtype == np.int32, "feature, child: of another type")
         expect(len(self.roots), "trees: there are none")
-        expect_indices(nodes, roots=self.roots, child=self.child)
-        expect_indices(len(self.loss), rows=self.rows, leaf=self.leaf)
-        inner = self.child != here
+        expect_indices(nodes, roots=self.roots)
+        expect_indices(len(self.loss), rows=self.rows)
+        leaf = self.feature < 0
+        expect_indices(len(self.loss), child=self.child[leaf])
         # A walk takes the child or the node behind it; it ends, because both lie behind their parent.
-        expect((self.child[inner] > here[inner]).all(), "child: a node does not lie behind its parent")
-        expect((self.child[inner] < nodes - 1).all(), "child: a node has one child only")
-        expect_indices(MOST_LEVELS, depths=self.depths)
-        expect_indices(1 << 40, feature=self.feature)
+        inner = self.child[~leaf]
+        expect((inner > here[~leaf]).all(), "child: a node does not lie behind its parent")
+        expect((inner < nodes - 1).all(), "child: a node has one child only")
         expect(not np.isnan(self.threshold).any(), "threshold: holds a number that is not one")
         expect_finite(loss=self.loss)
-        self.depth = int(self.depths.max())
 
     @staticmethod
     def leaves(n_trees: int, loss: Array) -> Trees:
         """Return trees that are leaves, for algorithms that cost `loss`, shape (K,)."""
         nodes = np.arange(n_trees)
-        none = np.zeros(n_trees, dtype=np.int64)
-        nowhere = np.full(n_trees, np.inf)
-        return Trees(nodes, nodes, none, none, nowhere, nodes, nodes, np.tile(loss, (n_trees, 1)))
+        leaf = np.full(n_trees, -1, dtype=np.int32)
+        return Trees(
+            nodes, nodes, leaf, np.zeros(n_trees), nodes.astype(np.int32), np.tile(loss, (n_trees, 1))
+        )
 
     @staticmethod
-    def sorted(n_trees: int, level: list[Indices], nodes: dict[str, Any]) -> Trees:
-        """Return trees whose nodes lie level by level, those of all trees together.
+    def joined(trees: list[tuple[Small, Array, Small, Array]]) -> Trees:
+        """Return trees that were grown one by one, each given as feature, threshold, child and loss."""
+        features, thresholds, children, losses = zip(*trees, strict=True)
+        roots = np.cumsum([0, *map(len, features)])[:-1]
+        rows = np.cumsum([0, *map(len, losses)])[:-1]
+        child = [
+            one + np.where(feature < 0, row, root).astype(np.int32)
+            for one, feature, row, root in zip(children, features, rows, roots, strict=True)
+        ]
+        return Trees(
+            roots,
+            rows,
+            np.concatenate(features),
+            np.concatenate(thresholds),
+            np.concatenate(child),
+            np.concatenate(losses),
+        )
 
-        For each level `level` says which tree its nodes belong to; `nodes` are the arrays of that name.
-        """
-        depths = np.zeros(n_trees, dtype=np.int64)
-        for depth, trees in enumerate(level):
-            depths[trees] = depth
-        tree = np.concatenate(level)
-        order = np.argsort(tree, kind="stable")
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        child = place[nodes["child"][order]]
-        is_leaf = child == np.arange(len(order))
-        leaf = np.cumsum(is_leaf) - is_leaf
-        roots = np.searchsorted(tree[order], np.arange(n_trees))
-        loss = nodes["loss"][nodes["leaf"][order][is_leaf]]
-        feature, threshold = nodes["feature"][order], nodes["threshold"][order]
-        return Trees(roots, leaf[roots], depths, feature, threshold, child, leaf, loss)
-
-    def renewed(self, new: Trees) -> Trees:
-        """Return the trees without the first ones, and as many `new` ones behind the others.
+    def renewed(self, new: Trees, n_trees: int) -> Trees:
+        """Return `n_trees`: the youngest of these and the `new` ones behind them.
 
         >>> old = Trees.leaves(3, np.array([0.1]))
-        >>> mixed = old.renewed(Trees.leaves(2, np.array([0.4])))
+        >>> mixed = old.renewed(Trees.leaves(2, np.array([0.4])), 3)
         >>> mixed.reached(np.zeros(1)).tolist(), mixed.loss.ravel().tolist()
         ([0, 1, 2], [0.1, 0.4, 0.4])
         """
-        gone = len(new.roots)
-        if gone == len(self.roots):
+        gone = max(len(self) + len(new) - n_trees, 0)
+        if gone >= len(self):
             return new
-        node, row = self.roots[gone], self.rows[gone]
+        node, row = int(self.roots[gone]), int(self.rows[gone])
         nodes, rows = len(self.feature) - node, len(self.loss) - row
+        feature = self.feature[node:]
+        child = self.child[node:] - np.where(feature < 0, row, node).astype(np.int32)
+        later = new.child + np.where(new.feature < 0, rows, nodes).astype(np.int32)
         return Trees(
             np.append(self.roots[gone:] - node, new.roots + nodes),
             np.append(self.rows[gone:] - row, new.rows + rows),
-            np.append(self.depths[gone:], new.depths),
-            np.append(self.feature[node:], new.feature),
+            np.append(feature, new.feature),
             np.append(self.threshold[node:], new.threshold),
-            np.append(self.child[node:] - node, new.child + nodes),
-            np.append(self.leaf[node:] - row, new.leaf + rows),
+            np.append(child, later),
             np.concatenate([self.loss[row:], new.loss]),
         )
 
     def reached(self, x: Array) -> Indices:
         """Return the rows of the leaves that the instance `x` falls into, shape (T,)."""
-        node = self.roots
-        for _ in range(self.depth):
-            right = x.take(self.feature.take(node)) > self.threshold.take(node)
-            node = self.child.take(node) + right
-        return self.leaf.take(node)
+        return reach(self.roots, self.feature, self.threshold, self.child, np.ascontiguousarray(x))
+
+    def mean(self, x: Array) -> Array:
+        """Return what all trees together say of the instance `x`, shape (K,)."""
+        rows = self.reached(x)
+        return np.asarray(np.add.reduce(self.loss.take(rows, axis=0)) / len(rows))

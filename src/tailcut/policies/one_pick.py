@@ -22,7 +22,7 @@ from tailcut.policies.exploration import Exploration
 from tailcut.policies.feature_budget import FeatureBudget
 from tailcut.policies.first_runs import FirstRuns
 from tailcut.policies.losses import Loss
-from tailcut.policies.policy import Choice, Offered, Policy
+from tailcut.policies.policy import Choice, Offered, Policy, RecordedOutcomes
 from tailcut.policies.targets import Target
 from tailcut.representation import Pipeline
 from tailcut.state.stateful import expect, expect_finite
@@ -186,6 +186,28 @@ class OnePick(Policy):
         lesson = self._lesson(algorithm, x, Unfinished(watched, cutoff, parts.target))
         if lesson is not None:
             self._teach(algorithm, x, lesson.target, lesson.weight)
+
+    def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:
+        """Learn recorded runs; all at once where the model is better for it."""
+        if not self.model.in_bulk:
+            super().learn_recorded(x, runs, progress)
+            return
+        cutoff, parts = progress.cutoff, self.parts
+        target = np.full(runs.known.shape, np.nan)
+        for row, algorithm in np.argwhere(runs.known).tolist():
+            seconds = float(runs.seconds[row, algorithm])
+            if self.forecaster is not None:
+                outcome = runs.outcome(row, algorithm)
+                self.forecaster.learn(algorithm, self._as_missing(x[row]), outcome, cutoff)
+            if runs.solved[row, algorithm]:
+                target[row, algorithm] = parts.target.value(seconds, cutoff)
+            else:
+                lesson = self._lesson(algorithm, x[row], Unfinished(seconds, cutoff, parts.target))
+                target[row, algorithm] = np.nan if lesson is None else lesson.target
+        self.runs += runs.known.sum(axis=0)
+        self.censored += (runs.known & ~runs.solved).sum(axis=0)
+        self._count_untried()
+        self.model.update_many(x, target)
 
     def _teach(self, algorithm: int, x: Array, target: float, weight: float) -> None:
         model, budget = self.model, self.parts.feature_budget

@@ -30,6 +30,24 @@ class Choice(NamedTuple):
     """Seconds to run; more than 0, at most what is left of the cutoff."""
 
 
+class RecordedOutcomes(NamedTuple):
+    """What K algorithms did on n instances, none of them chosen here."""
+
+    seconds: Array
+    """When each run ended, solved or not, shape (n, K)."""
+    solved: NDArray[np.bool_]
+    """Whether it had solved its instance by then, shape (n, K)."""
+    known: NDArray[np.bool_]
+    """Whether anything is known of it, shape (n, K)."""
+    watched: Array
+    """Seconds it was given, shape (n, K)."""
+
+    def outcome(self, row: int, algorithm: int) -> Outcome:
+        """Return how one run went."""
+        seconds = float(self.seconds[row, algorithm])
+        return Outcome.solved(seconds) if self.solved[row, algorithm] else Outcome.censored(seconds)
+
+
 class Policy(Stateful, ABC):
     """Decides and learns for K algorithms, numbered 0 to K-1.
 
@@ -81,6 +99,13 @@ class Policy(Stateful, ABC):
     def represent(self, features: Array) -> Array:
         """Take in instances that need no decision, shape (n, d); return them represented, shape (n, w)."""
         return np.zeros((len(features), 0))
+
+    def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:
+        """Learn recorded runs on the instances represented by `x`, shape (n, w), row by row."""
+        for row, algorithm in np.argwhere(runs.known).tolist():
+            outcome = runs.outcome(row, algorithm)
+            self.started(algorithm)
+            self.learn(algorithm, x[row], outcome, progress, float(runs.watched[row, algorithm]))
 
     def started(self, algorithm: int) -> None:
         """Take note of a run that was not chosen here: its algorithm is not untried any more."""

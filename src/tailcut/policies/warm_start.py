@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from tailcut.errors import InputError
 from tailcut.numerics.randomness import stream
-from tailcut.policies.policy import Policy
+from tailcut.policies.policy import Policy, RecordedOutcomes
 from tailcut.policies.selector_like import Recorded
 from tailcut.representation.reader import FeatureReader
-from tailcut.types import Array, Outcome, Progress, check_names, check_seconds
+from tailcut.types import Array, Progress, check_names, check_seconds
 
 
 class Past(NamedTuple):
@@ -21,14 +21,8 @@ class Past(NamedTuple):
 
     rows: NDArray[np.intp]
     """The instances with at least one known run, in the order of the scenario, shape (m,)."""
-    seconds: Array
-    """When each run ended, at most `watched`, shape (m, K)."""
-    solved: NDArray[np.bool_]
-    """Whether it had solved its instance by then, shape (m, K)."""
-    known: NDArray[np.bool_]
-    """Whether anything is known of it, shape (m, K)."""
-    watched: Array
-    """Seconds after which each was given up, or would have been: at most the shorter cutoff, shape (m, K)."""
+    runs: RecordedOutcomes
+    """How they went, stopped at the shorter of the two cutoffs."""
     instances: tuple[str, ...] | None = None
     """What the instances are called, where they have names, shape (m,)."""
 
@@ -69,7 +63,8 @@ def matched(
         watched = np.where(solved[:, columns], shorter, np.fmin(given_up[:, columns], shorter))
     seconds = np.where(in_time, runtimes[:, columns], watched)
     called = None if names is None else tuple(names[row] for row in rows)
-    return Past(rows, seconds[rows], in_time[rows], there[rows], watched[rows], called)
+    runs = RecordedOutcomes(seconds[rows], in_time[rows], there[rows], watched[rows])
+    return Past(rows, runs, called)
 
 
 def features_of(scenario: Recorded, rows: NDArray[np.intp], reader: FeatureReader, *, needed: bool) -> Array:
@@ -117,23 +112,11 @@ def teach(policy: Policy, past: Past, features: Array, *, cutoff: float, seed: i
     standardisation is right from the first lesson on.
     """
     instances = policy.represent(features)
-    nothing_failed = np.zeros(past.known.shape[1]) if schedules else None
-    progress = Progress(cutoff, 0.0, nothing_failed)
-    learned = 0
-    for row, algorithm, outcome in _lessons(past, seed):
-        policy.started(algorithm)
-        policy.learn(algorithm, instances[row], outcome, progress, float(past.watched[row, algorithm]))
-        learned += 1
-    return learned
-
-
-def _lessons(past: Past, seed: int) -> Iterator[tuple[int, int, Outcome]]:
-    """Yield the position among the rows, the algorithm and the outcome of every known run."""
-    for row in stream(seed, "warm start").permutation(len(past.rows)).tolist():
-        for algorithm in np.flatnonzero(past.known[row]).tolist():
-            ended = past.seconds[row, algorithm]
-            solved = past.solved[row, algorithm]
-            yield row, algorithm, Outcome.solved(ended) if solved else Outcome.censored(float(ended))
+    nothing_failed = np.zeros(past.runs.known.shape[1]) if schedules else None
+    order = stream(seed, "warm start").permutation(len(past.rows))
+    shuffled = RecordedOutcomes(*(values[order] for values in past.runs))
+    policy.learn_recorded(instances[order], shuffled, Progress(cutoff, 0.0, nothing_failed))
+    return int(past.runs.known.sum())
 
 
 def check_recorded(scenario: Recorded) -> None:

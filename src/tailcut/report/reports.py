@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tailcut.bench.benchmark import compute_missing
+from tailcut.bench.execution import Executor, local
 from tailcut.bench.origins import describe_run, describe_scenario
 from tailcut.bench.plan import DEFAULT, Cell, Contender, plan
 from tailcut.bench.store import Store, opened
@@ -65,7 +66,7 @@ def report_paper(
                 store.describe_scenario(scenario.name, describe_scenario(scenario))
             for cell in plan(found, named.contenders, seeds):
                 cells.setdefault(cell.hash, cell)  # a sweep passes through the default, which is run already
-        _run_missing(list(cells.values()), store, command, jobs, progress)
+        _run_missing(list(cells.values()), store, command, local(jobs), progress)
     notes = [f"Left out: {reason}." for reason in left_out]
     return report_results(
         source, out, aslib=aslib, formats=formats, jobs=jobs, notes=notes, progress=progress
@@ -81,17 +82,21 @@ def report_scenario(
     seeds: int = 10,
     formats: Sequence[str] = FORMATS,
     jobs: int = 1,
+    modules: Sequence[str] = (),
     command: str = "",
     progress: ReportProgress = SILENT,
 ) -> Path:
-    """Run what `source` lacks on one scenario and write the practitioner's page about it; return the page."""
+    """Run what `source` lacks on one scenario and write the practitioner's page about it; return the page.
+
+    `modules` are imported by the processes that run it: they register selectors.
+    """
     scenario = Scenario.read(folder)
     names = [*selectors, "oracle", "sbs"] if selectors else DEFAULT
     contenders = [Contender.parse(name) for name in names]
     cells = plan([(str(folder.resolve()), scenario)], contenders, seeds)
     with opened(source) as store:
         store.describe_scenario(scenario.name, describe_scenario(scenario))
-        _run_missing(cells, store, command, jobs, progress)
+        _run_missing(cells, store, command, local(jobs, modules), progress)
         report = gather(store, scenario=scenario, hashes={cell.hash for cell in cells}, progress=progress)
     found = complement(scenario, report.results.penalty)
     return write_scenario_page(
@@ -99,9 +104,11 @@ def report_scenario(
     )
 
 
-def _run_missing(cells: list[Cell], store: Store, command: str, jobs: int, progress: ReportProgress) -> None:
+def _run_missing(
+    cells: list[Cell], store: Store, command: str, executor: Executor, progress: ReportProgress
+) -> None:
     """Run the cells that the store lacks; those that fail are listed in the report."""
     done = store.done()
     if any(cell.hash not in done for cell in cells):
         store.begin_run(describe_run(command))
-    compute_missing(cells, store, jobs=jobs, progress=progress)
+    compute_missing(cells, store, executor=executor, progress=progress)

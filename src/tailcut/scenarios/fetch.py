@@ -24,7 +24,7 @@ from tailcut.state import statefile
 
 BASE_URL = "https://raw.githubusercontent.com/coseal/aslib_data/master"
 MANIFEST = "manifest.json"
-MAX_BYTES = 2**30
+MAX_BYTES = 10**9
 """Of a scenario, all files together; the largest of ASlib has a tenth of that."""
 MAX_SECONDS = 1800.0
 """For all of them, however slowly they come."""

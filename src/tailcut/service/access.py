@@ -8,7 +8,7 @@ from pathlib import Path
 from tailcut.errors import JournalError
 from tailcut.journal.tokens import Token, Tokens, scopes_of
 
-FRESH = 0.4
+FRESH = 0.2
 """Seconds after which the tokens are read again: so long a revoked one may still be good."""
 EAGER = 0.1
 """Seconds after which an unknown token makes us read them again: it may be new."""

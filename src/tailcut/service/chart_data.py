@@ -29,23 +29,19 @@ def project_statistics(project: Project, latencies: Sequence[float]) -> dict[str
         "unsolved": counted.instances - counted.solved,
         "par10": counted.par10,
         "regret": counted.regret,
-        "algorithms": [_algorithm(counted, name, True) for name in selector.algorithms]
-        + [
-            _algorithm(counted, name, False) for name in counted.algorithms if name not in selector.algorithms
-        ],
+        "algorithms": [_algorithm(counted, name) for name in selector.algorithms],
         "curve": list(_curve(counted)),
         "latency_ms": _latency(latencies),
     }
 
 
-def _algorithm(counted: ProjectStatistics, name: str, offered: bool) -> dict[str, Any]:
+def _algorithm(counted: ProjectStatistics, name: str) -> dict[str, Any]:
     counts = counted.algorithms.get(name)
     if counts is None:
         zeros = dict.fromkeys(("chosen", "share", "solved", "censored", "failed"), 0)
-        return {"name": name, "offered": offered, **zeros, "mean_runtime": None, "par10": None}
+        return {"name": name, **zeros, "mean_runtime": None, "par10": None}
     return {
         "name": name,
-        "offered": offered,
         "chosen": counts.chosen,
         "share": counts.chosen / counted.decisions,
         "solved": counts.solved,

@@ -37,7 +37,7 @@ FAILED = 5.0
 """Seconds for which a group that could not be written makes the service count as failing."""
 STUCK = 30.0
 """Seconds that a request may wait before the service counts as failing."""
-STOP = 20.0
+STOP = 15.0
 """Seconds that work under way is given when the service stops."""
 LATENCIES = 1_000
 """Decisions whose latency is remembered."""

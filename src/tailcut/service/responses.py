@@ -140,7 +140,6 @@ class AlgorithmStatistics(BaseModel):
     """What is known of one algorithm."""
 
     name: str
-    offered: bool = Field(description="False: it was removed")
     chosen: int
     share: float = Field(description="Of all decisions")
     solved: int

@@ -152,7 +152,7 @@ def check_cells(algorithms: int, features: int, settings: dict[str, Any], pendin
             f"server, which keeps {limits.PENDING_CELLS} numbers at most; give a smaller max_pending",
             field="features",
         )
-    kept = max(settings.get("reservoir", 0), settings.get("window", 0))
+    kept = max(settings.get("memory", 0), settings.get("window", 0))
     cells = max(algorithms * features**2, kept * features, kept * settings.get("trees", 0))
     if cells > limits.CELLS:
         raise InputError(

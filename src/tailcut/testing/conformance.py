@@ -81,7 +81,7 @@ def bounded_memory(make: Factory) -> None:
         return
     scenario = small_scenario(n_instances=300)
     # A memory of bounded size takes its time to fill: a small one is full before the first look.
-    sample = {"reservoir": 100} if "reservoir" in make.recipe.hyperparameters else {}
+    sample = {"memory": 100} if "memory" in make.recipe.hyperparameters else {}
     selector = make(scenario, max_pending=20, **sample)
     sizes = []
     for _ in range(5):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.live.limits import Command, Launcher
+from tailcut.live.limits import Command, Launcher, tree
 
 HERE = Path(__file__).parent
 MARK = "TAILCUT_TEST_MARK"
@@ -43,6 +43,13 @@ def solver(mark: str) -> Solver:
         return Command((sys.executable, "-S", str(HERE / "solvers.py"), *words), environment={MARK: mark})
 
     return make
+
+
+def busy(launcher: Launcher) -> set[int]:
+    """Return the supervisors that have a run."""
+    server = launcher._server
+    assert server is not None
+    return {child for child in tree.children(server.process.pid) if tree.children(child)}
 
 
 def alive(mark: str) -> list[int]:

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tailcut.errors import InputError, LiveError, UnsupportedSystemError
-from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, ResourceLimits, memory, tree
-from tests.live.limits.conftest import Solver, alive, wait_for
+from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, ResourceLimits, memory
+from tests.live.limits.conftest import Solver, alive, busy, wait_for
 
 NONE = ResourceLimits()
 
@@ -42,8 +42,22 @@ def spin(arguments):
     while True:
         pass
 
+def threads(arguments):
+    print(os.environ["OMP_NUM_THREADS"], os.environ["OPENBLAS_NUM_THREADS"])
+
 def state(arguments):
     print(sorted(os.listdir("/proc/self/fd")), threading.active_count(), os.getsid(0) == os.getpid())
+"""
+
+
+BURNING = """
+import time
+end = time.process_time() + {seconds}
+while time.process_time() < end:
+    pass
+
+def main(arguments):
+    pass
 """
 
 
@@ -53,6 +67,8 @@ def called(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Launcher]:
     folder = tmp_path_factory.mktemp("functions")
     (folder / "functions.py").write_text(FUNCTIONS)
     (folder / "broken.py").write_text("raise RuntimeError('broken on purpose')")
+    (folder / "dear.py").write_text(BURNING.format(seconds=0.4))
+    (folder / "endless.py").write_text(BURNING.format(seconds=1e9))
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         with Launcher(preload=("functions",)) as launcher:
@@ -94,6 +110,25 @@ def test_a_function_is_held_to_its_limit(called: Launcher) -> None:
     ended = finish(called, Call("functions:spin"), ResourceLimits(cpu=0.2))
     assert ended.ending == Ending.CPU_LIMIT
     assert ended.cpu >= 0.2
+
+
+def test_imports_are_limited_and_not_counted(called: Launcher) -> None:
+    """A module that is not preloaded is imported in the run's process, before the function is entered."""
+    dear = finish(called, Call("dear:main"), ResourceLimits(cpu=20))
+    assert dear.ending is Ending.FINISHED
+    assert dear.cpu < 0.2
+    assert finish(called, Call("endless:main"), ResourceLimits(cpu=0.5)).ending is Ending.CPU_LIMIT
+
+
+def test_functions_have_one_blas_thread_and_commands_the_environment_as_it_is(
+    called: Launcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
+    shown = finish(called, Call("functions:threads")).output
+    assert shown == b"1 3\n"
+    command = Command(("sh", "-c", "echo ${OMP_NUM_THREADS-none} $OPENBLAS_NUM_THREADS"))
+    assert finish(called, command).output == b"none 3\n"
 
 
 def test_a_function_sees_nothing_of_its_supervisor(called: Launcher) -> None:
@@ -146,12 +181,9 @@ def test_large_requests_arrive(launcher: Launcher, tmp_path: Path) -> None:
 
 
 def test_gigabytes_of_output_are_let_go(launcher: Launcher, solver: Solver) -> None:
-    server = launcher._server
-    assert server is not None
-    wait_for(lambda: tree.children(server.process.pid) == [])  # the supervisor of the run before
     run = launcher.start(solver("chatter"), ResourceLimits(cpu=0.3), keep_output=1000)
-    wait_for(lambda: tree.children(server.process.pid) != [])
-    (supervisor,) = tree.children(server.process.pid)
+    wait_for(lambda: busy(launcher))
+    (supervisor,) = busy(launcher)
     before = memory.held([supervisor]).now
     peak = 0
     while (ended := run.wait(timeout=0.02)) is None:

@@ -134,6 +134,22 @@ def test_an_exit_code_is_not_a_crash(launcher: Launcher, solver: Solver, limits:
     assert (ended.ending, ended.exit_code, ended.signal) == (Ending.FINISHED, 3, None)
 
 
+def test_who_finishes_in_the_moment_of_the_limit_has_finished(launcher: Launcher) -> None:
+    """Whichever was first, the wait status and the ending say the same."""
+    for step in range(12):
+        ended = finish(launcher, Command(("sleep", str(0.05 + 0.005 * step))), ResourceLimits(wall=0.08))
+        if ended.ending is Ending.FINISHED:
+            assert (ended.exit_code, ended.signal) == (0, None)
+        else:
+            assert (ended.ending, ended.exit_code) == (Ending.WALL_LIMIT, None)
+            assert ended.signal == signal.SIGKILL
+
+
+def test_solvers_are_the_first_to_go_when_the_system_has_no_memory_left(launcher: Launcher) -> None:
+    ended = finish(launcher, Command(("cat", "/proc/self/oom_score_adj")), ResourceLimits())
+    assert ended.output == b"1000\n"
+
+
 def test_cancelled_from_another_thread(launcher: Launcher, solver: Solver, mark: str) -> None:
     run = launcher.start(solver("detached", "sleep"), ResourceLimits())
     wait_for(lambda: len(alive(mark)) >= 3)

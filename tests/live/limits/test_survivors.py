@@ -14,7 +14,7 @@ import pytest
 
 from tailcut.errors import LiveError
 from tailcut.live.limits import Ending, Launcher, ResourceLimits, tree
-from tests.live.limits.conftest import HERE, MARK, Solver, alive, gone, wait_for
+from tests.live.limits.conftest import HERE, MARK, Solver, alive, busy, gone, wait_for
 
 
 @contextmanager
@@ -76,10 +76,10 @@ def test_a_supervisor_is_killed(launcher: Launcher, solver: Solver, mark: str) -
     wait_for(lambda: len(alive(mark)) == 1)
     server = launcher._server
     assert server is not None
-    others = set(tree.children(server.process.pid))
+    others = busy(launcher)
     run = launcher.start(solver("detached", "spin"), ResourceLimits())
     wait_for(lambda: len(alive(mark)) == 1 + 3)
-    (supervisor,) = set(tree.children(server.process.pid)) - others
+    (supervisor,) = busy(launcher) - others
     os.kill(supervisor, signal.SIGKILL)
     with pytest.raises(LiveError, match="no outcome"):
         run.wait()
@@ -90,7 +90,49 @@ def test_a_supervisor_is_killed(launcher: Launcher, solver: Solver, mark: str) -
     assert ended is not None
     assert ended.ending == Ending.CANCELLED
     assert alive(mark) == []
-    wait_for(lambda: tree.children(server.process.pid) == [])  # no zombies either
+    wait_for(lambda: busy(launcher) == set())
+    assert all(tree.is_alive(free) for free in tree.children(server.process.pid))  # no zombies either
+
+
+def test_one_supervisor_has_one_run_after_the_other(launcher: Launcher, solver: Solver) -> None:
+    """What the run before used is not counted again, and what it left is not taken over."""
+    seen = set()
+    for program, cpu, peak in ((solver("burn", 0.3), 0.3, 0), (solver("allocate"), 0, 2**28)):
+        run = launcher.start(program, ResourceLimits(wall=60, memory=2**28))
+        wait_for(lambda: busy(launcher))
+        seen |= busy(launcher)
+        ended = run.wait()
+        assert ended is not None
+        assert ended.cpu >= cpu
+        assert ended.peak_memory >= 0.9 * peak
+        light = launcher.start(solver("leave", 3), ResourceLimits()).wait()
+        assert light is not None
+        assert (light.ending, light.exit_code) == (Ending.FINISHED, 3)
+        assert light.cpu < 0.25
+        assert light.peak_memory < 2**27
+    assert len(seen) == 1
+
+
+def test_a_free_supervisor_is_killed(solver: Solver) -> None:
+    """The next run has another."""
+    with Launcher() as launcher:
+        assert launcher.method
+        server = launcher._server
+        assert server is not None
+        for code in (3, 4, 5):
+            ended = launcher.start(solver("leave", code), ResourceLimits()).wait()
+            assert ended is not None
+            assert ended.exit_code == code
+            (free,) = tree.children(server.process.pid)
+            os.kill(free, signal.SIGKILL)
+            wait_for(lambda: tree.children(server.process.pid) == [])
+
+
+def test_the_server_that_forks_has_loaded_neither_threads_nor_numbers() -> None:
+    """What it has loaded, every run pays for: both its forks copy the memory that they touch."""
+    code = "import tailcut.live.limits.fork_server, sys; print(*sys.modules)"
+    listed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not {"threading", "subprocess", "random", "logging", "numpy"} & set(listed.split())
 
 
 def test_the_server_is_killed(launcher: Launcher, solver: Solver, mark: str) -> None:

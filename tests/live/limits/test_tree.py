@@ -71,3 +71,20 @@ def test_the_time_of_children_waited_for() -> None:
         assert linux.cpu_clock(process.pid) < 0.3, "its children's time is not its own"
         for child in [process.pid, *tree.below(process.pid)]:
             tree.kill(child)
+
+
+UNKILLABLE = """
+import subprocess
+from tailcut.live.limits import tree
+tree._PATIENCE = 0.3
+with subprocess.Popen(["sleep", "60"]) as process:
+    print(tree.end(lambda: None, lambda *_: None) == [process.pid])
+    process.kill()
+"""
+"""A signal that does not arrive, as if the process were another user's."""
+
+
+def test_processes_that_cannot_be_ended_are_given_up_and_named() -> None:
+    command = [sys.executable, "-c", UNKILLABLE]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    assert done.stdout == "True\n", done.stderr

@@ -1,16 +1,39 @@
 """Programs run under limits of CPU time, wall time and memory that hold for everything they start.
 
-    Launcher (Tailcut's process) -> fork server (one) -> supervisor (one per run) -> solver
+    Launcher (Tailcut's process) -> fork server (one) -> supervisor (one per run at a time) -> solver
 
-`Launcher` is the way in. The server (`fork_server`) has the solvers' modules loaded and forks a supervisor
-for each run. The `supervisor` forks the solver (`solver_process`), watches it (`watch`) through a control
-group (`cgroups`) or the process tree (`tree`), keeps what it prints (`output`), ends whatever is left of it
-and reports once. If any process of the chain dies, its neighbours end the solvers. What Tailcut's process
-needs can be imported on every system, the rest on Linux only.
+`Launcher` is the way in. The server (`fork_server`) has the solvers' modules loaded and gives each run to a
+supervisor, which it forks if none is free. The `supervisor` forks the solver (`solver_process`), watches it
+(`watch`) through a control group (`cgroups`) or the process tree (`tree`), keeps what it prints (`output`),
+ends whatever is left of it and reports once. If any process of the chain dies, its neighbours end the
+solvers. What Tailcut's process needs can be imported on every system, the rest on Linux only.
 """
 
-from tailcut.live.limits.launcher import Launcher
-from tailcut.live.limits.running_program import RunningProgram
-from tailcut.live.limits.values import Call, Command, Ended, Ending, ResourceLimits
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tailcut.live.limits.launcher import Launcher
+    from tailcut.live.limits.running_program import RunningProgram
+    from tailcut.live.limits.values import Call, Command, Ended, Ending, ResourceLimits
+
+_HOMES = {
+    "Call": "tailcut.live.limits.values",
+    "Command": "tailcut.live.limits.values",
+    "Ended": "tailcut.live.limits.values",
+    "Ending": "tailcut.live.limits.values",
+    "Launcher": "tailcut.live.limits.launcher",
+    "ResourceLimits": "tailcut.live.limits.values",
+    "RunningProgram": "tailcut.live.limits.running_program",
+}
+"""Imported when first asked for: the server forks twice per run, and each module it has not loaded, threads
+above all, is memory that no fork has to copy."""
 
 __all__ = ["Call", "Command", "Ended", "Ending", "Launcher", "ResourceLimits", "RunningProgram"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(_HOMES[name]), name)
+    return found

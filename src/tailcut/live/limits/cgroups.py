@@ -9,7 +9,6 @@ this process's own group, or of that group's parent, may be written to: as root,
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import time
 from contextlib import suppress
@@ -40,7 +39,9 @@ class Group:
 
     def join(self) -> None:
         """Put this process into the group."""
-        (self.folder / "cgroup.procs").write_text("0")
+        procs = os.open(f"{self.folder}/cgroup.procs", os.O_WRONLY)
+        os.write(procs, b"0")
+        os.close(procs)
 
     def processes(self) -> list[int]:
         """Return the processes that are in the group now."""
@@ -108,7 +109,7 @@ def make_base() -> Path | None:
     """Make a group to hold the runs' groups, where one works; None where none does."""
     candidates = []
     for parent in _writable_groups():
-        base = parent / f"tailcut-{os.getpid()}-{secrets.token_hex(4)}"
+        base = parent / f"tailcut-{os.getpid()}-{os.urandom(4).hex()}"
         try:
             base.mkdir()
         except OSError:

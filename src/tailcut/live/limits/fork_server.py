@@ -1,5 +1,6 @@
-"""The server: a process with one thread that has loaded the solvers' modules and forks a supervisor per run.
+"""The server: a process with one thread that has loaded the solvers' modules and forks the supervisors.
 
+A supervisor that is free gets the next run; there are as many as there ever were runs at the same time.
 A fresh Python process costs tens of milliseconds before the first line of a solver, a forked one hardly any.
 The server also stands behind the supervisors: if one is killed, the server adopts and ends its orphans.
 """
@@ -7,7 +8,6 @@ The server also stands behind the supervisors: if one is killed, the server adop
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import select
 import signal
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from tailcut.live.limits import cgroups, linux, tree, wire
+from tailcut.live.limits import cgroups, linux, preloading, solver_process, tree, wire
 from tailcut.live.limits.supervisor import NotSupervisedError, Supervisor
 
 _GRACE = 15.0
@@ -42,11 +42,11 @@ def main(control: int) -> None:
     except (EOFError, ProcessLookupError):
         return
     try:
-        for module in wishes["preload"]:
-            importlib.import_module(module)
-    except Exception as error:
-        wire.send(front, {"error": f"cannot preload {module}: {error}"})
+        preloading.load(wishes["preload"], wishes["entry"])
+    except preloading.PreloadError as error:
+        wire.send(front, {"error": str(error), "clash": error.clash})
         return
+    solver_process.prepare_all()
     sys.stdout.flush()  # or every solver would print what the modules have printed
     linux.flush_c_output()
     base = cgroups.make_base() if wishes["cgroups"] else None
@@ -58,13 +58,21 @@ class Supervised:
     """A supervisor as its server knows it."""
 
     process: int
+    orders: socket.socket
+    """Where it gets its next run, and says that it is free for one."""
     name: str
-    run: socket.socket
-    """The supervisor's end of the run's socket: open until the run's last process is gone."""
+    run: socket.socket | None
+    """The supervisor's end of the run's socket, open until the run's last process is gone; None if free."""
+
+    def release(self) -> None:
+        """Close the run's socket: nothing of the run is left."""
+        if self.run is not None:
+            self.run.close()
+            self.run = None
 
 
 class ForkServer:
-    """The loop: fork a supervisor for each socket that comes in, clear away after each that ends."""
+    """The loop: find a supervisor for each socket that comes in, clear away after each that ends."""
 
     def __init__(self, front: socket.socket, lifeline: int, base: Path | None) -> None:
         linux.adopt_orphans()
@@ -73,6 +81,7 @@ class ForkServer:
         self._lifeline = lifeline
         self._base = base
         self._supervisors: dict[int, Supervised] = {}
+        self._orders: dict[int, Supervised] = {}
         self._started = 0
         self._poll = select.poll()
         for descriptor in (front.fileno(), lifeline):
@@ -93,6 +102,9 @@ class ForkServer:
             wait = None if until == float("inf") else (until - time.monotonic()) * 1000
             ready = [descriptor for descriptor, _ in self._poll.poll(wait)]
             for descriptor in ready:
+                if descriptor in self._orders:
+                    self._note_free(descriptor)
+            for descriptor in ready:
                 if descriptor in self._supervisors:
                     self._clear_away(descriptor)
             gone = self._lifeline in ready or (self._front.fileno() in ready and not self._accept())
@@ -100,12 +112,13 @@ class ForkServer:
                 until = time.monotonic() + _GRACE
                 self._poll.unregister(self._front.fileno())
                 self._poll.unregister(self._lifeline)
-        tree.end(lambda: tree.Tree().kill(), lambda _process, _status: None)
+                self._dismiss()
+        tree.end(lambda: tree.Tree().kill(), lambda _reaped: None)
         if self._base is not None:
             cgroups.remove_all(self._base)
 
     def _accept(self) -> bool:
-        """Fork a supervisor for the socket that comes in; False if none ever will again."""
+        """Find a supervisor for the socket that comes in; False if none ever will again."""
         try:
             message, descriptors, _, _ = socket.recv_fds(self._front, 1, 1)
         except ConnectionResetError:
@@ -118,22 +131,46 @@ class ForkServer:
         run = socket.socket(fileno=descriptors[0])
         self._started += 1
         name = f"run-{self._started}"
-        server = os.getpid()
         try:
-            process = os.fork()
+            if not self._give_to_free(run, name):
+                self._fork_for(run, name)
         except OSError as error:
             with run, suppress(OSError):
                 wire.send(run, {"error": f"the run was not started, there is no process to be had: {error}"})
-            return True
-        if process == 0:
-            self._keep(run, name, server)
-        pidfd = os.pidfd_open(process)
-        self._supervisors[pidfd] = Supervised(process, name, run)
-        self._poll.register(pidfd, select.POLLIN)
         return True
 
-    def _keep(self, run: socket.socket, name: str, server: int) -> NoReturn:
-        """Be a supervisor: from here on this is another process."""
+    def _give_to_free(self, run: socket.socket, name: str) -> bool:
+        """Give the run to a supervisor that has none, if there is one: that is cheaper than forking one."""
+        for kept in self._orders.values():
+            if kept.run is None:
+                try:
+                    socket.send_fds(kept.orders, [name.encode()], [run.fileno()])
+                except OSError:
+                    continue  # it was killed: the server will notice
+                kept.name, kept.run = name, run
+                return True
+        return False
+
+    def _fork_for(self, run: socket.socket, name: str) -> None:
+        """Fork a supervisor, which begins with this run."""
+        server = os.getpid()
+        near, far = socket.socketpair()
+        with far:
+            try:
+                process = os.fork()
+            except OSError:
+                near.close()
+                raise
+            if process == 0:
+                near.close()
+                self._supervise(run, name, far, server)
+        pidfd = os.pidfd_open(process)
+        self._supervisors[pidfd] = self._orders[near.fileno()] = Supervised(process, near, name, run)
+        for descriptor in (pidfd, near.fileno()):
+            self._poll.register(descriptor, select.POLLIN)
+
+    def _supervise(self, run: socket.socket, name: str, orders: socket.socket, server: int) -> NoReturn:
+        """Be a supervisor, of one run after the other: from here on this is another process."""
         code = 1
         try:
             linux.adopt_orphans()
@@ -141,26 +178,47 @@ class ForkServer:
             self._front.close()
             for pidfd, kept in self._supervisors.items():
                 os.close(pidfd)
-                kept.run.close()
-            parent = os.pidfd_open(server)
+                kept.orders.close()
+                kept.release()
+            lifelines = (self._lifeline, os.pidfd_open(server))
+            following: tuple[socket.socket, str] | None = None
             if os.getppid() == server:
-                Supervisor(
-                    run,
-                    base=self._base,
-                    name=name,
-                    lifelines=(self._lifeline, parent),
-                    leave_open=self._preloaded,
+                following = run, name
+            while following is not None:
+                run, name = following
+                again = Supervisor(
+                    run, base=self._base, name=name, lifelines=lifelines, leave_open=self._preloaded
                 ).keep()
-                code = 0
+                run.close()
+                following = _next_run(orders, lifelines) if again else None
+            code = 0
         except NotSupervisedError as error:
             wire.send(run, {"error": str(error)})
-        except EOFError:
-            code = 0  # the front ended before it had sent the request
+        except (EOFError, BrokenPipeError):
+            code = 0  # the front ended before it had sent the request, or the server did
         except BaseException:
             traceback.print_exc()
         finally:
             sys.stderr.flush()
             os._exit(code)
+
+    def _note_free(self, orders: int) -> None:
+        """Note that a supervisor has seen its run end, and all of it; or that it has ended itself."""
+        try:
+            free = bool(self._orders[orders].orders.recv(1, socket.MSG_DONTWAIT))
+        except OSError:
+            free = False
+        if free:
+            self._orders[orders].release()
+        else:
+            self._poll.unregister(orders)
+            del self._orders[orders]
+
+    def _dismiss(self) -> None:
+        """Give no more orders: supervisors end as soon as they are free."""
+        for orders in list(self._orders):
+            self._poll.unregister(orders)
+            self._orders.pop(orders).orders.close()
 
     def _clear_away(self, pidfd: int) -> None:
         """Wait for a supervisor that has ended; if it did not end by itself, end what it has left behind."""
@@ -171,7 +229,10 @@ class ForkServer:
         if status != 0:
             group = None if self._base is None else self._base / kept.name
             self._end_strays(group)
-        kept.run.close()
+        kept.release()
+        if self._orders.pop(kept.orders.fileno(), None) is not None:
+            self._poll.unregister(kept.orders)
+        kept.orders.close()
 
     def _end_strays(self, group: Path | None) -> None:
         """End all processes below this one that no supervisor looks after."""
@@ -183,9 +244,28 @@ class ForkServer:
 
         if group is not None:
             cgroups.end_group(group)
-        tree.end(kill_all, lambda _process, _status: None, spare=supervisors)
+        tree.end(kill_all, lambda _reaped: None, spare=supervisors)
         if group is not None:
             cgroups.remove_all(group)
+
+
+def _next_run(orders: socket.socket, lifelines: Collection[int]) -> tuple[socket.socket, str] | None:
+    """Say that this supervisor is free and wait for its next run; None if there will be none."""
+    orders.send(b"f")
+    poll = select.poll()
+    for descriptor in (orders.fileno(), *lifelines):
+        poll.register(descriptor, select.POLLIN)
+    ready = [descriptor for descriptor, _ in poll.poll()]
+    if ready != [orders.fileno()]:
+        return None
+    try:
+        name, descriptors, _, _ = socket.recv_fds(orders, 64, 1)
+    except ConnectionResetError:
+        return None
+    if not descriptors:
+        return None
+    os.set_inheritable(descriptors[0], False)
+    return socket.socket(fileno=descriptors[0]), name.decode()
 
 
 def _open_descriptors() -> set[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import socket
 import subprocess
@@ -27,6 +28,8 @@ _SERVER = (
 _ENOUGH = 15.0
 """Seconds after which a server that does not end is killed."""
 
+log = logging.getLogger("tailcut.live")
+
 
 class Launcher:
     r"""Runs programs, several at once if wanted, each held to its limits, and leaves none behind.
@@ -43,6 +46,7 @@ class Launcher:
     def __init__(self, *, preload: Sequence[str] = (), cgroups: bool = True) -> None:
         """Prepare; `preload` names the modules that a `Call` then finds loaded.
 
+        If they clash, each `Call` is forked from a server that has loaded its own module first.
         `cgroups=False` uses no control groups, even where it could.
         """
         if isinstance(preload, str):
@@ -51,6 +55,10 @@ class Launcher:
         self._cgroups = cgroups
         self._lock = threading.RLock()
         self._server: _ServerProcess | None = None
+        """For all programs; if modules clash, for those whose module is not preloaded."""
+        self._clash = False
+        self._apart: dict[str, _ServerProcess] = {}
+        """If modules clash: the module of an entry point -> its server."""
         self._runs: set[RunningProgram] = set()
         self._closed = False
 
@@ -67,7 +75,7 @@ class Launcher:
         near, far = socket.socketpair()
         with far:
             try:
-                self._hand_over(far)
+                self._hand_over(far, program)
                 far.close()
                 wire.send(near, request)
             except BrokenPipeError:
@@ -90,15 +98,16 @@ class Launcher:
         """Cancel what still runs, wait until it is gone, and end the server."""
         with self._lock:
             self._closed = True
-            runs, server = list(self._runs), self._server
-            self._server = None
+            runs, servers = list(self._runs), [self._server, *self._apart.values()]
+            self._server, self._apart = None, {}
         for run in runs:
             run.cancel()
         for run in runs:
             with suppress(LiveError):
                 run.wait()
-        if server is not None:
-            server.end()
+        for server in servers:
+            if server is not None:
+                server.end()
 
     def __enter__(self) -> Launcher:
         return self
@@ -108,33 +117,55 @@ class Launcher:
     ) -> None:
         self.close()
 
-    def _hand_over(self, run: socket.socket) -> None:
+    def _hand_over(self, run: socket.socket, program: Command | Call) -> None:
         """Give the supervisor's end of a run's socket to the server, a new one if the last was killed."""
+        module = program.entry.partition(":")[0] if isinstance(program, Call) else None
         with self._lock:
             try:
-                self._living_server().hand_over(run)
+                self._living_server(module).hand_over(run)
             except (BrokenPipeError, ConnectionResetError):
-                self._living_server().hand_over(run)
+                self._living_server(module).hand_over(run)
 
-    def _living_server(self) -> _ServerProcess:
+    def _living_server(self, module: str | None = None) -> _ServerProcess:
+        """Return the server for an entry point of a module, or for programs of the system."""
         if self._closed:
             raise LiveError("this Launcher is closed; make a new one")
-        if self._server is not None and self._server.process.poll() is not None:
-            self._server.end()
-            self._server = None
-        if self._server is None:
-            self._server = _ServerProcess(self._preload, self._cgroups)
-        return self._server
+        if not self._clash:
+            try:
+                self._server = _alive(self._server) or _ServerProcess(self._preload, self._cgroups)
+            except _PreloadClashError as error:
+                log.warning("modules are preloaded in separate processes: %s", error)
+                self._clash = True
+            else:
+                return self._server
+        if module is None or module not in self._preload:
+            self._server = _alive(self._server) or _ServerProcess((), self._cgroups)
+            return self._server
+        server = _alive(self._apart.get(module))
+        self._apart[module] = server or _ServerProcess(self._preload, self._cgroups, module)
+        return self._apart[module]
 
     def _forget(self, run: RunningProgram) -> None:
         with self._lock:
             self._runs.discard(run)
 
 
+def _alive(server: _ServerProcess | None) -> _ServerProcess | None:
+    """Return a server that lives; clear away after one that does not."""
+    if server is None or server.process.poll() is None:
+        return server
+    server.end()
+    return None
+
+
+class _PreloadClashError(LiveError):
+    """Modules cannot all be loaded in one process."""
+
+
 class _ServerProcess:
     """The server's process and the socket to it."""
 
-    def __init__(self, preload: Sequence[str], use_cgroups: bool) -> None:
+    def __init__(self, preload: Sequence[str], use_cgroups: bool, entry: str | None = None) -> None:
         linux.require()
         self.control, far = socket.socketpair()
         environment = dict.fromkeys(BLAS_THREADS, "1") | dict(os.environ)
@@ -150,20 +181,21 @@ class _ServerProcess:
                 start_new_session=True,  # Ctrl-C in the terminal is for Tailcut's process, which decides
             )
         self.base: Path | None = None
-        wishes = {"front": os.getpid(), "preload": list(preload), "cgroups": use_cgroups}
+        wishes = {"front": os.getpid(), "preload": list(preload), "entry": entry, "cgroups": use_cgroups}
         try:
             wire.send(self.control, wishes)
             answer, _, _ = wire.receive(self.control)
         except (EOFError, BrokenPipeError) as error:
             self.end()
-            raise LiveError("the server that starts the solvers ended before it was ready") from error
+            kind = _PreloadClashError if entry is None and len(preload) > 1 else LiveError
+            raise kind("the server that starts the solvers ended before it was ready") from error
         except BaseException:
             self.process.kill()
             self.end()
             raise
         if "error" in answer:
             self.end()
-            raise LiveError(answer["error"])
+            raise (_PreloadClashError if answer["clash"] else LiveError)(answer["error"])
         self.method: str = answer["method"]
         self.base = None if answer["base"] is None else Path(answer["base"])
 

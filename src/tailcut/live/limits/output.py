@@ -43,6 +43,12 @@ class Head:
         self.truncated = self.truncated or len(piece) > room
         return len(piece)
 
+    def close(self) -> None:
+        """Close the pipe."""
+        os.close(self.pipe)
+        if self._nowhere >= 0:
+            os.close(self._nowhere)
+
     def _let_go(self) -> int:
         """Move a piece to where nothing is stored, inside the kernel."""
         if self._nowhere < 0:
@@ -84,6 +90,10 @@ class Tail:
             self.kept += piece
             del self.kept[: -self._size]
         return len(piece)
+
+    def close(self) -> None:
+        """Close the pipe."""
+        os.close(self.pipe)
 
 
 def take_rest(stream: Head | Tail) -> None:

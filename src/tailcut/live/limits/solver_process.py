@@ -7,7 +7,6 @@ import importlib
 import json
 import os
 import resource
-import shutil
 import signal
 import sys
 import time
@@ -20,6 +19,9 @@ from tailcut.live.limits.cgroups import Group
 from tailcut.live.limits.linux import die_with_parent, flush_c_output, set_name
 
 EntryPoint = Callable[[list[str]], int | None]
+
+
+_NOT_HERE = (errno.ENOENT, errno.ENOTDIR)
 
 
 class NotStartedError(Exception):
@@ -48,11 +50,14 @@ def become(
         if group is not None:
             joined = time.process_time()
             group.join()
-        _settle(request, streams, {report, *leave_open})
-        if "argv" in request:
+        _settle(request["folder"], streams)
+        if "argv" in request:  # whatever is to be closed closes itself then
             _tell_entered(report, joined)
             _execute(request["argv"], request["environment"])
         set_name("tailcut-solver")
+        _close_all_but({report, *leave_open})
+        os.environ.clear()
+        os.environ.update(request["environment"])
         function = _function(request["entry"])
         _tell_entered(report, joined)
         os.close(report)
@@ -66,50 +71,76 @@ def become(
         os._exit(code)
 
 
-def _settle(request: dict[str, Any], streams: tuple[int, int], leave_open: Collection[int]) -> None:
-    """Give the process its own session, streams, folder and environment, and the usual signals."""
+def prepare_all() -> None:
+    """Set for this process and all that are forked by it what solvers begin with."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+def _settle(folder: str, streams: tuple[int, int]) -> None:
+    """Give the process its own session, streams and folder, and the usual signals.
+
+    Little of Python is used, because every page of memory that is touched must be copied first.
+    """
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDONLY)
     for number, descriptor in enumerate((nothing, *streams)):
         os.dup2(descriptor, number)
+    for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    with suppress(OSError):
+        score = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        os.write(score, b"1000")  # if the whole system runs out of memory, solvers go first
+        os.close(score)
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        raise NotStartedError(f"cannot run in the folder {folder}: {error.strerror}") from error
+
+
+def _close_all_but(leave_open: Collection[int]) -> None:
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
         if int(name) > 2 and int(name) not in leave_open:
             with suppress(OSError):  # the one that listed them
                 os.close(int(name))
-    for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123
-        file.write("1000")  # if the whole system runs out of memory, solvers go first
-    try:
-        os.chdir(request["folder"])
-    except OSError as error:
-        raise NotStartedError(f"cannot run in the folder {request['folder']}: {error.strerror}") from error
-    if "entry" in request:
-        os.environ.clear()
-        os.environ.update(request["environment"])
 
 
 def _tell_entered(report: int, joined: float) -> None:
     resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     spent = time.process_time()
-    line = {"entered": [spent, spent - joined, time.monotonic(), resident]}
-    os.write(report, json.dumps(line).encode() + b"\n")
+    line = f'{{"entered": [{spent}, {spent - joined}, {time.monotonic()}, {resident}]}}\n'
+    os.write(report, line.encode())
 
 
 def _execute(argv: list[str], environment: dict[str, str]) -> NoReturn:
-    try:
-        os.execvpe(argv[0], argv, environment)
-    except OSError as error:
-        missing = "no such program" if shutil.which(argv[0]) is None else "the interpreter is missing of"
-        reasons = {
-            errno.ENOENT: f"{missing}: {argv[0]}",
-            errno.EACCES: f"not executable: {argv[0]}",
-            errno.ENOEXEC: f"not a program, and a script without '#!' in its first line: {argv[0]}",
-        }
-        reason = reasons.get(error.errno or 0, f"cannot start {argv[0]}: {error.strerror}")
-        raise NotStartedError(reason) from error
+    """Become the program, which is looked for as by `os.execvpe`, with less memory of ours touched."""
+    failed: OSError | None = None
+    for place in _places(argv[0], environment):
+        try:
+            os.execve(place, argv, environment)
+        except OSError as error:
+            if failed is None or failed.errno in _NOT_HERE:
+                failed = error
+    assert failed is not None
+    raise NotStartedError(_why_not(argv[0], failed)) from failed
+
+
+def _places(program: str, environment: dict[str, str]) -> list[str]:
+    if os.sep in program:
+        return [program]
+    return [os.path.join(folder, program) for folder in environment.get("PATH", os.defpath).split(os.pathsep)]  # noqa: PTH118
+
+
+def _why_not(program: str, error: OSError) -> str:
+    import shutil  # only now: it loads much, and every fork would pay for that
+
+    missing = "no such program" if shutil.which(program) is None else "the interpreter is missing of"
+    reasons = {
+        errno.ENOENT: f"{missing}: {program}",
+        errno.EACCES: f"not executable: {program}",
+        errno.ENOEXEC: f"not a program, and a script without '#!' in its first line: {program}",
+    }
+    return reasons.get(error.errno or 0, f"cannot start {program}: {error.strerror}")
 
 
 def _function(entry: str) -> EntryPoint:

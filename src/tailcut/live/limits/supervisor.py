@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import select
 import signal
 import socket
@@ -22,6 +21,8 @@ from tailcut.live.limits.watch import Beginning, Watch
 
 _ERRORS_KEPT = 1 << 16
 _LONGEST_POLL = 3600.0
+_LIGHT = 1 << 20
+"""Bytes of output: a process that has held more is larger than before, and larger ones fork more slowly."""
 
 
 class Abandoned(Exception):  # noqa: N818 - it is not an error
@@ -33,7 +34,7 @@ class NotSupervisedError(Exception):
 
 
 class Supervisor:
-    """One run, from its request to its report; lives in a process of its own that adopts orphans."""
+    """One run, from its request to its report; its process adopts orphans and has no other run."""
 
     def __init__(
         self,
@@ -50,6 +51,7 @@ class Supervisor:
         self._limits = ResourceLimits(**self._request["limits"])
         self._group = _group(base, name, self._limits.memory)
         self._status: int | None = None
+        self._peak_of_one = 0
         self._verdict: Ending | None = None
         try:
             self._start(leave_open)
@@ -80,26 +82,32 @@ class Supervisor:
         self._tree = Tree()
         self._watch = Watch(self._limits, self._tree, self._group, self._beginning)
 
-    def keep(self) -> None:
-        """Watch the solver to its end, end what it leaves behind, and report."""
+    def keep(self) -> bool:
+        """Watch the solver to its end, end what it leaves behind, and report.
+
+        Return whether this process is as it was before, so that it may supervise another run.
+        """
         try:
             self._await_end()
         except Abandoned:
             self._end_all()
-            return
+            return False
         self._wall = max(time.monotonic() - self._beginning.time, 0.0)
         stuck = self._end_all()
         for stream in (self._output, self._errors):
             take_rest(stream)
         with suppress(BrokenPipeError, ConnectionResetError):
             wire.send(self._run, self._report(stuck), bytes(self._output.kept), bytes(self._errors.kept))
+        for part in (self._output, self._errors, self._beginning):
+            part.close()
+        return not stuck and len(self._output.kept) <= _LIGHT
 
     def _await_end(self) -> None:
         """Return when the solver's first process has ended, or a reason to end it is found."""
         main = os.pidfd_open(self._main)
         takers = {part.pipe: part for part in (self._output, self._errors)}
         poll = select.poll()
-        for descriptor in (main, *takers, self._beginning.pipe, self._run.fileno(), *self._lifelines):
+        for descriptor in (main, *takers, self._run.fileno(), *self._lifelines):
             poll.register(descriptor, select.POLLIN)
         while True:
             ready = {descriptor for descriptor, _ in poll.poll(self._milliseconds())}
@@ -113,8 +121,6 @@ class Supervisor:
             for descriptor in ready.intersection(takers):
                 if takers[descriptor].take() == 0:
                     poll.unregister(descriptor)  # the solver has closed it
-            if self._beginning.pipe in ready and self._beginning.read() == 0:
-                poll.unregister(self._beginning.pipe)
             if self._verdict is None and time.monotonic() >= self._watch.due():
                 tree.reap(self._note, spare={self._main})
                 self._verdict = self._watch.look()
@@ -137,9 +143,10 @@ class Supervisor:
         self._beginning.read()
         self._verdict = Ending.CANCELLED
 
-    def _note(self, process: int, status: int) -> None:
-        if process == self._main:
-            self._status = status
+    def _note(self, reaped: tree.Reaped) -> None:
+        self._peak_of_one = max(self._peak_of_one, reaped.peak)
+        if reaped.process == self._main:
+            self._status = reaped.status
 
     def _end_all(self) -> list[int]:
         """End every process of the run and return those that could not be ended."""
@@ -164,7 +171,7 @@ class Supervisor:
         Until it becomes another program a forked process is a copy of this one, and counts as that large; it
         may have grown a little, in KiB, after it took its own measure.
         """
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        peak = self._peak_of_one
         known = peak > self._beginning.resident + 2048 or "entry" in self._request
         return peak * 1024 if known else 0
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from tailcut.live.limits.linux import cpu_clock
 
@@ -27,6 +28,7 @@ class Tree:
     """All processes below this one, as one thing with a CPU clock."""
 
     def __init__(self) -> None:
+        self._before = _cpu_of_reaped()
         self._read = 0.0
 
     def processes(self) -> list[int]:
@@ -43,8 +45,7 @@ class Tree:
         Parents are read before their children: a child that ends in between is missed this time, but no
         second is counted twice, once by its own clock and once as its parent's.
         """
-        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-        total = spent.ru_utime + spent.ru_stime
+        total = _cpu_of_reaped() - self._before
         for process in below(os.getpid()):
             try:
                 total += _waited_for(process) + cpu_clock(process)
@@ -125,30 +126,53 @@ def kill(process: int) -> None:
         os.kill(process, signal.SIGKILL)
 
 
-def reap(reaped: Callable[[int, int], None], *, spare: Collection[int] = ()) -> int:
-    """Take note of each child that has ended: `reaped(process, wait status)`. Return how many are left."""
+class Reaped(NamedTuple):
+    """A child that has ended and was waited for."""
+
+    process: int
+    status: int
+    """The wait status."""
+    peak: int
+    """KiB that it, or one of those it had waited for, held at most."""
+
+
+def _reap(child: int) -> Reaped | None:
+    """Wait for a child, -1 for any, if it has ended."""
+    process, status, used = os.wait4(child, os.WNOHANG)
+    return None if process == 0 else Reaped(process, status, used.ru_maxrss)
+
+
+def _cpu_of_reaped() -> float:
+    """Return the CPU seconds of all children this process has waited for."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
+def reap(note: Callable[[Reaped], None], *, spare: Collection[int] = ()) -> int:
+    """Take note of each child that has ended. Return how many are left."""
     left = 0
     for child in children(os.getpid()):
         if child not in spare:
-            process, status = os.waitpid(child, os.WNOHANG)
-            if process == 0:
+            reaped = _reap(child)
+            if reaped is None:
                 left += 1
             else:
-                reaped(process, status)
+                note(reaped)
     return left
 
 
-def _childless() -> bool:
-    """Return whether the kernel, too, says that this process has no children."""
+def _reap_all(note: Callable[[Reaped], None]) -> bool:
+    """Take note of each child that has ended; return whether any is left, which the kernel says."""
     try:
-        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        while (reaped := _reap(-1)) is not None:
+            note(reaped)
     except ChildProcessError:
-        return True
-    return False
+        return False
+    return True
 
 
 def end(
-    kill_all: Callable[[], None], reaped: Callable[[int, int], None], *, spare: Collection[int] = ()
+    kill_all: Callable[[], None], note: Callable[[Reaped], None], *, spare: Collection[int] = ()
 ) -> list[int]:
     """Kill until no child but those in `spare` is left. Return those that could not be ended, none as a rule.
 
@@ -156,7 +180,7 @@ def end(
     """
     pause = 0.0002
     deadline = time.monotonic() + _PATIENCE
-    while reap(reaped, spare=spare) or not (spare or _childless()):
+    while reap(note, spare=spare) if spare else _reap_all(note):
         if time.monotonic() > deadline:
             return [child for child in children(os.getpid()) if child not in spare]
         kill_all()

@@ -44,6 +44,10 @@ class Beginning:
         self.failure = ""
         self._text = b""
 
+    def close(self) -> None:
+        """Close the pipe."""
+        os.close(self.pipe)
+
     def read(self) -> int:
         """Read what has been reported and return its length; 0 when nothing more will be."""
         try:
@@ -131,6 +135,7 @@ class Watch:
         self.waited = max(self._delay.look(), 0.0 if self.group is None else self.group.waited())
 
     def _memory_is_used_up(self, now: float) -> bool:
+        self.beginning.read()
         if not self.beginning.over:  # it still is a copy of ours, and shares our memory
             self._memory_due = now + _MEMORY_SHORTEST
             return False

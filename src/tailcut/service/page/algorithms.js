@@ -77,12 +77,11 @@ function row(one, project) {
     ...SEGMENTS.map((kind) => svg("rect", { class: kind, height: 10 })));
   const numbers = Array.from({ length: 6 }, () => el("td", { class: "number" }));
   return el("tr", {},
-    el("th", { scope: "row" }, algorithmName(project, one.name), el("span", { class: "removed" })),
+    el("th", { scope: "row" }, algorithmName(project, one.name)),
     el("td", { class: "share" }, bar, el("span", { class: "number" })), ...numbers);
 }
 
 function change(line, one, longest) {
-  say(line.querySelector(".removed"), one.offered ? "" : " removed");
   const waiting = one.chosen - one.solved - one.censored - one.failed;
   const unit = one.chosen ? (100 * one.share) / longest / one.chosen : 0;
   let x = 0;

@@ -1,0 +1,22 @@
+"""Types of the compiled kernels; what they do is said in tree_kernels.pyx."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Reals = NDArray[np.float64]
+_Numbers = NDArray[np.int64]
+_Small = NDArray[np.int32]
+
+def grow_tree(
+    columns: _Reals,
+    first: _Numbers,
+    algorithm: _Numbers,
+    target: _Reals,
+    root: _Reals,
+    candidates: int,
+    min_leaf: int,
+    max_depth: int,
+    shrinkage: float,
+    seed: int,
+) -> tuple[_Small, _Reals, _Small, _Reals]: ...
+def reach(roots: _Numbers, feature: _Small, threshold: _Reals, child: _Small, x: _Reals) -> _Numbers: ...
