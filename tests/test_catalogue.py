@@ -35,7 +35,7 @@ PUBLISHED = [
 
 def test_every_published_name_is_there() -> None:
     assert set(PUBLISHED) <= set(CATALOGUE)
-    assert set(BASELINES) == {"oracle", "sbs", "sbs_pair", "sbs_schedule"}
+    assert set(BASELINES) == {"oracle", "sbs", "sbs_train", "sbs_pair", "sbs_schedule"}
 
 
 @pytest.mark.parametrize("row", CATALOGUE.values(), ids=lambda row: row.name)

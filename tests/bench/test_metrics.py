@@ -38,7 +38,8 @@ TINY = Tiny(
 
 
 def _trace(choices: list[int], paid_features: bool, cost: Array = TINY.feature_cost) -> Trace:
-    return Trace(np.arange(3), np.array(choices), np.zeros(3), cost if paid_features else np.zeros(3))
+    paid_for = cost if paid_features else np.zeros(3)
+    return Trace(np.arange(3), np.array(choices), np.zeros(3), paid_for, cpu=np.zeros(3))
 
 
 def test_the_loss_is_runtime_plus_feature_cost_and_above_the_cutoff_the_penalty() -> None:

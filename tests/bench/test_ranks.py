@@ -66,6 +66,8 @@ def _row(scenario: str, selector: str, par10: float, npar10: float | None = 1.0)
         "kind": kind_of(selector),
         "par10_mean": par10,
         "npar10": npar10,
+        "npar10_train": None,
+        "extra_cpu": 0.0,
     }
 
 

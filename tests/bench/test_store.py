@@ -64,3 +64,19 @@ def test_a_result_is_all_or_nothing(generated: Path, tmp_path: Path) -> None:
         store.add(replace(cell, seed=None), Result(cell.hash, 1.0))  # type: ignore[arg-type]
     with opened(tmp_path / "r.db") as store:
         assert store.rows() == []
+
+
+def test_a_file_from_before_extra_cpu_time_is_read_and_added_to(generated: Path, tmp_path: Path) -> None:
+    path, (first, second) = tmp_path / "r.db", small_cells(generated)[:2]
+    with opened(path) as store:
+        store.add(first, compute(first))
+    db = sqlite3.connect(path)
+    for column in ("answer_cpu", "extra_cpu", "sbs_train"):
+        db.execute(f"ALTER TABLE cells DROP COLUMN {column}")
+    db.commit()
+    db.close()
+    with opened(path, read_only=True) as store:
+        assert [row["extra_cpu"] for row in store.rows()] == [None]
+    with opened(path) as store:
+        store.add(second, compute(second))
+        assert sorted(row["extra_cpu"] is None for row in store.rows()) == [False, True]

@@ -12,8 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from tailcut.bench.store import opened
+from tailcut.cli.app import app
+from tailcut.errors import InputError
 from tests.bench.conftest import write_scenario
 from tests.bench.result_files import SELECTORS, content_of
 
@@ -98,8 +101,10 @@ def test_the_command_prints_one_object_per_scenario_and_selector(generated: Path
         "par10_std",
         "repar10",
         "npar10",
+        "npar10_train",
         "unsolved",
         "decision_us",
+        "extra_cpu",
     }
     sbs = [row for row in rows if row["selector"] == "sbs"]
     assert all(row["npar10"] == pytest.approx(1.0) and row["par10_std"] < 1e-9 for row in sbs)
@@ -163,3 +168,63 @@ def test_a_scenario_that_is_not_bundled_is_asked_for_with_the_ways_to_get_it(tmp
     for way in ("--aslib", "TAILCUT_ASLIB", "tailcut scenario fetch CPMP-2015"):
         assert way in done.stderr
     assert not (tmp_path / "r.db").exists()
+
+
+def test_rows_with_and_without_extra_runs_stand_side_by_side(generated: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "r.db")
+    command = ["bench", "--aslib", str(generated), "--out", out, "--seeds", "1", "--jobs", "1"]
+    command += ["--selector", "thompson", "--selector", "random"]
+    plain = CliRunner().invoke(app, [*command, "--json"])
+    assert plain.exit_code == 0, plain.output
+    table = CliRunner().invoke(app, [*command, "--measure-first", "10", "--measure-cutoff", "0.5"])
+    assert table.exit_code == 0, table.output
+    assert "extra CPU" in table.stdout
+    both = [*command, "--selector", "thompson@measure-first=10,measure-cutoff=0.5", "--json"]
+    rows = json.loads(CliRunner().invoke(app, both).stdout)
+    extra = {row["selector"]: row["extra_cpu"] for row in rows if row["scenario"] == "ALPHA"}
+    assert list(extra) == ["thompson", "random", "thompson@measure-first=10,measure-cutoff=0.5"]
+    assert extra["thompson"] == 0.0 < extra["thompson@measure-first=10,measure-cutoff=0.5"]
+    compared = CliRunner().invoke(app, ["compare", out, "--json"])
+    found = json.loads(compared.stdout)
+    assert found["mean_extra_cpu"]["thompson@measure-first=10,measure-cutoff=0.5"] > 0.0
+    assert "extra CPU" in CliRunner().invoke(app, ["compare", out]).stdout
+
+
+def test_cross_validation_reports_both_single_bests_and_learning_on(generated: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "r.db")
+    command = ["bench", "--aslib", str(generated), "--out", out, "--seeds", "1", "--jobs", "1"]
+    command += ["--selector", "thompson", "--selector", "round_robin", "--protocol", "cv", "--learn-on"]
+    refused = CliRunner().invoke(app, command)
+    assert refused.exit_code != 0
+    assert "ALPHA: has no folds of its own" in str(refused.exception)
+    made = CliRunner().invoke(app, [*command, "--folds", "4", "--json"])
+    assert made.exit_code == 0, made.output
+    rows = [row for row in json.loads(made.stdout) if row["scenario"] == "BETA"]
+    names = [
+        *("thompson@cv,folds=4", "thompson@cv,folds=4,learn-on"),
+        *("round_robin@cv,folds=4", "round_robin@cv,folds=4,learn-on", "sbs_train@cv,folds=4"),
+    ]
+    assert [row["selector"] for row in rows] == names
+    assert all(row["npar10"] is not None and row["npar10_train"] is not None for row in rows)
+    assert rows[-1]["npar10_train"] == pytest.approx(1.0)
+    assert rows[-1]["npar10"] >= 1.0 - 1e-9
+    assert "train" in CliRunner().invoke(app, [*command, "--folds", "4"]).stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--learn-on",), "learn-on"),
+        (("--folds", "10"), "folds"),
+        (("--measure-cutoff", "0.1"), "measure-first"),
+        (("--protocol", "cv", "--measure-first", "5"), "cv"),
+        (("--selector", "thompson@measure=1"), "unknown condition 'measure' (did you mean 'measure-first'?)"),
+    ],
+)
+def test_options_that_contradict_each_other_are_named(
+    generated: Path, tmp_path: Path, options: tuple[str, ...], message: str
+) -> None:
+    command = ["bench", "--aslib", str(generated), "--out", str(tmp_path / "r.db"), *options]
+    refused = CliRunner().invoke(app, command)
+    assert isinstance(refused.exception, InputError)
+    assert message in str(refused.exception)

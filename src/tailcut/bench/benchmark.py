@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tailcut.bench.conditions import STREAM, Conditions
 from tailcut.bench.execution import Executor, run_cells
 from tailcut.bench.origins import describe_run, describe_scenario
 from tailcut.bench.plan import Cell, Contender, plan
@@ -98,21 +99,50 @@ def benchmark(
     seeds: int = 10,
     first_seed: int = 0,
     penalty: float = PENALTY,
+    conditions: Conditions = STREAM,
     progress: BenchProgress = SILENT,
 ) -> Benchmark:
     """Return the benchmark of the scenarios in a folder, ready to run.
 
     Without `scenarios`, those that the named plan is meant for, or all with `whole_folder`; without
-    `contenders`, those of the plan.
+    `contenders`, those of the plan. Contenders without conditions of their own get `conditions`; in
+    cross-validation, the best of the training folds is one of them, and those that learn on are added to
+    those that do not.
     """
     if plan_name not in PLANS:
         raise InputError(f"unknown plan {plan_name!r}; known: {', '.join(PLANS)}")
     named = PLANS[plan_name]
-    chosen = tuple(contenders or named.contenders)
+    chosen = under_conditions(contenders or named.contenders, conditions)
     preferred = None if whole_folder else named.scenarios
     found = scenarios_in(folder, scenarios, preferred, progress.scenario_left_out)
     cells = plan(found, chosen, seeds, penalty, first_seed=first_seed)
     return Benchmark(tuple(found), chosen, tuple(cells), penalty)
+
+
+def under_conditions(contenders: Sequence[Contender], conditions: Conditions) -> tuple[Contender, ...]:
+    """Return contenders under conditions; those that have some of their own keep them.
+
+    >>> both = under_conditions([Contender.of("tailcut")], Conditions(cv=True, learn_on=True))
+    >>> [one.label for one in both]
+    ['tailcut@cv', 'tailcut@cv,learn-on', 'sbs_train@cv']
+    """
+    asked = [conditions]
+    if conditions.cv:
+        contenders = [*contenders, Contender.of("sbs_train")]
+        asked = [replace(conditions, learn_on=on) for on in {False, conditions.learn_on}]
+    found = [
+        contender.under(_own_or_given(contender.conditions, one))
+        for contender in contenders
+        for one in sorted(asked, key=lambda one: one.learn_on)
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def _own_or_given(own: Conditions, given: Conditions) -> Conditions:
+    """Return a contender's own conditions if it has any; how folds are made is taken from those given."""
+    if own == STREAM:
+        return given
+    return replace(own, folds=own.folds or given.folds) if own.cv and given.cv else own
 
 
 def compute_missing(

@@ -9,10 +9,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from tailcut.bench.cross_validation import Folds, best_in_training, cross_validate, folds_of
+from tailcut.bench.extra_runs import ExtraRuns
 from tailcut.bench.imported import import_selectors
 from tailcut.bench.metrics import ReferenceCosts, paid
 from tailcut.bench.plan import Cell
-from tailcut.bench.replay import replay, replay_baseline
+from tailcut.bench.replay import Trace, picks_trace, replay, replay_baseline, shuffled
 from tailcut.bench.store import Result
 from tailcut.catalogue import BASELINES
 from tailcut.scenarios import Scenario
@@ -44,13 +46,9 @@ def guarded(cell: Cell, scenario: Callable[[], Scenario]) -> Result:
 
 
 def _compute(cell: Cell, scenario: Scenario, started: float) -> Result:
-    name = cell.contender.selector
-    if name in BASELINES:
-        trace = replay_baseline(scenario, name, seed=cell.seed, penalty=cell.penalty)
-    else:
-        settings = cell.contender.settings()
-        selector = Selector(name, scenario.algorithms, scenario.cutoff, seed=cell.seed, **settings)
-        trace = replay(scenario, selector, seed=cell.seed)
+    conditions = cell.contender.conditions
+    folds = folds_of(scenario, conditions.folds, cell.seed) if conditions.cv else None
+    trace, extra_cpu = _replayed(cell, scenario, folds)
     losses, solved = paid(scenario, trace, cell.penalty)
     reference = ReferenceCosts.of(scenario, cell.penalty)
     return Result(
@@ -61,7 +59,38 @@ def _compute(cell: Cell, scenario: Scenario, started: float) -> Result:
         decision_us=float(trace.seconds.mean() * 1e6),
         vbs=reference.vbs,
         sbs=reference.sbs,
+        answer_cpu=float(trace.cpu.sum()),
+        extra_cpu=extra_cpu,
+        sbs_train=None if folds is None else _trained_best(scenario, folds, cell.penalty),
         choices=trace.choices.astype(np.int16),
         losses=losses,
         step_seconds=trace.seconds.astype(np.float32),
     )
+
+
+def _replayed(cell: Cell, scenario: Scenario, folds: Folds | None) -> tuple[Trace, float]:
+    """Return what a contender does, and the CPU seconds of all runs beside its answers."""
+    name, conditions, seed = cell.contender.selector, cell.contender.conditions, cell.seed
+    if name == "sbs_train" and folds is not None:
+        chosen = best_in_training(scenario.losses(cell.penalty), folds)
+        return picks_trace(scenario, shuffled(len(chosen), seed), chosen), 0.0
+    if name in BASELINES:
+        return replay_baseline(scenario, name, seed=seed, penalty=cell.penalty), 0.0
+    settings = cell.contender.settings()
+
+    def new_selector() -> Selector:
+        return Selector(name, scenario.algorithms, scenario.cutoff, seed=seed, **settings)
+
+    if folds is not None:
+        return cross_validate(scenario, new_selector, folds, seed=seed, learn_on=conditions.learn_on), 0.0
+    selector = new_selector()
+    if not conditions.runs_extra:
+        return replay(scenario, selector, seed=seed), 0.0
+    extra = ExtraRuns(scenario, selector, conditions, seed=seed)
+    return replay(scenario, selector, seed=seed, afterwards=extra.after), extra.seconds
+
+
+def _trained_best(scenario: Scenario, folds: Folds, penalty: float) -> float:
+    """Return the mean PARk of the single best solver of the training folds."""
+    losses = scenario.losses(penalty)
+    return float(losses[np.arange(len(losses)), best_in_training(losses, folds)].mean())

@@ -30,6 +30,8 @@ from tailcut.policies.recipes import Row
 
 MEASURING = ("tailcut.bench.replay", "tailcut.bench.metrics")
 """Where every cell starts: what replays a scenario and counts what that cost."""
+CROSS_VALIDATING, RUNNING_EXTRA = "tailcut.bench.cross_validation", "tailcut.bench.extra_runs"
+"""Where some cells start as well; what they do is nothing to the others."""
 NOT_DECIDING = (
     "tailcut.catalogue",
     "tailcut.explain.explainer",
@@ -48,12 +50,13 @@ class Fingerprint(NamedTuple):
     """Version of each library that this code imports, and of Python."""
 
 
-def fingerprint(row: Row | None) -> Fingerprint:
+def fingerprint(row: Row | None, *, cross_validated: bool = False, runs_extra: bool = False) -> Fingerprint:
     """Return the fingerprint of a row of the catalogue; None: of a hindsight baseline."""
     parts = [] if row is None else list(_parts(row))
     own = {part.__module__.partition(".")[0] for part in parts} | {"tailcut"}
     found = _Closure(frozenset(own))
     found.follow(MEASURING)
+    found.follow([CROSS_VALIDATING] * cross_validated + [RUNNING_EXTRA] * runs_extra)
     for part in parts:
         found.follow_part(part)
     described = "" if row is None else _described(row)

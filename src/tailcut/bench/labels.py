@@ -1,4 +1,4 @@
-"""What the label of a contender says: a name, or one with hyperparameters behind a colon."""
+"""What the label of a contender says: `NAME[:key=value,...][@condition,...]`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,40 @@ class ContenderKind(StrEnum):
 
 
 def name_of(label: str) -> str:
-    """Return the name in front of the hyperparameters.
+    """Return the name in front of hyperparameters and conditions.
 
-    >>> name_of("thompson:noise_variance=2.0")
-    'thompson'
+    >>> name_of("thompson:noise_variance=2.0"), name_of("tailcut@measure-first=25")
+    ('thompson', 'tailcut')
     """
-    return label.partition(":")[0]
+    return label.partition("@")[0].partition(":")[0]
+
+
+def hyperparameters_of(label: str) -> str:
+    """Return the hyperparameters of a label.
+
+    >>> hyperparameters_of("tailcut:ridge=30.0@measure-first=25"), hyperparameters_of("tailcut@cv")
+    ('ridge=30.0', '')
+    """
+    return label.partition("@")[0].partition(":")[2]
+
+
+def conditions_of(label: str) -> str:
+    """Return the conditions of a label.
+
+    >>> conditions_of("tailcut:ridge=30.0@measure-first=25")
+    'measure-first=25'
+    """
+    return label.partition("@")[2]
+
+
+def default_of(label: str) -> str:
+    """Return the label of the same contender without hyperparameters, under the same conditions.
+
+    >>> default_of("tailcut:ridge=30.0@cv"), default_of("tailcut:ridge=30.0")
+    ('tailcut@cv', 'tailcut')
+    """
+    conditions = conditions_of(label)
+    return f"{name_of(label)}@{conditions}" if conditions else name_of(label)
 
 
 def is_schedule(label: str) -> bool:

@@ -4,7 +4,8 @@ The setting that is best on all scenarios looks better than it is, because it wa
 measured on. So each scenario in turn is left out, the setting that is best on the others is taken, and only
 its result on the one left out counts. Scenarios of one kind are alike, so families are left out, too.
 
-A setting is a selector with its hyperparameters, as `tailcut:ridge=30.0`; the bare name is the default.
+A setting is a selector with its hyperparameters, as `tailcut:ridge=30.0`; the bare name is the default. One
+that is judged under other conditions (`tailcut@measure-first=25`) is a selector of its own.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tailcut.bench.labels import name_of
+from tailcut.bench.labels import default_of
 from tailcut.bench.metrics import ReferenceCosts, normalised
 from tailcut.errors import InputError
 from tailcut.types import Array
@@ -107,7 +108,7 @@ def choose_settings(
     """
     by_name: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        by_name.setdefault(name_of(row["selector"]), []).append(row)
+        by_name.setdefault(default_of(row["selector"]), []).append(row)
     several = sorted(name for name, own in by_name.items() if len({row["selector"] for row in own}) > 1)
     chosen = list(selectors or several)
     lacking = [name for name in chosen if name not in several]

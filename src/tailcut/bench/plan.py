@@ -1,9 +1,9 @@
 """The plan: which cells to compute, and the hash that says whether one has been computed already.
 
 A cell is one selector on one scenario under one seed. Its hash covers all that determines its result: the
-scenario's content, the selector and all its hyperparameters, the seed, the penalty, the code of its parts and
-of the replay, and the versions of the libraries they call (`tailcut.bench.fingerprint`). Equal hash, equal
-result; so a result is never stale.
+scenario's content, the selector, all its hyperparameters and the conditions it is judged under, the seed, the
+penalty, the code of its parts and of the replay, and the versions of the libraries they call
+(`tailcut.bench.fingerprint`). Equal hash, equal result; so a result is never stale.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from tailcut.bench.conditions import STREAM, Conditions
+from tailcut.bench.cross_validation import folds_of
+from tailcut.bench.extra_runs import check_choice
 from tailcut.bench.fingerprint import Fingerprint, fingerprint
 from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR, recipe
 from tailcut.errors import InputError
@@ -47,17 +50,19 @@ DEFAULT = (
     "random",
     "tailcut_schedule",
     "round_robin",
-    *BASELINES,
+    *(name for name in BASELINES if name != "sbs_train"),
 )
 """What a benchmark compares by default: all but the forests, which take hours."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A selector with its hyperparameters, as `NAME` or `NAME:key=value,key=value`."""
+    """A selector with its hyperparameters, as `NAME` or `NAME:key=value,key=value`, and its conditions."""
 
     selector: str
     hyperparameters: tuple[tuple[str, Any], ...] = ()
+    conditions: Conditions = STREAM
+    """Under which it is judged; of a baseline only cross-validation counts."""
 
     @staticmethod
     def parse(text: str) -> Contender:
@@ -76,6 +81,22 @@ class Contender:
         return Contender.of(name.strip(), **given)
 
     @staticmethod
+    def parse_label(text: str) -> Contender:
+        """Return the contender that `text` names with its conditions, which `parse` does not know.
+
+        >>> Contender.parse_label("tailcut@measure-first=25").conditions.measure_first
+        25
+        """
+        name, _, conditions = text.partition("@")
+        return Contender.parse(name).under(Conditions.parse(conditions))
+
+    def under(self, conditions: Conditions) -> Contender:
+        """Return the contender under these conditions; a baseline learns nothing, whatever is run for it."""
+        if self.selector in BASELINES:
+            conditions = Conditions(cv=conditions.cv, folds=conditions.folds)
+        return replace(self, conditions=conditions)
+
+    @staticmethod
     def of(name: str, **given: Any) -> Contender:
         """Return a contender, or say what is wrong with its name or hyperparameters."""
         if name in BASELINES:
@@ -87,9 +108,10 @@ class Contender:
 
     @property
     def label(self) -> str:
-        """The name, with the hyperparameters that differ from the defaults."""
+        """The name, with the hyperparameters and conditions that differ from the defaults."""
         options = ",".join(f"{key}={value}" for key, value in self.hyperparameters)
-        return f"{self.selector}:{options}" if options else self.selector
+        named = f"{self.selector}:{options}" if options else self.selector
+        return f"{named}@{self.conditions.label}" if self.conditions.label else named
 
     def settings(self) -> dict[str, Any]:
         """Return all hyperparameters, defaults included."""
@@ -99,7 +121,9 @@ class Contender:
 
     def fingerprint(self) -> Fingerprint:
         """Return what code and which libraries its results depend on."""
-        return fingerprint(None if self.selector in BASELINES else recipe(self.selector))
+        row = None if self.selector in BASELINES else recipe(self.selector)
+        conditions = self.conditions
+        return fingerprint(row, cross_validated=conditions.cv, runs_extra=conditions.runs_extra)
 
 
 def _value(text: str) -> Any:
@@ -141,22 +165,50 @@ def plan(
     The seeds are `first_seed`, `first_seed + 1`, ..., as many as `seeds` says.
     """
     chosen = {contender: contender.fingerprint() for contender in contenders}
+    for contender in chosen:
+        _check_conditions(contender)
     cells = []
     for folder, scenario in scenarios:
         content = scenario_digest(scenario)
         for contender, code in chosen.items():
             for seed in range(first_seed, first_seed + seeds):
                 name, steps = scenario.name, len(scenario.instances)
-                key = _hash(content, contender, seed, penalty, code)
+                judged = _judged(contender.conditions, scenario, seed)
+                key = _hash(content, contender, judged, seed, penalty, code)
                 cells.append(Cell(folder, name, contender, seed, penalty, key, steps))
     return cells
 
 
-def _hash(content: str, contender: Contender, seed: int, penalty: float, code: Fingerprint) -> str:
+def _check_conditions(contender: Contender) -> None:
+    """Raise if a contender cannot be judged under its conditions."""
+    if contender.selector == "sbs_train" and not contender.conditions.cv:
+        raise InputError("sbs_train is the best of the training folds: it needs cross-validation")
+    if contender.conditions.learn_share:
+        check_choice(contender.conditions.learn_choice)
+
+
+def _judged(conditions: Conditions, scenario: Scenario, seed: int) -> dict[str, Any]:
+    """Return how a contender is judged, as plain values: of folds, which instances are in which."""
+    if not conditions.cv:
+        return asdict(conditions)
+    folds = folds_of(scenario, conditions.folds, seed)
+    digest = hashlib.sha256(np.ascontiguousarray(folds, dtype=np.int64).tobytes()).hexdigest()
+    return {**asdict(conditions), "folds": digest}
+
+
+def _hash(
+    content: str,
+    contender: Contender,
+    judged: dict[str, Any],
+    seed: int,
+    penalty: float,
+    code: Fingerprint,
+) -> str:
     identity = {
         "scenario": content,
         "selector": contender.selector,
         "settings": contender.settings(),
+        "conditions": judged,
         "seed": seed,
         "penalty": penalty,
         **code._asdict(),

@@ -88,13 +88,23 @@ class RankedGroup:
     ranking: Ranking
     mean_npar10: dict[str, float]
     """Over the scenarios where it is defined, by contender."""
+    mean_npar10_train: dict[str, float]
+    """The same against the single best of the training folds; of those judged by cross-validation."""
+    mean_extra_cpu: dict[str, float]
+    """CPU time beside the answers, as a share of theirs, over all scenarios, by contender."""
     kinds: dict[str, ContenderKind]
     left_out: tuple[str, ...]
     """Scenarios that not every contender of the group has a result for."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain values, without nesting the ranking."""
-        more = {"mean_npar10": self.mean_npar10, "kinds": self.kinds, "left_out": list(self.left_out)}
+        more = {
+            "mean_npar10": self.mean_npar10,
+            "mean_npar10_train": self.mean_npar10_train,
+            "mean_extra_cpu": self.mean_extra_cpu,
+            "kinds": self.kinds,
+            "left_out": list(self.left_out),
+        }
         return {**asdict(self.ranking), **more}
 
 
@@ -122,13 +132,20 @@ def ranked_groups(
 
 def _ranked(rows: Sequence[SummaryRow], alpha: float) -> RankedGroup:
     ranking, left_out = rank_summary(rows, alpha)
-    npars: dict[str, list[float]] = {name: [] for name in ranking.selectors}
-    for row in rows:
-        if row["npar10"] is not None:
-            npars[row["selector"]].append(row["npar10"])
+
+    def mean(column: str) -> dict[str, float]:
+        """Return the mean of a column by contender, where it has one."""
+        found: dict[str, list[float]] = {name: [] for name in ranking.selectors}
+        for row in rows:
+            if row[column] is not None:
+                found[row["selector"]].append(row[column])
+        return {name: float(np.mean(values)) for name, values in found.items() if values}
+
     return RankedGroup(
         ranking=ranking,
-        mean_npar10={name: float(np.mean(values)) for name, values in npars.items()},
+        mean_npar10={**dict.fromkeys(ranking.selectors, math.nan), **mean("npar10")},
+        mean_npar10_train=mean("npar10_train"),
+        mean_extra_cpu=mean("extra_cpu"),
         kinds={row["selector"]: row["kind"] for row in rows},
         left_out=tuple(left_out),
     )

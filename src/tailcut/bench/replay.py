@@ -12,9 +12,9 @@ it: what features cost is added to what they chose (`tailcut.bench.metrics`).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,8 @@ from tailcut.bench.baselines import FIXED, PICKS
 from tailcut.bench.fixed_schedules import Stages, best_schedule
 from tailcut.numerics.randomness import stream
 from tailcut.policies.selector_like import Recorded
-from tailcut.selector import Selector
-from tailcut.types import PENALTY, Array, Decision, Outcome
+from tailcut.policies.warm_start import instance_names
+from tailcut.types import PENALTY, Array, Decision, Features, Outcome
 
 
 class Replayable(Recorded, Protocol):
@@ -34,6 +34,70 @@ class Replayable(Recorded, Protocol):
     def feature_cost(self) -> Array:
         """Seconds that computing the features takes, shape (n,)."""
         ...
+
+
+class Replayed(Protocol):
+    """What a replay needs of a selector."""
+
+    @property
+    def schedules(self) -> bool:
+        """Whether `proceed` may run another algorithm on the same instance."""
+        ...
+
+    @property
+    def needs_features(self) -> bool:
+        """Whether it looks at features at all."""
+        ...
+
+    @property
+    def may_skip_features(self) -> bool:
+        """Whether it can skip them."""
+        ...
+
+    def feature_budget(self) -> float:
+        """Return how many seconds computing the next instance's features may take."""
+        ...
+
+    def select(
+        self, features: Features = None, *, instance: str | None = None, feature_cost: float = 0.0
+    ) -> Decision:
+        """Return the first run on an instance."""
+        ...
+
+    def observe(self, decision: Decision, outcome: Outcome) -> object:
+        """Take in how a run went."""
+        ...
+
+    def proceed(self, decision: Decision) -> Decision | None:
+        """Return the next run on the same instance; None: it is over."""
+        ...
+
+
+class Slice(NamedTuple):
+    """One run on an instance."""
+
+    algorithm: int
+    seconds: float
+    """How long it ran: until it solved the instance or was stopped."""
+
+
+class ServedInstance(NamedTuple):
+    """An instance that has been answered or given up."""
+
+    row: int
+    name: str
+    features: Array | None
+    """As the selector got them; None where it did not wait for them."""
+    slices: tuple[Slice, ...]
+    """Its runs, in order."""
+    solved: bool
+    """Whether the last of them solved it."""
+    cpu: float
+    """Seconds that its features and runs took."""
+
+
+Afterwards = Callable[[ServedInstance], None]
+"""Called after each instance, before the next is decided."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +143,11 @@ class Trace:
     """Time each step took to decide and to learn, shape (n,); 0 for a hindsight baseline."""
     feature_cost: Array
     """Seconds paid for features at each step, shape (n,)."""
+    cpu: Array
+    """Seconds of CPU time that features and runs took at each step, shape (n,).
+
+    A run takes as long as recorded, at most as long as it was let: an unsolved one may have ended early.
+    """
     slices: Slices | None = None
     """The runs of a schedule; None where one algorithm is picked for the whole cutoff."""
 
@@ -89,37 +158,57 @@ def shuffled(n: int, seed: int) -> NDArray[np.intp]:
 
 
 def replay(
-    runs: Replayable, selector: Selector, *, seed: int, on_step: Callable[[], None] | None = None
+    runs: Replayable,
+    selector: Replayed,
+    *,
+    seed: int,
+    order: NDArray[np.intp] | None = None,
+    afterwards: Afterwards | None = None,
 ) -> Trace:
-    """Serve every instance once, in the order of `seed`, each observed before the next."""
-    if selector.schedules:
-        return _replay_schedule(runs, selector, seed, on_step)
-    runtimes, solved = runs.runtimes, runs.solved
-    order = shuffled(len(runtimes), seed)
-    number = {name: i for i, name in enumerate(runs.algorithms)}
-    cost = np.zeros(len(order))
-    choices = np.empty(len(order), dtype=np.intp)
-    seconds = np.empty(len(order))
-    for step, row in enumerate(order.tolist()):
+    """Serve every instance once, in the order of `seed`, each observed before the next.
+
+    `order` are the rows to serve instead. What is done `afterwards` is not counted as time to decide.
+    """
+    rows = shuffled(len(runs.runtimes), seed) if order is None else order
+    serve = _run_schedule if selector.schedules else _run_one
+    times = np.where(runs.solved, runs.runtimes, np.inf)
+    names = instance_names(runs, len(times)) or tuple(map(str, range(len(times))))
+    cost, cpu, seconds = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
+    solved = np.zeros(len(rows), dtype=np.bool_)
+    taken: list[tuple[int, int, float]] = []
+    for step, row in enumerate(rows.tolist()):
         started = time.perf_counter()
         features, cost[step] = _computed(runs, row, selector)
-        reported = float(cost[step]) if selector.may_skip_features else 0.0
-        decision = selector.select(features, feature_cost=reported)
-        decided = time.perf_counter()
-        choice = number[decision.algorithm]
-        in_time = solved[row, choice] and runtimes[row, choice] + reported <= runs.cutoff
-        runtime = float(runtimes[row, choice])
-        outcome = Outcome.solved(runtime) if in_time else Outcome.censored(runs.cutoff - reported)
-        resumed = time.perf_counter()
-        selector.observe(decision, outcome)
-        seconds[step] = time.perf_counter() - resumed + decided - started
-        choices[step] = choice
-        if on_step is not None:
-            on_step()
-    return Trace(order, choices, seconds, cost)
+        elapsed = time.perf_counter() - started
+        arrived = _Arrived(names[row], features, float(cost[step]), times[row])
+        own, solved[step], deciding = serve(selector, arrived, runs)
+        seconds[step] = elapsed + deciding
+        taken += [(step, *slice_) for slice_ in own]
+        recorded = runs.runtimes[row]
+        cpu[step] = cost[step] + sum(float(np.fmin(recorded[a], ran)) for a, ran in own)
+        if afterwards is not None:
+            served = ServedInstance(
+                row, names[row], features, tuple(own), bool(solved[step]), float(cpu[step])
+            )
+            afterwards(served)
+    steps, algorithms, ran = zip(*taken, strict=True) if taken else ((), (), ())
+    slices = Slices(
+        np.array(steps, np.intp), np.array(algorithms, np.intp), np.array(ran, np.float64), solved
+    )
+    return Trace(rows, slices.last, seconds, cost, cpu, slices if selector.schedules else None)
 
 
-def _computed(runs: Replayable, row: int, selector: Selector) -> tuple[Array | None, float]:
+class _Arrived(NamedTuple):
+    """An instance that is to be served."""
+
+    name: str
+    features: Array | None
+    feature_cost: float
+    times: Array
+    """Seconds until each algorithm solves it, inf where it does not, shape (K,)."""
+
+
+def _computed(runs: Replayable, row: int, selector: Replayed) -> tuple[Array | None, float]:
     """Return the features of an instance and what they cost; None where they were not waited for."""
     if not selector.needs_features:
         return runs.features[row], 0.0
@@ -132,48 +221,38 @@ def _computed(runs: Replayable, row: int, selector: Selector) -> tuple[Array | N
     return None, budget
 
 
-def _replay_schedule(
-    runs: Replayable, selector: Selector, seed: int, on_step: Callable[[], None] | None
-) -> Trace:
-    """Serve every instance once, each until it is solved or given up."""
-    order = shuffled(len(runs.features), seed)
-    times = np.where(runs.solved, runs.runtimes, np.inf)
-    cost = np.zeros(len(order))
-    solved, seconds = np.zeros(len(order), dtype=np.bool_), np.zeros(len(order))
-    taken: list[tuple[int, int, float]] = []
-    for step, row in enumerate(order.tolist()):
-        features, cost[step] = _computed(runs, row, selector)
-        if (
-            cost[step] < runs.cutoff
-        ):  # else the features take all the time there is: nothing is left to decide
-            own, solved[step], seconds[step] = _serve(
-                selector,
-                features,
-                float(cost[step]),
-                dict(zip(runs.algorithms, times[row].tolist(), strict=True)),
-            )
-            taken += [(step, runs.algorithms.index(name), ran) for name, ran in own]
-        if on_step is not None:
-            on_step()
-    steps, algorithms, ran = zip(*taken, strict=True) if taken else ((), (), ())
-    slices = Slices(
-        np.array(steps, np.intp), np.array(algorithms, np.intp), np.array(ran, np.float64), solved
-    )
-    return Trace(order, slices.last, seconds, cost, slices)
-
-
-def _serve(
-    selector: Selector, features: Array | None, cost: float, times: Mapping[str, float]
-) -> tuple[list[tuple[str, float]], bool, float]:
-    """Return the runs made on one instance, whether it was solved, and the time to decide and to learn."""
-    taken, solved = [], False
+def _run_one(selector: Replayed, arrived: _Arrived, runs: Replayable) -> tuple[list[Slice], bool, float]:
+    """Return the one run on an instance, whether it solved it, and the time to decide and to learn."""
     started = time.perf_counter()
-    decision: Decision | None = selector.select(features, feature_cost=cost)
+    reported = arrived.feature_cost if selector.may_skip_features else 0.0
+    decision = selector.select(arrived.features, instance=arrived.name, feature_cost=reported)
+    elapsed = time.perf_counter() - started
+    choice = runs.algorithms.index(decision.algorithm)
+    runtime = float(arrived.times[choice])
+    solved = runtime + reported <= runs.cutoff
+    outcome = Outcome.solved(runtime) if solved else Outcome.censored(runs.cutoff - reported)
+    started = time.perf_counter()
+    selector.observe(decision, outcome)
+    elapsed += time.perf_counter() - started
+    return [Slice(choice, runtime if solved else runs.cutoff - reported)], solved, elapsed
+
+
+def _run_schedule(selector: Replayed, arrived: _Arrived, runs: Replayable) -> tuple[list[Slice], bool, float]:
+    """Return the runs on an instance until it is solved or given up, and the rest as `_run_one` does."""
+    taken: list[Slice] = []
+    solved = False
+    if arrived.feature_cost >= runs.cutoff:  # features took all the time there is: nothing is left to decide
+        return taken, solved, 0.0
+    started = time.perf_counter()
+    decision: Decision | None = selector.select(
+        arrived.features, instance=arrived.name, feature_cost=arrived.feature_cost
+    )
     elapsed = time.perf_counter() - started
     while decision is not None:
-        runtime, budget = times[decision.algorithm], decision.budget
+        choice, budget = runs.algorithms.index(decision.algorithm), decision.budget
+        runtime = float(arrived.times[choice])
         solved = runtime <= budget
-        taken.append((decision.algorithm, min(runtime, budget)))
+        taken.append(Slice(choice, min(runtime, budget)))
         outcome = Outcome.solved(runtime) if solved else Outcome.censored(budget)
         started = time.perf_counter()
         selector.observe(decision, outcome)
@@ -190,9 +269,18 @@ def replay_baseline(runs: Replayable, name: str, *, seed: int, penalty: float = 
         times = np.where(runs.solved, runs.runtimes, np.inf)
         stages = best_schedule(times, runs.cutoff, penalty, most=FIXED[name])
         slices = follow(stages, times[order])
-        return Trace(order, slices.last, nothing, nothing, slices)
+        ran = np.fmin(runs.runtimes[order[slices.step], slices.algorithm], slices.seconds)
+        cpu = np.bincount(slices.step, ran, len(order)).astype(np.float64)
+        return Trace(order, slices.last, nothing, nothing, cpu, slices)
     losses = np.where(runs.solved, runs.runtimes, penalty * runs.cutoff)
-    return Trace(order, PICKS[name](losses)[order], nothing, nothing)
+    return picks_trace(runs, order, PICKS[name](losses))
+
+
+def picks_trace(runs: Replayable, order: NDArray[np.intp], choices: NDArray[np.intp]) -> Trace:
+    """Return the trace of algorithms that were fixed beforehand; choices has one number per row."""
+    nothing = np.zeros(len(order))
+    cpu = np.fmin(runs.runtimes[order, choices[order]], runs.cutoff)
+    return Trace(order, choices[order], nothing, nothing, cpu)
 
 
 def follow(stages: Stages, times: Array) -> Slices:

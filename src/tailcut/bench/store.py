@@ -44,6 +44,13 @@ CREATE TABLE IF NOT EXISTS cells (
 ) WITHOUT ROWID
 """
 
+_LATER = {
+    "answer_cpu": "REAL",  # CPU seconds of all answers, features included
+    "extra_cpu": "REAL",  # CPU seconds of all other runs: measured instances, lessons
+    "sbs_train": "REAL",  # mean PARk of the single best solver of the training folds
+}
+"""Columns of cells that were added since; files written before lack them, and are read all the same."""
+
 _CONTEXT = (
     "CREATE TABLE IF NOT EXISTS runs (number INTEGER PRIMARY KEY, description TEXT NOT NULL)",  # JSON
     "CREATE TABLE IF NOT EXISTS origins (hash TEXT PRIMARY KEY, run INTEGER NOT NULL) WITHOUT ROWID",
@@ -70,6 +77,12 @@ class Result:
     """PARk paid at each step, shape (n,)."""
     step_seconds: NDArray[np.float32] | None = None
     """Time to select and learn at each step, shape (n,)."""
+    answer_cpu: float | None = None
+    """CPU seconds of all answers."""
+    extra_cpu: float | None = None
+    """CPU seconds of all other runs."""
+    sbs_train: float | None = None
+    """Mean PARk of the single best solver of the training folds; None without cross-validation."""
 
 
 class Store:
@@ -112,6 +125,14 @@ class Store:
             self._db.execute(f"PRAGMA user_version = {FORMAT}")
             for statement in (_SCHEMA, *_CONTEXT):
                 self._db.execute(statement)
+            present = self._columns()
+            for name, kind in _LATER.items():
+                if name not in present:
+                    self._db.execute(f"ALTER TABLE cells ADD COLUMN {name} {kind}")
+
+    def _columns(self) -> set[str]:
+        """Return the names of the columns that the cells of this file have."""
+        return {row[1] for row in self._read("PRAGMA table_info(cells)")}
 
     def close(self) -> None:
         """Close the file."""
@@ -136,6 +157,7 @@ class Store:
             "decision_us": result.decision_us,
             "vbs": result.vbs,
             "sbs": result.sbs,
+            **{name: getattr(result, name) for name in _LATER},
             "seconds": result.seconds,
             "choices": _squeeze(result.choices),
             "losses": _squeeze(result.losses),
@@ -196,7 +218,9 @@ class Store:
 
     def rows(self, hashes: Iterable[str] | None = None) -> list[dict[str, Any]]:
         """Return the cells without their traces, of the given hashes or all, ordered by name and seed."""
-        query = f"SELECT {', '.join(_COLUMNS)} FROM cells ORDER BY scenario, selector, seed"
+        present = self._columns()
+        columns = ", ".join(name if name in present or name not in _LATER else "NULL" for name in _COLUMNS)
+        query = f"SELECT {columns} FROM cells ORDER BY scenario, selector, seed"
         wanted = None if hashes is None else set(hashes)
         rows = (dict(zip(_COLUMNS, values, strict=True)) for values in self._read(query))
         return [self._checked(row) for row in rows if wanted is None or row["hash"] in wanted]
@@ -206,7 +230,7 @@ class Store:
         failed = row["error"] is not None
         for name, kind in _COLUMNS.items():
             value = row[name]
-            fine = isinstance(value, kind) or (value is None and (failed or name == "error"))
+            fine = isinstance(value, kind) or (value is None and (failed or name in ("error", *_LATER)))
             if not fine or (isinstance(value, float) and not math.isfinite(value)):
                 raise InputError(f"{self.path}: cell {row['hash']!r:.20}: {name} is damaged: {value!r:.50}")
         self._values(row["settings"], f"cell {row['hash']:.20}: settings")
@@ -231,7 +255,7 @@ _COLUMNS: dict[str, type | tuple[type, ...]] = {
     "seed": int,
     "penalty": _NUMBER,
     "error": str,
-    **dict.fromkeys(("par", "unsolved", "decision_us", "vbs", "sbs", "seconds"), _NUMBER),
+    **dict.fromkeys(("par", "unsolved", "decision_us", "vbs", "sbs", "seconds", *_LATER), _NUMBER),
 }
 """The columns of a cell without its traces, and what they hold."""
 

@@ -20,6 +20,8 @@ def summarise(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     par10_std is the population deviation over the seeds, as in the published table. repar10 and npar10
     relate the mean to virtual best and single best solver; they are None where these leave nothing to relate
     to. unsolved is a share of the instances, decision_us the mean microseconds to select and learn.
+    extra_cpu is the CPU time of runs beside the answers, as a share of that of the answers. npar10_train
+    has the single best solver of the training folds in place of hindsight's; None without cross-validation.
     """
     groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
@@ -32,6 +34,9 @@ def _summary(scenario: str, selector: str, cells: list[dict[str, Any]]) -> dict[
     pars = np.array([cell["par"] for cell in cells])
     reference = ReferenceCosts(cells[0]["vbs"], cells[0]["sbs"])
     mean = float(pars.mean())
+    answers, extra = (sum(cell[name] or 0.0 for cell in cells) for name in ("answer_cpu", "extra_cpu"))
+    trained = [cell["sbs_train"] for cell in cells if cell["sbs_train"] is not None]
+    in_training = ReferenceCosts(reference.vbs, float(np.mean(trained))) if trained else None
     return {
         "scenario": scenario,
         "selector": selector,
@@ -41,8 +46,10 @@ def _summary(scenario: str, selector: str, cells: list[dict[str, Any]]) -> dict[
         "par10_std": float(pars.std()),
         "repar10": _number(relative(mean, reference)),
         "npar10": _number(normalised(mean, reference)),
+        "npar10_train": None if in_training is None else _number(normalised(mean, in_training)),
         "unsolved": float(np.mean([cell["unsolved"] for cell in cells])),
         "decision_us": float(np.mean([cell["decision_us"] for cell in cells])),
+        "extra_cpu": extra / answers if answers else 0.0,
     }
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from tailcut.bench.conditions import STREAM, Conditions
 from tailcut.bench.plan import DEFAULT, PUBLISHED, Contender
 from tailcut.catalogue import DEFAULT_SELECTOR
 
@@ -89,6 +90,16 @@ SETTINGS: dict[str, dict[str, tuple[float, ...]]] = {
 `tailcut.bench.leave_out` chooses among these."""
 
 
+MEASURED_FIRST = (0, 10, 25, 50, 100)
+"""How many instances the plan `learning` measures first."""
+
+
+def _under(selectors: Iterable[str], conditions: Iterable[Conditions]) -> tuple[Contender, ...]:
+    """Return each selector under each of the conditions."""
+    several = tuple(conditions)
+    return tuple(Contender.of(name).under(one) for name in selectors for one in several)
+
+
 def _one_at_a_time(selector: str) -> Iterator[Contender]:
     """Yield the selector as it is, then with one hyperparameter changed at a time."""
     yield Contender.of(selector)
@@ -126,5 +137,16 @@ PLANS = {
     "settings": NamedPlan(
         "our own selectors with one hyperparameter lower or higher at a time",
         tuple(contender for selector in SETTINGS for contender in _one_at_a_time(selector)),
+    ),
+    "learning": NamedPlan(
+        "our own selectors, the first instances measured with all algorithms: none, or up to 100",
+        _under(SETTINGS, (Conditions(measure_first=count) if count else STREAM for count in MEASURED_FIRST)),
+    ),
+    "cv": NamedPlan(
+        "our own selectors in cross-validation, without and with learning on, and three baselines",
+        (
+            *_under(SETTINGS, (Conditions(cv=True), Conditions(cv=True, learn_on=True))),
+            *_under(("sbs_train", "sbs", "oracle"), (Conditions(cv=True),)),
+        ),
     ),
 }

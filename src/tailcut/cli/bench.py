@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from tailcut.bench.conditions import BenchProtocol, Conditions, LessonChoice
 from tailcut.cli.aslib_folder import AslibOption, or_bundled
 from tailcut.cli.executor_options import (
     CELLS,
@@ -26,7 +27,9 @@ PLANS = (
     "baselines; published: the thirteen approaches of the published table and the hindsight baselines; "
     "sensitivity: the five hyperparameter sweeps of the paper's appendix on its six scenarios; "
     "ablation: the default selector with one part off or changed at a time; "
-    "settings: our own selectors with one hyperparameter lower or higher at a time."
+    "settings: our own selectors with one hyperparameter lower or higher at a time; "
+    "learning: our own selectors, the first instances measured with all algorithms: none, or up to 100; "
+    "cv: our own selectors in cross-validation, without and with learning on, and three baselines."
 )
 """What `tailcut.bench.sweeps` says of its plans, which take long to import; a test holds them together."""
 
@@ -40,7 +43,9 @@ def command(
     selector: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME[:key=value,...]", help="Selector; repeat for more. Without: those of the plan."
+            metavar="NAME[:key=value,...][@CONDITION,...]",
+            help="Selector; repeat for more. Without: those of the plan. Conditions of its own, as in "
+            "tailcut@measure-first=25, come before those of the other options.",
         ),
     ] = None,
     modules: ModulesOption = None,
@@ -50,6 +55,52 @@ def command(
         int, typer.Option(min=0, metavar="N", help="Number of the first seed; the others follow it.")
     ] = 0,
     penalty: Annotated[float, typer.Option(min=1.0, help="The k of PARk.")] = 10.0,
+    measure_first: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="M",
+            help="Measure the first M instances with all algorithms, and learn that; extra CPU time.",
+        ),
+    ] = 0,
+    measure_cutoff: Annotated[
+        float,
+        typer.Option(
+            max=1.0, metavar="SHARE", help="How long each of these runs may take, as a share of the cutoff."
+        ),
+    ] = 1.0,
+    learn_share: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            metavar="SHARE",
+            help="Spend this share of the answers' CPU time on lessons: other algorithms on instances "
+            "already answered; extra CPU time.",
+        ),
+    ] = 0.0,
+    learn_choice: Annotated[
+        LessonChoice,
+        typer.Option(help="Who chooses the lessons: the selector by their worth, or chance."),
+    ] = LessonChoice.WORTH,
+    protocol: Annotated[
+        BenchProtocol,
+        typer.Option(
+            help="stream: every instance counts, from the first on. cv: learned from all folds of the "
+            "scenario's cv.arff but one, judged on that one."
+        ),
+    ] = BenchProtocol.STREAM,
+    folds: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="With cv: make N folds by the seed where a scenario has none of its own.",
+        ),
+    ] = 0,
+    learn_on: Annotated[
+        bool,
+        typer.Option("--learn-on", help="With cv: also judge selectors that learn on while judged."),
+    ] = False,
     jobs: Annotated[
         int,
         typer.Option(
@@ -74,6 +125,9 @@ def command(
 
     A schedule may run several algorithms on an instance, one after the other within the same cutoff; it is
     marked as one, because selectors that pick once cannot do that.
+
+    Runs beside the answers (--measure-first, --learn-share) cost nothing in PARk. What they take is shown
+    in a column of its own, as a share of the answers' CPU time.
     """
     from tailcut.bench.benchmark import benchmark
     from tailcut.bench.plan import Contender
@@ -83,7 +137,16 @@ def command(
     started = time.perf_counter()
     check_executor(executor, CELLS, scheduler)
     import_with_folder(modules or ())
-    contenders = [Contender.parse(text) for text in selector or ()]
+    contenders = [Contender.parse_label(text) for text in selector or ()]
+    conditions = Conditions(
+        measure_first=measure_first,
+        measure_cutoff=measure_cutoff,
+        learn_share=learn_share,
+        learn_choice=learn_choice,
+        cv=protocol is BenchProtocol.CV,
+        folds=folds,
+        learn_on=learn_on,
+    )
     bars = ProgressBars()
     planned = benchmark(
         or_bundled(aslib, scenario or ()),
@@ -94,6 +157,7 @@ def command(
         seeds=seeds,
         first_seed=first_seed,
         penalty=penalty,
+        conditions=conditions,
         progress=bars,
     )
     try:

@@ -25,8 +25,11 @@ def _table(scenario: str, rows: list[dict[str, Any]], penalty: float) -> Table:
     counted = " to ".join(str(count) for count in sorted({min(seeds), max(seeds)}))
     title = f"{scenario} ({counted} seeds; {par} in seconds)"
     table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left")
-    table.add_column("selector", no_wrap=True)
-    for heading in (par, "±", f"re{par}", f"n{par}", "unsolved", "µs"):
+    table.add_column("selector", overflow="fold")  # a label may be long: it wraps, and numbers do not
+    trained = any(row["npar10_train"] is not None for row in rows)
+    extra = any(row["extra_cpu"] for row in rows)
+    headings = [par, "±", f"re{par}", f"n{par}", *["train"] * trained, "unsolved", "µs"]
+    for heading in [*headings, *["extra CPU"] * extra]:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
@@ -35,8 +38,10 @@ def _table(scenario: str, rows: list[dict[str, Any]], penalty: float) -> Table:
             _seconds(row["par10_std"]),
             _text(row["repar10"]),
             _text(row["npar10"]),
+            *[_text(row["npar10_train"])] * trained,
             f"{row['unsolved']:.1%}",
             f"{row['decision_us']:.0f}" if row["decision_us"] else "-",
+            *[f"{row['extra_cpu']:.1%}"] * extra,
         )
     return table
 

@@ -13,7 +13,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from tailcut.bench.labels import ContenderKind, labelled
+from tailcut.bench.labels import ContenderKind, hyperparameters_of, labelled
 from tailcut.bench.leave_out import Difference, LeftOut, SettingsChoice
 from tailcut.bench.ranks import RankedGroup
 
@@ -41,11 +41,20 @@ def print_group(group: RankedGroup) -> None:
     ranking = group.ranking
     schedules = set(group.kinds.values()) == {ContenderKind.SCHEDULE}
     table = Table(title=f"{len(ranking.scenarios)} scenarios" + (", schedules" if schedules else ""))
-    table.add_column("selector", no_wrap=True)
-    for heading in ("average rank", "wins", "mean nPAR10"):
+    table.add_column("selector", overflow="fold")
+    extra, trained = any(group.mean_extra_cpu.values()), bool(group.mean_npar10_train)
+    for heading in ("average rank", "wins", "mean nPAR10", *["train"] * trained, *["extra CPU"] * extra):
         table.add_column(heading, justify="right")
     for name, rank, wins in zip(ranking.selectors, ranking.average_ranks, ranking.wins, strict=True):
-        table.add_row(labelled(name), f"{rank:.2f}", str(wins), f"{group.mean_npar10[name]:.2f}")
+        in_training = group.mean_npar10_train.get(name)
+        table.add_row(
+            labelled(name),
+            f"{rank:.2f}",
+            str(wins),
+            f"{group.mean_npar10[name]:.2f}",
+            *["-" if in_training is None else f"{in_training:.2f}"] * trained,
+            *[f"{group.mean_extra_cpu[name]:.1%}"] * extra,
+        )
     Console().print(table)
     typer.echo(
         f"Friedman: chi2 = {ranking.friedman_chi2:.2f}, p = {ranking.friedman_p:.3g}. "
@@ -77,7 +86,7 @@ def _choice_table(choice: SettingsChoice, par: str) -> Table:
     default, *others = choice.settings
     table.add_row("default", f"{default.npar:.3f}", end_section=True)
     for one in sorted(others, key=lambda one: one.npar):
-        table.add_row(one.setting.partition(":")[2], f"{one.npar:.3f}", *_cells(one.difference))
+        table.add_row(hyperparameters_of(one.setting), f"{one.npar:.3f}", *_cells(one.difference))
     table.add_section()
     best = choice.best
     table.add_row("best on all (optimistic)", f"{best.npar:.3f}", *_cells(best.difference))
@@ -105,5 +114,5 @@ def _said(what: str, left_out: LeftOut) -> str:
     for setting, count in counts.most_common():
         without = [group for group, label in left_out.chosen.items() if label == setting]
         where = "" if setting == usual else f" (without {', '.join(without)})"
-        parts.append(f"{setting.partition(':')[2] or 'default'} {count}{where}")
+        parts.append(f"{hyperparameters_of(setting) or 'default'} {count}{where}")
     return f"Chosen when leaving out one {what}: {', '.join(parts)}."

@@ -33,7 +33,7 @@ class Unfinished(NamedTuple):
         return self.target.value(self.seconds * factor, self.cutoff)
 
 
-class Lesson(NamedTuple):
+class PseudoObservation(NamedTuple):
     """A pseudo-observation: learn `target`, weighing `weight` observations."""
 
     target: float
@@ -43,7 +43,7 @@ class Lesson(NamedTuple):
 class CensoringRule(Protocol):
     """Decides what to learn from a run that had not finished when it was stopped."""
 
-    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> Lesson | None:
+    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> PseudoObservation | None:
         """Return what to learn, or None for nothing."""
         ...
 
@@ -63,14 +63,14 @@ class AtCutoff:
     >>> from tailcut.policies.targets import Seconds
     >>> run = Unfinished(seconds=5.0, cutoff=5.0, target=Seconds())
     >>> AtCutoff(timeout_factor=10.0).lesson(run, lambda: (0.0, 1.0), np.random.default_rng(0))
-    Lesson(target=50.0, weight=1.0)
+    PseudoObservation(target=50.0, weight=1.0)
     """
 
     timeout_factor: Positive = 1.0
 
-    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> Lesson:  # noqa: ARG002
+    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> PseudoObservation:  # noqa: ARG002
         """Return the imputed runtime."""
-        return Lesson(run.value(self.timeout_factor), 1.0)
+        return PseudoObservation(run.value(self.timeout_factor), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +83,12 @@ class BuckleyJames:
 
     noise_variance: Positive = 1.0
 
-    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> Lesson:
+    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> PseudoObservation:
         """Return the drawn runtime."""
         mean, variance = look()
-        return Lesson(draw_above(rng, mean, math.sqrt(self.noise_variance * variance), run.value()), 1.0)
+        return PseudoObservation(
+            draw_above(rng, mean, math.sqrt(self.noise_variance * variance), run.value()), 1.0
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +103,18 @@ class MomentMatching:
 
     noise: Positive = 1.0
 
-    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> Lesson | None:  # noqa: ARG002
+    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> PseudoObservation | None:  # noqa: ARG002
         """Return the observation whose update has the same two moments."""
         return self.pseudo_observation(run, *look())
 
-    def pseudo_observation(self, run: Unfinished, mean: float, variance: float) -> Lesson | None:
+    def pseudo_observation(self, run: Unfinished, mean: float, variance: float) -> PseudoObservation | None:
         """Return the same for a belief at hand, with the variance for unit noise."""
         deviation = self.noise * math.sqrt(1.0 + variance)
         r, gap = upper_tail_moments(mean, deviation, run.value())
         shrink = r * gap
         if shrink <= 0.0:
             return None  # it was certain to take longer: nothing new
-        return Lesson(mean + deviation / gap, shrink / (1.0 + variance * (1.0 - shrink)))
+        return PseudoObservation(mean + deviation / gap, shrink / (1.0 + variance * (1.0 - shrink)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +128,12 @@ class Lost:
     >>> from tailcut.policies.targets import BoundedLoss
     >>> timeout = Unfinished(seconds=60.0, cutoff=60.0, target=BoundedLoss())
     >>> Lost().lesson(timeout, lambda: (0.4, 1.0), np.random.default_rng(0))
-    Lesson(target=1.0, weight=1.0)
+    PseudoObservation(target=1.0, weight=1.0)
     """
 
-    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> Lesson:  # noqa: ARG002
+    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> PseudoObservation:  # noqa: ARG002
         """Return the whole loss, or what is expected of a run that was stopped early."""
         if run.seconds >= run.cutoff:
-            return Lesson(1.0, 1.0)
+            return PseudoObservation(1.0, 1.0)
         watched = run.seconds / run.cutoff
-        return Lesson(watched + (1.0 - watched) * min(max(look()[0], run.value()), 1.0), 1.0)
+        return PseudoObservation(watched + (1.0 - watched) * min(max(look()[0], run.value()), 1.0), 1.0)

@@ -17,7 +17,7 @@ from tailcut.models import Model
 from tailcut.numerics import randomness
 from tailcut.numerics.ranges import Penalty, Probability
 from tailcut.numerics.vectors import NO_FEATURES
-from tailcut.policies.censoring import CensoringRule, Lesson, Unfinished
+from tailcut.policies.censoring import CensoringRule, PseudoObservation, Unfinished
 from tailcut.policies.exploration import Exploration
 from tailcut.policies.feature_budget import FeatureBudget
 from tailcut.policies.first_runs import FirstRuns
@@ -221,7 +221,7 @@ class OnePick(Policy):
             return x
         return self.representation.peek(np.full(self.n_features, np.nan))
 
-    def _lesson(self, algorithm: int, x: Array, run: Unfinished) -> Lesson | None:
+    def _lesson(self, algorithm: int, x: Array, run: Unfinished) -> PseudoObservation | None:
         return self.parts.censoring.lesson(run, lambda: self.model.look(algorithm, x), self.censor_stream)
 
     def represent(self, features: Array) -> Array:

@@ -7,7 +7,7 @@ go with it.
 from __future__ import annotations
 
 from tailcut.models.window import SlidingWindow, check_records
-from tailcut.policies.censoring import Lesson, Unfinished
+from tailcut.policies.censoring import PseudoObservation, Unfinished
 from tailcut.policies.one_pick import OnePick, Parts
 from tailcut.policies.policy import Choice, Offered
 from tailcut.types import Array, Outcome, Progress, Status
@@ -60,9 +60,9 @@ class WindowedPick(OnePick):
         if oldest is not None and oldest[1]:
             self.censored[oldest[0]] -= 1.0
 
-    def _lesson(self, algorithm: int, x: Array, run: Unfinished) -> Lesson:
+    def _lesson(self, algorithm: int, x: Array, run: Unfinished) -> PseudoObservation:
         """Return what an unfinished run teaches; where that is nothing, the run still takes its place."""
-        return super()._lesson(algorithm, x, run) or Lesson(0.0, 0.0)
+        return super()._lesson(algorithm, x, run) or PseudoObservation(0.0, 0.0)
 
     def remove(self, algorithm: int) -> None:
         """Forget an algorithm, its choices and its outcomes."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from tailcut.bench.labels import name_of
+
 PAPER = "#ffffff"
 """The background; turned dark on a dark page."""
 INK = "#1a1a1a"
@@ -64,6 +66,7 @@ LOOKS = {
     "round_robin": Look(_BROWN, DASHDOT, "<", "schedules"),
     "oracle": Look(INK, DOTTED, "1", "hindsight", 1.6),
     "sbs": Look(INK, DASHDOT, "+", "hindsight", 1.6),
+    "sbs_train": Look(INK, DASHDOT, "4", "hindsight", 1.2),
     "sbs_pair": Look(INK, DASHED, "2", "hindsight", 1.2),
     "sbs_schedule": Look(INK, SOLID, "3", "hindsight", 1.2),
 }
@@ -109,5 +112,5 @@ def look(selector: str) -> Look:
     colour = _SPARE_COLOURS[number % len(_SPARE_COLOURS)]
     marker = _SPARE_MARKERS[number // 7 % len(_SPARE_MARKERS)]
     dashes = (SOLID, DASHED, DASHDOT)[number // 41 % 3]
-    base = LOOKS.get(selector.partition(":")[0])
+    base = LOOKS.get(name_of(selector))
     return Look(colour, dashes, marker, base.family if base else "other")

@@ -15,6 +15,7 @@ from tailcut.numerics.processes import unordered
 from tailcut.report.figures import (
     canvas,
     choices,
+    cpu_tradeoff,
     critical,
     decision,
     regret,
@@ -66,6 +67,9 @@ def drawings(report: Report) -> list[Drawing]:
     for scatter in report.scatters:
         text = f"{scatter.title}: median re{par} against decision time; lower left is better."
         found.append(Drawing(scatter.key, text, tradeoff.draw, (scatter, par)))
+    if report.cpu_curves:
+        text = f"n{par} of the answers against the CPU time of all other runs; lower left is better."
+        found.append(Drawing("extra-cpu", text, cpu_tradeoff.draw, (report.cpu_curves, par)))
     for part in report.scenarios:
         found += _of_scenario(part, report)
     if report.explained is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tailcut.bench.labels import conditions_of, name_of
 from tailcut.bench.plan import Contender
 from tailcut.bench.replay import shuffled
 from tailcut.catalogue import CATALOGUE
@@ -43,7 +44,9 @@ class ExplainedDecisions:
 def explainable(standings: Sequence[Standing]) -> str | None:
     """Return the best selector whose decisions are explained by runtimes, at a cost that does not grow."""
     for standing in standings:
-        row = CATALOGUE.get(standing.selector.partition(":")[0])
+        row = CATALOGUE.get(name_of(standing.selector))
+        if conditions_of(standing.selector):
+            continue  # its decisions are not those of a plain stream
         if row is not None and row.bounded and row.predicts_runtimes:
             return standing.selector
     return None

@@ -17,6 +17,7 @@ from tailcut.bench.replay import replay_baseline
 from tailcut.bench.store import Store
 from tailcut.errors import TailcutError
 from tailcut.report.numbers.explained_decisions import ExplainedDecisions, explain_decisions, explainable
+from tailcut.report.numbers.extra_cpu import CpuCurve, cpu_curves
 from tailcut.report.numbers.kaplan_meier import SurvivalCurve, survival_curves
 from tailcut.report.numbers.learning import Learning, learnings
 from tailcut.report.numbers.results import CellRow, Results, load
@@ -67,6 +68,8 @@ class Report:
     scatters: list[Scatter]
     sweeps: list[SweepPoints]
     scenarios: list[ScenarioPart]
+    cpu_curves: list[CpuCurve] = field(default_factory=list)
+    """What extra CPU time brings, if there is any."""
     explained: ExplainedDecisions | None = None
     """Decisions on the first scenario at hand; None if there is none, or no selector to explain them."""
     notes: list[str] = field(default_factory=list)
@@ -108,6 +111,7 @@ def gather(
         scatters=scatters(ordered),
         sweeps=sensitivity(results),
         scenarios=parts,
+        cpu_curves=cpu_curves(grids),
         explained=decisions,
         notes=list(notes),
     )

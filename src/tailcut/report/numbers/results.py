@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from tailcut.bench.labels import ContenderKind, is_schedule, kind_of
+from tailcut.bench.labels import ContenderKind, default_of, is_schedule, kind_of, name_of
 from tailcut.bench.plan import DEFAULT
 from tailcut.bench.store import Store
 from tailcut.bench.sweeps import SWEEPS, Sweep
@@ -39,6 +40,17 @@ class CellRow:
     vbs: float
     sbs: float
     seconds: float
+    answer_cpu: float | None = None
+    """CPU seconds of all answers; None where the file is from before they were counted."""
+    extra_cpu: float | None = None
+    """CPU seconds of all other runs."""
+    sbs_train: float | None = None
+    """Mean PARk of the single best solver of the training folds; None without cross-validation."""
+
+    @property
+    def extra_share(self) -> float:
+        """CPU time of other runs as a share of that of the answers."""
+        return (self.extra_cpu or 0.0) / self.answer_cpu if self.answer_cpu else 0.0
 
 
 @dataclass(frozen=True)
@@ -127,7 +139,8 @@ class Results:
 
 def _rank(name: str) -> tuple[int, str]:
     """Return where a selector stands in tables: our own, as published, by name, schedules, baselines."""
-    base = name.partition(":")[0]
+    base = name_of(name)
+    name = re.sub(r"\d+", lambda number: number[0].zfill(6), name)  # 25 before 100
     if base in BASELINES:
         return 1000 + list(BASELINES).index(base), name
     if is_schedule(base):
@@ -182,8 +195,8 @@ def _canonical(label: str, settings: dict[str, Any]) -> str:
     >>> _canonical("thompson:noise_variance=1.0", CATALOGUE["thompson"].settings({}))
     'thompson'
     """
-    name = label.partition(":")[0]
-    return name if name in CATALOGUE and CATALOGUE[name].settings({}) == settings else label
+    name = name_of(label)
+    return default_of(label) if name in CATALOGUE and CATALOGUE[name].settings({}) == settings else label
 
 
 def _latest(cells: Iterable[CellRow], origins: dict[str, int]) -> tuple[list[CellRow], int, int]:
@@ -203,7 +216,7 @@ def _latest(cells: Iterable[CellRow], origins: dict[str, int]) -> tuple[list[Cel
 def _cells_of(sweep: Sweep, cells: Iterable[CellRow]) -> tuple[CellRow, ...]:
     """Return the cells of a sweep, or none if there are too few values to speak of one."""
     wanted = [contender.settings() for contender in sweep.contenders()]
-    own = [cell for cell in cells if cell.selector.partition(":")[0] == sweep.selector]
+    own = [cell for cell in cells if default_of(cell.selector) == sweep.selector]
     found = tuple(cell for cell in own if cell.settings in wanted)
     values = {cell.settings[sweep.parameter] for cell in found}
     return found if len(values) >= FEWEST_SWEEP_VALUES else ()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tailcut.bench.labels import ContenderKind, is_schedule, kind_of
+from tailcut.bench.labels import ContenderKind, is_schedule, kind_of, name_of
 from tailcut.catalogue import BASELINES
 from tailcut.report.numbers.standings import Standing
 from tailcut.report.style import look
@@ -67,5 +67,7 @@ def featured(standings: Sequence[Standing]) -> list[str]:
         if family not in ("ours", "other", "hindsight"):
             chosen.setdefault(family, one.selector)
     schedules = [one.selector for one in standings if kind_of(one.selector) == ContenderKind.SCHEDULE][:2]
-    known = [one.selector for one in standings if one.selector in BASELINES and one.selector != "sbs_pair"]
+    known = [
+        one.selector for one in standings if name_of(one.selector) in BASELINES and one.selector != "sbs_pair"
+    ]
     return [*own, *chosen.values(), *schedules, *known]

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailcut.bench.labels import ContenderKind, kind_of
+from tailcut.bench.labels import ContenderKind, kind_of, name_of
 from tailcut.bench.metrics import ReferenceCosts, normalised, relative
 from tailcut.bench.ranks import Ranking, rank
 from tailcut.catalogue import BASELINES
 from tailcut.report.numbers.results import CellRow, Results
 from tailcut.types import Array
 
-METRICS = ("par", "npar", "repar", "unsolved", "decision")
-"""Mean PARk, nPARk, rePARk, share of unsolved instances, microseconds per decision: the lower the better."""
+METRICS = ("par", "npar", "repar", "unsolved", "decision", "extra_cpu")
+"""Mean PARk, nPARk, rePARk, share of unsolved instances, microseconds per decision, and CPU time beside
+the answers as a share of theirs: the lower the better."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +59,18 @@ def grid(results: Results, metric: str) -> MetricGrid:
             cells = results.of(scenario, selector)
             seeds[i, j] = len(cells)
             if cells:
-                mean[i, j], deviation[i, j] = _mean_and_deviation(cells, metric, selector in BASELINES)
+                mean[i, j], deviation[i, j] = _mean_and_deviation(
+                    cells, metric, name_of(selector) in BASELINES
+                )
     return MetricGrid(metric, results.scenarios, results.selectors, mean, deviation, seeds)
 
 
 def _mean_and_deviation(cells: tuple[CellRow, ...], metric: str, is_baseline: bool) -> tuple[float, float]:
     if metric == "decision" and is_baseline:
         return math.nan, math.nan  # a hindsight baseline decides nothing
-    if metric in ("unsolved", "decision"):
-        values = np.array([cell.unsolved if metric == "unsolved" else cell.decision_us for cell in cells])
+    plain = {"unsolved": "unsolved", "decision": "decision_us", "extra_cpu": "extra_share"}
+    if metric in plain:
+        values = np.array([getattr(cell, plain[metric]) for cell in cells])
         return float(values.mean()), float(values.std())
     pars = np.array([cell.par for cell in cells])
     mean, deviation = float(pars.mean()), float(pars.std())
@@ -107,6 +111,8 @@ class Standing:
     unsolved: float
     decision_us: float
     """Mean over scenarios; nan for a hindsight baseline."""
+    extra_cpu: float = 0.0
+    """CPU time beside the answers, as a share of theirs; mean over scenarios."""
 
 
 def grids_of(results: Results) -> dict[str, MetricGrid]:
@@ -130,6 +136,7 @@ def standings(grids: Mapping[str, MetricGrid], ranked: Ranking | None) -> list[S
             beats_sbs=int((grids["npar"].mean[:, j] < 1.0 - 1e-9).sum()),
             unsolved=_mean(grids["unsolved"].mean[:, j]),
             decision_us=_mean(grids["decision"].mean[:, j]),
+            extra_cpu=_mean(grids["extra_cpu"].mean[:, j]),
         )
         for j, selector in enumerate(par.selectors)
     ]

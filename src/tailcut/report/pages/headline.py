@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tailcut.bench.labels import ContenderKind, kind_of, labelled
+from tailcut.bench.labels import ContenderKind, kind_of, labelled, name_of
 from tailcut.bench.ranks import Ranking
 from tailcut.catalogue import CATALOGUE
 from tailcut.report.numbers.results import Results
@@ -43,8 +43,15 @@ def _best(best: Standing, par: str) -> str:
         f"The lowest mean n{par} has {best.selector}: {best.npar_mean:.2f} over "
         f"{_count(best.scenarios, 'scenario')} (0 is the best solver for every instance, 1 the single best "
         f"solver, both known only in hindsight). Its median re{par} is {best.repar_median:.2f}, and it "
-        f"leaves {best.unsolved:.1%} of the instances unsolved on average.{_blind(best)}"
+        f"leaves {best.unsolved:.1%} of the instances unsolved on average.{_blind(best)}{_extra(best)}"
     )
+
+
+def _extra(best: Standing) -> str:
+    """Say what else was run for it, if anything was."""
+    if not best.extra_cpu > 0.0:
+        return ""
+    return f" For that, other runs took {best.extra_cpu:.1%} of the CPU time of its answers on top."
 
 
 def _schedules(schedules: Sequence[Standing], par: str) -> list[str]:
@@ -55,14 +62,14 @@ def _schedules(schedules: Sequence[Standing], par: str) -> list[str]:
     text = (
         f"Schedules may stop a solver early and start another within the same cutoff, so they are listed by "
         f"themselves: {labelled(best.selector)} has a mean n{par} of {best.npar_mean:.2f} and beats the "
-        f"single best solver on {best.beats_sbs} of {_count(best.scenarios, 'scenario')}."
+        f"single best solver on {best.beats_sbs} of {_count(best.scenarios, 'scenario')}.{_extra(best)}"
     )
     names = ", ".join(f"{one.selector} {one.npar_mean:.2f}" for one in others[:3])
     return [f"{text} Other schedules: {names}." if others else text]
 
 
 def _needs_features(best: Standing) -> bool:
-    recipe = CATALOGUE.get(best.selector.partition(":")[0])
+    recipe = CATALOGUE.get(name_of(best.selector))
     return recipe is None or recipe.needs_features
 
 

@@ -16,6 +16,7 @@ from tailcut.report.pages.headline import headline
 from tailcut.report.pages.html_page import Section, bullets, details, figure, page, paragraphs, table
 from tailcut.report.pages.missing import left_out
 from tailcut.report.progress import SILENT, ReportProgress
+from tailcut.report.tables.extra_cpu_sheet import extra_cpu_sheet
 from tailcut.report.tables.formats import write_tables
 from tailcut.report.tables.sheet import Sheet, grid_sheet, scenarios_sheet, schedules_sheet, standings_sheet
 
@@ -24,10 +25,16 @@ def sheets(report: Report) -> list[Sheet]:
     """Return all tables of a report."""
     par = report.results.par
     schedules = schedules_sheet(report.standings, par)
+    extra = extra_cpu_sheet(report.grids, [part.description for part in report.scenarios], par)
     return [
         standings_sheet(report.standings, par),
         *([] if schedules is None else [schedules]),
-        *(grid_sheet(grid, par, report.ranked) for grid in report.grids.values()),
+        *([] if extra is None else [extra]),
+        *(
+            grid_sheet(grid, par, report.ranked)
+            for grid in report.grids.values()
+            if grid.metric != "extra_cpu"
+        ),
         scenarios_sheet([part.description for part in report.scenarios], par),
     ]
 
@@ -54,7 +61,7 @@ def write_results_page(
 def _page(report: Report, tables: Sequence[Sheet], figures: Figures, source: str) -> str:
     by_key = {sheet.key: sheet for sheet in tables}
     summary, overview = by_key.pop("summary"), by_key.pop("scenarios")
-    schedules = by_key.pop("schedules", None)
+    schedules, extra = by_key.pop("schedules", None), by_key.pop("extra-cpu", None)
     absent = left_out(report)
     words = paragraphs(headline(report.results, report.standings, report.ranked))
     tradeoff = "".join(shown(figures, name) for name in figures if name.startswith("tradeoff"))
@@ -69,6 +76,9 @@ def _page(report: Report, tables: Sequence[Sheet], figures: Figures, source: str
         Section("reproduce", "How to reproduce it", reproduce(report, source)),
         Section("left-out", "Left out, missing or failed", bullets(absent) or "<p>Nothing.</p>"),
     ]
+    if extra is not None:
+        body = shown(figures, "extra-cpu") + table(extra)
+        sections.insert(2, Section("extra-cpu", "Extra CPU time", body))
     if schedules is not None:
         sections.insert(2, Section("schedules", "Schedules", table(schedules)))
     if sweeps:

@@ -1,0 +1,125 @@
+"""Under which conditions a contender is judged: what it may measure beside the stream, or cross-validation.
+
+They belong to the contender and are the last part of its label: `tailcut@measure-first=25`,
+`tailcut_schedule@cv,learn-on`. Without any, the instances are a stream, and nothing runs but the answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any
+
+from tailcut.errors import InputError, did_you_mean
+
+
+class BenchProtocol(StrEnum):
+    """What a benchmark does with the instances of a scenario."""
+
+    STREAM = "stream"
+    CV = "cv"
+
+
+class LessonChoice(StrEnum):
+    """Who chooses the lessons that a share of the CPU time is spent on."""
+
+    WORTH = "worth"
+    """The selector, by what it expects to learn."""
+    UNIFORM = "uniform"
+    """Chance: the baseline."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What holds for a contender in the benchmark, besides its hyperparameters.
+
+    >>> Conditions.parse("measure-first=25,measure-cutoff=0.1").label
+    'measure-first=25,measure-cutoff=0.1'
+    >>> Conditions.parse("cv,learn-on") == Conditions(cv=True, learn_on=True)
+    True
+    >>> Conditions().label
+    ''
+    """
+
+    measure_first: int = 0
+    """So many instances at the start of the stream are run with every algorithm."""
+    measure_cutoff: float = 1.0
+    """How long each of these runs may take, as a share of the cutoff."""
+    learn_share: float = 0.0
+    """CPU time for lessons, as a share of that of the answers."""
+    learn_choice: LessonChoice = LessonChoice.WORTH
+    """Who chooses the lessons."""
+    cv: bool = False
+    """Cross-validation: learned from all folds but one, judged on that one."""
+    folds: int = 0
+    """Folds made by the seed where a scenario has none of its own; 0: none are made."""
+    learn_on: bool = False
+    """Whether cross-validation lets the selector learn while it is judged."""
+
+    def __post_init__(self) -> None:
+        """Raise unless the values make sense, by themselves and together."""
+        _check(self.measure_first >= 0, "measure-first", "expected 0 or more instances")
+        _check(0.0 < self.measure_cutoff <= 1.0, "measure-cutoff", "expected a share of the cutoff, 0 to 1")
+        _check(0.0 <= self.learn_share < float("inf"), "learn-share", "expected a share of 0 or more")
+        _check(self.folds == 0 or self.folds >= 2, "folds", "expected 2 or more")
+        unmeasured = self.measure_first == 0 and self.measure_cutoff != 1.0
+        _check(not unmeasured, "measure-cutoff", "is for instances measured first: give measure-first, too")
+        untaught = self.learn_share == 0.0 and self.learn_choice is not LessonChoice.WORTH
+        _check(not untaught, "learn-choice", "is for lessons: give learn-share, too")
+        _check(
+            self.cv or not self.learn_on, "learn-on", "is for cross-validation: a stream is learned anyway"
+        )
+        _check(self.cv or not self.folds, "folds", "are for cross-validation")
+        _check(not (self.cv and self.runs_extra), "cv", "learns from whole folds: nothing else is measured")
+
+    @property
+    def runs_extra(self) -> bool:
+        """Whether algorithms run for more than the answers."""
+        return self.measure_first > 0 or self.learn_share > 0.0
+
+    @property
+    def label(self) -> str:
+        """What differs from the usual, as `parse` reads it."""
+        given = ((one.name, getattr(self, one.name)) for one in fields(self))
+        usual = {one.name: one.default for one in fields(self)}
+        return ",".join(
+            name.replace("_", "-") if value is True else f"{name.replace('_', '-')}={value}"
+            for name, value in given
+            if value != usual[name]
+        )
+
+    @staticmethod
+    def parse(text: str) -> Conditions:
+        """Return the conditions that a label names, or say what is wrong with them."""
+        given: dict[str, Any] = {}
+        known = [one.name.replace("_", "-") for one in fields(Conditions)]
+        for option in filter(None, (part.strip() for part in text.split(","))):
+            key, equals, value = option.partition("=")
+            if key not in known:
+                raise InputError(f"@{text}: unknown condition {key!r}{did_you_mean(key, known)}")
+            name = key.replace("-", "_")
+            given[name] = _value(name, value if equals else None, f"@{text}: {key}")
+        return Conditions(**given)
+
+
+def _value(name: str, text: str | None, where: str) -> Any:
+    """Return the value of a condition of this name; one that is only there or not has none."""
+    if name in ("cv", "learn_on"):
+        if text is not None:
+            raise InputError(f"{where} takes no value")
+        return True
+    kind = {"measure_cutoff": float, "learn_share": float, "learn_choice": LessonChoice}.get(name, int)
+    try:
+        return kind(text or "")
+    except ValueError:
+        expected = " or ".join(LessonChoice) if kind is LessonChoice else "a number"
+        raise InputError(f"{where}: expected {expected}, got {text or 'nothing'!r}") from None
+
+
+def _check(fine: bool, name: str, problem: str) -> None:
+    if not fine:
+        raise InputError(f"{name}: {problem}")
+
+
+STREAM = Conditions()
+"""The usual: a stream, and no runs but the answers."""

@@ -1,0 +1,73 @@
+"""Extra CPU time in the report: the curves, the table and the figure, from a real result file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tailcut.bench.benchmark import benchmark
+from tailcut.bench.plan import Contender
+from tailcut.bench.store import opened
+from tailcut.report.figures.drawings import drawings
+from tailcut.report.numbers.gather import Report, gather
+from tailcut.report.pages.results_page import sheets, write_results_page
+
+LABELS = (
+    *("thompson", "thompson@measure-first=5", "thompson@measure-first=20"),
+    *("round_robin", "round_robin@measure-first=5", "thompson@learn-share=0.2,learn-choice=uniform"),
+    *("thompson@cv,folds=3", "oracle", "sbs"),
+)
+
+
+@pytest.fixture(scope="module")
+def report(scenarios_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    path = tmp_path_factory.mktemp("extra") / "r.db"
+    contenders = [Contender.parse_label(label) for label in LABELS]
+    rows = benchmark(scenarios_folder, contenders=contenders, seeds=2).run(path).rows
+    by_pair = {(row["scenario"], row["selector"]): row for row in rows}
+    assert by_pair["ALPHA", "thompson@cv,folds=3"]["npar10_train"] is not None
+    with opened(path, read_only=True) as store:
+        return gather(store)
+
+
+def test_a_curve_starts_where_nothing_is_measured(report: Report) -> None:
+    curves = {(curve.selector, curve.how): curve for curve in report.cpu_curves}
+    assert set(curves) == {
+        ("thompson", "measured first"),
+        ("thompson", "lessons by uniform"),
+        ("round_robin", "measured first"),
+    }
+    measured = curves["thompson", "measured first"]
+    assert [point.amount for point in measured.points] == [0.0, 5.0, 20.0]
+    assert measured.scenarios == 3
+    extra = [point.extra for point in measured.points]
+    assert extra == sorted(extra)
+    assert extra[0] == 0.0
+    standing = {one.selector: one for one in report.standings}
+    for point in measured.points:
+        assert point.npar == pytest.approx(standing[point.selector].npar_mean)
+        assert point.extra == pytest.approx(standing[point.selector].extra_cpu)
+    lessons = curves["thompson", "lessons by uniform"].points[1]
+    assert 0.1 < lessons.extra < 0.3
+
+
+def test_the_table_says_what_it_costs_and_saves(report: Report) -> None:
+    (table,) = [sheet for sheet in sheets(report) if sheet.key == "extra-cpu"]
+    assert len(table.rows) == 3 * 4
+    grids = report.grids
+    place = {label: j for j, label in enumerate(grids["par"].selectors)}
+    for row in table.rows:
+        i, label = grids["par"].scenarios.index(str(row[0].value)), str(row[3].value).partition(" ")[0]
+        own, without = (grids["par"].mean[i, place[one]] for one in (label, label.partition("@")[0]))
+        assert row[5].value == pytest.approx(1.0 - own / without)
+        assert (row[1].value, row[2].value) == (60, 3)
+
+
+def test_the_page_has_figure_and_table(report: Report, tmp_path: Path) -> None:
+    assert "extra-cpu" in [one.name for one in drawings(report)]
+    page = write_results_page(report, tmp_path, formats=["svg"]).read_text(encoding="utf-8")
+    assert "Extra CPU time" in page
+    svg = (tmp_path / "figures" / "extra-cpu.svg").read_text(encoding="utf-8")
+    assert "thompson, measured first" in svg
+    assert "mean nPAR10 of the answers" in svg
