@@ -147,11 +147,15 @@ class Layers(Model):
         self.memory.put(x[self.views.trees], algorithm, target, weight)
 
     def update_many(self, x: Array, target: Array) -> None:
-        """Learn recorded runs; the trees are grown once for each doubling of the runs, and at the end."""
-        if self.window or not x.shape[1]:
+        """Learn recorded runs; the trees are grown once for each doubling of the runs, and at the end.
+
+        Where they are few beside those that were learned before, they are learned one by one.
+        """
+        known = ~np.isnan(target)
+        few = int(known.sum()) <= REGROW * self.memory.runs
+        if self.window or not x.shape[1] or few:
             super().update_many(x, target)
             return
-        known = ~np.isnan(target)
         start = 0
         while start < len(x):
             # As many runs as there were before, so that the ridge learns errors on instances that are new.
@@ -210,9 +214,10 @@ class Layers(Model):
     def _with_features(self) -> InstanceTable:
         """Return the instances that trees can be grown on; a represented one has no missing values."""
         table = self.memory.table()
-        if not self.window or not table.x.shape[1]:
-            return table.only(table.weight > 0.0)
-        return table.only(~np.isnan(table.x[:, 0]))
+        known = table.weight > 0.0
+        if table.x.shape[1]:
+            known &= ~np.isnan(table.x[:, 0])
+        return table.only(known)
 
     def widen(self, n_features: int, views: Views) -> None:
         """Take instances with features from now on; so far only the arms have learned."""
@@ -245,7 +250,7 @@ class Layers(Model):
             "trees, memory: other algorithms than the arms",
         )
         inner = self.trees.feature[self.trees.feature >= 0]
-        expect_indices(max(table.x.shape[1], 1), feature=inner)
+        expect_indices(table.x.shape[1], feature=inner)
         expect(0 < self.grown <= MOST_TREES * self.n_trees >= len(self.trees), "trees: too many")
         self._recent.clear()
 
