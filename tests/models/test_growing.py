@@ -172,7 +172,11 @@ def test_compiled_growing_is_plain_growing(
     assert [_depth(trees, int(start)) for start in trees.roots] == depths
     if n >= 60:
         assert 3 <= max(depths) <= growth.max_depth
-    assert len(trees.feature) == sum(len(list(tree.root.walk())) for tree in slow)
+    trees.restored()
+    sizes = [len(list(tree.root.walk())) for tree in slow]
+    assert [*trees.roots.tolist(), len(trees.feature)] == [sum(sizes[:t]) for t in range(5)]
+    n_leaves = [(size + 1) // 2 for size in sizes]
+    assert [*trees.rows.tolist(), len(trees.loss)] == [sum(n_leaves[:t]) for t in range(5)]
     splits = {(node.feature, node.threshold) for tree in slow for node in tree.root.walk()}
     assert set(zip(trees.feature.tolist(), trees.threshold.tolist(), strict=True)) == splits
     leaves = [node for tree in slow for node in tree.root.walk() if not node.children]
@@ -268,20 +272,3 @@ def test_new_trees_take_the_place_of_the_oldest(n_new: int, n_trees: int, kept: 
     for x in np.random.default_rng(2).normal(size=(50, 4)):
         expected = np.concatenate([old.loss[old.reached(x)][5 - kept :], new.loss[new.reached(x)]])
         assert np.array_equal(mixed.loss[mixed.reached(x)], expected)
-
-
-def test_trees_grown_one_by_one_are_joined() -> None:
-    """Two stumps: the nodes and the leaves of the second are counted from the end of the first."""
-    small = np.int32
-    stump = (
-        np.array([0, -1, -1], dtype=small),
-        np.array([0.5, 0.0, 0.0]),
-        np.array([1, 0, 1], dtype=small),
-        np.array([[0.1], [0.2]]),
-    )
-    trees = Trees.joined([stump, stump])
-    trees.restored()
-    assert (trees.roots.tolist(), trees.rows.tolist()) == ([0, 3], [0, 2])
-    assert trees.child.tolist() == [1, 0, 1, 4, 2, 3]
-    assert trees.reached(np.zeros(1)).tolist() == [0, 2]
-    assert trees.reached(np.ones(1)).tolist() == [1, 3]
