@@ -1,17 +1,37 @@
-"""Trees grown level by level, against an obvious implementation that grows node by node."""
+"""Compiled growing of trees, against an obvious implementation in plain Python: the same bits."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
 from tailcut.models.growing import Growth, at_once, grow
-from tailcut.models.reservoir import RunTable
-from tailcut.models.trees import Indices, Trees
+from tailcut.models.memory import InstanceTable
+from tailcut.models.trees import Trees
 from tailcut.types import Array
+
+MASK = (1 << 64) - 1
+
+
+class SplitMix:
+    """SplitMix64, as published."""
+
+    def __init__(self, seed: int) -> None:
+        self.state = seed
+
+    def uniform(self) -> float:
+        self.state = (self.state + 0x9E3779B97F4A7C15) & MASK
+        z = self.state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+        return ((z ^ (z >> 31)) >> 11) / 2**53
+
+    def below(self, n: int) -> int:
+        return int(self.uniform() * n)
 
 
 @dataclass
@@ -21,118 +41,177 @@ class Node:
     members: list[int]
     loss: list[float]
     feature: int = -1
-    threshold: float = math.inf
+    threshold: float = 0.0
     children: list[Node] = field(default_factory=list)
 
+    def walk(self) -> Iterator[Node]:
+        yield self
+        for child in self.children:
+            yield from child.walk()
 
-def _table(x: Array, algorithm: Indices, loss: Array) -> RunTable:
-    return RunTable(x, algorithm, loss, np.ones(len(loss)))
-
-
-def _correct(node: Node, runs: RunTable, shrinkage: float) -> None:
-    """Move each algorithm by its own runs."""
-    for a, p in enumerate(node.loss):
-        own = [float(runs.loss[i]) for i in node.members if runs.algorithm[i] == a]
-        node.loss[a] += sum(y - p for y in own) / (len(own) + shrinkage)
+    @property
+    def depth(self) -> int:
+        return 1 + max(child.depth for child in self.children) if self.children else 0
 
 
-def _gain(node: Node, sides: list[list[int]], runs: RunTable, shrinkage: float) -> float:
-    gain = 0.0
-    for side in sides:
-        for a in range(len(node.loss)):
-            own = [float(runs.loss[i]) - node.loss[a] for i in side if runs.algorithm[i] == a]
-            gain += sum(own) ** 2 / (len(own) + shrinkage)
-    return gain
+class SlowTree:
+    """One tree, grown node by node, depth first."""
+
+    def __init__(self, instances: InstanceTable, root: Array, growth: Growth, seed: int) -> None:
+        self.x, self.y = instances.x.tolist(), instances.target.tolist()
+        self.growth = growth
+        self.random = SplitMix(seed)
+        self.deck = list(range(instances.x.shape[1]))
+        self.root = Node(list(range(len(self.x))), root.tolist())
+        self._grow(self.root, 0)
+
+    def _sums(self, members: list[int], algorithm: int) -> tuple[float, float]:
+        """Return the sum of an algorithm's runs on these instances, and how many there are."""
+        own = [self.y[i][algorithm] for i in members if not math.isnan(self.y[i][algorithm])]
+        return float(sum(own)), float(len(own))
+
+    def _grow(self, node: Node, depth: int) -> None:
+        for a, p in enumerate(node.loss):
+            total, count = self._sums(node.members, a)
+            node.loss[a] = p + (total - count * p) / (count + self.growth.shrinkage) if count else p
+        if len(node.members) >= 2 * self.growth.min_leaf and depth < self.growth.max_depth:
+            self._split(node)
+        for child in node.children:
+            self._grow(child, depth + 1)
+
+    def _split(self, node: Node) -> None:
+        best = 1e-12
+        for feature, threshold in self._candidates(node.members):
+            sides: list[list[int]] = [[], []]
+            for i in node.members:
+                sides[self.x[i][feature] > threshold].append(i)
+            if min(map(len, sides)) < self.growth.min_leaf:
+                continue
+            gain = self._gain(node, sides[0])
+            if gain > best:
+                best, node.feature, node.threshold = gain, feature, threshold
+                node.children = [Node(side, list(node.loss)) for side in sides]
+
+    def _candidates(self, members: list[int]) -> Iterator[tuple[int, float]]:
+        """Yield features drawn without replacement, constant ones skipped, and a threshold for each."""
+        tried = 0
+        for place in range(len(self.deck)):
+            drawn = place + self.random.below(len(self.deck) - place)
+            self.deck[place], self.deck[drawn] = self.deck[drawn], self.deck[place]
+            values = [self.x[i][self.deck[place]] for i in members]
+            least, greatest = min(values), max(values)
+            if least < greatest:
+                tried += 1
+                yield self.deck[place], least + (greatest - least) * self.random.uniform()
+            if tried == self.growth.candidates:
+                return
+
+    def _gain(self, node: Node, left: list[int]) -> float:
+        gain, w = 0.0, self.growth.shrinkage
+        for a, p in enumerate(node.loss):
+            total, count = self._sums(node.members, a)
+            left_total, left_count = self._sums(left, a)
+            e = left_total - left_count * p
+            rest = total - count * p - e
+            gain += e * e / (left_count + w)
+            gain += rest * rest / (count - left_count + w)
+        return gain
+
+    def leaf(self, x: Array) -> Node:
+        node = self.root
+        while node.children:
+            node = node.children[int(x[node.feature] > node.threshold)]
+        return node
 
 
-def _split(node: Node, runs: RunTable, growth: Growth, features: Indices, fractions: Array) -> None:
-    best = -1.0
-    for feature, fraction in zip(features.tolist(), fractions.tolist(), strict=True):
-        values = [float(runs.x[i, feature]) for i in node.members]
-        threshold = min(values) + (max(values) - min(values)) * fraction
-        left = [i for i in node.members if runs.x[i, feature] <= threshold]
-        right = [i for i in node.members if runs.x[i, feature] > threshold]
-        if min(len(left), len(right)) < growth.min_leaf:
-            continue
-        gain = float(np.float32(_gain(node, [left, right], runs, growth.shrinkage)))
-        if gain > best:
-            best = gain
-            node.feature, node.threshold = feature, threshold
-            node.children = [Node(side, list(node.loss)) for side in (left, right)]
+def _table(x: Array, target: Array) -> InstanceTable:
+    n = len(x)
+    return InstanceTable(x, target, np.ones(n), np.ones(n, dtype=np.bool_))
 
 
-def _slow(runs: RunTable, root: Array, growth: Growth, stream: np.random.Generator) -> list[Node]:
-    roots = [Node(list(range(len(runs.loss))), root.tolist()) for _ in range(growth.trees)]
-    level, depth = roots, 0
-    while level:
-        for node in level:
-            _correct(node, runs, growth.shrinkage)
-        large = [node for node in level if len(node.members) >= 2 * growth.min_leaf]
-        if large and depth < growth.max_depth:
-            shape = (growth.candidates, len(large))
-            features, fractions = stream.integers(runs.x.shape[1], size=shape), stream.random(shape)
-            for column, node in enumerate(large):
-                _split(node, runs, growth, features[:, column], fractions[:, column])
-        level, depth = [child for node in level for child in node.children], depth + 1
-    return roots
-
-
-def _leaf(node: Node, x: Array) -> Node:
-    while node.children:
-        node = node.children[int(x[node.feature] > node.threshold)]
-    return node
-
-
-def _runs(n: int, n_algorithms: int, n_features: int, seed: int) -> RunTable:
+def _instances(n: int, n_algorithms: int, n_features: int, seed: int) -> InstanceTable:
+    """Instances of which some runs are known, of a few none; features with ties, one of them constant."""
     rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, n_features)).round(1)  # rounded: ties happen
-    algorithm = rng.integers(n_algorithms, size=n)
-    hard = x[:, 0] + 0.5 * rng.normal(size=n) > 0.3 * algorithm
-    return _table(x, algorithm, np.where(hard, 1.0, 0.3 * rng.random(n)))
+    x = rng.normal(size=(n, n_features)).round(1)
+    x[:, n_features - 1] = 7.0
+    hard = x[:, :1] + 0.5 * rng.normal(size=(n, 1)) > 0.3 * np.arange(n_algorithms)
+    target = np.where(hard, 1.0, 0.3 * rng.random((n, n_algorithms)))
+    target[rng.random(target.shape) < 0.6] = np.nan
+    return _table(x, target)
 
 
-@pytest.mark.parametrize("chunk", [1, 1 << 16], ids=["one candidate at a time", "all candidates at once"])
+def _depth(trees: Trees, node: int) -> int:
+    if trees.feature[node] < 0:
+        return 0
+    child = int(trees.child[node])
+    return 1 + max(_depth(trees, child), _depth(trees, child + 1))
+
+
 @pytest.mark.parametrize(
-    ("n", "n_algorithms", "min_leaf", "max_depth"),
-    [(1, 2, 2, 10), (3, 1, 2, 10), (40, 3, 2, 10), (90, 5, 4, 10), (90, 5, 1, 3), (9, 2, 1, 0)],
+    ("n", "n_algorithms", "candidates", "growth"),
+    [
+        (1, 2, 3, Growth()),
+        (3, 1, 3, Growth()),
+        (60, 3, 1, Growth()),
+        (60, 3, 99, Growth(shrinkage=2.5)),
+        (150, 5, 3, Growth(min_leaf=4)),
+        (150, 5, 3, Growth(min_leaf=1, max_depth=3)),
+        (9, 2, 3, Growth(min_leaf=1, max_depth=0)),
+    ],
 )
-def test_levelwise_growing_is_recursive_growing(
-    n: int, n_algorithms: int, min_leaf: int, max_depth: int, chunk: int, monkeypatch: pytest.MonkeyPatch
+def test_compiled_growing_is_plain_growing(
+    n: int, n_algorithms: int, candidates: int, growth: Growth
 ) -> None:
-    monkeypatch.setattr("tailcut.models.growing._CACHED", chunk)
-    growth = Growth(4, candidates=3, min_leaf=min_leaf, max_depth=max_depth, shrinkage=2.5)
-    runs = _runs(n, n_algorithms, 4, seed=n)
+    growth = Growth(candidates, growth.min_leaf, growth.max_depth, growth.shrinkage)
+    instances = _instances(n, n_algorithms, 5, seed=n)
     root = np.linspace(0.2, 1.0, n_algorithms)
-    trees = grow(runs, root, growth, np.random.default_rng(3))
-    slow = _slow(runs, root, growth, np.random.default_rng(3))
-    if n >= 40:
-        assert 3 <= trees.depth <= max_depth
-    for x in [*runs.x, *np.random.default_rng(4).normal(size=(20, 4))]:
-        leaves = [_leaf(node, x) for node in slow]
-        rows = trees.reached(x)
-        np.testing.assert_allclose(trees.loss[rows], [leaf.loss for leaf in leaves], rtol=1e-9)
+    trees = grow(instances, root, growth, np.random.default_rng(3), 4)
+    seeds = np.random.default_rng(3).integers(1 << 62, size=4).tolist()
+    slow = [SlowTree(instances, root, growth, seed) for seed in seeds]
+    depths = [tree.root.depth for tree in slow]
+    assert [_depth(trees, int(start)) for start in trees.roots] == depths
+    if n >= 60:
+        assert 3 <= max(depths) <= growth.max_depth
+    trees.restored()
+    sizes = [len(list(tree.root.walk())) for tree in slow]
+    assert [*trees.roots.tolist(), len(trees.feature)] == [sum(sizes[:t]) for t in range(5)]
+    n_leaves = [(size + 1) // 2 for size in sizes]
+    assert [*trees.rows.tolist(), len(trees.loss)] == [sum(n_leaves[:t]) for t in range(5)]
+    splits = {(node.feature, node.threshold) for tree in slow for node in tree.root.walk()}
+    assert set(zip(trees.feature.tolist(), trees.threshold.tolist(), strict=True)) == splits
+    leaves = [node for tree in slow for node in tree.root.walk() if not node.children]
+    assert min(len(leaf.members) for leaf in leaves) >= min(growth.min_leaf, n)
+    for x in [*instances.x, *np.random.default_rng(4).normal(size=(20, 5))]:
+        assert trees.loss[trees.reached(x)].tolist() == [tree.leaf(x).loss for tree in slow]
+
+
+def test_the_same_seed_grows_the_same_trees() -> None:
+    instances, root = _instances(80, 3, 5, seed=1), np.full(3, 0.5)
+    one, same, other = (
+        grow(instances, root, Growth(3), np.random.default_rng(seed), 3).state() for seed in (1, 1, 2)
+    )
+    assert all(one[name].tobytes() == same[name].tobytes() for name in one)
+    assert one["threshold"].tobytes() != other["threshold"].tobytes()
 
 
 def test_firm_priors_leave_the_root_as_it_is() -> None:
-    runs, root = _runs(60, 3, 4, seed=1), np.array([0.2, 0.5, 0.7])
-    growth = Growth(trees=2, candidates=2, shrinkage=1e12)
-    trees = grow(runs, root, growth, np.random.default_rng(0))
-    rows = trees.reached(runs.x[0])
+    instances, root = _instances(60, 3, 4, seed=1), np.array([0.2, 0.5, 0.7])
+    trees = grow(instances, root, Growth(candidates=2, shrinkage=1e12), np.random.default_rng(0), 2)
+    rows = trees.reached(instances.x[0])
     np.testing.assert_allclose(trees.loss[rows], [root, root], atol=1e-9)
 
 
 def test_without_shrinkage_an_unsplit_tree_holds_the_means_of_the_algorithms() -> None:
-    runs, root = _runs(60, 3, 4, seed=2), np.full(3, 0.5)
-    growth = Growth(trees=1, candidates=1, min_leaf=60, shrinkage=1e-12)
-    trees = grow(runs, root, growth, np.random.default_rng(0))
-    means = [runs.loss[runs.algorithm == a].mean() for a in range(3)]
-    np.testing.assert_allclose(trees.loss[trees.reached(runs.x[0])][0], means, rtol=1e-6)
+    instances = _instances(60, 3, 4, seed=2)
+    growth = Growth(min_leaf=60, shrinkage=1e-12)
+    trees = grow(instances, np.full(3, 0.5), growth, np.random.default_rng(0), 1)
+    np.testing.assert_allclose(trees.loss[0], np.nanmean(instances.target, axis=0), rtol=1e-6)
 
 
 def test_an_algorithm_without_runs_in_a_leaf_does_there_as_it_does_on_the_whole() -> None:
     x = np.repeat([[0.0], [1.0]], 20, axis=0)
-    runs = _table(x, np.zeros(40, dtype=np.int64), x[:, 0].copy())
-    trees = grow(runs, np.array([0.5, 0.7]), Growth(trees=1, candidates=1), np.random.default_rng(0))
+    instances = _table(x, np.hstack([x, np.full((40, 1), np.nan)]))
+    trees = grow(instances, np.array([0.5, 0.7]), Growth(), np.random.default_rng(0), 1)
     easy, hard = (trees.loss[trees.reached(np.array([value]))][0] for value in (0.0, 1.0))
     assert easy[0] < 0.1 < 0.9 < hard[0]
     assert easy[1] == hard[1] == 0.7
@@ -140,38 +219,56 @@ def test_an_algorithm_without_runs_in_a_leaf_does_there_as_it_does_on_the_whole(
 
 @pytest.mark.parametrize("width", [0, 2], ids=["no features", "constant features"])
 def test_nothing_to_split_on(width: int) -> None:
-    runs = _table(np.ones((10, width)), np.zeros(10, dtype=np.int64), np.linspace(0.0, 1.0, 10))
-    trees = grow(runs, np.array([0.5]), Growth(trees=3, candidates=1), np.random.default_rng(0))
-    assert trees.depth == 0
+    instances = _table(np.ones((10, width)), np.linspace(0.0, 1.0, 10)[:, None])
+    trees = grow(instances, np.array([0.5]), Growth(), np.random.default_rng(0), 3)
+    assert trees.feature.tolist() == [-1, -1, -1]
     assert trees.reached(np.ones(width)).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("target", [np.nan, 0.5], ids=["no runs", "runs that are all alike"])
+def test_nothing_to_gain(target: float) -> None:
+    instances = _table(np.arange(10.0)[:, None], np.full((10, 1), target))
+    trees = grow(instances, np.array([0.5]), Growth(), np.random.default_rng(0), 1)
+    assert (trees.feature.tolist(), trees.loss.tolist()) == ([-1], [[0.5]])
 
 
 def test_features_however_odd_make_no_deep_trees() -> None:
     """Each threshold cuts off the largest value alone: unbounded, a tree would be a chain."""
     x = np.exp(np.arange(300.0))[:, None]
-    runs = _table(x, np.zeros(300, dtype=np.int64), (np.arange(300) % 2).astype(np.float64))
-    growth = Growth(trees=1, candidates=1, min_leaf=1)
-    trees = grow(runs, np.array([0.5]), growth, np.random.default_rng(0))
-    assert trees.depth == growth.max_depth == 10
+    instances = _table(x, np.random.default_rng(1).random((300, 1)))
+    trees = grow(instances, np.array([0.5]), Growth(min_leaf=1), np.random.default_rng(0), 1)
+    assert _depth(trees, 0) == Growth().max_depth == 40
+
+
+@pytest.mark.parametrize("odd", [np.nan, 1e300, -1e300, 5e-324])
+def test_odd_values_do_no_harm(odd: float) -> None:
+    instances = _instances(50, 2, 3, seed=0)
+    instances.x[::7, 0], instances.x[1, 0] = odd, -odd
+    trees = grow(instances, np.full(2, 0.5), Growth(3), np.random.default_rng(0), 3)
+    trees.restored()
+    assert all(np.isfinite(trees.mean(x)).all() for x in instances.x)
 
 
 def test_as_many_trees_grow_together_as_are_quickly_grown() -> None:
-    growth = Growth(trees=20, candidates=20)
-    assert [at_once(n, growth) for n in (0, 1, 100, 300, 1000, 2000, 10**9)] == [20, 20, 20, 10, 3, 1, 1]
-    grown = grow(_runs(30, 2, 3, seed=0), np.full(2, 0.5), growth, np.random.default_rng(0), n_trees=7)
-    assert len(grown.roots) == 7
+    growth = Growth(candidates=20)
+    assert [at_once(n, growth) for n in (0, 1, 1000, 2000, 10**9)] == [1 << 18, 13107, 13, 6, 1]
 
 
 def _forest(n_trees: int, seed: int) -> Trees:
-    growth = Growth(trees=n_trees, candidates=2)
-    return grow(_runs(50, 3, 4, seed=seed), np.full(3, 0.5), growth, np.random.default_rng(seed))
+    instances = _instances(50, 3, 4, seed=seed)
+    return grow(instances, np.full(3, 0.5), Growth(2), np.random.default_rng(seed), n_trees)
 
 
-@pytest.mark.parametrize("n_new", [1, 3, 4, 5])
-def test_new_trees_take_the_place_of_the_oldest(n_new: int) -> None:
+@pytest.mark.parametrize(
+    ("n_new", "n_trees", "kept"),
+    [(1, 5, 4), (3, 5, 2), (4, 5, 1), (5, 5, 0), (1, 9, 5), (3, 7, 4), (2, 3, 1)],
+)
+def test_new_trees_take_the_place_of_the_oldest(n_new: int, n_trees: int, kept: int) -> None:
+    """Those that stay are the youngest; all stay where there is to be more."""
     old, new = _forest(5, seed=0), _forest(n_new, seed=1)
-    mixed = old.renewed(new)
-    assert mixed.depth == max([*old.depths[n_new:], *new.depths])
+    mixed = old.renewed(new, n_trees)
+    mixed.restored()
+    assert len(mixed) == kept + n_new <= n_trees
     for x in np.random.default_rng(2).normal(size=(50, 4)):
-        expected = np.concatenate([old.loss[old.reached(x)][n_new:], new.loss[new.reached(x)]])
+        expected = np.concatenate([old.loss[old.reached(x)][5 - kept :], new.loss[new.reached(x)]])
         assert np.array_equal(mixed.loss[mixed.reached(x)], expected)

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from tailcut import Selector
 from tailcut.models import Layers
+from tailcut.models.layers import MOST_TREES
+from tailcut.models.model import Model
 from tailcut.models.trees import Indices, Trees
 from tailcut.representation import Views
 from tailcut.state import statefile
@@ -74,18 +76,16 @@ def test_the_views_tell_which_entries_go_where() -> None:
 def test_a_removed_algorithm_leaves_nothing_behind() -> None:
     model = _model()
     _teach(model, np.random.default_rng(4), 120)
-    x, algorithm, loss, _ = (part.copy() for part in model.reservoir.runs())
+    x, target, *_ = (part.copy() for part in model.memory.table())
     model.remove(1)
-    runs = model.reservoir.runs()
-    kept = algorithm != 1
-    assert np.array_equal(runs.x, x[kept])
-    assert np.array_equal(runs.loss, loss[kept])
-    assert np.array_equal(runs.algorithm, np.where(algorithm > 1, algorithm - 1, algorithm)[kept])
+    others = np.isnan(target[:, 1])
+    assert np.array_equal(model.memory.table().x, x[others])
+    assert np.array_equal(model.memory.table().target, target[others][:, [0, 2]], equal_nan=True)
     assert model.trees.loss.shape[1] == len(model.arms.mean) == len(model.ridge.theta) == 2
     for _ in range(2):  # down to nobody's runs
         model.add()
         model.remove(0)
-    assert len(model.reservoir.runs().loss) == 0
+    assert len(model.memory.table().x) == 0
     np.testing.assert_allclose(_at(model, np.zeros(4)), model.arms.mean)
 
 
@@ -102,42 +102,42 @@ def test_a_newcomer_is_expected_to_be_like_the_others() -> None:
 
 
 @pytest.mark.parametrize("steps", [0, 5, 90, 250])
-def test_restored_it_goes_on_bit_for_bit(steps: int) -> None:
-    """Also after algorithms have come and gone, and when the reservoir is full."""
-    model = _model(reservoir=100, trees=5)
+def test_restored_it_continues_bit_for_bit(steps: int) -> None:
+    """Also after algorithms have come and gone, and when the memory is full."""
+    model = _model(memory=100, trees=5)
     rng = np.random.default_rng(6)
     _teach(model, rng, steps)
     model.remove(1)
     model.add()
     model.add()
     _teach(model, rng, steps // 2)
-    other = _model(n_algorithms=4, reservoir=100, trees=5)
+    other = _model(n_algorithms=4, memory=100, trees=5)
     other.restore(statefile.unpack(statefile.pack(model.state())))
     for copy in (model, other):
         _teach(copy, np.random.default_rng(7), 120)
     assert statefile.pack(model.state()) == statefile.pack(other.state())
 
 
-def test_the_oldest_trees_are_grown_anew_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_trees_are_grown_again_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """With 200 runs two of ten trees at once, each time that runs have grown by two tenths of 15 %."""
-    monkeypatch.setattr("tailcut.models.growing._CACHED", 400)
     model = _model(trees=10)
+    monkeypatch.setattr("tailcut.models.growing._AT_ONCE", 400 * model.growth.candidates)
     rng = np.random.default_rng(9)
     _teach(model, rng, 199)
     for _ in range(60):
         before, due = model.trees, model._due()
         _teach(model, rng, 1)
-        if model.reservoir.seen < due:
+        if model.memory.runs < due:
             assert model.trees is before
         else:
-            assert model.grown == max(400 // model.reservoir.seen, 1)
+            assert model.grown == max(400 // model.memory.runs, 1)
             kept = before.loss[before.rows[model.grown] :]
             assert np.array_equal(model.trees.loss[: len(kept)], kept)
-            assert model._due() == pytest.approx(model.reservoir.seen * (1.0 + 0.15 * model.grown / 10))
+            assert model._due() == pytest.approx(model.memory.runs * (1.0 + 0.15 * model.grown / 10))
 
 
-def test_a_full_reservoir_is_grown_from_when_half_of_it_is_new() -> None:
-    model = _model(reservoir=50, trees=3)
+def test_a_full_memory_is_grown_from_when_half_of_it_is_new() -> None:
+    model = _model(memory=50, trees=3)
     _teach(model, np.random.default_rng(10), 400)
     grown_at = model.grown_at
     assert model._due() == 2 * grown_at > 400
@@ -168,27 +168,119 @@ def test_what_was_predicted_is_not_walked_for_again(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_memory_has_an_end() -> None:
-    model = _model(reservoir=60, trees=3)
+    model = _model(memory=60, trees=3)
     rng = np.random.default_rng(8)
     sizes = set()
     for _ in range(5):
         _teach(model, rng, 100)
-        sizes.add(len(model.reservoir.runs().loss))
+        sizes.add(len(model.memory.table().x))
     assert sizes == {60}
-    assert model.reservoir.seen == 500
+    assert model.memory.seen == model.memory.runs == 500
 
 
-def test_the_reservoir_is_a_uniform_sample() -> None:
-    """Of 300 runs in 30 places, each third has 10, on average over many seeds."""
-    from tailcut.models.reservoir import Reservoir
+def test_there_are_more_trees_with_more_runs_up_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tailcut.models.layers.MORE_TREES", 40)
+    model = _model(trees=3, memory=100)
+    rng = np.random.default_rng(13)
+    numbers, lengths = [], []
+    for _ in range(20):
+        _teach(model, rng, 40)
+        numbers.append(len(model.trees))
+        lengths.append(len(statefile.pack(model.state())))
+    assert numbers[0] == 3
+    assert numbers == sorted(numbers)
+    assert numbers[-1] == 3 * MOST_TREES
+    assert max(lengths[10:]) < 1.2 * lengths[10], "the state has an end, too"
 
-    thirds = np.zeros(3)
-    for seed in range(200):
-        reservoir = Reservoir(size=30, n_features=0, seed=seed)
-        for number in range(300):
-            reservoir.put(np.empty(0), algorithm=0, loss=float(number))
-        thirds += np.bincount((reservoir.runs().loss // 100).astype(int), minlength=3)
-    np.testing.assert_allclose(thirds / 200, 10.0, atol=0.7)  # four standard errors
+
+def _recorded(n: int, seed: int, n_algorithms: int = 3) -> tuple[Array, Array]:
+    """Return instances and what some algorithms cost on them, as `_teach` does."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 4))
+    good = (np.arange(n_algorithms) == 0) == (x[:, :1] > 0.0)
+    good[:, 2:] = False
+    target = np.where(good, 0.1, 1.0)
+    target[rng.random(target.shape) < 0.4] = np.nan
+    return x, target
+
+
+def test_in_bulk_is_learned_what_is_learned_one_by_one() -> None:
+    """Arms and memory are the same; trees and ridge say much the same."""
+    bulk, single = _model(), _model()
+    x, target = _recorded(200, 1)
+    bulk.update_many(x, target)
+    Model.update_many(single, x, target)
+    for name in ("arms", "memory"):
+        one, other = (statefile.pack(getattr(model, name).state()) for model in (bulk, single))
+        assert one == other
+    right, left = (_at(bulk, np.array([value, 0.0, 0.0, 0.0])) for value in (1.0, -1.0))
+    assert right[0] < 0.4 < 0.6 < right[1]
+    assert left[1] < 0.4 < 0.6 < left[0]
+
+
+def test_in_bulk_the_ridge_learns_errors_of_predictions_made_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No tree has seen an instance whose error is learned, and trees are grown when runs have doubled."""
+    model = _model(1, trees=2)
+    x = np.random.default_rng(2).normal(size=(40, 4))
+    target = np.linspace(0.0, 1.0, 40)[:, None]
+    learned: list[tuple[float, float]] = []
+    said: list[float] = []
+    known: list[int] = []
+    mean, update = Trees.mean, model.ridge.update
+
+    def noted(trees: Trees, row: Array) -> Array:
+        value = mean(trees, row)
+        said.append(float(value[0]))
+        known.append(model.memory.runs)
+        return value
+
+    def taught(algorithm: int, row: Array, error: float, weight: float) -> None:
+        learned.append((error, weight))
+        update(algorithm, row, error, weight)
+
+    monkeypatch.setattr(Trees, "mean", noted)
+    monkeypatch.setattr(model.ridge, "update", taught)
+    model.update_many(x, target)
+    assert known == [0] + [1] + [2] * 2 + [4] * 4 + [8] * 8 + [16] * 16 + [32] * 8
+    assert learned == [(float(y[0]) - p, 1.0) for y, p in zip(target, said, strict=True)]
+
+
+def test_in_bulk_there_are_as_many_trees_as_runs_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tailcut.models.layers.MORE_TREES", 100)
+    x, target = _recorded(250, 3)
+    model = _model(trees=4)
+    model.update_many(x, target)
+    runs = int((~np.isnan(target)).sum())
+    assert len(model.trees) == model.grown == 4 * (runs // 100)
+    assert model.grown_at == model.memory.runs == runs
+
+
+def test_a_few_more_recorded_runs_do_not_grow_all_trees_again() -> None:
+    model = _model()
+    x, target = _recorded(200, 4)
+    model.update_many(x, target)
+    before, kept = model.trees, model.memory.kept
+    model.update_many(x[:0], target[:0])
+    more, costs = _recorded(3, 5)
+    model.update_many(more, costs)
+    assert model.trees is before
+    assert model.memory.kept == kept + 3
+    model.update_many(*_recorded(100, 6))
+    assert model.grown_at == model.memory.runs
+
+
+@pytest.mark.parametrize("options", [{}, {"memory": 80}, {"window": 60}])
+def test_learned_in_bulk_saved_and_restored_it_continues_bit_for_bit(options: dict[str, int]) -> None:
+    model, same, other = (_model(trees=4, **options) for _ in range(3))
+    for one in (model, same):
+        one.update_many(*_recorded(150, 7))
+    assert statefile.pack(model.state()) == statefile.pack(same.state())
+    other.restore(statefile.unpack(statefile.pack(model.state())))
+    for one in (model, other):
+        _teach(one, np.random.default_rng(8), 60)
+        one.update_many(*_recorded(90, 9))
+        one.update_many(*_recorded(2, 10))
+    assert statefile.pack(model.state()) == statefile.pack(other.state())
 
 
 @settings(max_examples=30, deadline=None)
@@ -232,9 +324,8 @@ def test_with_a_window_only_the_latest_runs_count() -> None:
     runs = [(int(rng.integers(3)), rng.normal(size=2), float(rng.random())) for _ in range(75)]
     for algorithm, x, loss in runs:
         model.update(algorithm, x, loss, 1.0)
-    kept = model.reservoir.runs()
     latest = runs[-20:]
-    assert sorted(kept.loss.tolist()) == sorted(loss for *_, loss in latest)
+    assert sorted(_kept(model)) == sorted(loss for *_, loss in latest)
     for algorithm in range(3):
         own = [loss for number, _, loss in latest if number == algorithm]
         assert model.arms.runs[algorithm] == len(own)
@@ -242,4 +333,12 @@ def test_with_a_window_only_the_latest_runs_count() -> None:
     model.remove(1)
     model.update(0, np.zeros(2), 0.123, 1.0)
     others = [loss for number, _, loss in latest if number != 1]
-    assert model.reservoir.runs().loss.tolist() == [*others, 0.123], "oldest first again"
+    assert _kept(model) == [*others, 0.123], "oldest first again"
+
+
+def _kept(model: Layers) -> list[float]:
+    """Return the losses of the latest runs, each in a row of its own."""
+    target = model.memory.table().target
+    known = ~np.isnan(target)
+    assert (known.sum(axis=1) == 1).all()
+    return [float(loss) for loss in target[known]]

@@ -130,5 +130,5 @@ def test_runs_that_teach_nothing_are_not_learned_as_successes() -> None:
     assert isinstance(policy.model, Layers)
     assert isinstance(policy.parts.target, BoundedLoss)
     assert policy.model.arms.runs.tolist() == [0.0, 0.0]
-    assert policy.model.reservoir.kept == 60
+    assert policy.model.memory.kept == 60
     assert policy.model.predict(np.empty(0))[0].tolist() == pytest.approx([0.5, 0.5], abs=0.05)

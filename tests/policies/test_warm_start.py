@@ -14,7 +14,7 @@ from tailcut import Outcome, ScheduleRecipe, Selector
 from tailcut.bench.metrics import paid
 from tailcut.bench.replay import replay
 from tailcut.errors import InputError
-from tailcut.models import Forests, RidgeBank
+from tailcut.models import Forests, Layers, RidgeBank
 from tailcut.policies.one_pick import OnePick
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.policies.selector_like import Recorded
@@ -281,6 +281,49 @@ def test_forests_are_grown_once_after_a_warm_start(monkeypatch: pytest.MonkeyPat
     assert grown == [30, 30]
 
 
+@pytest.mark.parametrize("settings", [{}, {"window": 50}], ids=["bulk", "window"])
+def test_the_default_selector_learns_the_same_from_the_same_runs(settings: dict[str, Any]) -> None:
+    """Fit twice: the same bytes; saved, loaded and served: the same bytes again."""
+    past, ahead = _halves(1)
+    one, same = (Selector("tailcut", past.algorithms, past.cutoff, trees=4, **settings) for _ in range(2))
+    assert one.fit(past) == same.fit(past) == past.runtimes.size
+    assert one.to_bytes() == same.to_bytes()
+    loaded = Selector.from_bytes(one.to_bytes())
+    for selector in (one, loaded):
+        for row in range(30):
+            decision = selector.select(ahead.features[row])
+            selector.observe(decision, **_seen(ahead, row, decision.algorithm))
+        selector.fit(replace(ahead, features=ahead.features[30:60], runtimes=ahead.runtimes[30:60]))
+    assert one.to_bytes() == loaded.to_bytes()
+
+
+def _seen(scenario: SyntheticScenario, row: int, algorithm: str) -> dict[str, float]:
+    seconds = float(scenario.runtimes[row, scenario.algorithms.index(algorithm)])
+    return {"runtime": seconds} if seconds <= scenario.cutoff else {"censored_at": scenario.cutoff}
+
+
+def test_recorded_runs_are_counted_in_a_window_as_others_are() -> None:
+    past, _ = _halves(2)
+    selector = Selector("tailcut", past.algorithms, past.cutoff, trees=2, window=50)
+    selector.fit(past)
+    policy = selector._policy
+    assert isinstance(policy, OnePick)
+    assert isinstance(policy.model, Layers)
+    assert policy.runs.sum() == policy.model.arms.runs.sum() == 50
+    assert policy.censored.sum() <= 50
+
+
+def test_in_bulk_counts_are_those_of_all_runs() -> None:
+    past, _ = _halves(2)
+    selector = Selector("tailcut", past.algorithms, past.cutoff, trees=2)
+    selector.fit(past)
+    policy = selector._policy
+    assert isinstance(policy, OnePick)
+    assert policy.runs.tolist() == [200.0] * len(past.algorithms)
+    assert policy.censored.tolist() == (~past.solved).sum(axis=0).tolist()
+    assert policy.untried == 0
+
+
 def _halves(seed: int) -> tuple[SyntheticScenario, SyntheticScenario]:
     whole = generate(n_instances=400, seed=seed)
     first, second = (
@@ -290,7 +333,7 @@ def _halves(seed: int) -> tuple[SyntheticScenario, SyntheticScenario]:
     return first, second
 
 
-@pytest.mark.parametrize("name", ["thompson_rev", "bounded_thompson", "degroote_epsilon_greedy_lr"])
+@pytest.mark.parametrize("name", ["thompson_rev", "bounded_thompson", "degroote_epsilon_greedy_lr", "tailcut"])
 def test_a_warm_start_pays(name: str) -> None:
     """The first fifty decisions of a stream cost less than half of what they cost from a cold start."""
     cost = {"cold": 0.0, "warm": 0.0}

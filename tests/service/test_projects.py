@@ -43,7 +43,7 @@ def test_made_once_and_found_again(shared: Running) -> None:
         ({"seed": -1}, "seed"),
         ({"hyperparameters": {"nonsense": 1}}, "hyperparameters"),
         ({"hyperparameters": {"trees": 1.5}}, "hyperparameters"),
-        ({"hyperparameters": {"trees": 10_000, "reservoir": 1_000_000}}, "features"),
+        ({"hyperparameters": {"trees": 10_000, "memory": 1_000_000}}, "features"),
         ({"feature_names": ["a", "a"]}, "feature_names"),
         ({"max_pending": 0}, "max_pending"),
         ({"max_pending": 1_000_000}, "max_pending"),

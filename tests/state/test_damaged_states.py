@@ -20,7 +20,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "thompson": {},
     "bounded_thompson": {"window": 20},
     "degroote_epsilon_greedy_lr": {},
-    "tailcut": {"trees": 4, "reservoir": 30},
+    "tailcut": {"trees": 4, "memory": 30},
     "tailcut-window": {"trees": 4, "window": 20},
     "epsilon_greedy": {"window": 15},
     "tailcut_schedule": {},

@@ -149,8 +149,10 @@ class Layers(Model):
         The ridge learns nothing from them: it corrects errors on new instances, and these are known before
         any tree is grown. What would be left over of a forest grown on some of them says little of one
         grown on all: after nine folds of 21 scenarios, a ridge that had learned such errors cost 0.02 nPAR10.
+        One instance, or runs that are few beside those learned before, are learned one by one.
         """
-        if self.window or len(x) == 1 or not x.shape[1]:
+        few = int((~np.isnan(target)).sum()) <= REGROW * self.memory.runs
+        if self.window or not x.shape[1] or len(x) == 1 or few:
             super().update_many(x, target)
             return
         for row, algorithm in np.argwhere(~np.isnan(target)).tolist():
@@ -203,9 +205,10 @@ class Layers(Model):
     def _with_features(self) -> InstanceTable:
         """Return the instances that trees can be grown on; a represented one has no missing values."""
         table = self.memory.table()
-        if not self.window or not table.x.shape[1]:
-            return table.only(table.weight > 0.0)
-        return table.only(~np.isnan(table.x[:, 0]))
+        known = table.weight > 0.0
+        if table.x.shape[1]:
+            known &= ~np.isnan(table.x[:, 0])
+        return table.only(known)
 
     def widen(self, n_features: int, views: Views) -> None:
         """Take instances with features from now on; so far only the arms have learned."""
@@ -238,7 +241,7 @@ class Layers(Model):
             "trees, memory: other algorithms than the arms",
         )
         inner = self.trees.feature[self.trees.feature >= 0]
-        expect_indices(max(table.x.shape[1], 1), feature=inner)
+        expect_indices(table.x.shape[1], feature=inner)
         expect(0 < self.grown <= MOST_TREES * self.n_trees >= len(self.trees), "trees: too many")
         self._recent.clear()
 

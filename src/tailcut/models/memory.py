@@ -30,6 +30,8 @@ class InstanceTable(NamedTuple):
     """What each algorithm cost, nan where it has not run, shape (n, K)."""
     weight: Array
     """How many runs the row counts for, shape (n,); 0: it took its place and taught nothing."""
+    joins: NDArray[np.bool_]
+    """Whether further runs on the same features are put into this row, shape (n,)."""
 
     def only(self, chosen: NDArray[np.bool_]) -> InstanceTable:
         """Return the chosen instances alone."""
@@ -66,7 +68,7 @@ class InstanceMemory(Stateful):
         """How many runs there were on them."""
         self._room = _room(min(size, _FEWEST), n_features, n_algorithms)
         self._rows: dict[bytes, int] = {}
-        """The latest row with these features."""
+        """The latest row with these features: the one that joins further runs."""
         self.stream = randomness.stream(seed, "memory")
 
     def put(self, x: Array, algorithm: int, target: float, weight: float = 1.0) -> None:
@@ -84,7 +86,15 @@ class InstanceMemory(Stateful):
             self._room.target[row, algorithm] = target
             self._room.weight[row] = weight
             if not self.latest:
-                self._rows[x.tobytes()] = row
+                self._join_at(x.tobytes(), row)
+
+    def _join_at(self, key: bytes, row: int) -> None:
+        """Let a row, and no longer an earlier one, join further runs on its features."""
+        earlier = self._rows.get(key)
+        if earlier is not None:
+            self._room.joins[earlier] = False
+        self._room.joins[row] = True
+        self._rows[key] = row
 
     def _free_row(self) -> int | None:
         """Return where the next instance goes; None: nowhere."""
@@ -104,6 +114,7 @@ class InstanceMemory(Stateful):
         if self._rows.get(key) == row:
             del self._rows[key]
         self._room.target[row] = np.nan
+        self._room.joins[row] = False
 
     def _make_room(self, size: int) -> None:
         kept = self.table()
@@ -117,13 +128,15 @@ class InstanceMemory(Stateful):
 
     def _replace(self, table: InstanceTable) -> None:
         """Hold these instances and nothing else."""
-        self._room = _room(max(len(table.x), min(self.size, _FEWEST)), table.x.shape[1], table.target.shape[1])
+        self._room = _room(
+            max(len(table.x), min(self.size, _FEWEST)), table.x.shape[1], table.target.shape[1]
+        )
         self._fill(table)
         self._index()
 
     def _index(self) -> None:
-        rows = self.table().x
-        self._rows = {} if self.latest else {rows[i].tobytes(): i for i in range(len(rows))}
+        kept = self.table()
+        self._rows = {kept.x[row].tobytes(): row for row in np.flatnonzero(kept.joins).tolist()}
 
     def table(self) -> InstanceTable:
         """Return the instances kept: views, not copies."""
@@ -150,7 +163,8 @@ class InstanceMemory(Stateful):
     def widen(self, n_features: int) -> None:
         """Let instances have this many features; of those kept none are known: nan."""
         kept = self.table()
-        self._replace(kept._replace(x=np.full((len(kept.x), n_features), np.nan)))
+        unknown = np.full((len(kept.x), n_features), np.nan)
+        self._replace(kept._replace(x=unknown, joins=np.zeros(len(kept.x), dtype=np.bool_)))
 
     @property
     def filled(self) -> dict[str, Any]:
@@ -159,6 +173,8 @@ class InstanceMemory(Stateful):
 
     @filled.setter
     def filled(self, saved: dict[str, Any]) -> None:
+        expect(saved.keys() == set(InstanceTable._fields), "filled: expected a table of instances")
+        expect(all(isinstance(values, np.ndarray) for values in saved.values()), "filled: expected arrays")
         table = InstanceTable(**saved)
         for name, room, values in zip(InstanceTable._fields, self._room, table, strict=True):
             same = values.dtype == room.dtype and values.shape[1:] == room.shape[1:]
@@ -166,10 +182,10 @@ class InstanceMemory(Stateful):
                 same and len(values) == len(table.x) <= self.size,
                 f"{name}: expected {self.size} instances at most",
             )
-        expect_finite(weight=table.weight)
-        infinite = np.isinf(table.x).any() or np.isinf(table.target).any()
-        expect(not infinite, "x, target: holds a number that is not finite")
+        expect_finite(x=np.nan_to_num(table.x), target=np.nan_to_num(table.target), weight=table.weight)
         self._replace(table)
+        expect(len(self._rows) == int(table.joins.sum()), "joins: two rows of the same features")
+        expect(not (self.latest and self._rows), "joins: a run has a row of its own here")
 
     def restored(self) -> None:
         """Check the counts."""
@@ -179,5 +195,8 @@ class InstanceMemory(Stateful):
 
 def _room(size: int, n_features: int, n_algorithms: int) -> InstanceTable:
     return InstanceTable(
-        np.zeros((size, n_features)), np.full((size, n_algorithms), np.nan), np.zeros(size)
+        np.zeros((size, n_features)),
+        np.full((size, n_algorithms), np.nan),
+        np.zeros(size),
+        np.zeros(size, dtype=np.bool_),
     )

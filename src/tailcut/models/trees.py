@@ -49,14 +49,17 @@ class Trees(Stateful):
         expect(same, "trees: arrays of other lengths")
         expect(self.feature.dtype == self.child.dtype == np.int32, "feature, child: of another type")
         expect(len(self.roots), "trees: there are none")
-        expect_indices(nodes, roots=self.roots)
-        expect_indices(len(self.loss), rows=self.rows)
+        _expect_starts(nodes, roots=self.roots)
+        _expect_starts(len(self.loss), rows=self.rows)
+        # A walk is compiled and checks nothing: no node may lead out of its own tree. A walk takes the child
+        # or the node behind it; it ends, because both lie behind their parent.
+        tree = np.searchsorted(self.roots, here, side="right") - 1
+        end, end_row = np.append(self.roots[1:], nodes)[tree], np.append(self.rows[1:], len(self.loss))[tree]
         leaf = self.feature < 0
-        expect_indices(len(self.loss), child=self.child[leaf])
-        # A walk takes the child or the node behind it; it ends, because both lie behind their parent.
-        inner = self.child[~leaf]
-        expect((inner > here[~leaf]).all(), "child: a node does not lie behind its parent")
-        expect((inner < nodes - 1).all(), "child: a node has one child only")
+        own = (self.child >= self.rows[tree]) & (self.child < end_row)
+        expect(own[leaf].all(), "child: a leaf has a row of another tree")
+        expect((self.child > here)[~leaf].all(), "child: a node does not lie behind its parent")
+        expect((self.child < end - 1)[~leaf].all(), "child: a node lacks a child")
         expect(not np.isnan(self.threshold).any(), "threshold: holds a number that is not one")
         expect_finite(loss=self.loss)
 
@@ -121,3 +124,10 @@ class Trees(Stateful):
         """Return what all trees together say of the instance `x`, shape (K,)."""
         rows = self.reached(x)
         return np.asarray(np.add.reduce(self.loss.take(rows, axis=0)) / len(rows))
+
+
+def _expect_starts(length: int, **starts: Indices) -> None:
+    """Raise unless numbers say where the parts of something of this length start, none of them empty."""
+    for name, values in starts.items():
+        expect_indices(length, **{name: values})
+        expect(values[0] == 0 and (np.diff(values) > 0).all(), f"{name}: expected starts in increasing order")

@@ -203,7 +203,8 @@ class OnePick(Policy):
                 target[row, algorithm] = parts.target.value(seconds, cutoff)
             else:
                 lesson = self._lesson(algorithm, x[row], Unfinished(seconds, cutoff, parts.target))
-                target[row, algorithm] = np.nan if lesson is None else lesson.target
+                if lesson is not None and lesson.weight > 0.0:
+                    target[row, algorithm] = lesson.target
         self.runs += runs.known.sum(axis=0)
         self.censored += (runs.known & ~runs.solved).sum(axis=0)
         self._count_untried()

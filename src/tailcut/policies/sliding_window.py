@@ -9,7 +9,7 @@ from __future__ import annotations
 from tailcut.models.window import SlidingWindow, check_records
 from tailcut.policies.censoring import PseudoObservation, Unfinished
 from tailcut.policies.one_pick import OnePick, Parts
-from tailcut.policies.policy import Choice, Offered
+from tailcut.policies.policy import Choice, Offered, Policy, RecordedOutcomes
 from tailcut.types import Array, Outcome, Progress, Status
 
 
@@ -59,6 +59,10 @@ class WindowedPick(OnePick):
         oldest = self.outcomes.push((algorithm, outcome.status is not Status.SOLVED))
         if oldest is not None and oldest[1]:
             self.censored[oldest[0]] -= 1.0
+
+    def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:
+        """Learn recorded runs one after the other, so that the older of them are let go, too."""
+        Policy.learn_recorded(self, x, runs, progress)
 
     def _lesson(self, algorithm: int, x: Array, run: Unfinished) -> PseudoObservation:
         """Return what an unfinished run teaches; where that is nothing, the run still takes its place."""

@@ -22,7 +22,7 @@ from tailcut.errors import StateFileError
 VERSION = 3
 """The format that is written, and the only one that is read: earlier ones were never released."""
 _MAGIC = b"TAILCUT STATE "
-_DTYPES = {"<f8", "<i8", "|u1", "|b1"}
+_DTYPES = {"<f8", "<i8", "<i4", "|u1", "|b1"}
 
 
 def pack(state: dict[str, Any]) -> bytes:
