@@ -16,6 +16,7 @@ from rich.text import Text
 
 from tailcut.bench.plan import Contender
 from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR
+from tailcut.cli.aslib_folder import AslibOption
 from tailcut.cli.executor_options import (
     RUNS,
     RunExecutorOption,
@@ -26,10 +27,12 @@ from tailcut.cli.executor_options import (
 )
 from tailcut.cli.run_view import JsonView, headline, progress_view, solver_table
 from tailcut.cli.stopping import terminable
+from tailcut.cli.warm_start_option import WarmStartOption, past_source
 from tailcut.errors import InputError
 from tailcut.journal import Journal
 from tailcut.live.check import PortfolioCheck, Tried, check_portfolio
 from tailcut.live.instances import instances_in
+from tailcut.live.measure_first import MeasureChoice, MeasureFirst
 from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
 from tailcut.live.printable import printable
 from tailcut.live.stream import StreamSettings, run_stream
@@ -81,6 +84,22 @@ def command(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the selector.")] = 0,
+    warm_start: WarmStartOption = None,
+    aslib: AslibOption = None,
+    measure_first: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="M", help="Run M instances with every solver before the others are begun."
+        ),
+    ] = 0,
+    measure_choice: Annotated[
+        MeasureChoice,
+        typer.Option(help="Which: the first, a random sample, or unlike each other by their features."),
+    ] = MeasureChoice.FIRST,
+    measure_cutoff: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Seconds for each of these further runs. Without: the cutoff."),
+    ] = None,
     check_only: Annotated[
         bool, typer.Option("--check", help="Try each solver on a tiny instance and run nothing else.")
     ] = False,
@@ -92,6 +111,8 @@ def command(
 
     Every decision and outcome is in the state file before anything depends on it. Ctrl-C ends cleanly; the
     same command again, even after kill -9, continues where it stopped: what has an outcome is not run again.
+    Recorded runs (--warm-start) are learned once. An instance that is measured is answered by the first
+    solver that solves it; the time of its further runs is reported apart.
     """
     check_executor(executor, RUNS, scheduler, ship=ship_instances)
     read = read_portfolio(portfolio)
@@ -102,6 +123,7 @@ def command(
     settings = _settings(read, selector, cutoff, seed)
     if read.without:
         sys.stderr.write(f"{read.without}\n")
+    source = None if warm_start is None else past_source(warm_start, aslib)
     if not instances:
         raise InputError("there is nothing to run: give instance files, folders, or - for a list")
     absent: list[str] = []
@@ -123,6 +145,10 @@ def command(
                 executor=place,
                 jobs=at_once,
                 observer=view,
+                warm_start=source,
+                measure_first=MeasureFirst(measure_first, measure_choice, measure_cutoff)
+                if measure_first
+                else None,
             )
     except KeyboardInterrupt:
         sys.stderr.write(f"stopped; what is done is kept in {state}: run the same command again\n")
@@ -146,6 +172,9 @@ def _print_totals(totals: Totals, as_json: bool) -> None:
     for problem in [*totals.problems, *map(str, totals.silent)]:
         sys.stderr.write(f"problem: {printable(problem)}\n")
     if as_json:
+        if totals.measured:
+            found = {"instances": len(totals.measured), "extra_runs": totals.extra_runs}
+            typer.echo(json.dumps({"measured": {**found, "extra_seconds": totals.extra_seconds}}))
         return
     typer.echo(headline(totals, None))
     Console(width=None if sys.stdout.isatty() else 100).print(solver_table(totals))
