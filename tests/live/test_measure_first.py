@@ -11,10 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from tailcut.errors import InputError
 from tailcut.journal import EventKind, Journal, Project
 from tailcut.live.costs import cost_of_stream
 from tailcut.live.instance_record import InstanceRecord
-from tailcut.live.stream import PROJECT, instance_records
+from tailcut.live.instances import instances_in
+from tailcut.live.measure_first import MeasureChoice, MeasureFirst
+from tailcut.live.portfolio import read_portfolio
+from tailcut.live.stream import PROJECT, StreamSettings, instance_records, run_stream
 from tests.live import toy
 from tests.live.commands import TAILCUT, answers, tailcut, wait_for
 
@@ -82,17 +86,29 @@ def test_an_answer_does_not_wait_for_slower_solvers(tmp_path: Path) -> None:
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         lines = [json.loads(running.stdout.readline()) for _ in range(2)]
-        at_answers = [line for line in toy.log(tmp_path) if line[0] == "start"]
         assert running.poll() is None, "the slow solver still measures"
+        assert ["answer", "slow", "one.toy"] not in toy.log(tmp_path)
         rest = running.stdout.read()
     assert running.returncode == 0
     assert {Path(line["instance"]).stem for line in lines} == {"one", "two"}
     one = next(line for line in lines if line["instance"].endswith("one.toy"))
     assert (one["answer"], one["solver"]) == ("yes", "quick")
-    assert ["start", "slow", "one.toy"] in at_answers
+    assert ["start", "slow", "one.toy"] in toy.log(tmp_path)
     summary = json.loads(rest)["measured"]
     assert summary["extra_runs"] == 1
     assert measured(tmp_path) == {"one": {"slow", "quick"}}
+
+
+def run_here(folder: Path, plan: MeasureFirst, name: str, *, listed: bool = True, seed: int = 0) -> set[str]:
+    """Run a stream in this process, and return which instances were measured."""
+    portfolio = read_portfolio(folder / "portfolio.toml")
+    given = instances_in([str(folder / "instances")], portfolio.instances)
+    settings = StreamSettings("tailcut", cutoff=0.5, seed=seed)
+    with Journal(folder / f"{name}.db") as journal:
+        instances = list(given) if listed else given
+        answered = folder / f"{name}.jsonl"
+        run_stream(journal, portfolio, settings, instances, answered, jobs=2, measure_first=plan)
+    return set(measured(folder, f"{name}.db"))
 
 
 def test_a_random_and_a_diverse_choice(tmp_path: Path) -> None:
@@ -101,29 +117,26 @@ def test_a_random_and_a_diverse_choice(tmp_path: Path) -> None:
     texts = {f"i{n}": f"a 0.0{n + 1} yes\nb 0.02 yes" for n in range(5)}
     texts["far"] = "x 900 no\n" * 40 + "a 0.02 yes\nb 0.02 yes"
     toy.write_instances(tmp_path, texts)
-    options = ("--measure-first", "2", "--measure-choice")
-    tailcut(tmp_path, *RUN, *options, "diverse", "--state", "d.db", "--jobs", "2")
-    chosen = measured(tmp_path, "d.db")
+    diverse = MeasureFirst(2, MeasureChoice.DIVERSE)
+    chosen = run_here(tmp_path, diverse, "diverse")
     assert len(chosen) == 2
     assert "far" in chosen
-    with Journal(tmp_path / "d.db", read_only=True) as journal:
+    with Journal(tmp_path / "diverse.db", read_only=True) as journal:
         kinds = [event.kind for event in Project(journal, PROJECT).history()]
     assert kinds[:6] == [EventKind.FEATURES] * 6, "computed once, before anything is decided"
     assert kinds.count(EventKind.FEATURES) == 6
-    picked = []
-    for seed in ("1", "1", "5"):
-        name = f"r{len(picked)}"
-        tailcut(tmp_path, *RUN, *options, "random", "--state", f"{name}.db", "--seed", seed, "--jobs", "2")
-        picked.append(set(measured(tmp_path, f"{name}.db")))
+    at_random = MeasureFirst(2, MeasureChoice.RANDOM)
+    picked = [run_here(tmp_path, at_random, f"random{n}", seed=seed) for n, seed in enumerate((1, 1, 5))]
     assert picked[0] == picked[1]
     assert all(len(one) == 2 for one in picked)
-    listed = tailcut(tmp_path, "run", "portfolio.toml", "-", "--cutoff", "1", *options, "random", code=2)
-    assert "not a list that may grow" in listed.stderr
+    assert run_here(tmp_path, MeasureFirst(2), "listed", listed=False) == {"far", "i0"}
+    with pytest.raises(InputError, match="not a list that may grow"):
+        run_here(tmp_path, at_random, "grows", listed=False)
+    with pytest.raises(InputError, match="measure_cutoff 9 s is longer than the cutoff"):
+        run_here(tmp_path, MeasureFirst(1, cutoff=9.0), "long")
     toy.write_portfolio(tmp_path, ("a", "b"), features=False)
-    no_features = tailcut(tmp_path, *RUN, *options, "diverse", "--state", "n.db", code=2)
-    assert "diverse instances are chosen by features" in no_features.stderr
-    long = tailcut(tmp_path, *RUN, "--measure-first", "1", "--measure-cutoff", "9", code=2)
-    assert "measure_cutoff 9 s is longer than the cutoff" in long.stderr
+    with pytest.raises(InputError, match="diverse instances are chosen by features"):
+        run_here(tmp_path, diverse, "none")
 
 
 def test_contradictions_are_reported_and_a_solver_taken_out_measures_no_more(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def runs_of_history(description: Mapping[str, Any], history: Iterable[Event]) ->
     What is known of one instance is one row. Of several slices of one solver the one that says most counts:
     the solved one, else the longest.
     """
-    gathered = _History(description)
+    gathered = _Gathering(description)
     for event in history:
         gathered.take(event)
     return gathered.runs()
@@ -88,7 +88,7 @@ class _Run(NamedTuple):
     cutoff: float
 
 
-class _History:
+class _Gathering:
     """Takes in events one by one."""
 
     def __init__(self, description: Mapping[str, Any]) -> None:
