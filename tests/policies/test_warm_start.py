@@ -333,7 +333,9 @@ def _halves(seed: int) -> tuple[SyntheticScenario, SyntheticScenario]:
     return first, second
 
 
-@pytest.mark.parametrize("name", ["thompson_rev", "bounded_thompson", "degroote_epsilon_greedy_lr", "tailcut"])
+@pytest.mark.parametrize(
+    "name", ["thompson_rev", "bounded_thompson", "degroote_epsilon_greedy_lr", "tailcut"]
+)
 def test_a_warm_start_pays(name: str) -> None:
     """The first fifty decisions of a stream cost less than half of what they cost from a cold start."""
     cost = {"cold": 0.0, "warm": 0.0}

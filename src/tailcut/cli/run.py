@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tailcut.cli.aslib_folder import AslibOption
 from tailcut.cli.executor_options import (
     RUNS,
     RunExecutorOption,
@@ -17,6 +18,7 @@ from tailcut.cli.executor_options import (
     program_executor,
 )
 from tailcut.cli.stopping import terminable
+from tailcut.cli.warm_start_option import WarmStartOption, past_source
 from tailcut.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,6 +71,25 @@ def command(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the selector.")] = 0,
+    warm_start: WarmStartOption = None,
+    aslib: AslibOption = None,
+    measure_first: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="M", help="Run M instances with every solver before the others are begun."
+        ),
+    ] = 0,
+    measure_choice: Annotated[
+        str,
+        typer.Option(
+            metavar="first|random|diverse",
+            help="Which: the first, a random sample, or unlike each other by their features.",
+        ),
+    ] = "first",
+    measure_cutoff: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Seconds for each of these further runs. Without: the cutoff."),
+    ] = None,
     check_only: Annotated[
         bool, typer.Option("--check", help="Try each solver on a tiny instance and run nothing else.")
     ] = False,
@@ -80,6 +101,8 @@ def command(
 
     Every decision and outcome is in the state file before anything depends on it. Ctrl-C ends cleanly; the
     same command again, even after kill -9, continues where it stopped: what has an outcome is not run again.
+    Recorded runs (--warm-start) are learned once. An instance that is measured is answered by the first
+    solver that solves it; the time of its further runs is reported apart.
     """
     from tailcut.cli.run_view import JsonView, print_check, print_totals, progress_view
     from tailcut.live.instances import instances_in
@@ -96,9 +119,11 @@ def command(
     settings = _settings(read, selector, cutoff, seed)
     if read.without:
         sys.stderr.write(f"{read.without}\n")
+    source = None if warm_start is None else past_source(warm_start, aslib)
     if not instances:
         raise InputError("there is nothing to run: give instance files, folders, or - for a list")
     from tailcut.journal import Journal
+    from tailcut.live.measure_first import MeasureChoice, MeasureFirst
     from tailcut.live.stream import run_stream
 
     absent: list[str] = []
@@ -120,6 +145,10 @@ def command(
                 executor=place,
                 jobs=at_once,
                 observer=view,
+                warm_start=source,
+                measure_first=MeasureFirst(measure_first, MeasureChoice.parse(measure_choice), measure_cutoff)
+                if measure_first
+                else None,
             )
     except KeyboardInterrupt:
         sys.stderr.write(f"stopped; what is done is kept in {state}: run the same command again\n")

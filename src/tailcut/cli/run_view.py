@@ -16,6 +16,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from tailcut.journal.warm_project import WarmStart
 from tailcut.live.answers_file import answer_line
 from tailcut.live.instance_record import InstanceRecord
 from tailcut.live.observer import StreamObserver
@@ -40,6 +41,11 @@ class QuietView(StreamObserver):
     def solver_removed(self, solver: str) -> None:
         """Print a line."""
         _say(f"solver {solver} is not in the portfolio any more")
+
+    def warm_started(self, report: WarmStart) -> None:
+        """Print what was learned, and what was left over."""
+        for line in report.words():
+            _say(line)
 
     def instance_changed(self, instance: str) -> None:
         """Print a line."""
@@ -68,7 +74,13 @@ class QuietView(StreamObserver):
 
 
 class JsonView(QuietView):
-    """Prints the answers on standard output, as they come."""
+    """Prints the answers on standard output, as they come; before them, what was learned of recorded runs."""
+
+    def warm_started(self, report: WarmStart) -> None:
+        """Print a line for programs, too."""
+        super().warm_started(report)
+        sys.stdout.write(json.dumps({"warm_start": report.as_dict()}) + "\n")
+        sys.stdout.flush()
 
     def instance_over(self, record: InstanceRecord) -> None:
         """Print its line."""
@@ -133,21 +145,27 @@ def progress_view() -> QuietView:
 def headline(totals: Totals, n_instances: int | None) -> str:
     """Return the state of a stream in one line."""
     done = f"{totals.over} of {n_instances}" if n_instances else str(totals.over)
-    return f"{done} instances: {totals.solved} solved, {totals.unsolved} not, {totals.seconds:.1f} s"
+    line = f"{done} instances: {totals.solved} solved, {totals.unsolved} not, {totals.seconds:.1f} s"
+    if not totals.measured:
+        return line
+    return f"{line}; {totals.extra_seconds:.1f} s extra to measure {len(totals.measured)} of them"
 
 
 def one_line(record: InstanceRecord) -> str:
     """Return what became of an instance, in one line.
 
-    >>> record = InstanceRecord("a.cnf", over=True, runs=[
+    >>> record = InstanceRecord("a.cnf", closed=True, runs=[
     ...     {"solver": "kissat", "budget": 1, "seconds": 1, "ending": "cpu limit", "answer": None},
     ...     {"solver": "minisat", "budget": 9, "seconds": 2.5, "ending": "finished", "answer": "SAT"}])
     >>> one_line(record)
     'a.cnf: SAT in 3.50 s (kissat 1.00 s cpu limit, minisat 2.50 s)'
     """
+    shown = list(record.runs)
+    if record.answering is not None and record.answering not in shown:
+        shown.append(record.answering)  # it was made to measure
     runs = ", ".join(
         f"{run['solver']} {run['seconds']:.2f} s{'' if run['answer'] else ' ' + run['ending']}"
-        for run in record.runs
+        for run in shown
     )
     answer = record.answer or "unsolved"
     return printable(f"{record.instance}: {answer} in {record.seconds:.2f} s ({runs or record.problem})")
@@ -162,6 +180,8 @@ def solver_table(totals: Totals) -> Table:
     solvers = sorted(totals.solvers.items(), key=lambda item: -item[1].seconds)
     for name, one in solvers:
         table.add_row(Text(printable(name)), str(one.runs), str(one.solved), f"{one.seconds:.1f}")
+    if totals.extra_runs:
+        table.add_row("(measuring)", str(totals.extra_runs), "", f"{totals.extra_seconds:.1f}")
     if totals.feature_seconds:
         table.add_row("(features)", "", "", f"{totals.feature_seconds:.1f}")
     return table
@@ -174,6 +194,9 @@ def print_totals(totals: Totals, as_json: bool) -> None:
     for problem in [*totals.problems, *map(str, totals.silent)]:
         sys.stderr.write(f"problem: {printable(problem)}\n")
     if as_json:
+        if totals.measured:
+            found = {"instances": len(totals.measured), "extra_runs": totals.extra_runs}
+            typer.echo(json.dumps({"measured": {**found, "extra_seconds": totals.extra_seconds}}))
         return
     typer.echo(headline(totals, None))
     Console(width=None if sys.stdout.isatty() else 100).print(solver_table(totals))

@@ -8,7 +8,10 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Check, export, compact and repair state files.", no_args_is_help=True)
+from tailcut.cli.aslib_folder import AslibOption
+from tailcut.cli.warm_start_option import WHERE, past_source
+
+app = typer.Typer(help="Check, export, compact, repair and teach state files.", no_args_is_help=True)
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="State file.")]
 ProjectOption = Annotated[
@@ -37,6 +40,38 @@ def verify(file: FileArgument, project: ProjectOption = None, as_json: JsonOptio
             typer.echo("there are no projects")
     if any(one.problem for one in found):
         raise typer.Exit(1)
+
+
+@app.command()
+def fit(
+    file: FileArgument,
+    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project that learns.")],
+    where: Annotated[str, typer.Argument(metavar="WHERE", help=f"{WHERE}.")],
+    aslib: AslibOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of lines.")] = False,
+) -> None:
+    """Let a project learn recorded runs, once for each source.
+
+    Solvers and features are matched by name; what is left over is said. Interrupted, the same command learns
+    the rest. Refused while another process writes: a server learns through its API.
+    """
+    from tailcut.errors import InputError
+    from tailcut.journal import Journal, Project
+    from tailcut.journal.past_runs import read_past_runs
+    from tailcut.journal.warm_project import learn_past_runs
+
+    source = past_source(where, aslib)
+    if not file.is_file():
+        raise InputError(f"{file}: there is no such state file")
+    with Journal(file) as journal:
+        kept = Project(journal, project)
+        names = kept.selector.feature_names
+        report = learn_past_runs(kept, str(source.resolve()), lambda: read_past_runs(source), lambda: names)
+        kept.keep()
+    if as_json:
+        typer.echo(json.dumps(report.as_dict(), indent=2))
+    else:
+        typer.echo("\n".join(report.words()))
 
 
 @app.command()

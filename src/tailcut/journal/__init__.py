@@ -8,6 +8,8 @@ file.py                 the append-only journal in it: projects, events, snapsho
 repeat.py               how a selector repeats an event
 project_description.py  how its selector is made
 project.py              a named selector that writes down every step and comes back bit for bit
+past_runs.py            recorded runs of a scenario, or of another state file
+warm_project.py         a project learns such runs, once
 statistics.py           what a project has done so far, counted event by event
 runtime_bins.py         how long an algorithm's runs take
 upkeep.py               verify, export, compact

@@ -22,7 +22,7 @@ class EventKind(StrEnum):
     REMARK = "remark"
     """Something that users of a project want kept; it is no step of the selector."""
     FEATURES = "features"
-    """Measured features of an instance; in a project without a selector."""
+    """Features of an instance, kept before anything is decided; no step of the selector."""
     RUN = "run"
     """A measured run of a solver; in a project without a selector."""
 

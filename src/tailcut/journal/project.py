@@ -207,7 +207,12 @@ class Project:
             return event.decision(), True
 
     def fit(
-        self, scenario: Recorded, *, known: NDArray[np.bool_] | None = None, key: str | None = None
+        self,
+        scenario: Recorded,
+        *,
+        known: NDArray[np.bool_] | None = None,
+        key: str | None = None,
+        note: Mapping[str, Any] | None = None,
     ) -> int:
         """Learn from recorded runs as `Selector.fit`; they are written down with all their features.
 
@@ -218,7 +223,7 @@ class Project:
             return sum(event.body["runs"] for event in before.values())
         runs = RecordedRuns.of(scenario, known)
         count = self.selector.fit(runs, known=runs.known)
-        self._record(NewEvent(EventKind.FIT, {**runs.to_dict(), "runs": count}, key))
+        self._record(NewEvent(EventKind.FIT, {**runs.to_dict(), "runs": count}, key), note)
         return count
 
     def feature_budget(self, *, cutoff: float | None = None) -> float:
@@ -249,6 +254,10 @@ class Project:
     def remark(self, body: Mapping[str, Any]) -> None:
         """Keep something in the journal that is no step of the selector."""
         self._record(NewEvent(EventKind.REMARK, dict(body)))
+
+    def keep_features(self, body: Mapping[str, Any]) -> None:
+        """Keep the features of an instance before anything is decided; it is no step of the selector."""
+        self._record(NewEvent(EventKind.FEATURES, dict(body)))
 
     def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
         """Return why a decision was made, as `Selector.explain`, for as long as it is written down."""

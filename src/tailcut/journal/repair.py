@@ -169,7 +169,7 @@ class _History:
                 self.selector.add_algorithm(body["algorithm"])
             case EventKind.REMOVE_ALGORITHM:
                 self.selector.remove_algorithm(body["algorithm"])
-            case EventKind.REMARK:
+            case EventKind.REMARK | EventKind.FEATURES:
                 pass
             case _:
                 raise JournalError("it is no step of a selector")

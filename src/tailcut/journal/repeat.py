@@ -35,9 +35,9 @@ def repeat(selector: Selector, event: Event) -> Decision | None:
             selector.add_algorithm(body["algorithm"])
         case EventKind.REMOVE_ALGORITHM:
             selector.remove_algorithm(body["algorithm"])
-        case EventKind.REMARK:
+        case EventKind.REMARK | EventKind.FEATURES:
             pass
-        case EventKind.FEATURES | EventKind.RUN:
+        case EventKind.RUN:
             raise JournalError(f"event {event.number}: a {event.kind} is no step of a selector")
     return None
 

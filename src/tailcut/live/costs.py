@@ -35,11 +35,12 @@ def cost_of_stream(journal: Journal, cutoff: float) -> StreamCost:
     """Return what the stream of a state file cost, features included."""
     project = Project(journal, PROJECT)
     records = [record for record in instance_records(project).values() if record.over]
-    paid = [record.seconds if record.answer else PENALTY * cutoff for record in records]
+    # What measuring found out besides is not what choosing brought.
+    paid = [record.seconds if record.chosen_answer else PENALTY * cutoff for record in records]
     return StreamCost(
         name=f"{project.selector.name}, live",
         count=len(records),
-        solved=sum(record.answer is not None for record in records),
+        solved=sum(record.chosen_answer is not None for record in records),
         seconds=sum(record.seconds for record in records),
         par10=float(np.mean(paid)),
     )

@@ -1,6 +1,7 @@
-"""The engine: each instance from its features over one run or several to its answer, all of it journalled.
+r"""The engine: each instance from its features over one run or several to its answer, all of it journalled.
 
     features -> select -> run -> verify the answer -> observe -> proceed -> run ... -> done
+                   \-> to be measured: run every other solver -> verify -> fit
 
 `Engine.serve` is that line for one instance; `tailcut.live.workflows` keeps several going, so feedback
 comes late and in any order. Nothing is known of terminals here: who wants to see what happens observes.
@@ -11,22 +12,25 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from tailcut.errors import LiveError
 from tailcut.journal import Project
 from tailcut.live import outcomes
 from tailcut.live.instance_record import ChosenRun, InstanceRecord
 from tailcut.live.instances import Instance
-from tailcut.live.jobs import features_job, solver_job
 from tailcut.live.observer import StreamObserver
-from tailcut.live.portfolio import Portfolio, Solver
+from tailcut.live.portfolio import Portfolio, Program, Solver
 from tailcut.live.printable import printable
 from tailcut.live.workflows import Workflow
+from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.state import statefile
-from tailcut.types import Decision, Outcome
+from tailcut.types import Decision, Outcome, Status
 
 _LONGEST_NAME = 200
 """Bytes of a file's name; file systems take 255, and a temporary name beside it is longer."""
@@ -39,6 +43,13 @@ class _Features(NamedTuple):
     problem: str | None
     cannot_choose: bool = False
     """Whether the selector cannot choose with these."""
+
+
+class PutOff(NamedTuple):
+    """An instance to be served after the others."""
+
+    instance: Instance
+    measure_cutoff: float | None
 
 
 class Engine:
@@ -55,28 +66,41 @@ class Engine:
     ) -> None:
         self.portfolio, self.project, self.cutoff, self.outputs = portfolio, project, cutoff, outputs
         self.observers = tuple(observers)
-        self.put_off: list[Instance] = []
+        self.put_off: list[PutOff] = []
         """Instances whose features could not be read before it was known which features there are."""
+        self.urgent: deque[Workflow[InstanceRecord]] = deque()
+        """Runs that measure instances: they go before instances that have not been begun."""
 
     def serve(
-        self, instance: Instance, record: InstanceRecord | None = None, *, may_put_off: bool = False
+        self,
+        instance: Instance,
+        record: InstanceRecord | None = None,
+        *,
+        may_put_off: bool = False,
+        measure_cutoff: float | None = None,
     ) -> Workflow[InstanceRecord]:
         """Bring an instance to its end, from the beginning or from where its record stops.
 
-        With `may_put_off`, one that cannot be begun yet is added to `put_off`; its record is not over.
+        With `may_put_off`, one that cannot be begun yet is added to `put_off`; its record is not over. With
+        `measure_cutoff`, a new one is also run with every other solver, each for at most so many seconds:
+        such runs are added to `urgent`.
         """
         record = InstanceRecord(instance.name) if record is None else record
-        if record.pending is None and record.last_decision is None:
-            yield from self._begin(instance, record, may_put_off=may_put_off)
-        elif record.pending is None and not record.over:
+        if not record.begun:
+            yield from self._begin(instance, record, may_put_off=may_put_off, measure_cutoff=measure_cutoff)
+        elif record.pending is None and not record.closed:
             self._proceed(record)
+        self._queue_extra(instance, record)
         while record.pending is not None:
             yield from self._run(instance, record, record.pending)
-            if not record.over:
+            if not record.closed:
                 self._proceed(record)
+        self._queue_extra(instance, record)
         return record
 
-    def _begin(self, instance: Instance, record: InstanceRecord, *, may_put_off: bool) -> Workflow[None]:
+    def _begin(
+        self, instance: Instance, record: InstanceRecord, *, may_put_off: bool, measure_cutoff: float | None
+    ) -> Workflow[None]:
         """Compute the features and make the first decision."""
         found = yield from self._features(instance, record)
         note: dict[str, Any] = {"feature_seconds": found.seconds}
@@ -85,37 +109,54 @@ class Engine:
         if found.problem is not None:
             note["problem"] = found.problem
         if found.cannot_choose and may_put_off:
-            self.put_off.append(instance)
+            self.put_off.append(PutOff(instance, measure_cutoff))
             return
         if found.seconds >= self.cutoff or found.cannot_choose:
             self.project.remark({"instance": record.instance, "note": note})
             record.given_up(note)
             return
+        if measure_cutoff is not None:
+            # The features are paid for by then, whichever solver runs: as for the one that is chosen.
+            limit = min(measure_cutoff, self.cutoff - found.seconds)
+            note["measure"] = {"solvers": list(self.portfolio.solvers), "cutoff": limit}
         decision = self.project.select(
             found.values, instance=record.instance, feature_cost=found.seconds, note=note
         )
-        record.selected(_pending(decision), note)
+        record.selected(_pending(decision), found.values, note)
+
+    def compute_features(
+        self, instance: Instance, record: InstanceRecord, program: Program
+    ) -> Workflow[InstanceRecord]:
+        """Compute the features of an instance before anything is decided, and keep them."""
+        for observer in self.observers:
+            observer.features_started(record)
+        found = yield from outcomes.computed_features(self.portfolio, program, instance, self.cutoff)
+        self.project.keep_features(found.body(instance))
+        record.computed = found
+        for observer in self.observers:
+            observer.features_ended(record)
+        return record
 
     def _features(self, instance: Instance, record: InstanceRecord) -> Workflow[_Features]:
         """Return the features, unless the selector wants none."""
         program, selector = self.portfolio.features, self.project.selector
         budget = selector.feature_budget(cutoff=self.cutoff)
-        if program is None or budget == 0.0:
-            return _Features(None, 0.0, None)
-        for observer in self.observers:
-            observer.features_started(record)
-        ended = yield features_job(self.portfolio, program, instance, budget)
-        values, problem = outcomes.read_features(ended)
-        seconds, known = outcomes.seconds_of(self.portfolio, ended), selector.feature_names
+        found = record.computed
+        if found is None:
+            if program is None or budget == 0.0:
+                return _Features(None, 0.0, None)
+            for observer in self.observers:
+                observer.features_started(record)
+            found = yield from outcomes.computed_features(self.portfolio, program, instance, budget)
+        known, values, problem = selector.feature_names, found.values, found.problem
         if not values and selector.may_skip_features:
-            timed_out = outcomes.timed_out(self.portfolio, ended)
-            return _Features(None, seconds, None if timed_out else problem)
+            return _Features(None, found.seconds, None if found.timed_out else problem)
         if not values and known is None:
             problem = f"{problem}; {selector.name} cannot choose without features"
-            return _Features(None, seconds, problem, cannot_choose=True)
+            return _Features(None, found.seconds, problem, cannot_choose=True)
         if known is not None:
             values = {name: values.get(name, math.nan) for name in known}
-        return _Features(values, seconds, problem)
+        return _Features(values, found.seconds, problem)
 
     def _run(self, instance: Instance, record: InstanceRecord, pending: ChosenRun) -> Workflow[None]:
         """Run the solver that was chosen, check what it says, and learn from it."""
@@ -126,23 +167,70 @@ class Engine:
         else:
             for observer in self.observers:
                 observer.run_started(record, pending.solver, pending.budget)
-            outcome, note = yield from self._try(solver, instance, pending.budget)
+            outcome, note = yield from self._try(solver, instance, record, pending.budget)
         self.project.observe(pending.decision, outcome, note=note)
         record.observed(note, schedules=self.project.selector.schedules)
         for observer in self.observers:
             observer.run_ended(record, record.runs[-1])
 
+    def _queue_extra(self, instance: Instance, record: InstanceRecord) -> None:
+        """Queue the runs that measure an instance, as soon as it is known which ones are to be made.
+
+        A schedule may still run any solver; one pick has made its choice.
+        """
+        ready = record.closed or (record.begun and not self.project.selector.schedules)
+        if ready and not record.extra_queued:
+            record.extra_queued = True
+            for name in record.missing:
+                self.urgent.append(self._measure(self.portfolio.solvers[name], instance, record))
+
+    def _measure(
+        self, solver: Solver, instance: Instance, record: InstanceRecord
+    ) -> Workflow[InstanceRecord]:
+        """Run one more solver on an instance, and learn from it."""
+        assert record.measure is not None
+        budget = record.measure.cutoff
+        for observer in self.observers:
+            observer.extra_started(record, solver.name, budget)
+        outcome, note = yield from self._try(solver, instance, record, budget)
+        decision = record.first_decision
+        self.project.fit(
+            self._recorded(record, solver.name, outcome),
+            key=f"measured {decision} {solver.name}",
+            note={"measured": solver.name, "decision": decision, "budget": budget, "run": note},
+        )
+        record.measured(solver.name, budget, note)
+        for observer in self.observers:
+            observer.extra_ended(record, record.extra[solver.name])
+        return record
+
+    def _recorded(self, record: InstanceRecord, solver: str, outcome: Outcome) -> RecordedRuns:
+        """Return one run as what `fit` learns."""
+        solved = outcome.status is Status.SOLVED
+        features = record.features or {}
+        # Of a run that failed it is known that the cutoff would not have been enough.
+        watched = outcome.time if outcome.status is Status.CENSORED else math.nan
+        return RecordedRuns(
+            algorithms=(solver,),
+            cutoff=self.cutoff,
+            feature_names=tuple(features) or None,
+            features=np.array([list(features.values())]),
+            runtimes=np.array([[self.cutoff if outcome.time is None else outcome.time]]),
+            solved=np.array([[solved]]),
+            known=None,
+            instances=(record.instance,),
+            watched=np.array([[watched]]),
+        )
+
     def _try(
-        self, solver: Solver, instance: Instance, budget: float
+        self, solver: Solver, instance: Instance, record: InstanceRecord, budget: float
     ) -> Workflow[tuple[Outcome, dict[str, Any]]]:
-        """Return what a run of a solver teaches, and what to note of it."""
-        portfolio = self.portfolio
-        ended = yield solver_job(portfolio, solver, instance, budget)
-        found = yield from outcomes.verified_answer(portfolio, solver, instance, ended)
-        note = outcomes.run_note(portfolio, ended, found, budget)
-        if found.answer is not None and self.outputs is not None:
-            note["output"] = keep_output(self.outputs, instance, ended.output)
-        return outcomes.outcome_of(portfolio, ended, found.answer, budget), note
+        """Return what a run teaches, and what to note of it; keep what the first that answers printed."""
+        run = yield from outcomes.solver_run(self.portfolio, solver, instance, budget)
+        note = run.note
+        if note["answer"] is not None and record.answer is None and self.outputs is not None:
+            note["output"] = keep_output(self.outputs, instance, run.output)
+        return run.outcome, note
 
     def _proceed(self, record: InstanceRecord) -> None:
         """Ask for the next decision on an instance that is not solved."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NotRequired, TypedDict, cast
 
 from tailcut.journal import Event, EventKind
 from tailcut.live.content import FileContent
+from tailcut.live.limits import Ending
+from tailcut.live.outcomes import ComputedFeatures
 
 
 class RunRecord(TypedDict):
@@ -37,6 +40,13 @@ class ChosenRun(NamedTuple):
     budget: float
 
 
+class MeasurePlan(NamedTuple):
+    """With which solvers an instance is measured, whatever is chosen for it, and for how long each."""
+
+    solvers: tuple[str, ...]
+    cutoff: float
+
+
 @dataclass
 class InstanceRecord:
     """How far an instance has come. The same steps build it live and from the journal."""
@@ -44,85 +54,199 @@ class InstanceRecord:
     instance: str
     content: FileContent | None = None
     """What its file held; None if that is not known."""
+    computed: ComputedFeatures | None = None
+    """Its features, where they were computed before anything was decided."""
+    features: dict[str, float] | None = None
+    """Those that it was decided by."""
     feature_seconds: float = 0.0
     problem: str | None = None
     """What went wrong with its features, if something did."""
     runs: list[RunRecord] = field(default_factory=list)
-    """The runs that ended, in order."""
+    """The runs that were chosen and have ended, in order."""
     pending: ChosenRun | None = None
+    first_decision: int | None = None
     last_decision: int | None = None
     """The last decision that was observed."""
-    over: bool = False
+    closed: bool = False
+    """Whether nothing more is chosen for it."""
+    measure: MeasurePlan | None = None
+    """None: it is not measured."""
+    extra: dict[str, RunRecord] = field(default_factory=dict)
+    """The further runs that measure it, by solver, as they ended."""
+    extra_queued: bool = False
+    """Whether its further runs have been queued; never true of what is read back."""
+    announced: bool = False
+    """Whether its answer is written; never true of what is read back."""
+    _answering: RunRecord | None = None
 
-    def selected(self, pending: ChosenRun, note: Mapping[str, Any]) -> None:
+    def __post_init__(self) -> None:
+        for run in self.runs:
+            self._answered(run)
+
+    def selected(
+        self, pending: ChosenRun, features: Mapping[str, float | None] | None, note: Mapping[str, Any]
+    ) -> None:
         """Add the first decision."""
+        if features is not None:
+            self.features = {name: math.nan if v is None else v for name, v in features.items()}
         self.feature_seconds = note.get("feature_seconds", 0.0)
         self.problem = note.get("problem")
-        self.pending = pending
+        self.pending, self.first_decision = pending, pending.decision
+        if "measure" in note:
+            plan = note["measure"]
+            self.measure = MeasurePlan(tuple(plan["solvers"]), plan["cutoff"])
 
     def observed(self, note: Mapping[str, Any], *, schedules: bool) -> None:
         """Add how the pending run ended."""
         assert self.pending is not None
         self.last_decision = self.pending.decision
-        run = {"solver": self.pending.solver, "budget": self.pending.budget, **note}
-        self.runs.append(cast("RunRecord", run))
+        run = _run_record(self.pending.solver, self.pending.budget, note)
+        self.runs.append(run)
         self.pending = None
-        self.over = self.answer is not None or not schedules
+        self.closed = run["answer"] is not None or not schedules
+        self._answered(run)
 
     def proceeded(self, pending: ChosenRun | None) -> None:
         """Add the next decision, or that there is none."""
         self.pending = pending
-        self.over = pending is None
+        self.closed = pending is None
+
+    def measured(self, solver: str, budget: float, note: Mapping[str, Any]) -> None:
+        """Add how a further run ended."""
+        self.extra[solver] = run = _run_record(solver, budget, note)
+        self._answered(run)
+
+    def without(self, solver: str) -> None:
+        """Add that a solver is gone: it measures nothing any more."""
+        if self.measure is not None:
+            left = tuple(name for name in self.measure.solvers if name != solver)
+            self.measure = self.measure._replace(solvers=left)
 
     def given_up(self, note: Mapping[str, Any]) -> None:
         """Add that the features took all the time there was."""
-        self.feature_seconds, self.problem, self.over = note["feature_seconds"], note.get("problem"), True
+        self.feature_seconds, self.problem, self.closed = note["feature_seconds"], note.get("problem"), True
+
+    def _answered(self, run: RunRecord) -> None:
+        if self._answering is None and run["answer"] is not None:
+            self._answering = run
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything was decided about it."""
+        return self.first_decision is not None or self.closed
+
+    @property
+    def missing(self) -> list[str]:
+        """The solvers whose further runs have not ended; what the chosen runs say is not asked again."""
+        if self.measure is None:
+            return []
+        known = {run["solver"] for run in self.runs if _says_enough(run, self.measure.cutoff)}
+        known.update(self.extra)
+        if self.pending is not None:
+            known.add(self.pending.solver)
+        return [name for name in self.measure.solvers if name not in known]
+
+    @property
+    def over(self) -> bool:
+        """Whether it has an answer, or nothing is left that could give one."""
+        return self.answer is not None or (self.closed and not self.missing)
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is nothing left to do, measuring included."""
+        return self.closed and not self.missing
+
+    @property
+    def answering(self) -> RunRecord | None:
+        """The first run that solved it."""
+        return self._answering
 
     @property
     def answer(self) -> str | None:
         """The answer, None if there is none yet."""
+        return None if self._answering is None else self._answering["answer"]
+
+    @property
+    def chosen_answer(self) -> str | None:
+        """The answer of the runs that were chosen, None if they gave none."""
         return self.runs[-1]["answer"] if self.runs else None
 
     @property
     def seconds(self) -> float:
-        """Seconds used so far, features included."""
+        """Seconds used so far by what was chosen, features included."""
         return float(self.feature_seconds + sum(run["seconds"] for run in self.runs))
 
+    @property
+    def extra_seconds(self) -> float:
+        """Seconds used so far to measure it with the other solvers."""
+        return float(sum(run["seconds"] for run in self.extra.values()))
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """The answers of all solvers that gave one."""
+        every = (*self.runs, *self.extra.values())
+        return {run["solver"]: run["answer"] for run in every if run["answer"] is not None}
+
     def as_dict(self) -> dict[str, Any]:
-        """Return what is written about the instance when it is over."""
+        """Return what is written about the instance when it is over; further runs may still be under way."""
+        extra = {"extra_runs": list(self.extra.values()), "extra_seconds": self.extra_seconds}
         return {
             "instance": self.instance,
             "content": None if self.content is None else f"sha256:{self.content.sha256}",
             "answer": self.answer,
-            "solver": self.runs[-1]["solver"] if self.answer is not None else None,
+            "solver": None if self._answering is None else self._answering["solver"],
             "seconds": self.seconds,
             "feature_seconds": self.feature_seconds,
             **({"problem": self.problem} if self.problem else {}),
             "runs": self.runs,
+            **({} if self.measure is None else extra),
         }
+
+
+def _run_record(solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:
+    return cast("RunRecord", {"solver": solver, "budget": budget, **note})
+
+
+_AT_A_LIMIT = (str(Ending.CPU_LIMIT), str(Ending.WALL_LIMIT))
+
+
+def _says_enough(run: RunRecord, cutoff: float) -> bool:
+    """Return whether a run was not just a slice, shorter than `cutoff`."""
+    return run["ending"] not in _AT_A_LIMIT or run["budget"] >= cutoff
 
 
 def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, InstanceRecord]:
     """Return the records of all instances in a journal, by name."""
     found: dict[str, InstanceRecord] = {}
     by_decision: dict[int, InstanceRecord] = {}
+    by_first: dict[int, InstanceRecord] = {}
     for event in history:
         body = event.body
         note = body.get("note", {})
-        if event.kind == EventKind.SELECT:
-            record = found[body["instance"]] = _begun(body["instance"], note)
-            record.selected(_pending(body["decision"]), note)
-            by_decision[body["decision"]["id"]] = record
-        elif event.kind == EventKind.OBSERVE:
-            by_decision[body["decision"]].observed(note, schedules=schedules)
-        elif event.kind == EventKind.PROCEED:
-            record = by_decision.pop(body["after"])
-            record.proceeded(None if body["decision"] is None else _pending(body["decision"]))
-            if body["decision"] is not None:
-                by_decision[body["decision"]["id"]] = record
-        elif event.kind == EventKind.REMARK:
-            record = found[body["instance"]] = _begun(body["instance"], note)
-            record.given_up(note)
+        match event.kind:
+            case EventKind.SELECT:
+                record = found[body["instance"]] = _begun(body["instance"], note)
+                pending = _pending(body["decision"])
+                record.selected(pending, body["features"], note)
+                by_decision[pending.decision] = by_first[pending.decision] = record
+            case EventKind.OBSERVE:
+                by_decision[body["decision"]].observed(note, schedules=schedules)
+            case EventKind.PROCEED:
+                record = by_decision.pop(body["after"])
+                record.proceeded(None if body["decision"] is None else _pending(body["decision"]))
+                if body["decision"] is not None:
+                    by_decision[body["decision"]["id"]] = record
+            case EventKind.FIT if "measured" in note:
+                by_first[note["decision"]].measured(note["measured"], note["budget"], note["run"])
+            case EventKind.REMOVE_ALGORITHM:
+                for record in found.values():
+                    record.without(body["algorithm"])
+            case EventKind.FEATURES:
+                record = found[body["instance"]] = _begun(body["instance"], body)
+                record.computed = ComputedFeatures.read(body)
+            case EventKind.REMARK:
+                record = found[body["instance"]] = _begun(body["instance"], note)
+                record.given_up(note)
     return found
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -12,7 +11,6 @@ from tailcut.journal import EventKind, Journal, NewEvent
 from tailcut.live import outcomes
 from tailcut.live.content import FileContent
 from tailcut.live.instances import Instance
-from tailcut.live.jobs import features_job, solver_job
 from tailcut.live.limits import Ending
 from tailcut.live.outcomes import SilentSolver
 from tailcut.live.portfolio import Portfolio, Program, Solver
@@ -87,11 +85,16 @@ class Measurements:
         for (instance, solver), run in self.runs.items():
             if run["answer"] is not None and instance in instances and solver in solvers:
                 said.setdefault(instance, {})[solver] = run["answer"]
-        return [
-            f"{instance}: " + ", ".join(f"{solver} says {answer}" for solver, answer in answers.items())
-            for instance, answers in said.items()
-            if len(set(answers.values())) > 1
-        ]
+        return contradictions(said)
+
+
+def contradictions(said: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Return where solvers contradict each other, given their answers by instance; a sentence each."""
+    return [
+        f"{instance}: " + ", ".join(f"{solver} says {answer}" for solver, answer in answers.items())
+        for instance, answers in said.items()
+        if len(set(answers.values())) > 1
+    ]
 
 
 class Measurement:
@@ -172,24 +175,12 @@ class Measurement:
                     yield self._run(solver, instance)
 
     def _features(self, program: Program, instance: Instance) -> Workflow[Measured]:
-        ended = yield features_job(self.portfolio, program, instance, self.cutoff)
-        values, problem = outcomes.read_features(ended)
-        plain = {name: None if math.isnan(value) else value for name, value in values.items()}
-        body = {
-            "instance": instance.name,
-            "values": plain,
-            "seconds": outcomes.seconds_of(self.portfolio, ended),
-            "problem": problem,
-            "content": FileContent.of(instance.path)._asdict(),
-        }
-        return self._keep(EventKind.FEATURES, body)
+        found = yield from outcomes.computed_features(self.portfolio, program, instance, self.cutoff)
+        return self._keep(EventKind.FEATURES, found.body(instance))
 
     def _run(self, solver: Solver, instance: Instance) -> Workflow[Measured]:
-        portfolio = self.portfolio
-        ended = yield solver_job(portfolio, solver, instance, self.cutoff)
-        found = yield from outcomes.verified_answer(portfolio, solver, instance, ended)
-        note = outcomes.run_note(portfolio, ended, found, self.cutoff)
-        note["outcome"] = outcomes.outcome_of(portfolio, ended, found.answer, self.cutoff).status.value
+        run = yield from outcomes.solver_run(self.portfolio, solver, instance, self.cutoff)
+        note = {**run.note, "outcome": run.outcome.status.value}
         note["content"] = FileContent.of(instance.path)._asdict()
         return self._keep(EventKind.RUN, {"instance": instance.name, "solver": solver.name, **note})
 
@@ -201,10 +192,10 @@ class Measurement:
     def scenario(self, instances: Iterable[Instance], name: str) -> Scenario:
         """Return what was measured of these instances as a scenario, unless solvers contradict each other."""
         names, solvers = [one.name for one in instances], list(self.portfolio.solvers)
-        contradictions = self.measured.disagreements(set(names), set(solvers))
-        if contradictions:
+        disagreements = self.measured.disagreements(set(names), set(solvers))
+        if disagreements:
             raise InputError(
-                f"solvers disagree, so at least one is wrong: {'; '.join(contradictions)}. All is kept: "
+                f"solvers disagree, so at least one is wrong: {'; '.join(disagreements)}. All is kept: "
                 "run the same command again with --wrong SOLVER:INSTANCE or --again SOLVER:INSTANCE, "
                 "or without the solver or the instance"
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tailcut.journal.warm_project import WarmStart
 from tailcut.live.instance_record import InstanceRecord, RunRecord
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ class StreamObserver:
     def solver_removed(self, solver: str) -> None:
         """Hear that a solver of the state file is no longer in the portfolio."""
 
+    def warm_started(self, report: WarmStart) -> None:
+        """Hear what was learned of recorded runs before the stream began, and what was left over."""
+
     def instance_changed(self, instance: str) -> None:
         """Hear that the file of an instance that was over has changed: it is served again."""
 
@@ -38,11 +42,20 @@ class StreamObserver:
     def features_started(self, record: InstanceRecord) -> None:
         """Hear that the features of an instance are being computed."""
 
+    def features_ended(self, record: InstanceRecord) -> None:
+        """Hear that the features of an instance were computed and kept before anything was decided."""
+
     def run_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
         """Hear that a solver was started on an instance, with so many seconds."""
 
     def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:
         """Hear how a run ended; everything about it is in the journal."""
+
+    def extra_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
+        """Hear that a further solver was started on an instance that is measured."""
+
+    def extra_ended(self, record: InstanceRecord, run: RunRecord) -> None:
+        """Hear how such a run ended."""
 
     def instance_over(self, record: InstanceRecord) -> None:
         """Hear that an instance is over, solved or not; its line is in the file of answers."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import math
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tailcut.domains.domain import read_answer
 from tailcut.errors import LiveError
+from tailcut.live.content import FileContent
 from tailcut.live.instances import Instance
-from tailcut.live.jobs import verify_job
+from tailcut.live.jobs import features_job, solver_job, verify_job
 from tailcut.live.limits import Ended, Ending
-from tailcut.live.portfolio import Clock, Portfolio, Solver
+from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
 from tailcut.live.workflows import Workflow
 from tailcut.types import Outcome
 
@@ -68,6 +70,56 @@ def _finite(value: object) -> float | None:
 def _some(names: list[str]) -> str:
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return ", ".join(names[:5]) + more
+
+
+class ComputedFeatures(NamedTuple):
+    """What came of computing the features of an instance."""
+
+    values: dict[str, float]
+    seconds: float
+    problem: str | None
+    timed_out: bool
+
+    def body(self, instance: Instance) -> dict[str, Any]:
+        """Return what is written down of it."""
+        plain = {name: None if math.isnan(value) else value for name, value in self.values.items()}
+        content = FileContent.of(instance.path)._asdict()
+        return {"instance": instance.name, **self._asdict(), "values": plain, "content": content}
+
+    @staticmethod
+    def read(body: Mapping[str, Any]) -> ComputedFeatures:
+        """Return what `body` wrote down."""
+        values = {name: math.nan if value is None else value for name, value in body["values"].items()}
+        return ComputedFeatures(values, body["seconds"], body["problem"], body["timed_out"])
+
+
+def computed_features(
+    portfolio: Portfolio, program: Program, instance: Instance, most: float
+) -> Workflow[ComputedFeatures]:
+    """Compute the features of an instance, for at most so many seconds."""
+    ended = yield features_job(portfolio, program, instance, most)
+    values, problem = read_features(ended)
+    return ComputedFeatures(values, seconds_of(portfolio, ended), problem, timed_out(portfolio, ended))
+
+
+class SolverRun(NamedTuple):
+    """What came of a run of a solver."""
+
+    outcome: Outcome
+    """What it teaches."""
+    note: dict[str, Any]
+    """What is written down of it besides."""
+    output: bytes
+
+
+def solver_run(
+    portfolio: Portfolio, solver: Solver, instance: Instance, budget: float
+) -> Workflow[SolverRun]:
+    """Run a solver on an instance for at most so many seconds, and check what it says."""
+    ended = yield solver_job(portfolio, solver, instance, budget)
+    found = yield from verified_answer(portfolio, solver, instance, ended)
+    outcome = outcome_of(portfolio, ended, found.answer, budget)
+    return SolverRun(outcome, run_note(portfolio, ended, found, budget), ended.output)
 
 
 def verified_answer(

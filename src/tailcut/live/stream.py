@@ -19,13 +19,15 @@ from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
 from tailcut.journal.project_description import NEEDS_HISTORY
 from tailcut.live.answers_file import AnswersFile
-from tailcut.live.content import FileContent
 from tailcut.live.engine import Engine
 from tailcut.live.instance_record import InstanceRecord, read_records
 from tailcut.live.instances import Instance
 from tailcut.live.local_executor import LocalProgramExecutor
+from tailcut.live.measure_first import MeasureFirst
+from tailcut.live.measurement import contradictions
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio
+from tailcut.live.preparation import Preparation, Wanted, new_record
 from tailcut.live.totals import Totals
 from tailcut.live.workflows import ProgramExecutor, Workflow, run_workflows
 
@@ -54,13 +56,20 @@ def run_stream(
     executor: ProgramExecutor | None = None,
     jobs: int = 1,
     observer: StreamObserver | None = None,
+    warm_start: Path | None = None,
+    measure_first: MeasureFirst | None = None,
 ) -> Totals:
     """Serve what is left of a stream, `jobs` instances at a time; return the totals, those before included.
 
     `answers` gets a JSON line for each instance that is over, the folder `outputs` what the answering solver
-    printed. Programs run where `executor` says; without, on this machine.
+    printed. Programs run where `executor` says; without, on this machine. `warm_start` is the folder of a
+    scenario or another state file, to be learned once before the stream begins. `measure_first` says which
+    instances are run with every solver, before the others are begun.
     """
     heard = StreamObserver() if observer is None else observer
+    if measure_first is not None:
+        measure_first.limit(settings.cutoff)  # raises if it is too long, before anything is written
+    _check_warm_start(journal, warm_start)
     project = open_project(journal, portfolio, settings, heard)
     before = instance_records(project)
     records = _unchanged(before, instances, heard)
@@ -72,20 +81,36 @@ def run_stream(
         AnswersFile(answers, before.values()) as written,
         nullcontext(executor) if executor is not None else LocalProgramExecutor.of(portfolio, jobs) as place,
     ):
+        for record in records.values():
+            record.announced = record.over
 
-        def over(record: InstanceRecord) -> None:
-            if record.over:
+        def note(record: InstanceRecord) -> None:
+            records[record.instance] = record
+            if record.over and not record.announced:
+                record.announced = True
                 written.add(record)
                 totals.instance_over(record)
                 heard.instance_over(record)
 
+        def run(workflows: Iterator[Workflow[InstanceRecord]]) -> None:
+            run_workflows(workflows, place, at_once=jobs, on_result=note, urgent=engine.urgent)
+
+        preparation = Preparation(engine, records, run)
+        if warm_start is not None:
+            instances = preparation.learn_past(warm_start, instances, heard)
+        wanted = preparation.to_measure(measure_first, instances, settings.cutoff, settings.seed)
         heard.stream_started(totals, _count(instances, records))
         if outputs is not None and (without := _without_output(records)):
             heard.outputs_missing(without, outputs)
-        remaining = _remaining(engine, instances, records, totals)
-        run_workflows(remaining, place, at_once=jobs, on_result=over)
-        again = [engine.serve(one, _new_record(one)) for one in engine.put_off]
-        run_workflows(iter(again), place, at_once=jobs, on_result=over)
+        run(_remaining(engine, wanted, records, totals))
+        run(
+            engine.serve(one.instance, new_record(one.instance), measure_cutoff=one.measure_cutoff)
+            for one in list(engine.put_off)
+        )
+    totals.problems += [
+        f"solvers disagree, so at least one is wrong: {words}"
+        for words in contradictions({name: record.answers for name, record in records.items()})
+    ]
     project.keep()
     return totals
 
@@ -93,9 +118,13 @@ def run_stream(
 def _without_output(records: Mapping[str, InstanceRecord]) -> int:
     """Return how many instances have an answer, but not what the solver printed: it is gone."""
     return sum(
-        record.over and record.answer is not None and "output" not in record.runs[-1]
-        for record in records.values()
+        record.answering is not None and "output" not in record.answering for record in records.values()
     )
+
+
+def _check_warm_start(journal: Journal, source: Path | None) -> None:
+    if source is not None and source.exists() and source.samefile(journal.path):
+        raise InputError(f"{source}: is the state file of this run, not one to begin with")
 
 
 def open_project(
@@ -160,36 +189,35 @@ def _unchanged(
         record = records.get(instance.name)
         if record is not None and _has_changed(instance, record):
             del kept[instance.name]
-            observer.instance_changed(instance.name)
+            if record.over:
+                observer.instance_changed(instance.name)
     return kept
 
 
 def _has_changed(instance: Instance, record: InstanceRecord) -> bool:
-    return record.over and record.content is not None and not record.content.is_in(instance.path)
-
-
-def _new_record(instance: Instance) -> InstanceRecord:
-    return InstanceRecord(instance.name, FileContent.of(instance.path))
+    """Return whether a file has changed, unless its instance is under way: that continues."""
+    idle = record.over or not record.begun
+    return idle and record.content is not None and not record.content.is_in(instance.path)
 
 
 def _remaining(
     engine: Engine,
-    instances: Iterable[Instance],
+    wanted: Iterable[Wanted],
     records: Mapping[str, InstanceRecord],
     totals: Totals,
 ) -> Iterator[Workflow[InstanceRecord]]:
     """Yield what is left to do: new instances are begun, those under way continue.
 
-    An instance under way that is not among `instances`, because the command was changed, stays as it is.
+    An instance under way that is not among those wanted, because the command was changed, stays as it is.
     """
-    for instance in instances:
+    for instance, measure_cutoff in wanted:
         record = records.get(instance.name)
         if record is None or _has_changed(instance, record):
-            yield engine.serve(instance, _new_record(instance), may_put_off=True)
-        elif record.over:
+            record = new_record(instance)
+        if record.complete:
             totals.skipped += 1
         else:
-            yield engine.serve(instance, record, may_put_off=True)
+            yield engine.serve(instance, record, may_put_off=True, measure_cutoff=measure_cutoff)
 
 
 def _count(instances: Iterable[Instance], records: Mapping[str, InstanceRecord]) -> int | None:

@@ -42,6 +42,11 @@ class Totals(StreamObserver):
     unsolved: int = 0
     seconds: float = 0.0
     feature_seconds: float = 0.0
+    measured: set[str] = field(default_factory=set)
+    """Instances that are over and are, or were, run with every solver."""
+    extra_runs: int = 0
+    extra_seconds: float = 0.0
+    """Time of the further runs that measure instances; in no other sum."""
     skipped: int = 0
     """Instances that were given, and are over from before with the same content."""
     problems: list[str] = field(default_factory=list)
@@ -57,6 +62,8 @@ class Totals(StreamObserver):
         for record in records:
             for run in record.runs:
                 totals._add_run(run)
+            for run in record.extra.values():
+                totals._add_extra(run)
             if record.over:
                 totals._add_instance(record)
         return totals
@@ -79,6 +86,10 @@ class Totals(StreamObserver):
         """Count what an instance is doing."""
         self.current[record.instance] = CurrentStep(None, None, self.clock())
 
+    def features_ended(self, record: InstanceRecord) -> None:
+        """Count what an instance is doing."""
+        self.current.pop(record.instance, None)
+
     def run_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
         """Count what an instance is doing."""
         self.current[record.instance] = CurrentStep(solver, budget, self.clock())
@@ -86,6 +97,19 @@ class Totals(StreamObserver):
     def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:
         """Count a run."""
         self._add_run(run)
+        if record.announced:  # another solver was faster
+            self.seconds += run["seconds"]
+        if run.get("problem"):
+            self.problems.append(f"{record.instance}: {run['solver']}: {run['problem']}")
+
+    def extra_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
+        """Count what an instance is doing besides."""
+        self.current[_besides(record, solver)] = CurrentStep(solver, budget, self.clock())
+
+    def extra_ended(self, record: InstanceRecord, run: RunRecord) -> None:
+        """Count a further run."""
+        self.current.pop(_besides(record, run["solver"]), None)
+        self._add_extra(run)
         if run.get("problem"):
             self.problems.append(f"{record.instance}: {run['solver']}: {run['problem']}")
 
@@ -103,8 +127,18 @@ class Totals(StreamObserver):
         solver.solved += run["answer"] is not None
         solver.said = run.get("said", solver.said)
 
+    def _add_extra(self, run: RunRecord) -> None:
+        self.extra_runs += 1
+        self.extra_seconds += run["seconds"]
+
     def _add_instance(self, record: InstanceRecord) -> None:
+        if record.measure is not None:
+            self.measured.add(record.instance)
         self.solved += record.answer is not None
         self.unsolved += record.answer is None
         self.seconds += record.seconds
         self.feature_seconds += record.feature_seconds
+
+
+def _besides(record: InstanceRecord, solver: str) -> str:
+    return f"{record.instance} (measured with {solver})"

@@ -8,6 +8,7 @@ keeps several of them going. Where the jobs run is up to the `ProgramExecutor`.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, Protocol, TypeVar
@@ -38,16 +39,23 @@ def run_workflows(
     *,
     at_once: int,
     on_result: Callable[[Result], None],
+    urgent: deque[Workflow[Result]] | None = None,
 ) -> None:
     """Run all workflows to their end, `at_once` at a time, each begun when there is room for it.
+
+    What is added to `urgent` meanwhile, by a workflow for example, is begun before the next of `workflows`.
 
     `workflows` may take its time to give the next one: it is asked in a thread of its own, and what is under
     way continues meanwhile. An error of a workflow, of a job or of `workflows` ends the loop.
     """
     running: dict[Future[Ended], Workflow[Result]] = {}
     upcoming: Future[Workflow[Result] | None] | None = _next_of(workflows)
+    before = deque[Workflow[Result]]() if urgent is None else urgent
     try:
-        while running or upcoming is not None:
+        while running or before or upcoming is not None:
+            if before and len(running) < at_once:
+                _step(before.popleft(), None, running, executor, on_result)
+                continue
             room = upcoming is not None and len(running) < at_once
             waiting: set[Future[Any]] = set(running)
             if room and upcoming is not None:

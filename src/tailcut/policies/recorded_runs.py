@@ -91,6 +91,14 @@ class RecordedRuns:
                 watched=None if self.watched is None else self.watched[part],
             )
 
+    def bounded_pieces(self, size: int, rows: int) -> Iterator[RecordedRuns]:
+        """Yield the same runs in pieces of about `size` bytes of JSON and of `rows` instances at most."""
+        a_number, a_flag = 24, 7  # bytes of JSON at most
+        n_features, n_algorithms = int(self.features.shape[1]), len(self.algorithms)
+        row = n_features * a_number + n_algorithms * (2 * a_number + 2 * a_flag)
+        row += max(map(len, self.instances or ()), default=0)
+        return self.pieces(min(max(1, size // max(row, 1)), rows))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the runs as JSON values; nan is None."""
         return {

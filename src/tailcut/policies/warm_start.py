@@ -72,9 +72,10 @@ def features_of(scenario: Recorded, rows: NDArray[np.intp], reader: FeatureReade
 
     Where they are not `needed` those of the scenario settle nothing, and need not fit.
     """
-    if not needed:
-        return np.full((len(rows), reader.width or 0), np.nan)
     features = table("features", scenario.features)
+    # Instances without features have missing ones, as `select(None)`: that says nothing about their number.
+    if not needed or not features.shape[1]:
+        return np.full((len(rows), reader.width or 0), np.nan)
     given = getattr(scenario, "feature_names", None)
     theirs = None if given is None else check_names("feature_names", given)
     if theirs is not None and len(theirs) != features.shape[1]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.models.growing import Growth, at_once, grow_apart
+from tailcut.models.growing import Growth, grow_apart
 from tailcut.models.memory import InstanceTable
 from tailcut.models.trees import Grown, Trees
 from tailcut.numerics import randomness
@@ -111,7 +111,9 @@ class Neighbours(Stateful):
         interval = np.arange(len(cuts))[:, None]
         odds = np.where(interval < last[:, None], np.log(DOUBT) + np.minimum(odds, 0.0), odds)
         there = solved[:, None] & (interval == last[:, None])
-        return np.where(there, -np.log(DOUBT), np.where(solved[:, None] & (interval > last[:, None]), 0.0, odds))
+        return np.where(
+            there, -np.log(DOUBT), np.where(solved[:, None] & (interval > last[:, None]), 0.0, odds)
+        )
 
     def weigh(self, with_them: float, without: float) -> None:
         """Take note of how likely an outcome was by the neighbours and without them."""
@@ -174,7 +176,7 @@ class Neighbours(Stateful):
             return
         growth = Growth(candidates=max(int(np.ceil(CANDIDATES * n_features)), LEAST_CANDIDATES))
         root = np.nan_to_num(np.nanmean(np.vstack([loss, np.full(loss.shape[1], 0.5)]), axis=0), nan=0.5)
-        table = InstanceTable(runs.x, loss, np.ones(len(loss)))
+        table = InstanceTable(runs.x, loss, np.ones(len(loss)), np.zeros(len(loss), dtype=np.bool_))
         self._set(grow_apart(table, root, growth, self.stream, TREES))
 
     def _set(self, grown: list[Grown]) -> None:

@@ -219,7 +219,7 @@ class RemoteProject:
         what all runs at once would give. `key` is made up unless you have one of your own.
         """
         runs, begin = RecordedRuns.of(scenario, known), key or uuid.uuid4().hex
-        pieces = runs.pieces(_rows_at_once(runs))
+        pieces = runs.bounded_pieces(FIT_BYTES, FIT_INSTANCES)
         return sum(
             self._post("/fit", {**piece.to_dict(), "key": f"{begin}-{number}"})["runs"]
             for number, piece in enumerate(pieces)
@@ -291,15 +291,6 @@ def _json(body: Any) -> bytes:
 
 def _with_key(request: Request, key: str | None) -> dict[str, Any]:
     return {**request.to_dict(), "key": key or uuid.uuid4().hex}
-
-
-def _rows_at_once(runs: RecordedRuns) -> int:
-    """Return how many instances make a body of a good size."""
-    a_number, a_flag = 24, 7  # bytes of JSON at most
-    n_features, n_algorithms = int(runs.features.shape[1]), len(runs.algorithms)
-    row = n_features * a_number + n_algorithms * (2 * a_number + 2 * a_flag)
-    row += max(map(len, runs.instances or ()), default=0)
-    return min(max(1, FIT_BYTES // max(row, 1)), FIT_INSTANCES)
 
 
 def _observation(decision: Decision | int, outcome: Outcome) -> dict[str, Any]:

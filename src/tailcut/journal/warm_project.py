@@ -1,0 +1,203 @@
+"""A project learns recorded runs: matched by name, once for each source; what is left over is reported."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tailcut.errors import InputError
+from tailcut.journal.events import EventKind, plain_json
+from tailcut.journal.project import Project
+from tailcut.policies.recorded_runs import RecordedRuns
+
+PIECE_BYTES = 4_000_000
+"""About how large an event of recorded runs may be."""
+PIECE_ROWS = 2_000
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """What came of recorded runs that a project was to learn."""
+
+    source: str
+    runs: int
+    """How many were learned, now or before."""
+    instances: int = 0
+    earlier: bool = False
+    """Whether all of it had been learned before: then nothing else is known of it."""
+    solvers_without_runs: tuple[str, ...] = ()
+    """Solvers of the project of which nothing is recorded."""
+    solvers_left_over: tuple[str, ...] = ()
+    """Recorded solvers that the project does not have."""
+    features_not_recorded: tuple[str, ...] = ()
+    """Features of the project that are not recorded: they count as missing."""
+    features_left_over: tuple[str, ...] = ()
+    """Recorded features that the project does not have."""
+    recorded_cutoff: float | None = None
+    cutoff: float | None = None
+    problem: str | None = None
+    """Why a part of it was not learned."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return asdict(self)
+
+    def words(self) -> list[str]:
+        """Return it in lines for people."""
+        if self.earlier:
+            return [f"warm start: {self.source} was learned before ({self.runs} runs)"]
+        lines = [f"{self.runs} runs on {self.instances} instances learned from {self.source}"]
+        for names, meaning in (
+            (self.solvers_without_runs, "without recorded runs: {}"),
+            (self.solvers_left_over, "recorded solvers that are not here: {}"),
+            (self.features_not_recorded, "features that are not recorded, missing there: {}"),
+            (self.features_left_over, "recorded features that are not here: {}"),
+        ):
+            if names:
+                lines.append(meaning.format(_some(names)))
+        lines += [_about_cutoffs(self.recorded_cutoff, self.cutoff)] if self.cutoffs_differ else []
+        lines += [self.problem] if self.problem else []
+        return [f"warm start: {line}" for line in lines]
+
+    @property
+    def cutoffs_differ(self) -> bool:
+        """Whether the runs were recorded under another cutoff."""
+        return self.recorded_cutoff != self.cutoff
+
+
+def learn_past_runs(
+    project: Project,
+    source: str,
+    read: Callable[[], RecordedRuns],
+    feature_names: Callable[[], Sequence[str] | None],
+) -> WarmStart:
+    """Let a project learn recorded runs, once for each `source`, in pieces of bounded size.
+
+    Interrupted, the same call learns the pieces that are missing. Nothing is read if all of them are there.
+    `feature_names` returns which features the project will see; None: all that are recorded.
+    """
+    before = _learned_before(project, source)
+    if before and len(before) == before[0]["note"]["pieces"]:
+        return WarmStart(source, sum(body["runs"] for body in before.values()), earlier=True)
+    runs, report = _matched(project, source, read(), feature_names)
+    digest = hashlib.sha256(plain_json(runs.to_dict()).encode()).hexdigest()
+    if before and any(body["note"]["digest"] != digest for body in before.values()):
+        count = sum(body["runs"] for body in before.values())
+        problem = "it has changed since a part of it was learned, so the rest is left out"
+        return replace(report, runs=count, problem=problem)
+    pieces = list(runs.bounded_pieces(PIECE_BYTES, PIECE_ROWS))
+    count = 0
+    for number, piece in enumerate(pieces):
+        note = {"source": source, "piece": number, "pieces": len(pieces), "digest": digest}
+        count += project.fit(piece, known=piece.known, key=_key(source, number), note=note)
+    return replace(report, runs=count)
+
+
+def _key(source: str, piece: int) -> str:
+    return f"warm start {hashlib.sha256(source.encode()).hexdigest()[:32]} {piece}"
+
+
+def _learned_before(project: Project, source: str) -> dict[int, dict[str, Any]]:
+    """Return the pieces of a source that were learned, by their numbers."""
+    found: dict[int, dict[str, Any]] = {}
+    while True:
+        key = _key(source, len(found))  # they are learned in order
+        event = project.journal.by_keys(project.number, EventKind.FIT, [key]).get(key)
+        if event is None:
+            return found
+        found[len(found)] = event.body
+
+
+def _matched(
+    project: Project,
+    source: str,
+    runs: RecordedRuns,
+    feature_names: Callable[[], Sequence[str] | None],
+) -> tuple[RecordedRuns, WarmStart]:
+    """Return what of the runs a project can learn, and a report on what is left over."""
+    selector = project.selector
+    known = runs.solved | ~np.isnan(runs.runtimes)
+    recorded = [name for column, name in enumerate(runs.algorithms) if known[:, column].any()]
+    common = [name for name in recorded if name in selector.algorithms]
+    if not common:
+        raise InputError(
+            f"{source}: nothing can be learned: it has runs of {_some(recorded)}, "
+            f"and none of {_some(selector.algorithms)}",
+            field="algorithms",
+        )
+    wanted = feature_names() if selector.needs_features else ()
+    theirs = runs.feature_names
+    runs = _with_solvers(runs, common)
+    report = WarmStart(
+        source,
+        0,
+        len(runs.features),
+        solvers_without_runs=tuple(name for name in selector.algorithms if name not in common),
+        solvers_left_over=tuple(name for name in recorded if name not in common),
+        recorded_cutoff=runs.cutoff,
+        cutoff=selector.cutoff,
+    )
+    if wanted is None or (theirs is None and wanted and runs.features.shape[1]):
+        return runs, report  # features without names are matched by their number, when they are learned
+    runs = _with_features(source, runs, wanted)
+    if not selector.needs_features:
+        return runs, report
+    lacking = tuple(name for name in wanted if name not in (theirs or ()))
+    left_over = tuple(name for name in theirs or () if name not in wanted)
+    return runs, replace(report, features_not_recorded=lacking, features_left_over=left_over)
+
+
+def _with_solvers(runs: RecordedRuns, names: Sequence[str]) -> RecordedRuns:
+    """Return the runs of some of the solvers, without instances of which nothing is known then."""
+    columns = [runs.algorithms.index(name) for name in names]
+    runtimes, solved = runs.runtimes[:, columns], runs.solved[:, columns]
+    rows = np.flatnonzero((solved | ~np.isnan(runtimes)).any(axis=1))
+    return replace(
+        runs,
+        algorithms=tuple(names),
+        features=runs.features[rows],
+        runtimes=runtimes[rows],
+        solved=solved[rows],
+        instances=None if runs.instances is None else tuple(runs.instances[row] for row in rows),
+        watched=None if runs.watched is None else runs.watched[:, columns][rows],
+    )
+
+
+def _with_features(source: str, runs: RecordedRuns, wanted: Sequence[str]) -> RecordedRuns:
+    """Return the runs with the features that are wanted, in that order; those not recorded are missing."""
+    theirs = runs.feature_names or ()
+    if wanted and theirs and not set(wanted).intersection(theirs):
+        raise InputError(
+            f"{source}: nothing can be learned: it has the features {_some(theirs)}, "
+            f"and none of {_some(wanted)}",
+            field="feature_names",
+        )
+    if not set(wanted).intersection(theirs):
+        return replace(runs, feature_names=None, features=np.empty((len(runs.features), 0)))
+    features = np.full((len(runs.features), len(wanted)), np.nan)
+    for column, name in enumerate(wanted):
+        if name in theirs:
+            features[:, column] = runs.features[:, theirs.index(name)]
+    return replace(runs, feature_names=tuple(wanted), features=features)
+
+
+def _about_cutoffs(recorded: float | None, own: float | None) -> str:
+    assert recorded is not None
+    assert own is not None
+    if recorded < own:
+        return (
+            f"runs were recorded for {recorded:g} s, not {own:g} s: what was unsolved then needs longer than "
+            "that, more is not known"
+        )
+    return (
+        f"runs were recorded for {recorded:g} s, not {own:g} s: what took longer than that counts as unsolved"
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return (", ".join(names[:10]) or "none") + more
