@@ -292,14 +292,14 @@ def test_the_default_selector_learns_the_same_from_the_same_runs(settings: dict[
     for selector in (one, loaded):
         for row in range(30):
             decision = selector.select(ahead.features[row])
-            selector.observe(decision, **_seen(ahead, row, decision.algorithm))
+            selector.observe(decision, _seen(ahead, row, decision.algorithm))
         selector.fit(replace(ahead, features=ahead.features[30:60], runtimes=ahead.runtimes[30:60]))
     assert one.to_bytes() == loaded.to_bytes()
 
 
-def _seen(scenario: SyntheticScenario, row: int, algorithm: str) -> dict[str, float]:
+def _seen(scenario: SyntheticScenario, row: int, algorithm: str) -> Outcome:
     seconds = float(scenario.runtimes[row, scenario.algorithms.index(algorithm)])
-    return {"runtime": seconds} if seconds <= scenario.cutoff else {"censored_at": scenario.cutoff}
+    return Outcome.solved(seconds) if seconds <= scenario.cutoff else Outcome.censored(scenario.cutoff)
 
 
 def test_recorded_runs_are_counted_in_a_window_as_others_are() -> None:
@@ -333,7 +333,9 @@ def _halves(seed: int) -> tuple[SyntheticScenario, SyntheticScenario]:
     return first, second
 
 
-@pytest.mark.parametrize("name", ["thompson_rev", "bounded_thompson", "degroote_epsilon_greedy_lr", "tailcut"])
+@pytest.mark.parametrize(
+    "name", ["thompson_rev", "bounded_thompson", "degroote_epsilon_greedy_lr", "tailcut"]
+)
 def test_a_warm_start_pays(name: str) -> None:
     """The first fifty decisions of a stream cost less than half of what they cost from a cold start."""
     cost = {"cold": 0.0, "warm": 0.0}
