@@ -292,14 +292,14 @@ def test_the_default_selector_learns_the_same_from_the_same_runs(settings: dict[
     for selector in (one, loaded):
         for row in range(30):
             decision = selector.select(ahead.features[row])
-            selector.observe(decision, **_seen(ahead, row, decision.algorithm))
+            selector.observe(decision, _seen(ahead, row, decision.algorithm))
         selector.fit(replace(ahead, features=ahead.features[30:60], runtimes=ahead.runtimes[30:60]))
     assert one.to_bytes() == loaded.to_bytes()
 
 
-def _seen(scenario: SyntheticScenario, row: int, algorithm: str) -> dict[str, float]:
+def _seen(scenario: SyntheticScenario, row: int, algorithm: str) -> Outcome:
     seconds = float(scenario.runtimes[row, scenario.algorithms.index(algorithm)])
-    return {"runtime": seconds} if seconds <= scenario.cutoff else {"censored_at": scenario.cutoff}
+    return Outcome.solved(seconds) if seconds <= scenario.cutoff else Outcome.censored(scenario.cutoff)
 
 
 def test_recorded_runs_are_counted_in_a_window_as_others_are() -> None:

@@ -99,7 +99,7 @@ def _other_array(value: Any, rng: np.random.Generator) -> Any:
         with np.errstate(invalid="ignore"):
             return value.astype(np.int64 if value.dtype == np.float64 else np.float64)
     changed = value.copy()
-    extreme = [np.nan, np.inf, -1e300, 1e300] if value.dtype == np.float64 else [-1, 2**40, 10**6]
+    extreme = [np.nan, np.inf, -1e300, 1e300] if value.dtype == np.float64 else [-1, 2**31 - 1, 10**6]
     where = rng.integers(changed.size)
     changed.flat[where] = extreme[int(rng.integers(len(extreme)))]
     return changed

@@ -33,9 +33,13 @@ class InstanceTable(NamedTuple):
     joins: NDArray[np.bool_]
     """Whether further runs on the same features are put into this row, shape (n,)."""
 
+    def at(self, rows: slice | NDArray[np.intp] | NDArray[np.bool_]) -> InstanceTable:
+        """Return the instances in these rows, in their order."""
+        return InstanceTable(self.x[rows], self.target[rows], self.weight[rows], self.joins[rows])
+
     def only(self, chosen: NDArray[np.bool_]) -> InstanceTable:
         """Return the chosen instances alone."""
-        return self if chosen.all() else InstanceTable(*(values[chosen] for values in self))
+        return self if chosen.all() else self.at(chosen)
 
 
 class InstanceMemory(Stateful):
@@ -140,7 +144,7 @@ class InstanceMemory(Stateful):
 
     def table(self) -> InstanceTable:
         """Return the instances kept: views, not copies."""
-        return InstanceTable(*(values[: self.kept] for values in self._room))
+        return self._room.at(slice(self.kept))
 
     def add(self) -> None:
         """Make room for one more algorithm, the last in number."""
@@ -152,10 +156,10 @@ class InstanceMemory(Stateful):
         """Drop an algorithm, and the instances that only it has run on."""
         order = np.roll(np.arange(self.kept), -self.oldest)
         self.oldest = 0
-        table = InstanceTable(*(values[order] for values in self.table()))
+        table = self.table().at(order)
         ran = ~np.isnan(table.target)
-        others = np.delete(ran, algorithm, axis=1).any(axis=1) | ~ran.any(axis=1)
-        table = table._replace(target=np.delete(table.target, algorithm, axis=1)).only(others)
+        only_it = ran[:, algorithm] & (ran.sum(axis=1) == 1)
+        table = table._replace(target=np.delete(table.target, algorithm, axis=1)).only(~only_it)
         self.seen = round(self.seen * len(table.x) / max(self.kept, 1))
         self.runs = min(self.runs, int((~np.isnan(table.target)).sum()))
         self._replace(table)

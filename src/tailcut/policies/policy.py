@@ -42,6 +42,10 @@ class RecordedOutcomes(NamedTuple):
     watched: Array
     """Seconds it was given, shape (n, K)."""
 
+    def at(self, rows: NDArray[np.intp]) -> RecordedOutcomes:
+        """Return what happened on the instances in these rows, in their order."""
+        return RecordedOutcomes(self.seconds[rows], self.solved[rows], self.known[rows], self.watched[rows])
+
     def outcome(self, row: int, algorithm: int) -> Outcome:
         """Return how one run went."""
         seconds = float(self.seconds[row, algorithm])

@@ -115,8 +115,7 @@ def teach(policy: Policy, past: Past, features: Array, *, cutoff: float, seed: i
     instances = policy.represent(features)
     nothing_failed = np.zeros(past.runs.known.shape[1]) if schedules else None
     order = stream(seed, "warm start").permutation(len(past.rows))
-    shuffled = RecordedOutcomes(*(values[order] for values in past.runs))
-    policy.learn_recorded(instances[order], shuffled, Progress(cutoff, 0.0, nothing_failed))
+    policy.learn_recorded(instances[order], past.runs.at(order), Progress(cutoff, 0.0, nothing_failed))
     return int(past.runs.known.sum())
 
 
