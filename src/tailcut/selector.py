@@ -7,7 +7,7 @@ algorithm on the same instance.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from weakref import ref
@@ -20,8 +20,10 @@ from tailcut.errors import InputError, NotExplainedError
 from tailcut.explain.explanation import Explanation
 from tailcut.explain.reasons import NOT_MADE, SelectorView, consider, explain_decision
 from tailcut.numerics import special
+from tailcut.numerics.randomness import stream
 from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies import warm_start
+from tailcut.policies.lessons import Answered, Lesson, worthy_lesson
 from tailcut.policies.pending import PendingDecisions, PendingRun, number_of
 from tailcut.policies.policy import Choice, Policy
 from tailcut.policies.recipes import Row
@@ -410,6 +412,23 @@ class Selector(Saved):
             reason=choice.reason,
             spent=used,
         )
+
+    def next_lesson(self, candidates: Sequence[Answered]) -> Lesson | None:
+        """Return a run on one of these answered instances that is worth making only to learn from it.
+
+        None: there is none, or this selector learns nothing. Report its outcome by `fit`. Changes nothing: the
+        same question gets the same answer.
+        """
+        made = sum(len(one.tried) for one in candidates)
+        chance = stream(self._seed, f"lesson {made} {candidates[-1].instance if candidates else ''}")
+        policy = self._view(0).policy
+        progress = Progress(self._cutoff, 0.0, np.zeros(len(self._algorithms)) if self._schedules else None)
+
+        def draw(one: Answered) -> Array:
+            costs = policy.draw(policy.peek(self._raw(one.features)), progress, chance)
+            return chance.random(len(self._algorithms)) if costs is None else costs
+
+        return worthy_lesson(candidates, self._algorithms, self._cutoff, draw, chance)
 
     def _raw(self, features: Features) -> Array:
         """Return the features that a policy gets, settling and counting nothing."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from tailcut.types import Array
 
+SHARES = (0.1, 0.3, 1.0)
+"""How long a lesson runs, as shares of the cutoff: short first, longer only where that was not enough."""
+LOOKED_AT = 20
+"""So many instances are compared for one lesson."""
 UNIFORM_SHARE = 0.1
 """How long a lesson chosen by chance runs, as a share of the cutoff."""
 
@@ -50,3 +54,37 @@ def uniform_lesson(
     latest, budget = candidates[-1], UNIFORM_SHARE * cutoff
     others = [name for name in algorithms if latest.tried.get(name, 0.0) < budget]
     return Lesson(latest.instance, others[int(stream.integers(len(others)))], budget) if others else None
+
+
+def worthy_lesson(
+    candidates: Sequence[Answered],
+    algorithms: Sequence[str],
+    cutoff: float,
+    draw: Callable[[Answered], Array],
+    stream: np.random.Generator,
+) -> Lesson | None:
+    """Return the run that may teach most per second: one of an algorithm that may well be better.
+
+    `draw` says what each algorithm may cost on an instance, drawn from all that is believed. The lesson is
+    where an algorithm that has not run there comes off best against those that have, in such a draw: an
+    algorithm of which little is known does so now and then, one that is known to be worse hardly ever (top-two
+    Thompson sampling: Russo, "Simple Bayesian algorithms for best-arm identification", COLT 2016).
+    """
+    best: tuple[float, Lesson] | None = None
+    chosen = stream.permutation(len(candidates))[:LOOKED_AT].tolist()
+    for candidate in (candidates[i] for i in chosen):
+        costs = draw(candidate)
+        tried = np.array([candidate.tried.get(name, 0.0) for name in algorithms])
+        reached = np.searchsorted(np.array(SHARES) * cutoff, tried, side="right")
+        open_ = reached < len(SHARES)
+        if not open_.any() or not (tried > 0.0).any():
+            continue
+        lead = np.where(open_, costs[tried > 0.0].min() - costs, -np.inf)
+        # What an algorithm leads by, per second that the lesson takes.
+        share = np.array([*SHARES, 1.0])[reached]
+        worth = lead / share if lead.max() > 0.0 else lead * share
+        number = int(worth.argmax())
+        if best is None or worth[number] > best[0]:
+            budget = float(share[number] * cutoff)
+            best = float(worth[number]), Lesson(candidate.instance, algorithms[number], budget)
+    return None if best is None else best[1]

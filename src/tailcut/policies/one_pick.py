@@ -275,6 +275,13 @@ class OnePick(Policy):
         estimate = self.parts.exploration.estimate(belief, progress.cutoff, randomness.Still())
         return self.parts.loss.scores(estimate, progress.cutoff)
 
+    def draw(self, x: Array, progress: Progress, stream: np.random.Generator) -> Array | None:  # noqa: ARG002
+        """Return what each algorithm may cost, drawn from the model's belief; shape (K,)."""
+        if not self.model.learns:
+            return None
+        mean, variance = self.model.predict(x)
+        return np.asarray(mean + np.sqrt(variance) * stream.standard_normal(len(mean)))
+
     def forecasts(self, x: Array, progress: Progress) -> Forecasts | None:
         """Return what runs on the instance represented by `x` will take, as far as the parts know."""
         if self.forecaster is not None:

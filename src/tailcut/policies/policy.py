@@ -126,6 +126,13 @@ class Policy(Stateful, ABC):
         """Return what these algorithms score at `x` without luck, the lower the better; None: not known."""
         return None
 
+    def draw(self, x: Array, progress: Progress, stream: np.random.Generator) -> Array | None:  # noqa: ARG002
+        """Return what each algorithm may cost at `x`, drawn from all that is believed; None: not known.
+
+        Unlike what `choose` draws, if it draws: with all the doubt there is, for it is meant for learning.
+        """
+        return None
+
     def forecasts(self, x: Array, progress: Progress) -> Forecasts | None:  # noqa: ARG002
         """Return what runs of all K algorithms will take, or None if that is not known."""
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -175,6 +175,18 @@ class HazardSchedule(Policy):
         """Return the first run of the best plan."""
         return self._next(x, offered, progress, whole=False)
 
+    def draw(self, x: Array, progress: Progress, stream: np.random.Generator) -> Array:
+        """Return what a run of all the time may cost, in seconds, for each algorithm: drawn from what is
+        believed of its skill.
+        """
+        view, skill = self.view(x), np.sqrt(self.hazards.skill_variance)
+        luck = skill * stream.standard_normal(len(skill))
+        survival, integral = Curves(view.odds + luck[:, None, None], cuts=self.cuts).at_all(
+            np.array([progress.left])
+        )
+        unsolved = (self.penalty - 1.0) * progress.cutoff
+        return np.asarray((integral[0] + unsolved * survival[0]) @ view.classes)
+
     def judge(self, x: Array, progress: Progress, algorithms: Sequence[int]) -> Array:
         """Return the expected loss of the best plan that starts with each of these algorithms."""
         plan = self._plan(x, None, progress, whole=False)
@@ -243,26 +255,27 @@ class HazardSchedule(Policy):
     def _grow(self) -> None:
         self.neighbours.grow(expected_losses(self.neighbours.runs(), SOLVED_SHARE))
 
-    def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:
+    def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:  # noqa: ARG002
         """Learn recorded runs: all of them as neighbours, the hazards from a sample."""
         learned = 0
         for row in range(len(x)):
             view, seen = self.view(x[row]), self.hardness.frequencies()
-            for algorithm in np.flatnonzero(runs.known[row]).tolist():
-                end, solved = float(runs.seconds[row, algorithm]), bool(runs.solved[row, algorithm])
-                passage = passed(0.0, end, solved, self.cuts)
+            features = x[row, self.hazards.n_features :]
+            for algorithm, end, solved in _ended(runs, row):
+                known = self.neighbours.failed_for(features, algorithm) * self.cuts[-1]
+                passage = passed(known, end, solved, self.cuts)
                 if len(passage[1]):
-                    hard = view.answered(algorithm, *passage)[: len(seen)]
-                    seen = seen * hard / max(float(seen @ hard), 1e-300)
+                    likely = view.answered(algorithm, *passage)[: len(seen)]
+                    seen = seen * likely / max(float(seen @ likely), 1e-300)
                     if learned < HAZARD_SAMPLE:
                         self._learn_run(algorithm, x[row], view, passage, np.zeros(len(runs.known[row])))
                         learned += 1
                 self._remember(algorithm, x[row], end, solved, seen)
-        self._grow()
-        for row in range(min(len(x), TRUST_SAMPLE)):
+        if self.neighbours.due:
+            self._grow()
+        for row in range(min(len(x), TRUST_SAMPLE) if len(x) > 1 else 0):
             view = self.view(x[row])
-            for algorithm in np.flatnonzero(runs.known[row]).tolist():
-                end, solved = float(runs.seconds[row, algorithm]), bool(runs.solved[row, algorithm])
+            for algorithm, end, solved in _ended(runs, row):
                 likely = view.answered(algorithm, *passed(0.0, end, solved, self.cuts))
                 self._weigh_neighbours(view, np.ones(len(likely)), likely)
 
@@ -316,6 +329,12 @@ class HazardSchedule(Policy):
         self.hazards.remove(algorithm)
         self.neighbours.remove(algorithm)
         self._grow()
+
+
+def _ended(runs: RecordedOutcomes, row: int) -> Iterator[tuple[int, float, bool]]:
+    """Yield algorithm, seconds and whether it was solved, for the known runs of an instance."""
+    for algorithm in np.flatnonzero(runs.known[row]).tolist():
+        yield algorithm, float(runs.seconds[row, algorithm]), bool(runs.solved[row, algorithm])
 
 
 def passed(known: float, end: float, solved: bool, cuts: Array) -> tuple[int, Array, Array]:

@@ -136,6 +136,13 @@ class Neighbours(Stateful):
             room.end[row, algorithm], room.solved[row, algorithm] = end, solved
         room.hardness[row] = hardness
 
+    def failed_for(self, x: Array, algorithm: int) -> float:
+        """Return how long an algorithm has run on this instance unsuccessfully, as a share of the cutoff."""
+        row = self._rows.get(x.tobytes())
+        if row is None or self._room.solved[row, algorithm]:
+            return 0.0
+        return float(self._room.end[row, algorithm])
+
     def _free_row(self) -> int | None:
         self.seen += 1
         if self.kept < self.size:
