@@ -416,8 +416,8 @@ class Selector(Saved):
     def next_lesson(self, candidates: Sequence[Answered]) -> Lesson | None:
         """Return a run on one of these answered instances that is worth making only to learn from it.
 
-        None: there is none, or this selector learns nothing. Report its outcome by `fit`. Changes nothing: the
-        same question gets the same answer.
+        None: there is none. Report its outcome by `fit`. Changes nothing: the same question gets the same
+        answer.
         """
         made = sum(len(one.tried) for one in candidates)
         chance = stream(self._seed, f"lesson {made} {candidates[-1].instance if candidates else ''}")

@@ -66,9 +66,9 @@ def worthy_lesson(
     """Return the run that may teach most per second: one of an algorithm that may well be better.
 
     `draw` says what each algorithm may cost on an instance, drawn from all that is believed. The lesson is
-    where an algorithm that has not run there comes off best against those that have, in such a draw: an
-    algorithm of which little is known does so now and then, one that is known to be worse hardly ever (top-two
-    Thompson sampling: Russo, "Simple Bayesian algorithms for best-arm identification", COLT 2016).
+    where an algorithm that has not run there comes off best against those that have, in such a draw: one of
+    which little is known does so now and then, one that is known to be worse hardly ever (top-two Thompson
+    sampling: Russo, "Simple Bayesian algorithms for best-arm identification", COLT 2016).
     """
     best: tuple[float, Lesson] | None = None
     chosen = stream.permutation(len(candidates))[:LOOKED_AT].tolist()

@@ -22,7 +22,7 @@ from tailcut.types import PENALTY, Array, Forecasts, Outcome, Progress, Quantity
 FIRST_WHOLE = 16
 """The first instance that starts with a run of all the time, whatever the plan."""
 HAZARD_SAMPLE = 3000
-"""Of recorded runs, the hazards learn so many at most: they have few unknowns, and each step takes its time."""
+"""Of recorded runs, the hazards learn so many at most: they have few unknowns, and a step takes time."""
 TRUST_SAMPLE = 200
 """So many recorded instances say how far to trust the neighbours, each without itself."""
 SOLVED_SHARE = 0.3
@@ -176,9 +176,7 @@ class HazardSchedule(Policy):
         return self._next(x, offered, progress, whole=False)
 
     def draw(self, x: Array, progress: Progress, stream: np.random.Generator) -> Array:
-        """Return what a run of all the time may cost, in seconds, for each algorithm: drawn from what is
-        believed of its skill.
-        """
+        """Return what whole runs may cost, in seconds, drawn from what the skills may be; shape (K,)."""
         view, skill = self.view(x), np.sqrt(self.hazards.skill_variance)
         luck = skill * stream.standard_normal(len(skill))
         survival, integral = Curves(view.odds + luck[:, None, None], cuts=self.cuts).at_all(
@@ -200,8 +198,9 @@ class HazardSchedule(Policy):
         return forecasts(view.curves, classes, progress, self.penalty)
 
     def view(self, x: Array) -> View:
-        """Return what is expected of all algorithms on an instance: in each class of hardness, then if it is
-        like each of its neighbours.
+        """Return what is expected of all algorithms on an instance.
+
+        The classes are those of hardness, then one for each of its neighbours.
         """
         base = self.hazards.log_odds(x[: self.hazards.n_features])
         odds, classes = base[:, :, None] + self.hardness.shift, self.hardness.frequencies()
@@ -275,9 +274,10 @@ class HazardSchedule(Policy):
             self._grow()
         for row in range(min(len(x), TRUST_SAMPLE) if len(x) > 1 else 0):
             view = self.view(x[row])
+            likely = np.ones(len(view.classes))
             for algorithm, end, solved in _ended(runs, row):
-                likely = view.answered(algorithm, *passed(0.0, end, solved, self.cuts))
-                self._weigh_neighbours(view, np.ones(len(likely)), likely)
+                likely = likely * view.answered(algorithm, *passed(0.0, end, solved, self.cuts))
+            self._weigh_neighbours(view, np.ones(len(likely)), likely)
 
     def _weigh_neighbours(self, view: View, before: Array, after: Array) -> None:
         """Let an outcome say how far to trust the neighbours; likelihoods without and with it, shape (M,)."""

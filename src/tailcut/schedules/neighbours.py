@@ -1,11 +1,11 @@
 """Past instances that are like a new one, each with what is known of all algorithms on it.
 
-Trees are grown on the features, as for one pick (`tailcut.models.growing`); the more often an instance shares a
-leaf with a new one, and the fewer others do, the more it is like it. A new instance may then do what one of
+Trees are grown on the features, as for one pick (`tailcut.models.growing`); the more often an instance shares
+a leaf with a new one, and the fewer others do, the more it is like it. A new instance may then do what one of
 these did: each is a class of its own beside the classes of hardness, with its own survival curves. Where
 algorithms fail together, and which one solves what another does not, is in these rows and nowhere else.
 
-How far to trust them is learned: for every run, how likely its outcome was by the neighbours and without them.
+How far to trust them is learned: how likely each outcome was by the neighbours, and how likely without them.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ class Neighbours(Stateful):
     def odds(self, near: Near, base: Array, cuts: Array) -> Array:
         """Return the log-odds of a solution in each interval if the instance is like each of those near.
 
-        `base` (K, J) is what is expected without them, `cuts` (J,) the ends of the intervals as fractions of the
-        cutoff; shape (K, J, m).
+        `base` (K, J) is what is expected without them, `cuts` (J,) the ends of the intervals as fractions of
+        the cutoff; shape (K, J, m).
         """
         runs = self.runs()
         end, solved = runs.end[near.rows].T, runs.solved[near.rows].T  # (K, m)
@@ -124,7 +124,7 @@ class Neighbours(Stateful):
             self.trusted, self.distrusted = self.trusted + share, self.distrusted + 1.0 - share
 
     def put(self, x: Array, algorithm: int, end: float, solved: bool, hardness: float) -> None:
-        """Take in a run that ended at a fraction of the cutoff; other runs on the same features are with it."""
+        """Take in a run that ended at a fraction of the cutoff, beside others on the same features."""
         row = self._rows.get(x.tobytes())
         if row is None:
             row = self._free_row()
@@ -249,8 +249,8 @@ def _room(size: int, n_features: int, n_algorithms: int) -> PastRuns:
 def expected_losses(runs: PastRuns, solved_share: float) -> Array:
     """Return what each run cost, between 0 and 1, nan where there was none, shape (n, K).
 
-    A timeout is 1, a solved run at most `solved_share`, by its log-runtime. A run that was stopped early costs
-    what those that took longer cost on average, whoever made them.
+    A timeout is 1, a solved run at most `solved_share`, by its log-runtime. A run that was stopped early
+    costs what those that took longer cost on average, whoever made them.
     """
     done = runs.solved | (runs.end >= 1.0)
     value = solved_share * np.log1p(99.0 * np.minimum(runs.end, 1.0)) / np.log(100.0)
