@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tailcut.models.growing import Growth, at_once, grow
-from tailcut.models.memory import InstanceTable
+from tailcut.models.instance_memory import InstanceTable
 from tailcut.models.trees import Trees
 from tailcut.types import Array
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailcut.models.memory import InstanceTable
+from tailcut.models.instance_memory import InstanceTable
 from tailcut.models.trees import Grown, Trees
 from tailcut.numerics.tree_kernels import grow_tree
 from tailcut.types import Array

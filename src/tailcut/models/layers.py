@@ -19,7 +19,7 @@ import numpy as np
 
 from tailcut.models.arms import Arms
 from tailcut.models.growing import Growth, at_once, grow
-from tailcut.models.memory import InstanceMemory, InstanceTable
+from tailcut.models.instance_memory import InstanceMemory, InstanceTable
 from tailcut.models.model import Model
 from tailcut.models.ridge import RidgeBank
 from tailcut.models.trees import Trees

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.models.growing import Growth, grow_apart
-from tailcut.models.memory import InstanceTable
+from tailcut.models.instance_memory import InstanceTable
 from tailcut.models.trees import Grown, Trees
 from tailcut.numerics import randomness
 from tailcut.numerics.tree_kernels import share_leaves

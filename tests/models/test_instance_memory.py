@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tailcut.errors import StateFileError
-from tailcut.models.memory import InstanceMemory
+from tailcut.models.instance_memory import InstanceMemory
 from tailcut.state import statefile
 
 NAN = np.nan
