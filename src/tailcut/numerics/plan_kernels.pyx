@@ -233,8 +233,24 @@ cdef void _add_rows(
         m += 1
 
 
+cdef double _product(const double* x, const double* y, Py_ssize_t n) noexcept nogil:
+    """Return the sum of x times y; in four parts, so that no addition waits for the last one."""
+    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
+    cdef Py_ssize_t i = 0
+    while i + 4 <= n:
+        a += x[i] * y[i]
+        b += x[i + 1] * y[i + 1]
+        c += x[i + 2] * y[i + 2]
+        d += x[i + 3] * y[i + 3]
+        i += 4
+    while i < n:
+        a += x[i] * y[i]
+        i += 1
+    return (a + b) + (c + d)
+
+
 cdef double _least_sum(const double* row, const double* late, Py_ssize_t n) noexcept nogil:
-    """Return the least of row + late; in four parts, so that no comparison waits for the last one."""
+    """Return the least of row + late, in four parts likewise."""
     cdef double a = INFINITY, b = INFINITY, c = INFINITY, d = INFINITY, v
     cdef Py_ssize_t k = 0
     while k + 4 <= n:
@@ -322,6 +338,8 @@ cdef void _prepare(Case* c) noexcept nogil:
         for m in range(c.classes):
             v = _least_sum(follow + m * c.n, c.late, c.n)
             c.follow_least[length * c.classes + m] = v if v < rest + c.unsolved else rest + c.unsolved
+    for m in range(c.classes):  # after all that is left there is nothing but not having solved it
+        c.follow_least[(c.lengths - 1) * c.classes + m] = c.unsolved
 
 
 cdef void _weights_after(const Case* c, Py_ssize_t length, Py_ssize_t algorithm) noexcept nogil:
@@ -350,23 +368,19 @@ cdef double _one_ahead(Case* c, Py_ssize_t length, Py_ssize_t algorithm) noexcep
 cdef void _all_one_ahead(Case* c) noexcept nogil:
     """Set the losses of all first runs that are some algorithm's best or among the `kept` least."""
     cdef Py_ssize_t length, k, m, i, q, n_bounds = 0, n_top = 0
-    cdef const double* row
     cdef double v
-    for i in range(c.lengths * c.n):
-        length, k = i // c.n, i % c.n
-        c.loss[i] = INFINITY
-        if c.barred[k] or _time(c, length) <= c.failed[k] * c.longer:
-            continue
-        v = c.spent[i]
-        if length == c.lengths - 1:
-            v += c.alive[i] * c.unsolved
-        else:
-            row = _survival(c, length)
-            for m in range(c.classes):
-                v += c.weights[m] * row[m * c.n + k] * c.follow_least[length * c.classes + m]
-        c.bounds[n_bounds].least = v
-        c.bounds[n_bounds].number = i
-        n_bounds += 1
+    for length in range(c.lengths):
+        for m in range(c.classes):
+            c.first[m] = c.weights[m] * c.follow_least[length * c.classes + m]
+        memset(c.sums, 0, c.n * sizeof(double))
+        _add_rows(c.sums, c.first, _survival(c, length), c.classes, c.n)
+        for k in range(c.n):
+            i = length * c.n + k
+            c.loss[i] = INFINITY
+            if not c.barred[k] and _time(c, length) > c.failed[k] * c.longer:
+                c.bounds[n_bounds].least = c.spent[i] + c.sums[k]
+                c.bounds[n_bounds].number = i
+                n_bounds += 1
     qsort(c.bounds, n_bounds, sizeof(Bound), &_compare)
     for k in range(c.n):
         c.best[k] = INFINITY
@@ -413,27 +427,26 @@ cdef double _two_ahead_bound(Case* c, Py_ssize_t length, Py_ssize_t algorithm) n
 cdef double _two_ahead(Case* c, Py_ssize_t length, Py_ssize_t algorithm) noexcept nogil:
     """Return the loss with a second run, of the highest chance per second, before the rest; inf if none fits."""
     cdef double first_time = _time(c, length), rest = c.left - first_time, rate = -INFINITY, alive = 0.0
-    cdef double spent = c.spent[length * c.n + algorithm], before, time, chance
+    cdef double spent = c.spent[length * c.n + algorithm], before, time, chance, most
     cdef const double* own = _survival(c, length) + algorithm
     cdef const double* own_integral = _integral(c, length) + algorithm
     cdef const double* row
     cdef const double* area
-    cdef Py_ssize_t m, k, t, other = -1, second = -1
+    cdef Py_ssize_t m, k, t, likeliest = -1, other = -1, second = -1
     _weights_after(c, length, algorithm)
     for m in range(c.classes):
         alive += c.first[m]
     for t in range(c.lengths - 1):
         time = c.cuts[t + 1]
-        if time >= c.nearly_all * rest:
+        if time >= c.nearly_all * rest or alive < rate * time * (1.0 - SLACK):
             break
-        chance = alive
-        for m in range(c.classes):
-            chance -= c.first[m] * c.least[(t + 1) * c.classes + m]
-        if (chance + SLACK * alive) / time < rate:
+        chance = alive - _product(c.first, c.least + (t + 1) * c.classes, c.classes)
+        if chance + SLACK * alive < rate * time:
             continue
         row = c.survival + (t + 1) * c.classes * c.n
         memset(c.sums, 0, c.n * sizeof(double))
         _add_rows(c.sums, c.first, row, c.classes, c.n)
+        most = -INFINITY
         for k in range(c.n):
             if c.barred[k] or time <= (first_time if k == algorithm else c.failed[k]) * c.longer:
                 continue
@@ -442,9 +455,11 @@ cdef double _two_ahead(Case* c, Py_ssize_t length, Py_ssize_t algorithm) noexcep
                 chance = 0.0
                 for m in range(c.classes):
                     chance += c.first[m] / own[m * c.n] * row[m * c.n + k]
-            if (alive - chance) / time > rate:
-                rate = (alive - chance) / time
-                second, other = t, k
+            if alive - chance > most:
+                most, likeliest = alive - chance, k
+        if most / time > rate:
+            rate = most / time
+            second, other = t, likeliest
     if second < 0:
         return INFINITY
     time = c.cuts[second + 1]
