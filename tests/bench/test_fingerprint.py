@@ -132,3 +132,14 @@ def test_a_row_is_known_by_its_parts() -> None:
     assert codes["tailcut"] != codes["bounded_thompson"]
     assert codes["bclinucb"] != codes["blinducb"]  # the same class, bias_corrected or not
     assert fingerprint(None).code not in codes.values()
+
+
+def test_the_source_of_compiled_kernels_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    before = {name: fingerprint(CATALOGUE[name]) for name in ("tailcut", "tailcut_schedule", "thompson")}
+    edited = tmp_path / "tree_kernels.pyx"
+    edited.write_text("# another one\n")
+    source_of = under_test._source_of
+    kernels = "tailcut.numerics.tree_kernels"
+    monkeypatch.setattr(under_test, "_source_of", lambda name: edited if name == kernels else source_of(name))
+    changed = {name for name, known in before.items() if fingerprint(CATALOGUE[name]) != known}
+    assert changed == {"tailcut", "tailcut_schedule"}

@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from functools import lru_cache, partial
+from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -178,13 +179,18 @@ def _is_any(name: str, packages: Iterable[str]) -> bool:
 
 
 def _source_of(name: str) -> Path | None:
-    """Return the source file of a module, None if it has none."""
+    """Return the source file of a module, also of a compiled one where it is there; None if it has none."""
     loaded = sys.modules.get(name)
     file = getattr(loaded, "__file__", None)
     if loaded is None and _exists(name):
         spec = importlib.util.find_spec(name)
         file = None if spec is None else spec.origin
-    return Path(file) if file is not None and file.endswith(".py") and Path(file).is_file() else None
+    if file is None or not Path(file).is_file():
+        return None
+    if file.endswith(tuple(EXTENSION_SUFFIXES)):
+        source = Path(file).with_name(f"{name.rpartition('.')[2]}.pyx")
+        return source if source.is_file() else Path(file)
+    return Path(file) if file.endswith(".py") else None
 
 
 def _exists(name: str) -> bool:

@@ -40,7 +40,12 @@ class ModuleMeaning:
 
 @lru_cache(maxsize=512)
 def read_meaning(file: Path, name: str, _changed: int) -> ModuleMeaning:
-    """Return what the module `name` in `file` means; kept until the file changes."""
+    """Return what the module `name` in `file` means; kept until the file changes.
+
+    A compiled module means what its file holds, source or machine code: all of it, to the letter.
+    """
+    if file.suffix != ".py":
+        return ModuleMeaning(effects=hashlib.sha256(file.read_bytes()).hexdigest())
     tree = ast.parse(file.read_bytes(), filename=str(file))
     package = name if file.name == "__init__.py" else name.rpartition(".")[0]
     module = ModuleMeaning()
