@@ -20,10 +20,9 @@ from tailcut.errors import InputError, NotExplainedError
 from tailcut.explain.explanation import Explanation
 from tailcut.explain.reasons import NOT_MADE, SelectorView, consider, explain_decision
 from tailcut.numerics import special
-from tailcut.numerics.randomness import stream
 from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies import warm_start
-from tailcut.policies.lessons import Answered, Lesson, worthy_lesson
+from tailcut.policies.lessons import Answered, Lesson, next_lesson
 from tailcut.policies.pending import PendingDecisions, PendingRun, number_of
 from tailcut.policies.policy import Choice, Policy
 from tailcut.policies.recipes import Row
@@ -374,8 +373,7 @@ class Selector(Saved):
         request = Request(features, cutoff=cutoff, among=among)
         self._check_features(request)
         view = self._view(top)
-        limit = request.limit(self._cutoff)
-        progress = Progress(limit, 0.0, np.zeros(len(self._algorithms)) if self._schedules else None)
+        progress = self._at_start(request.limit(self._cutoff))
         return consider(view, self._raw(features), progress, self._offered(request))
 
     def preview(self, request: Request, failed: Mapping[str, float] | None = None) -> Decision | None:
@@ -414,21 +412,13 @@ class Selector(Saved):
         )
 
     def next_lesson(self, candidates: Sequence[Answered]) -> Lesson | None:
-        """Return a run on one of these answered instances that is worth making only to learn from it.
+        """Return a run on one of these instances that is worth making only to learn from it, by `fit`."""
+        features = [self._raw(one.features) for one in candidates]
+        policy, progress = self._view(0).policy, self._at_start(self._cutoff)
+        return next_lesson(policy, candidates, features, self._algorithms, progress, seed=self._seed)
 
-        None: there is none. Report its outcome by `fit`. Changes nothing: the same question gets the same
-        answer.
-        """
-        made = sum(len(one.tried) for one in candidates)
-        chance = stream(self._seed, f"lesson {made} {candidates[-1].instance if candidates else ''}")
-        policy = self._view(0).policy
-        progress = Progress(self._cutoff, 0.0, np.zeros(len(self._algorithms)) if self._schedules else None)
-
-        def draw(one: Answered) -> Array:
-            costs = policy.draw(policy.peek(self._raw(one.features)), progress, chance)
-            return chance.random(len(self._algorithms)) if costs is None else costs
-
-        return worthy_lesson(candidates, self._algorithms, self._cutoff, draw, chance)
+    def _at_start(self, limit: float) -> Progress:
+        return Progress(limit, 0.0, np.zeros(len(self._algorithms)) if self._schedules else None)
 
     def _raw(self, features: Features) -> Array:
         """Return the features that a policy gets, settling and counting nothing."""

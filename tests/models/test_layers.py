@@ -218,33 +218,6 @@ def test_in_bulk_is_learned_what_is_learned_one_by_one() -> None:
     assert left[1] < 0.4 < 0.6 < left[0]
 
 
-def test_in_bulk_the_ridge_learns_errors_of_predictions_made_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No tree has seen an instance whose error is learned, and trees are grown when runs have doubled."""
-    model = _model(1, trees=2)
-    x = np.random.default_rng(2).normal(size=(40, 4))
-    target = np.linspace(0.0, 1.0, 40)[:, None]
-    learned: list[tuple[float, float]] = []
-    said: list[float] = []
-    known: list[int] = []
-    mean, update = Trees.mean, model.ridge.update
-
-    def noted(trees: Trees, row: Array) -> Array:
-        value = mean(trees, row)
-        said.append(float(value[0]))
-        known.append(model.memory.runs)
-        return value
-
-    def taught(algorithm: int, row: Array, error: float, weight: float) -> None:
-        learned.append((error, weight))
-        update(algorithm, row, error, weight)
-
-    monkeypatch.setattr(Trees, "mean", noted)
-    monkeypatch.setattr(model.ridge, "update", taught)
-    model.update_many(x, target)
-    assert known == [0] + [1] + [2] * 2 + [4] * 4 + [8] * 8 + [16] * 16 + [32] * 8
-    assert learned == [(float(y[0]) - p, 1.0) for y, p in zip(target, said, strict=True)]
-
-
 def test_in_bulk_there_are_as_many_trees_as_runs_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tailcut.models.layers.MORE_TREES", 100)
     x, target = _recorded(250, 3)

@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tailcut.types import Array
+from tailcut.numerics import randomness
+from tailcut.policies.policy import Policy
+from tailcut.types import Array, Progress
 
 SHARES = (0.1, 0.3, 1.0)
 """How long a lesson runs, as shares of the cutoff: short first, longer only where that was not enough."""
@@ -54,6 +56,30 @@ def uniform_lesson(
     latest, budget = candidates[-1], UNIFORM_SHARE * cutoff
     others = [name for name in algorithms if latest.tried.get(name, 0.0) < budget]
     return Lesson(latest.instance, others[int(stream.integers(len(others)))], budget) if others else None
+
+
+def next_lesson(
+    policy: Policy,
+    candidates: Sequence[Answered],
+    features: Sequence[Array],
+    algorithms: Sequence[str],
+    progress: Progress,
+    *,
+    seed: int,
+) -> Lesson | None:
+    """Return the lesson that a policy would make; by chance where it knows nothing of costs.
+
+    `features` are those of the candidates as the policy gets them. The same question gets the same answer.
+    """
+    made = sum(len(one.tried) for one in candidates)
+    chance = randomness.stream(seed, f"lesson {made} {candidates[-1].instance if candidates else ''}")
+    given = {one.instance: x for one, x in zip(candidates, features, strict=True)}
+
+    def draw(one: Answered) -> Array:
+        costs = policy.draw(policy.peek(given[one.instance]), progress, chance)
+        return chance.random(len(algorithms)) if costs is None else costs
+
+    return worthy_lesson(candidates, algorithms, progress.cutoff, draw, chance)
 
 
 def worthy_lesson(

@@ -49,6 +49,10 @@ class PastRuns(NamedTuple):
     hardness: Array
     """What is thought of the log-odds of all algorithms on it, beyond its features, shape (n,)."""
 
+    def first(self, count: int) -> PastRuns:
+        """Return the first so many instances: views, not copies."""
+        return PastRuns(self.x[:count], self.end[:count], self.solved[:count], self.hardness[:count])
+
 
 class Near(NamedTuple):
     """The instances most like a new one."""
@@ -82,7 +86,7 @@ class Neighbours(Stateful):
 
     def runs(self) -> PastRuns:
         """Return the instances kept: views, not copies."""
-        return PastRuns(*(values[: self.kept] for values in self._room))
+        return self._room.first(self.kept)
 
     def near(self, x: Array) -> Near:
         """Return the instances most like `x`, itself excepted."""
@@ -201,12 +205,12 @@ class Neighbours(Stateful):
     def remove(self, algorithm: int) -> None:
         """Forget an algorithm."""
         runs = self.runs()
-        end, solved = (np.delete(values, algorithm, axis=1) for values in (runs.end, runs.solved))
+        end, solved = np.delete(runs.end, algorithm, axis=1), np.delete(runs.solved, algorithm, axis=1)
         self._replace(runs._replace(end=end, solved=solved), len(self._room.x))
 
     def widen(self, n_features: int) -> None:
         """Let instances have this many features: those kept have none of them, and are forgotten."""
-        self._replace(PastRuns(*(values[:0] for values in _room(1, n_features, self._room.end.shape[1]))), 64)
+        self._replace(_room(1, n_features, self._room.end.shape[1]).first(0), 64)
         self.seen = self.grown_at = 0
         self.forest = None
 
