@@ -65,8 +65,8 @@ class Near(NamedTuple):
 class Neighbours(Stateful):
     """At most `size` past instances, a sample of all, and a forest that says which are near."""
 
-    STATE = ("filled", "seen", "grown_at", "forest", "spans", "members", "trusted", "distrusted", "stream")
-    GROWING = ("filled", "forest", "spans", "members")
+    STATE = ("filled", "seen", "grown_at", "trees", "spans", "members", "trusted", "distrusted", "stream")
+    GROWING = ("filled", "trees", "spans", "members")
 
     def __init__(self, *, size: int, n_algorithms: int, n_features: int, seed: int) -> None:
         self.size = size
@@ -232,12 +232,27 @@ class Neighbours(Stateful):
 
     @filled.setter
     def filled(self, saved: dict[str, Any]) -> None:
+        expect(saved.keys() == set(PastRuns._fields), "filled: expected past runs")
+        expect(all(isinstance(values, np.ndarray) for values in saved.values()), "filled: expected arrays")
         runs = PastRuns(**saved)
         for name, room, values in zip(PastRuns._fields, self._room, runs, strict=True):
             same = values.dtype == room.dtype and values.shape[1:] == room.shape[1:]
             expect(same and len(values) == len(runs.x) <= self.size, f"{name}: of another shape")
         expect_finite(end=runs.end, hardness=runs.hardness, x=runs.x)
         self._replace(runs, len(runs.x))
+        expect(len(self._rows) == self.kept, "x: two rows of the same features")
+
+    @property
+    def trees(self) -> dict[str, Any]:
+        """The state of the forest; empty where there is none."""
+        return {} if self.forest is None else self.forest.state()
+
+    @trees.setter
+    def trees(self, saved: dict[str, Any]) -> None:
+        self.forest = Trees.leaves(1, np.zeros(self._room.end.shape[1])) if saved else None
+        if self.forest is not None:
+            expect(saved.keys() == set(Trees.STATE), "trees: expected the arrays of trees")
+            self.forest.restore(saved)
 
     def restored(self) -> None:
         """Check that the trees are of these instances."""
@@ -247,7 +262,10 @@ class Neighbours(Stateful):
         if not self.grown:
             return
         expect(self.members.shape[0] == len(self.forest), "members: not one row per tree")
-        expect_indices(self.kept, members=self.members.ravel())
+        # Who is near is added up by compiled code that checks nothing.
+        among = np.arange(self.members.shape[1])
+        expect(len(among) <= self.kept, "members: more than are kept")
+        expect((np.sort(self.members, axis=1) == among).all(), "members: not each instance once per tree")
         expect(self.spans.shape == (len(self.forest.loss), 2), "spans: not one per leaf")
         low, high = self.spans[:, 0], self.spans[:, 1]
         fits = (low >= 0) & (low < high) & (high <= self.members.shape[1])
