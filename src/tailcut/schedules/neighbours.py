@@ -65,8 +65,8 @@ class Near(NamedTuple):
 class Neighbours(Stateful):
     """At most `size` past instances, a sample of all, and a forest that says which are near."""
 
-    STATE = ("filled", "seen", "grown_at", "trees", "spans", "members", "trusted", "distrusted", "stream")
-    GROWING = ("filled", "trees", "spans", "members")
+    STATE = ("filled", "seen", "grown_at", "forest", "spans", "members", "trusted", "distrusted", "stream")
+    GROWING = ("filled", "forest", "spans", "members")
 
     def __init__(self, *, size: int, n_algorithms: int, n_features: int, seed: int) -> None:
         self.size = size
@@ -241,18 +241,6 @@ class Neighbours(Stateful):
         expect_finite(end=runs.end, hardness=runs.hardness, x=runs.x)
         self._replace(runs, len(runs.x))
         expect(len(self._rows) == self.kept, "x: two rows of the same features")
-
-    @property
-    def trees(self) -> dict[str, Any]:
-        """The state of the forest; empty where there is none."""
-        return {} if self.forest is None else self.forest.state()
-
-    @trees.setter
-    def trees(self, saved: dict[str, Any]) -> None:
-        self.forest = Trees.leaves(1, np.zeros(self._room.end.shape[1])) if saved else None
-        if self.forest is not None:
-            expect(saved.keys() == set(Trees.STATE), "trees: expected the arrays of trees")
-            self.forest.restore(saved)
 
     def restored(self) -> None:
         """Check that the trees are of these instances."""
