@@ -59,7 +59,6 @@ def _leaf(forest: Trees, tree: int, x: Array) -> int:
 def _alike(neighbours: Neighbours, x: Array) -> Array:
     """Return how much each instance kept is like `x`, by walking all of them down all trees."""
     forest, runs = neighbours.forest, neighbours.runs()
-    assert forest is not None
     weight = np.zeros(len(runs.x))
     for tree in range(len(forest)):
         same = np.array([_leaf(forest, tree, one) for one in runs.x]) == _leaf(forest, tree, x)
@@ -109,7 +108,7 @@ def test_trees_need_features_and_instances() -> None:
     blind.put(np.zeros(0), 0, 1.0, False, 0.0)
     for neighbours in (empty, blind):
         neighbours.grow(expected_losses(neighbours.runs(), 0.3))
-        assert neighbours.forest is None
+        assert not neighbours.grown
 
 
 def test_what_a_neighbour_says_of_each_algorithm() -> None:
@@ -237,7 +236,7 @@ def test_trees_are_due_when_there_are_more_instances() -> None:
             due.append(neighbours.seen)
             neighbours.grow(expected_losses(neighbours.runs(), 0.3))
     assert due == [5, 6, 7, 9, 11, 13, 15, 18, 21, 25, 29]  # each at least 15 % more than the one before
-    assert neighbours.forest is not None
+    assert neighbours.grown
     assert len(neighbours.forest) == TREES
 
 
@@ -267,7 +266,7 @@ def test_an_algorithm_that_leaves_takes_its_runs_along() -> None:
 def test_with_other_features_all_instances_are_new() -> None:
     neighbours = _stirred()
     neighbours.widen(4)
-    assert (neighbours.kept, neighbours.seen, neighbours.forest, neighbours.trust) == (0, 0, None, 0.0)
+    assert (neighbours.kept, neighbours.seen, neighbours.grown, neighbours.trust) == (0, 0, False, 0.0)
     neighbours.put(np.arange(4.0), 2, 0.5, True, 0.0)
     assert neighbours.runs().x.tolist() == [[0.0, 1.0, 2.0, 3.0]]
 
@@ -309,8 +308,8 @@ DAMAGES: dict[str, Damage] = {
     "another type": lambda state: state["filled"].update(solved=state["filled"]["end"]),
     "nan": lambda state: state["filled"]["hardness"].__setitem__(2, np.nan),
     "one instance twice": lambda state: state["filled"]["x"].__setitem__(2, state["filled"]["x"][3]),
-    "no tree": lambda state: state["trees"].pop("loss"),
-    "a number as trees": lambda state: state.update(trees=7),
+    "no tree": lambda state: state["forest"].pop("loss"),
+    "a number as trees": lambda state: state.update(forest=7),
     "members of another tree": lambda state: state.update(members=state["members"][1:]),
     "a member beyond the end": lambda state: state["members"].__setitem__((0, 0), 10_000),
     "a member twice": lambda state: state["members"].__setitem__((0, 0), state["members"][0, 1]),
@@ -318,8 +317,8 @@ DAMAGES: dict[str, Damage] = {
     "a leaf without instances": lambda state: state["spans"].__setitem__((0, 1), state["spans"][0, 0]),
     "a leaf beyond the end": lambda state: state["spans"].__setitem__((0, 1), 10_000),
     "a leaf too few": lambda state: state.update(spans=state["spans"][1:]),
-    "a feature that is not there": lambda state: state["trees"]["feature"].__setitem__(
-        state["trees"]["feature"] >= 0, 2
+    "a feature that is not there": lambda state: state["forest"]["feature"].__setitem__(
+        state["forest"]["feature"] >= 0, 2
     ),
 }
 

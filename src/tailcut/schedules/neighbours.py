@@ -65,24 +65,35 @@ class Near(NamedTuple):
 class Neighbours(Stateful):
     """At most `size` past instances, a sample of all, and a forest that says which are near."""
 
-    STATE = ("filled", "seen", "grown_at", "trees", "spans", "members", "trusted", "distrusted", "stream")
-    GROWING = ("filled", "trees", "spans", "members")
+    STATE = ("filled", "seen", "grown_at", "forest", "spans", "members", "trusted", "distrusted", "stream")
+    GROWING = ("filled", "forest", "spans", "members")
 
     def __init__(self, *, size: int, n_algorithms: int, n_features: int, seed: int) -> None:
         self.size = size
         self.seen = self.kept = self.grown_at = 0
         self._room = _room(64, n_features, n_algorithms)
         self._rows: dict[bytes, int] = {}
-        self.forest: Trees | None = None
-        self.spans = np.zeros((0, 2), dtype=np.int32)
-        self.members = np.zeros((0, 0), dtype=np.int32)
+        self._set_nothing()
         self.trusted, self.distrusted = TRUST, DISTRUST
         self.stream = randomness.stream(seed, "neighbours")
+
+    def _set_nothing(self) -> None:
+        """Have no trees yet."""
+        self.forest = Trees.leaves(1, np.zeros(self._room.end.shape[1]))
+        self.spans = np.zeros((0, 2), dtype=np.int32)
+        """Where the instances of each leaf are among the members of its tree, shape (leaves, 2)."""
+        self.members = np.zeros((0, 0), dtype=np.int32)
+        """The rows that each tree was grown on, leaf by leaf, shape (T, n); none if there are no trees."""
+
+    @property
+    def grown(self) -> bool:
+        """Whether there are trees."""
+        return self.members.size > 0
 
     @property
     def trust(self) -> float:
         """The weight of the neighbours against the classes of hardness."""
-        return self.trusted / (self.trusted + self.distrusted) if self.forest is not None else 0.0
+        return self.trusted / (self.trusted + self.distrusted) if self.grown else 0.0
 
     def runs(self) -> PastRuns:
         """Return the instances kept: views, not copies."""
@@ -90,7 +101,7 @@ class Neighbours(Stateful):
 
     def near(self, x: Array) -> Near:
         """Return the instances most like `x`, itself excepted."""
-        if self.forest is None:
+        if not self.grown:
             return Near(np.zeros(0, dtype=np.intp), np.zeros(0))
         weight = np.zeros(self.members.shape[1])
         share_leaves(self.forest.reached(x), self.spans, self.members, weight)
@@ -123,7 +134,7 @@ class Neighbours(Stateful):
         """Take note of how likely an outcome was by the neighbours and without them."""
         trust = self.trust
         total = trust * with_them + (1.0 - trust) * without
-        if self.forest is not None and total > 0.0:
+        if self.grown and total > 0.0:
             share = trust * with_them / total
             self.trusted, self.distrusted = self.trusted + share, self.distrusted + 1.0 - share
 
@@ -183,7 +194,7 @@ class Neighbours(Stateful):
         self.grown_at = self.seen
         n_features = runs.x.shape[1]
         if not n_features or not len(runs.x):
-            self.forest = None
+            self._set_nothing()
             return
         growth = Growth(candidates=max(int(np.ceil(CANDIDATES * n_features)), LEAST_CANDIDATES))
         root = np.nan_to_num(np.nanmean(np.vstack([loss, np.full(loss.shape[1], 0.5)]), axis=0), nan=0.5)
@@ -212,7 +223,7 @@ class Neighbours(Stateful):
         """Let instances have this many features: those kept have none of them, and are forgotten."""
         self._replace(_room(1, n_features, self._room.end.shape[1]).first(0), 64)
         self.seen = self.grown_at = 0
-        self.forest = None
+        self._set_nothing()
 
     @property
     def filled(self) -> dict[str, Any]:
@@ -231,24 +242,12 @@ class Neighbours(Stateful):
         self._replace(runs, len(runs.x))
         expect(len(self._rows) == self.kept, "x: two rows of the same features")
 
-    @property
-    def trees(self) -> dict[str, Any]:
-        """The state of the forest; empty where there is none."""
-        return {} if self.forest is None else self.forest.state()
-
-    @trees.setter
-    def trees(self, saved: dict[str, Any]) -> None:
-        self.forest = Trees.leaves(1, np.zeros(self._room.end.shape[1])) if saved else None
-        if self.forest is not None:
-            expect(saved.keys() == set(Trees.STATE), "trees: expected the arrays of trees")
-            self.forest.restore(saved)
-
     def restored(self) -> None:
         """Check that the trees are of these instances."""
         expect(self.kept <= self.seen, "seen: fewer than are kept")
         expect_finite(trusted=self.trusted, distrusted=self.distrusted)
         expect(min(self.trusted, self.distrusted) > 0.0, "trusted, distrusted: expected more than 0")
-        if self.forest is None:
+        if not self.grown:
             return
         expect(self.members.shape[0] == len(self.forest), "members: not one row per tree")
         # Who is near is added up by compiled code that checks nothing.
