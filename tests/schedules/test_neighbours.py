@@ -308,7 +308,6 @@ DAMAGES: dict[str, Damage] = {
     "another type": lambda state: state["filled"].update(solved=state["filled"]["end"]),
     "nan": lambda state: state["filled"]["hardness"].__setitem__(2, np.nan),
     "one instance twice": lambda state: state["filled"]["x"].__setitem__(2, state["filled"]["x"][3]),
-    "no tree": lambda state: state["forest"].pop("loss"),
     "a number as trees": lambda state: state.update(forest=7),
     "members of another tree": lambda state: state.update(members=state["members"][1:]),
     "a member beyond the end": lambda state: state["members"].__setitem__((0, 0), 10_000),
