@@ -94,7 +94,9 @@ def test_the_settings_change_one_hyperparameter_down_and_up() -> None:
         for contender in own[1:]:
             assert sum(contender.settings()[key] != value for key, value in default.items()) == 1
         for name, values in varied.items():
-            assert min(values) < default[name] < max(values)
+            assert min(values) < default[name]
+            # No scenario is as long as the memory: more of it would change nothing.
+            assert max(values) > default[name] or name == "memory"
 
 
 def test_seeds_count_from_the_first(tmp_path: Path) -> None:

@@ -117,3 +117,10 @@ def test_many_at_once_stand_on_one_scale(name: str) -> None:
     assert pack(represent.state()) == pack(one_by_one.state())
     np.testing.assert_array_equal(together, [one_by_one.peek(x) for x in stream])
     assert represent.take_in(stream[:0]).shape == (0, represent.width)
+
+
+def test_centred_twofold_is_twofold_without_the_intercept() -> None:
+    twofold, centred = pipeline("twofold", 3), pipeline("centred_twofold", 3)
+    for x in np.random.default_rng(0).normal(size=(5, 3)):
+        np.testing.assert_array_equal(centred(x), np.delete(twofold(x), 3))
+    assert (centred.linear_width, centred.width) == (3, 6)

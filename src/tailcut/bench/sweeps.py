@@ -78,7 +78,7 @@ SETTINGS: dict[str, dict[str, tuple[float, ...]]] = {
         "min_leaf": (1, 4),
         "ridge": (30.0, 300.0),
         "prior_weight": (0.3, 3.0, 1e9),  # 1e9: fixed
-        "memory": (1000, 5000),
+        "memory": (1000, 5000),  # no scenario is as long as the default
     },
     "tailcut_schedule": {
         "shared_variance": (0.1, 1.0),
