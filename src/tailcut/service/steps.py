@@ -155,8 +155,8 @@ def check_cells(algorithms: int, features: int, settings: dict[str, Any], pendin
     kept = max(settings.get("memory", 0), settings.get("window", 0))
     if kept * max(features, algorithms * settings.get("trees", 0)) > limits.MEMORY_CELLS:
         raise InputError(
-            f"features: {features} of them, {algorithms} algorithms and a memory of {kept} are too many for this "
-            f"server, which remembers {limits.MEMORY_CELLS} numbers at most; give a smaller memory",
+            f"features: {features} of them, {algorithms} algorithms and a memory of {kept} are too many for "
+            f"this server, which remembers {limits.MEMORY_CELLS} numbers at most; give a smaller memory",
             field="features",
         )
     if algorithms * features**2 > limits.CELLS:
