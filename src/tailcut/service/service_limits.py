@@ -28,6 +28,9 @@ CELLS = 20_000_000
 
 PARTS = 250_000
 """Fields, lists or objects in one body: they take far longer to read than numbers do."""
+MEMORY_CELLS = 50_000_000
+"""Instances that a model remembers times features, or times trees and algorithms: 400 MB when it is full."""
+
 PENDING_CELLS = 50_000_000
 """Decisions that may wait times features, which is what a project keeps of them: 400 MB."""
 

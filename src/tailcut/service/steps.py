@@ -153,8 +153,13 @@ def check_cells(algorithms: int, features: int, settings: dict[str, Any], pendin
             field="features",
         )
     kept = max(settings.get("memory", 0), settings.get("window", 0))
-    cells = max(algorithms * features**2, kept * features, kept * settings.get("trees", 0))
-    if cells > limits.CELLS:
+    if kept * max(features, algorithms * settings.get("trees", 0)) > limits.MEMORY_CELLS:
+        raise InputError(
+            f"features: {features} of them, {algorithms} algorithms and a memory of {kept} are too many for "
+            f"this server, which remembers {limits.MEMORY_CELLS} numbers at most; give a smaller memory",
+            field="features",
+        )
+    if algorithms * features**2 > limits.CELLS:
         raise InputError(
             f"features: {features} of them for {algorithms} algorithms are too many for this server, "
             f"which keeps models of {limits.CELLS} numbers at most",
