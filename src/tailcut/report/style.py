@@ -66,7 +66,7 @@ LOOKS = {
     "round_robin": Look(_BROWN, DASHDOT, "<", "schedules"),
     "oracle": Look(INK, DOTTED, "1", "hindsight", 1.6),
     "sbs": Look(INK, DASHDOT, "+", "hindsight", 1.6),
-    "sbs_train": Look(INK, DASHDOT, "4", "hindsight", 1.2),
+    "sbs_train": Look(_GREY, DASHDOT, "4", "hindsight", 1.2),
     "sbs_pair": Look(INK, DASHED, "2", "hindsight", 1.2),
     "sbs_schedule": Look(INK, SOLID, "3", "hindsight", 1.2),
 }

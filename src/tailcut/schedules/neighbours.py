@@ -147,7 +147,7 @@ class Neighbours(Stateful):
                 return
             self._take(row, x)
         room = self._room
-        if end > room.end[row, algorithm] or solved:
+        if solved or (end > room.end[row, algorithm] and not room.solved[row, algorithm]):
             room.end[row, algorithm], room.solved[row, algorithm] = end, solved
         room.hardness[row] = hardness
 
