@@ -1,7 +1,7 @@
 """Learning while idle: other solvers run on answered instances, where nobody waits for a worker.
 
 Which solver, on which instance and for how long is the selector's choice (`Selector.next_lesson`). Lessons
-run at the lowest priority and are given up as soon as their worker is needed; what they take is counted apart.
+run at the lowest priority and are given up as soon as their worker is needed; their time is counted apart.
 """
 
 from __future__ import annotations
