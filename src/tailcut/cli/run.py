@@ -90,6 +90,21 @@ def command(
         float | None,
         typer.Option(metavar="S", help="Seconds for each of these further runs. Without: the cutoff."),
     ] = None,
+    learn_idle: Annotated[
+        bool,
+        typer.Option(
+            "--learn-idle",
+            help="While a worker has nothing to do, run other solvers on instances that are over, to learn.",
+        ),
+    ] = False,
+    learn_share: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            metavar="S",
+            help="Run such lessons beside the instances, one at a time, for S of the time of the answers.",
+        ),
+    ] = 0.0,
     check_only: Annotated[
         bool, typer.Option("--check", help="Try each solver on a tiny instance and run nothing else.")
     ] = False,
@@ -102,13 +117,16 @@ def command(
     Every decision and outcome is in the state file before anything depends on it. Ctrl-C ends cleanly; the
     same command again, even after kill -9, continues where it stopped: what has an outcome is not run again.
     Recorded runs (--warm-start) are learned once. An instance that is measured is answered by the first
-    solver that solves it; the time of its further runs is reported apart.
+    solver that solves it; the time of its further runs is reported apart. So is that of lessons
+    (--learn-idle, --learn-share), of the lowest priority, which are given up when their worker is needed.
     """
     from tailcut.cli.run_view import JsonView, print_check, print_totals, progress_view
     from tailcut.live.instances import instances_in
     from tailcut.live.portfolio import read_portfolio
 
     check_executor(executor, RUNS, scheduler, ship=ship_instances)
+    if executor == "dask" and (learn_idle or learn_share):
+        raise InputError("lessons run on this machine: leave out --learn-idle and --learn-share with dask")
     read = read_portfolio(portfolio)
     if check_only:
         from tailcut.live.check import check_portfolio
@@ -123,6 +141,7 @@ def command(
     if not instances:
         raise InputError("there is nothing to run: give instance files, folders, or - for a list")
     from tailcut.journal import Journal
+    from tailcut.live.idle_lessons import LearnIdle
     from tailcut.live.measure_first import MeasureChoice, MeasureFirst
     from tailcut.live.stream import run_stream
 
@@ -149,6 +168,7 @@ def command(
                 measure_first=MeasureFirst(measure_first, MeasureChoice.parse(measure_choice), measure_cutoff)
                 if measure_first
                 else None,
+                learn_idle=LearnIdle(learn_idle, learn_share) if learn_idle or learn_share else None,
             )
     except KeyboardInterrupt:
         sys.stderr.write(f"stopped; what is done is kept in {state}: run the same command again\n")

@@ -146,9 +146,11 @@ def headline(totals: Totals, n_instances: int | None) -> str:
     """Return the state of a stream in one line."""
     done = f"{totals.over} of {n_instances}" if n_instances else str(totals.over)
     line = f"{done} instances: {totals.solved} solved, {totals.unsolved} not, {totals.seconds:.1f} s"
-    if not totals.measured:
-        return line
-    return f"{line}; {totals.extra_seconds:.1f} s extra to measure {len(totals.measured)} of them"
+    if totals.measured:
+        line += f"; {totals.extra_seconds:.1f} s extra to measure {len(totals.measured)} of them"
+    if totals.lesson_seconds:
+        line += f"; {totals.lesson_seconds:.1f} s extra for {totals.lesson_runs} lessons"
+    return line
 
 
 def one_line(record: InstanceRecord) -> str:
@@ -182,6 +184,8 @@ def solver_table(totals: Totals) -> Table:
         table.add_row(Text(printable(name)), str(one.runs), str(one.solved), f"{one.seconds:.1f}")
     if totals.extra_runs:
         table.add_row("(measuring)", str(totals.extra_runs), "", f"{totals.extra_seconds:.1f}")
+    if totals.lesson_seconds:
+        table.add_row("(lessons)", str(totals.lesson_runs), "", f"{totals.lesson_seconds:.1f}")
     if totals.feature_seconds:
         table.add_row("(features)", "", "", f"{totals.feature_seconds:.1f}")
     return table
@@ -197,6 +201,9 @@ def print_totals(totals: Totals, as_json: bool) -> None:
         if totals.measured:
             found = {"instances": len(totals.measured), "extra_runs": totals.extra_runs}
             typer.echo(json.dumps({"measured": {**found, "extra_seconds": totals.extra_seconds}}))
+        if totals.lesson_seconds:
+            lessons = {"runs": totals.lesson_runs, "extra_seconds": totals.lesson_seconds}
+            typer.echo(json.dumps({"lessons": lessons}))
         return
     typer.echo(headline(totals, None))
     Console(width=None if sys.stdout.isatty() else 100).print(solver_table(totals))

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from tailcut.journal.answered import AnsweredInstances
 from tailcut.journal.events import Event, EventKind
 from tailcut.journal.runtime_bins import RuntimeBins, SurvivalStep
 from tailcut.state.stateful import Stateful
@@ -80,6 +81,7 @@ class ProjectStatistics(Stateful):
         "saved_pending",
         "saved_open",
         "saved_curve",
+        "answered",
     )
     GROWING = ("saved_algorithms", "saved_pending", "saved_open", "saved_curve")
 
@@ -95,10 +97,13 @@ class ProjectStatistics(Stateful):
         """Of schedules: unsolved instances that may continue, by the last decision on each."""
         self.curve: list[CurveSample] = []
         self.stride = 1
+        self.answered = AnsweredInstances(cutoff, schedules=schedules)
+        """The latest instances that are over: lessons are chosen among them."""
 
     def take(self, event: Event) -> None:
         """Count one more event."""
         self.events += 1
+        self.answered.take(event)
         match event.kind:
             case EventKind.SELECT:
                 self._start(event.body["decision"], event.at)

@@ -17,10 +17,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from tailcut.errors import LiveError
 from tailcut.journal import Project
+from tailcut.journal.answered import one_run
 from tailcut.live import outcomes
 from tailcut.live.instance_record import ChosenRun, InstanceRecord
 from tailcut.live.instances import Instance
@@ -28,9 +27,8 @@ from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio, Program, Solver
 from tailcut.live.printable import printable
 from tailcut.live.workflows import Workflow
-from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.state import statefile
-from tailcut.types import Decision, Outcome, Status
+from tailcut.types import Decision, Outcome
 
 _LONGEST_NAME = 200
 """Bytes of a file's name; file systems take 255, and a temporary name beside it is longer."""
@@ -195,7 +193,7 @@ class Engine:
         outcome, note = yield from self._try(solver, instance, record, budget)
         decision = record.first_decision
         self.project.fit(
-            self._recorded(record, solver.name, outcome),
+            one_run(record.instance, solver.name, record.features or {}, self.cutoff, outcome),
             key=f"measured {decision} {solver.name}",
             note={"measured": solver.name, "decision": decision, "budget": budget, "run": note},
         )
@@ -203,24 +201,6 @@ class Engine:
         for observer in self.observers:
             observer.extra_ended(record, record.extra[solver.name])
         return record
-
-    def _recorded(self, record: InstanceRecord, solver: str, outcome: Outcome) -> RecordedRuns:
-        """Return one run as what `fit` learns."""
-        solved = outcome.status is Status.SOLVED
-        features = record.features or {}
-        # Of a run that failed it is known that the cutoff would not have been enough.
-        watched = outcome.time if outcome.status is Status.CENSORED else math.nan
-        return RecordedRuns(
-            algorithms=(solver,),
-            cutoff=self.cutoff,
-            feature_names=tuple(features) or None,
-            features=np.array([list(features.values())]),
-            runtimes=np.array([[self.cutoff if outcome.time is None else outcome.time]]),
-            solved=np.array([[solved]]),
-            known=None,
-            instances=(record.instance,),
-            watched=np.array([[watched]]),
-        )
 
     def _try(
         self, solver: Solver, instance: Instance, record: InstanceRecord, budget: float

@@ -73,6 +73,8 @@ class InstanceRecord:
     """None: it is not measured."""
     extra: dict[str, RunRecord] = field(default_factory=dict)
     """The further runs that measure it, by solver, as they ended."""
+    lessons: list[RunRecord] = field(default_factory=list)
+    """Runs made only to learn, after it was over; they change nothing about its answer."""
     extra_queued: bool = False
     """Whether its further runs have been queued; never true of what is read back."""
     announced: bool = False
@@ -100,7 +102,7 @@ class InstanceRecord:
         """Add how the pending run ended."""
         assert self.pending is not None
         self.last_decision = self.pending.decision
-        run = _run_record(self.pending.solver, self.pending.budget, note)
+        run = run_record(self.pending.solver, self.pending.budget, note)
         self.runs.append(run)
         self.pending = None
         self.closed = run["answer"] is not None or not schedules
@@ -113,7 +115,7 @@ class InstanceRecord:
 
     def measured(self, solver: str, budget: float, note: Mapping[str, Any]) -> None:
         """Add how a further run ended."""
-        self.extra[solver] = run = _run_record(solver, budget, note)
+        self.extra[solver] = run = run_record(solver, budget, note)
         self._answered(run)
 
     def without(self, solver: str) -> None:
@@ -184,7 +186,7 @@ class InstanceRecord:
     @property
     def answers(self) -> dict[str, str]:
         """The answers of all solvers that gave one."""
-        every = (*self.runs, *self.extra.values())
+        every = (*self.lessons, *self.runs, *self.extra.values())
         return {run["solver"]: run["answer"] for run in every if run["answer"] is not None}
 
     def as_dict(self) -> dict[str, Any]:
@@ -203,7 +205,8 @@ class InstanceRecord:
         }
 
 
-def _run_record(solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:
+def run_record(solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:
+    """Return what is kept of a run, of which `note` was written down."""
     return cast("RunRecord", {"solver": solver, "budget": budget, **note})
 
 
@@ -238,6 +241,10 @@ def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, Inst
                     by_decision[body["decision"]["id"]] = record
             case EventKind.FIT if "measured" in note:
                 by_first[note["decision"]].measured(note["measured"], note["budget"], note["run"])
+            case EventKind.FIT if "lesson" in note:
+                by_first[note["decision"]].lessons.append(
+                    run_record(note["lesson"], note["budget"], note["run"])
+                )
             case EventKind.REMOVE_ALGORITHM:
                 for record in found.values():
                     record.without(body["algorithm"])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import threading
 from pathlib import Path
 from typing import NamedTuple
 
 from tailcut.live.instances import Instance
-from tailcut.live.limits import Call, Command, ResourceLimits
+from tailcut.live.limits import Call, Command, ResourceLimits, RunningProgram
 from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
 
 KEPT_OUTPUT = 64 * 2**20
@@ -16,6 +17,29 @@ _VERIFY_SECONDS = 300.0
 """Time to check an answer, where the portfolio sets none; it does not count."""
 _GRACE = 5.0
 """Seconds by the wall's clock that every run may take on top: to start on a busy machine."""
+
+
+class JobStopper:
+    """Ends the program of a job early; called by any thread, before the program has started, too."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: RunningProgram | None = None
+        self.stopped = False
+
+    def attach(self, running: RunningProgram) -> None:
+        """Say what is to be ended."""
+        with self._lock:
+            self._running = running
+            if self.stopped:
+                running.cancel()
+
+    def stop(self) -> None:
+        """End what runs, and whatever is attached later."""
+        with self._lock:
+            self.stopped = True
+            if self._running is not None:
+                self._running.cancel()
 
 
 class ProgramJob(NamedTuple):
@@ -28,6 +52,8 @@ class ProgramJob(NamedTuple):
     """The file it works on, given to it by this path."""
     made: Path | None = None
     """A file made for this run alone, given to it by this path."""
+    stopper: JobStopper | None = None
+    """If given, it may be stopped at any time, and runs at the lowest priority: on this machine only."""
 
 
 def features_job(portfolio: Portfolio, program: Program, instance: Instance, most: float) -> ProgramJob:

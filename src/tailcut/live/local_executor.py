@@ -22,7 +22,8 @@ class LocalProgramExecutor:
         if modules is not None and str(modules) not in sys.path:
             sys.path.append(str(modules))  # at the end: a file of the folder must not hide a module of ours
         self._launcher = Launcher(preload=tuple(preload))
-        self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="run")
+        # Work in spare time is not waited for while it is being stopped, and may run beside.
+        self._threads = ThreadPoolExecutor(2 * at_once + 1, thread_name_prefix="run")
 
     @classmethod
     def of(cls, portfolio: Portfolio, at_once: int) -> LocalProgramExecutor:
@@ -41,8 +42,14 @@ class LocalProgramExecutor:
         return self._threads.submit(self._run, job)
 
     def _run(self, job: ProgramJob) -> Ended:
-        ended = self._launcher.start(job.program, job.limits, keep_output=job.keep_output).wait()
-        if ended is None or ended.ending is Ending.CANCELLED:
+        stopper = job.stopper
+        running = self._launcher.start(
+            job.program, job.limits, keep_output=job.keep_output, lowest_priority=stopper is not None
+        )
+        if stopper is not None:
+            stopper.attach(running)
+        ended = running.wait()
+        if ended is None or (ended.ending is Ending.CANCELLED and not (stopper and stopper.stopped)):
             raise CancelledError
         return ended
 

@@ -57,5 +57,11 @@ class StreamObserver:
     def extra_ended(self, record: InstanceRecord, run: RunRecord) -> None:
         """Hear how such a run ended."""
 
+    def lesson_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
+        """Hear that a solver was started on an instance that is over, to learn from it."""
+
+    def lesson_ended(self, record: InstanceRecord, run: RunRecord, *, learned: bool) -> None:
+        """Hear how such a run ended, and whether it was learned; if not, it was given up too early."""
+
     def instance_over(self, record: InstanceRecord) -> None:
         """Hear that an instance is over, solved or not; its line is in the file of answers."""

@@ -122,6 +122,13 @@ def solver_run(
     return SolverRun(outcome, run_note(portfolio, ended, found, budget), ended.output)
 
 
+def unchecked_run(portfolio: Portfolio, ended: Ended) -> SolverRun:
+    """Return what came of a run that was given up while its answer was checked: nothing is known of it."""
+    note = run_note(portfolio, ended, VerifiedAnswer(None), math.inf)
+    note |= {"ending": str(Ending.CANCELLED)}
+    return SolverRun(Outcome.censored(_LEAST), note, b"")
+
+
 def verified_answer(
     portfolio: Portfolio, solver: Solver, instance: Instance, ended: Ended
 ) -> Workflow[VerifiedAnswer]:
@@ -184,14 +191,14 @@ def starved(portfolio: Portfolio, ended: Ended, budget: float) -> bool:
 def outcome_of(portfolio: Portfolio, ended: Ended, answer: str | None, budget: float) -> Outcome:
     """Return what a run teaches: by who ended it, never by comparing times.
 
-    A run stopped at its budget is censored there, and one that waited for a processor until the wall's clock
-    ran out at the CPU time it had. One that ended without an answer, crashed, took too much memory, or slept
-    until the wall's clock ran out would not have solved its instance in any time.
+    A run stopped at its budget is censored there; one that waited for a processor until the wall's clock ran
+    out, or was given up, at the time it had. One that ended without an answer, crashed, took too much memory,
+    or slept until the wall's clock ran out would not have solved its instance in any time.
     """
     if ended.ending is Ending.FINISHED and answer is not None:
         return Outcome.solved(seconds_of(portfolio, ended))
-    if starved(portfolio, ended, budget):
-        return Outcome.censored(max(ended.cpu, _LEAST))
+    if starved(portfolio, ended, budget) or ended.ending is Ending.CANCELLED:
+        return Outcome.censored(max(seconds_of(portfolio, ended), _LEAST))
     return Outcome.censored(budget) if timed_out(portfolio, ended) else Outcome.failed()
 
 

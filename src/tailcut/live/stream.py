@@ -20,6 +20,7 @@ from tailcut.journal import Journal, Project
 from tailcut.journal.project_description import NEEDS_HISTORY
 from tailcut.live.answers_file import AnswersFile
 from tailcut.live.engine import Engine
+from tailcut.live.idle_lessons import IdleLessons, LearnIdle
 from tailcut.live.instance_record import InstanceRecord, read_records
 from tailcut.live.instances import Instance
 from tailcut.live.local_executor import LocalProgramExecutor
@@ -58,17 +59,21 @@ def run_stream(
     observer: StreamObserver | None = None,
     warm_start: Path | None = None,
     measure_first: MeasureFirst | None = None,
+    learn_idle: LearnIdle | None = None,
 ) -> Totals:
     """Serve what is left of a stream, `jobs` instances at a time; return the totals, those before included.
 
     `answers` gets a JSON line for each instance that is over, the folder `outputs` what the answering solver
     printed. Programs run where `executor` says; without, on this machine. `warm_start` is the folder of a
     scenario or another state file, to be learned once before the stream begins. `measure_first` says which
-    instances are run with every solver, before the others are begun.
+    instances are run with every solver, before the others are begun; `learn_idle`, when solvers are run on
+    instances that are over, on this machine.
     """
     heard = StreamObserver() if observer is None else observer
     if measure_first is not None:
         measure_first.limit(settings.cutoff)  # raises if it is too long, before anything is written
+    if learn_idle is not None:
+        learn_idle.check(portfolio)
     _check_warm_start(journal, warm_start)
     project = open_project(journal, portfolio, settings, heard)
     before = instance_records(project)
@@ -92,8 +97,8 @@ def run_stream(
                 totals.instance_over(record)
                 heard.instance_over(record)
 
-        def run(workflows: Iterator[Workflow[InstanceRecord]]) -> None:
-            run_workflows(workflows, place, at_once=jobs, on_result=note, urgent=engine.urgent)
+        def run(workflows: Iterator[Workflow[InstanceRecord]], spare: IdleLessons | None = None) -> None:
+            run_workflows(workflows, place, at_once=jobs, on_result=note, urgent=engine.urgent, spare=spare)
 
         preparation = Preparation(engine, records, run)
         if warm_start is not None:
@@ -102,7 +107,8 @@ def run_stream(
         heard.stream_started(totals, _count(instances, records))
         if outputs is not None and (without := _without_output(records)):
             heard.outputs_missing(without, outputs)
-        run(_remaining(engine, wanted, records, totals))
+        lessons = None if learn_idle is None else IdleLessons(learn_idle, engine, records, totals)
+        run(_remaining(engine, wanted, records, totals, lessons), lessons)
         run(
             engine.serve(one.instance, new_record(one.instance), measure_cutoff=one.measure_cutoff)
             for one in list(engine.put_off)
@@ -205,6 +211,7 @@ def _remaining(
     wanted: Iterable[Wanted],
     records: Mapping[str, InstanceRecord],
     totals: Totals,
+    lessons: IdleLessons | None,
 ) -> Iterator[Workflow[InstanceRecord]]:
     """Yield what is left to do: new instances are begun, those under way continue.
 
@@ -214,6 +221,8 @@ def _remaining(
         record = records.get(instance.name)
         if record is None or _has_changed(instance, record):
             record = new_record(instance)
+        if lessons is not None:
+            lessons.seen(instance)
         if record.complete:
             totals.skipped += 1
         else:

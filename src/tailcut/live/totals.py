@@ -47,6 +47,9 @@ class Totals(StreamObserver):
     extra_runs: int = 0
     extra_seconds: float = 0.0
     """Time of the further runs that measure instances; in no other sum."""
+    lesson_runs: int = 0
+    lesson_seconds: float = 0.0
+    """Time of runs made only to learn, those of this call that were given up included; in no other sum."""
     skipped: int = 0
     """Instances that were given, and are over from before with the same content."""
     problems: list[str] = field(default_factory=list)
@@ -64,6 +67,8 @@ class Totals(StreamObserver):
                 totals._add_run(run)
             for run in record.extra.values():
                 totals._add_extra(run)
+            for run in record.lessons:
+                totals._add_lesson(run)
             if record.over:
                 totals._add_instance(record)
         return totals
@@ -113,6 +118,20 @@ class Totals(StreamObserver):
         if run.get("problem"):
             self.problems.append(f"{record.instance}: {run['solver']}: {run['problem']}")
 
+    def lesson_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
+        """Count what an instance is doing besides."""
+        self.current[_besides(record, solver)] = CurrentStep(solver, budget, self.clock())
+
+    def lesson_ended(self, record: InstanceRecord, run: RunRecord, *, learned: bool) -> None:
+        """Count a lesson, which takes its time even if nothing was learned."""
+        self.current.pop(_besides(record, run["solver"]), None)
+        if learned:
+            self._add_lesson(run)
+        else:
+            self.lesson_seconds += run["seconds"]
+        if run.get("problem"):
+            self.problems.append(f"{record.instance}: {run['solver']}: {run['problem']}")
+
     def instance_over(self, record: InstanceRecord) -> None:
         """Count an instance."""
         self.current.pop(record.instance, None)
@@ -131,6 +150,10 @@ class Totals(StreamObserver):
         self.extra_runs += 1
         self.extra_seconds += run["seconds"]
 
+    def _add_lesson(self, run: RunRecord) -> None:
+        self.lesson_runs += 1
+        self.lesson_seconds += run["seconds"]
+
     def _add_instance(self, record: InstanceRecord) -> None:
         if record.measure is not None:
             self.measured.add(record.instance)
@@ -141,4 +164,4 @@ class Totals(StreamObserver):
 
 
 def _besides(record: InstanceRecord, solver: str) -> str:
-    return f"{record.instance} (measured with {solver})"
+    return f"{record.instance} (again, with {solver})"

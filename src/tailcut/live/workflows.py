@@ -11,15 +11,38 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
-from tailcut.live.jobs import ProgramJob
+from tailcut.live.jobs import JobStopper, ProgramJob
 from tailcut.live.limits import Ended
 
 Result = TypeVar("Result")
 
 Workflow = Generator[ProgramJob, Ended, Result]
 """Yields jobs, is sent how each ended, and returns what came of it."""
+
+
+_MOMENT = 0.1
+"""Seconds without anything to do after which a worker counts as idle."""
+
+
+@dataclass(frozen=True)
+class StoppableWork(Generic[Result]):
+    """A workflow, all of whose jobs can be stopped: it is sent that they were cancelled, and ends."""
+
+    workflow: Workflow[Result]
+    stopper: JobStopper
+
+
+class SpareWork(Protocol[Result]):
+    """What workers do that have nothing else to do."""
+
+    def room(self, idle_workers: int) -> int:
+        """Return how many may be under way; if there are more, the latest are stopped."""
+
+    def begin(self) -> StoppableWork[Result] | None:
+        """Return the next, None if there is none at the moment."""
 
 
 class ProgramExecutor(Protocol):
@@ -40,10 +63,12 @@ def run_workflows(
     at_once: int,
     on_result: Callable[[Result], None],
     urgent: deque[Workflow[Result]] | None = None,
+    spare: SpareWork[Result] | None = None,
 ) -> None:
     """Run all workflows to their end, `at_once` at a time, each begun when there is room for it.
 
     What is added to `urgent` meanwhile, by a workflow for example, is begun before the next of `workflows`.
+    What `spare` gives is run as long as it says that there is room, and stopped at the end.
 
     `workflows` may take its time to give the next one: it is asked in a thread of its own, and what is under
     way continues meanwhile. An error of a workflow, of a job or of `workflows` ends the loop.
@@ -51,16 +76,21 @@ def run_workflows(
     running: dict[Future[Ended], Workflow[Result]] = {}
     upcoming: Future[Workflow[Result] | None] | None = _next_of(workflows)
     before = deque[Workflow[Result]]() if urgent is None else urgent
+    besides = _SpareRuns(spare, executor, on_result)
     try:
         while running or before or upcoming is not None:
+            besides.make_room(at_once - len(running))
             if before and len(running) < at_once:
                 _step(before.popleft(), None, running, executor, on_result)
                 continue
             room = upcoming is not None and len(running) < at_once
-            waiting: set[Future[Any]] = set(running)
+            waiting: set[Future[Any]] = {*running, *besides.running}
             if room and upcoming is not None:
                 waiting.add(upcoming)
-            finished = wait(waiting, return_when=FIRST_COMPLETED).done
+            wanted = besides.wanted(at_once - len(running))
+            finished = wait(waiting, _MOMENT if wanted else None, return_when=FIRST_COMPLETED).done
+            if not finished:
+                besides.begin()
             for future in [one for one in running if one in finished]:
                 workflow = running.pop(future)
                 _step(workflow, future.result(), running, executor, on_result)
@@ -69,9 +99,65 @@ def run_workflows(
                 upcoming = None if begun is None else _next_of(workflows)
                 if begun is not None:
                     _step(begun, None, running, executor, on_result)
+            besides.step(finished)  # at last: nobody waits for it
+        besides.end()
     finally:
-        for workflow in running.values():
+        for workflow in (*running.values(), *(one.workflow for one in besides.running.values())):
             workflow.close()
+
+
+class _SpareRuns(Generic[Result]):
+    """What is under way of work in spare time."""
+
+    def __init__(
+        self,
+        work: SpareWork[Result] | None,
+        executor: ProgramExecutor,
+        on_result: Callable[[Result], None],
+    ) -> None:
+        self._work, self._executor, self._on_result = work, executor, on_result
+        self._exhausted = False
+        """Whether there was nothing to begin, and nothing has happened since."""
+        self.running: dict[Future[Ended], StoppableWork[Result]] = {}
+
+    def wanted(self, idle_workers: int) -> bool:
+        """Return whether one more may be begun, if nothing else happens."""
+        return (
+            self._work is not None
+            and not self._exhausted
+            and len(self.running) < self._work.room(idle_workers)
+        )
+
+    def begin(self) -> None:
+        """Begin one more, if there is one."""
+        one = None if self._work is None else self._work.begin()
+        self._exhausted = one is None
+        if one is not None:
+            self._step(one, None)
+
+    def make_room(self, idle_workers: int) -> None:
+        """Stop as many as there are too many."""
+        active = [one for one in self.running.values() if not one.stopper.stopped]
+        for one in active[self._work.room(idle_workers) :] if self._work is not None else ():
+            one.stopper.stop()
+
+    def step(self, finished: set[Future[Any]]) -> None:
+        """Continue those whose jobs are among the finished ones."""
+        self._exhausted = self._exhausted and not finished
+        for future in [one for one in self.running if one in finished]:
+            self._step(self.running.pop(future), future.result())
+
+    def end(self) -> None:
+        """Stop all of them and wait for that."""
+        for one in self.running.values():
+            one.stopper.stop()
+        while self.running:
+            self.step(wait(self.running, return_when=FIRST_COMPLETED).done)
+
+    def _step(self, one: StoppableWork[Result], ended: Ended | None) -> None:
+        begun: dict[Future[Ended], Workflow[Result]] = {}
+        _step(one.workflow, ended, begun, self._executor, self._on_result)
+        self.running.update(dict.fromkeys(begun, one))
 
 
 def _step(

@@ -63,15 +63,22 @@ class Launcher:
         self._closed = False
 
     def start(
-        self, program: Command | Call, limits: ResourceLimits, *, keep_output: int = 16 * 2**20
+        self,
+        program: Command | Call,
+        limits: ResourceLimits,
+        *,
+        keep_output: int = 16 * 2**20,
+        lowest_priority: bool = False,
     ) -> RunningProgram:
         """Start a program; `keep_output` bytes of its output are kept, the rest is let go.
+
+        With `lowest_priority` it has a processor only while nobody else wants it.
 
         A program that cannot be started is an outcome (`Ending.CRASHED`), not an error here.
         """
         if keep_output < 0:
             raise InputError(f"keep_output must be a number of bytes >= 0, got {keep_output!r}")
-        request = _request(program, limits, keep_output)
+        request = _request(program, limits, keep_output) | {"lowest_priority": lowest_priority}
         near, far = socket.socketpair()
         with far:
             try:

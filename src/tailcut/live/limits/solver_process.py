@@ -51,6 +51,8 @@ def become(
             joined = time.process_time()
             group.join()
         _settle(request["folder"], streams)
+        if request["lowest_priority"]:
+            _stand_back()
         if "argv" in request:  # whatever is to be closed closes itself then
             _tell_entered(report, joined)
             _execute(request["argv"], request["environment"])
@@ -96,6 +98,15 @@ def _settle(folder: str, streams: tuple[int, int]) -> None:
         os.chdir(folder)
     except OSError as error:
         raise NotStartedError(f"cannot run in the folder {folder}: {error.strerror}") from error
+
+
+def _stand_back() -> None:
+    """Take the lowest priority; where Linux shares processors among sessions first, for the session, too."""
+    os.nice(19)
+    with suppress(OSError):
+        group = os.open("/proc/self/autogroup", os.O_WRONLY)
+        os.write(group, b"19")
+        os.close(group)
 
 
 def _close_all_but(leave_open: Collection[int]) -> None:
