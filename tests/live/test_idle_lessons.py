@@ -111,7 +111,7 @@ def test_an_instance_that_comes_while_lessons_run_starts_at_once(
     assert first["solved"] == [[False]]
     assert 0.02 <= first["watched"][0][0] < 0.2
     assert first["note"]["run"]["ending"] == "cancelled"
-    assert started(tmp_path)[0] == [first["note"]["lesson"], "i0.toy"]
+    assert [first["note"]["lesson"], "i0.toy"] in started(tmp_path)[:jobs]
     assert said["runs"] == len(lessons(tmp_path))
     assert said["extra_seconds"] >= sum(one.body["note"]["run"]["seconds"] for one in lessons(tmp_path))
 
@@ -122,8 +122,7 @@ def test_what_lessons_take_is_counted_apart_and_changes_no_answer(tmp_path: Path
         for number in range(2):
             serve(running, f"i{number}")
         # Two other solvers on two instances, and then there is nothing more to learn.
-        wait_for(lambda: len(started(tmp_path, "answer")) == 2 + 4)
-        time.sleep(0.5)
+        wait_for(lambda: len(started(tmp_path, "answer")) == 2 + 4 and len(lessons(tmp_path)) == 4)
         said, _ = end(running)
     events = lessons(tmp_path)
     seconds = sum(event.body["note"]["run"]["seconds"] for event in events)
@@ -163,8 +162,7 @@ def test_a_lesson_that_contradicts_the_answer_is_reported(tmp_path: Path) -> Non
     prepare(tmp_path)
     with listening(tmp_path, "--cutoff", "2", "--learn-idle", lesson="0.02 no") as running:
         serve(running, "i0")
-        wait_for(lambda: len(started(tmp_path, "answer")) > 1)
-        time.sleep(0.5)
+        wait_for(lambda: len(started(tmp_path, "answer")) > 1 and len(lessons(tmp_path)) > 0)
         _, errors = end(running)
     assert "solvers disagree" in errors
     assert answers(tmp_path)["i0"]["answer"] == "yes"

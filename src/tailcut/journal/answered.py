@@ -125,7 +125,7 @@ class AnsweredInstances(Stateful):
         """Take in one more event."""
         body = event.body
         match event.kind:
-            case EventKind.SELECT if body["instance"] is not None:
+            case EventKind.SELECT if body.get("instance") is not None:
                 name, made = body["instance"], body["decision"]
                 self.over.pop(name, None)  # it may be another by now
                 self.under_way[made["id"]] = _Served(name, body["features"], made["algorithm"], {})
