@@ -34,7 +34,7 @@ COMMANDS = {
     "measure": "Run every solver of a portfolio on every instance and write a scenario that `tailcut bench` "
     "reads.",
     "serve": "Serve the projects of a state file over HTTP.",
-    "state": "Check, export, compact and repair state files.",
+    "state": "Check, export, compact, repair and teach state files.",
     "token": "Create, list and revoke the tokens of a state file.",
 }
 """Every command, `tailcut.cli.<name>`, and its summary: that of its function `command` or its group `app`."""
