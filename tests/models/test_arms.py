@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailcut.models.arms import MEAN, NOISE, SPREAD, Arms, population, posterior
+from tailcut.models.arms import MEAN, NOISE, SPREAD, Arms, population
+from tailcut.numerics.arm_kernels import posterior
 from tailcut.types import Array
 
 
@@ -33,7 +34,7 @@ def test_the_posterior_of_an_algorithm_against_a_grid(
     weight /= weight.sum()
     mean = float(weight @ theta)
     variance = float(weight @ np.square(theta - mean))
-    runs, total = np.array([float(len(losses))]), np.array([sum(losses)])
+    runs, total = np.array([float(len(losses))]), np.array([sum(losses, 0.0)])
     found = posterior(runs, total, middle, spread, noise)
     np.testing.assert_allclose([found[0][0], found[1][0]], [mean, variance], rtol=1e-6)
 

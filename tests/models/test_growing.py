@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from tailcut.models.growing import Growth, at_once, grow
+from tailcut.models.growing import Growth, at_once, grow, grow_apart
 from tailcut.models.instance_memory import InstanceTable
-from tailcut.models.trees import Trees
+from tailcut.models.trees import Grown, Trees
 from tailcut.types import Array
 
 MASK = (1 << 64) - 1
@@ -57,8 +57,16 @@ class Node:
 class SlowTree:
     """One tree, grown node by node, depth first."""
 
-    def __init__(self, instances: InstanceTable, root: Array, growth: Growth, seed: int) -> None:
+    def __init__(
+        self,
+        instances: InstanceTable,
+        root: Array,
+        growth: Growth,
+        seed: int,
+        weight: Array | None = None,
+    ) -> None:
         self.x, self.y = instances.x.tolist(), instances.target.tolist()
+        self.weight = (np.ones(instances.target.shape) if weight is None else weight).tolist()
         self.growth = growth
         self.random = SplitMix(seed)
         self.deck = list(range(instances.x.shape[1]))
@@ -66,9 +74,13 @@ class SlowTree:
         self._grow(self.root, 0)
 
     def _sums(self, members: list[int], algorithm: int) -> tuple[float, float]:
-        """Return the sum of an algorithm's runs on these instances, and how many there are."""
-        own = [self.y[i][algorithm] for i in members if not math.isnan(self.y[i][algorithm])]
-        return float(sum(own)), float(len(own))
+        """Return the sum of an algorithm's runs on these instances, and how many they count for."""
+        own = [i for i in members if not math.isnan(self.y[i][algorithm])]
+        total = count = 0.0
+        for i in own:
+            total += self.weight[i][algorithm] * self.y[i][algorithm]
+            count += self.weight[i][algorithm]
+        return total, count
 
     def _grow(self, node: Node, depth: int) -> None:
         for a, p in enumerate(node.loss):
@@ -113,8 +125,8 @@ class SlowTree:
             left_total, left_count = self._sums(left, a)
             e = left_total - left_count * p
             rest = total - count * p - e
-            gain += e * e / (left_count + w)
-            gain += rest * rest / (count - left_count + w)
+            gain += e * e * (1.0 / (left_count + w))  # as compiled: ties are broken by the last bit
+            gain += rest * rest * (1.0 / (count - left_count + w))
         return gain
 
     def leaf(self, x: Array) -> Node:
@@ -183,6 +195,29 @@ def test_compiled_growing_is_plain_growing(
     assert min(len(leaf.members) for leaf in leaves) >= min(growth.min_leaf, n)
     for x in [*instances.x, *np.random.default_rng(4).normal(size=(20, 5))]:
         assert trees.loss[trees.reached(x)].tolist() == [tree.leaf(x).loss for tree in slow]
+
+
+def _expect_same(tree: Grown, node: int, plain: Node) -> None:
+    """Compare a node and all below it: instances, split, and values of leaves."""
+    feature, threshold, child, values, spans, members = tree
+    low, high = spans[node].tolist()
+    assert sorted(members[low:high].tolist()) == sorted(plain.members)
+    assert (feature[node], threshold[node]) == (plain.feature, plain.threshold)
+    if not plain.children:
+        assert values[child[node]].tolist() == plain.loss
+    for number, below in enumerate(plain.children):
+        _expect_same(tree, int(child[node]) + number, below)
+
+
+def test_runs_of_different_weight_and_the_instances_of_every_node() -> None:
+    instances, growth, root = _instances(120, 4, 5, seed=9), Growth(3, shrinkage=1.5), np.zeros(4)
+    weight = np.random.default_rng(1).uniform(0.02, 2.0, instances.target.shape)
+    grown = grow_apart(instances.x, instances.target, weight, root, growth, np.random.default_rng(3), 3)
+    seeds = np.random.default_rng(3).integers(1 << 62, size=3).tolist()
+    for tree, seed in zip(grown, seeds, strict=True):
+        slow = SlowTree(instances, root, growth, seed, weight)
+        assert len(list(slow.root.walk())) == len(tree[0]) > 20
+        _expect_same(tree, 0, slow.root)
 
 
 def test_the_same_seed_grows_the_same_trees() -> None:

@@ -11,7 +11,7 @@ from tailcut import Selector
 from tailcut.models import Layers
 from tailcut.models.layers import MOST_TREES
 from tailcut.models.model import Model
-from tailcut.models.trees import Indices, Trees
+from tailcut.models.trees import Trees
 from tailcut.representation import Views
 from tailcut.state import statefile
 from tailcut.types import Array
@@ -151,13 +151,13 @@ def test_what_was_predicted_is_not_walked_for_again(monkeypatch: pytest.MonkeyPa
     _teach(model, rng, 40)
     xs = [rng.normal(size=4) for _ in range(5)]
     walks: list[Array] = []
-    reached = Trees.reached
+    mean = Trees.mean
 
-    def counted(trees: Trees, x: Array) -> Indices:
+    def counted(trees: Trees, x: Array) -> Array:
         walks.append(x)
-        return reached(trees, x)
+        return mean(trees, x)
 
-    monkeypatch.setattr(Trees, "reached", counted)
+    monkeypatch.setattr(Trees, "mean", counted)
     monkeypatch.setattr(model, "_due", lambda: np.inf)
     for x in xs:
         model.predict(x)

@@ -119,8 +119,10 @@ def test_many_at_once_stand_on_one_scale(name: str) -> None:
     assert represent.take_in(stream[:0]).shape == (0, represent.width)
 
 
-def test_centred_twofold_is_twofold_without_the_intercept() -> None:
-    twofold, centred = pipeline("twofold", 3), pipeline("centred_twofold", 3)
+def test_trees_see_the_values_behind_those_of_twofold() -> None:
+    twofold, trees = pipeline("twofold", 3), pipeline("trees", 3)
     for x in np.random.default_rng(0).normal(size=(5, 3)):
-        np.testing.assert_array_equal(centred(x), np.delete(twofold(x), 3))
-    assert (centred.linear_width, centred.width) == (3, 6)
+        x[1] = np.nan
+        np.testing.assert_array_equal(trees(x), twofold(x)[4:])
+        np.testing.assert_array_equal(trees.peek(x), trees(x))
+    assert (trees.linear_width, trees.width) == (3, 3)

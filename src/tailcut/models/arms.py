@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.numerics import arm_kernels
 from tailcut.state.stateful import Stateful, expect, expect_finite
 from tailcut.types import Array
 
@@ -85,7 +86,9 @@ class Arms(Stateful):
         return self.squared_errors / self.predictions
 
     def _infer(self) -> None:
-        self.mean, self.variance = posterior(self.runs, self.total, self.middle, self.spread, self._noise)
+        self.mean, self.variance = arm_kernels.posterior(
+            self.runs, self.total, self.middle, self.spread, self._noise
+        )
 
     def add(self) -> None:
         """Append an algorithm without runs."""
@@ -106,24 +109,7 @@ class Arms(Stateful):
         self._infer()
 
 
-def posterior(runs: Array, total: Array, middle: float, spread: float, noise: float) -> tuple[Array, Array]:
-    """Return mean and variance of theta_a, given m = `middle`, tau^2 = `spread` and s^2 = `noise`; (K,)."""
-    variance = 1.0 / (1.0 / spread + runs / noise)
-    return variance * (middle / spread + total / noise), variance
-
-
 def population(runs: Array, total: Array, noise: float, prior_weight: float = 1.0) -> tuple[float, float]:
     """Return m and tau^2, learned from `runs` (K,) that cost `total` (K,)."""
-    tried = runs > 0.0
-    n_tried = float(tried.sum())
-    runs, total = runs[tried], total[tried]
-    middle, spread = MEAN, SPREAD
-    weight_of_spread = prior_weight * SPREAD_WEIGHT
-    for _ in range(_STEPS):
-        precision = 1.0 / (spread + noise / runs)  # of an algorithm's mean loss as a measurement of m
-        weight = prior_weight * MEAN_WEIGHT / spread
-        middle = (weight * MEAN + float(precision.dot(total / runs))) / (weight + float(precision.sum()))
-        mean, variance = posterior(runs, total, middle, spread, noise)
-        scatter = float((np.square(mean - middle) + variance).sum())
-        spread = (weight_of_spread * SPREAD + scatter) / (weight_of_spread + n_tried)
-    return middle, spread
+    weights = prior_weight * MEAN_WEIGHT, prior_weight * SPREAD_WEIGHT
+    return arm_kernels.population(runs, total, noise, MEAN, weights[0], SPREAD, weights[1], _STEPS)

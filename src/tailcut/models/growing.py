@@ -46,26 +46,40 @@ def grow(
     instances: InstanceTable, root: Array, growth: Growth, stream: np.random.Generator, n_trees: int
 ) -> Trees:
     """Return trees grown on n >= 1 `instances`, for algorithms that cost `root` on the whole, shape (K,)."""
-    return Trees.joined(grow_apart(instances, root, growth, stream, n_trees))
+    ones = np.ones(instances.target.shape)
+    return Trees.joined(grow_apart(instances.x, instances.target, ones, root, growth, stream, n_trees))
 
 
 def grow_apart(
-    instances: InstanceTable, root: Array, growth: Growth, stream: np.random.Generator, n_trees: int
+    x: Array,
+    target: Array,
+    weight: Array,
+    root: Array,
+    growth: Growth,
+    stream: np.random.Generator,
+    n_trees: int,
 ) -> list[Grown]:
-    """Return the same trees one by one, with the instances in their leaves."""
-    known = ~np.isnan(instances.target)
+    """Return trees one by one, with the instances in their nodes.
+
+    They are grown on features (n, d) and on targets (n, K), nan where an algorithm has not run, each of which
+    counts for `weight` (n, K) runs.
+    """
+    known = ~np.isnan(target)
     first = np.zeros(len(known) + 1, dtype=np.int64)
     np.cumsum(known.sum(axis=1), out=first[1:])
     algorithm = np.ascontiguousarray(np.nonzero(known)[1])
-    target = instances.target[known]
-    columns = np.ascontiguousarray(instances.x.T)
+    x = np.ascontiguousarray(x)
+    columns = np.ascontiguousarray(x.T)
+    target, weight = target[known], weight[known]
     seeds = stream.integers(1 << 62, size=n_trees).tolist()
     return [
         grow_tree(
+            x,
             columns,
             first,
             algorithm,
             target,
+            weight,
             root,
             growth.candidates,
             growth.min_leaf,

@@ -115,7 +115,7 @@ class Layers(Model):
         """
         if not len(x):
             return self.arms.mean, self.arms.variance
-        return self._by_trees(x) + self.ridge.theta @ x[self.views.linear], self.arms.variance
+        return self._by_trees(x) + self.ridge.mean(x[self.views.linear]), self.arms.variance
 
     def look(self, algorithm: int, x: Array) -> tuple[float, float]:
         """Return both for one algorithm."""

@@ -4,10 +4,8 @@ Per algorithm: A = ridge I + sum w x x', of which only the inverse is kept, and 
 Both take each outcome as a rank-one update (Sherman and Morrison): a step costs O(d^2) for the one
 algorithm that ran, whatever the horizon.
 
-An update of the inverse would read and write d^2 numbers for d new ones, so the new vectors are first
-collected as rows of H, with A^-1 = base - H'H, and folded into the base several at a time by one matrix
-product. The base, H and theta of all algorithms lie in one array, so that one matrix-vector product,
-one pass over the memory, predicts everything.
+An inverse is symmetric, so its lower half is all that is kept: a prediction is one pass over the memory, and
+half of it takes half the time. The arithmetic is compiled (`tailcut.numerics.ridge_kernels`).
 
 Why this does not drift: an error E in A^-1 is carried by the next update to M E M' with
 M = A_new^-1 A_old, so it shrinks at least as fast as A^-1 itself; tests/models/test_ridge_drift.py holds the
@@ -16,21 +14,17 @@ bank against a batch solve after a million updates.
 
 from __future__ import annotations
 
-import math
 from typing import ClassVar
 
 import numpy as np
 
 from tailcut.models.model import Model
 from tailcut.models.window import SAFE, Kept, RidgeWindow
+from tailcut.numerics import ridge_kernels
 from tailcut.numerics.ranges import Positive, Window
 from tailcut.representation.part import Views
-from tailcut.state.stateful import expect, expect_finite, expect_indices
+from tailcut.state.stateful import expect_finite
 from tailcut.types import Array
-
-COLLECT = 8
-"""How many updates of an algorithm are collected before they are folded into its inverse."""
-_ONES = np.ones(COLLECT)
 
 
 class RidgeBank(Model):
@@ -45,7 +39,7 @@ class RidgeBank(Model):
     With a `window`, only the latest so many runs count, all algorithms together (`tailcut.models.window`).
     """
 
-    STATE = ("table", "collected", "window")
+    STATE = ("halves", "theta", "window")
     needs_features: ClassVar[bool] = True
 
     def __init__(
@@ -53,51 +47,43 @@ class RidgeBank(Model):
     ) -> None:
         self.ridge = ridge
         self.n_features = n_features
-        self.table = self._prior(n_algorithms)
-        """Per algorithm d rows of the base, `COLLECT` rows of H and theta; (K, d + COLLECT + 1, d)."""
-        self.collected = [0] * n_algorithms
-        """How many rows of H are in use, per algorithm; the others are 0."""
+        self.halves = self._prior(n_algorithms)
+        """The lower half of each A^-1, row after row, shape (K, d (d + 1) / 2)."""
+        self.theta = np.zeros((n_algorithms, n_features))
+        """The weights of each algorithm, shape (K, d)."""
         self.window = RidgeWindow(window, n_algorithms) if window else None
         """The latest runs, all algorithms together, if only those are to count."""
 
     def _prior(self, n_algorithms: int) -> Array:
-        table = np.zeros((n_algorithms, self.n_features + COLLECT + 1, self.n_features))
-        diagonal = np.arange(self.n_features)
-        table[:, diagonal, diagonal] = 1.0 / self.ridge
-        return table
-
-    @property
-    def theta(self) -> Array:
-        """The weights of each algorithm, shape (K, d)."""
-        return np.asarray(self.table[:, -1])
+        d = self.n_features
+        halves = np.zeros((n_algorithms, d * (d + 1) // 2))
+        halves[:, np.arange(1, d + 1).cumsum() - 1] = 1.0 / self.ridge
+        return halves
 
     @property
     def inverse(self) -> Array:
-        """A^-1 of each algorithm, shape (K, d, d): a copy, with the collected updates folded in."""
-        rows = self.table[:, self.n_features : -1]
-        return np.asarray(self.table[:, : self.n_features] - rows.transpose(0, 2, 1) @ rows)
+        """A^-1 of each algorithm, shape (K, d, d): a copy."""
+        full = np.empty((len(self.halves), self.n_features, self.n_features))
+        row, column = np.tril_indices(self.n_features)
+        full[:, row, column] = full[:, column, row] = self.halves
+        return full
 
     def predict(self, x: Array) -> tuple[Array, Array]:
         """Return x'theta and x'A^-1 x for all algorithms, each of shape (K,)."""
-        n_algorithms, height, n_features = self.table.shape
-        products = self.table.reshape(n_algorithms * height, n_features).dot(x).reshape(n_algorithms, height)
-        variance: Array = products[:, :n_features].dot(x)
-        along_rows = products[:, n_features:-1]
-        variance -= (along_rows * along_rows).dot(_ONES)
-        return products[:, -1], np.maximum(variance, 0.0, out=variance)
+        return ridge_kernels.predict(self.halves, self.theta, x)
+
+    def mean(self, x: Array) -> Array:
+        """Return x'theta for all algorithms, shape (K,)."""
+        return ridge_kernels.mean(self.theta, x)
 
     def look(self, algorithm: int, x: Array) -> tuple[float, float]:
         """Return x'theta and x'A^-1 x for one algorithm."""
-        u, mean = self.solve(algorithm, x)
-        return mean, max(float(u.dot(x)), 0.0)
+        _, mean, variance = self.solve(algorithm, x)
+        return mean, variance
 
-    def solve(self, algorithm: int, x: Array) -> tuple[Array, float]:
-        """Return A^-1 x, shape (d,), and x'theta of one algorithm."""
-        n_features, table = self.n_features, self.table[algorithm]
-        products = table.dot(x)
-        u = products[:n_features]
-        u -= products[n_features:-1].dot(table[n_features:-1])
-        return u, float(products[-1])
+    def solve(self, algorithm: int, x: Array) -> tuple[Array, float, float]:
+        """Return u = A^-1 x, shape (d,), x'theta and x'u, at least 0, of one algorithm."""
+        return ridge_kernels.solve(self.halves, self.theta, algorithm, x)
 
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:
         """Learn (x, target), weighing `weight` observations.
@@ -105,8 +91,7 @@ class RidgeBank(Model):
         A^-1 falls by g u u', theta rises by g u (target - x'theta), with u = A^-1 x and
         g = weight / (1 + weight x'u).
         """
-        u, mean = self.solve(algorithm, x)
-        self.absorb(algorithm, u, max(float(u.dot(x)), 0.0), target - mean, weight)
+        ridge_kernels.update(self.halves, self.theta, algorithm, x, target, weight)
         if self.window is not None:
             oldest = self.window.push((algorithm, x, target, weight))
             if oldest is not None:
@@ -118,72 +103,55 @@ class RidgeBank(Model):
         A window knows nothing of it: a bank with one learns by `update`.
         """
         gain = weight / (1.0 + weight * variance)
-        table, collected = self.table[algorithm], self.collected[algorithm]
-        table[-1] += u * (gain * residual)
-        np.multiply(u, math.sqrt(gain), out=table[self.n_features + collected])
-        self.collected[algorithm] = collected + 1
-        if collected + 1 == COLLECT:
-            self._fold(algorithm)
+        ridge_kernels.absorb(self.halves, self.theta, algorithm, u, gain, gain * residual)
 
     def _let_go(self, window: RidgeWindow, run: Kept) -> None:
         """Forget a run that has left the window: the update, with its weight negative."""
         algorithm, x, target, weight = run
-        u, mean = self.solve(algorithm, x)
-        left = 1.0 - weight * float(u.dot(x))
+        u, mean, variance = self.solve(algorithm, x)
+        left = 1.0 - weight * variance
         if window.count[algorithm] == 0 or left < SAFE:
             self._renew(window, algorithm)
         else:
-            table, gain = self.table[algorithm], weight / left
-            table[-1] -= u * (gain * (target - mean))
-            along = u * math.sqrt(gain)
-            table[: self.n_features] += np.outer(along, along)
+            self.absorb(algorithm, u, variance, target - mean, -weight)
         due = window.due(self.n_features)
         if due is not None:
             self._renew(window, due)
 
     def _renew(self, window: RidgeWindow, algorithm: int) -> None:
         """Compute a posterior again from the runs in the window, free of all rounding before."""
-        table = self.table[algorithm]
         if window.count[algorithm] == 0:
-            table[:] = self._prior(1)[0]
+            self.halves[algorithm], self.theta[algorithm] = self._prior(1)[0], 0.0
         else:
-            table[self.n_features : -1] = 0.0
-            table[: self.n_features], table[-1] = window.posterior(algorithm, self.ridge, self.n_features)
-        self.collected[algorithm] = 0
-
-    def _fold(self, algorithm: int) -> None:
-        """Subtract H'H from the base. The product of a matrix with its own transpose is symmetric."""
-        rows = self.table[algorithm, self.n_features : -1]
-        self.table[algorithm, : self.n_features] -= rows.T @ rows
-        rows[:] = 0.0
-        self.collected[algorithm] = 0
+            inverse, self.theta[algorithm] = window.posterior(algorithm, self.ridge, self.n_features)
+            self.halves[algorithm] = inverse[np.tril_indices(self.n_features)]
 
     def add(self) -> None:
         """Append a posterior that equals the prior."""
-        self.table = np.concatenate([self.table, self._prior(1)])
-        self.collected.append(0)
+        self.halves = np.concatenate([self.halves, self._prior(1)])
+        self.theta = np.concatenate([self.theta, np.zeros((1, self.n_features))])
         if self.window is not None:
             self.window.add()
 
     def remove(self, algorithm: int) -> None:
         """Drop one posterior."""
-        self.table = np.delete(self.table, algorithm, axis=0)
-        del self.collected[algorithm]
+        self.halves = np.delete(self.halves, algorithm, axis=0)
+        self.theta = np.delete(self.theta, algorithm, axis=0)
         if self.window is not None:
             self.window.remove(algorithm)
 
     def restored(self) -> None:
-        """Check that the table can be a bank's."""
-        expect_finite(table=self.table)
-        expect(all(isinstance(one, int) for one in self.collected), "collected: expected whole numbers")
-        expect_indices(COLLECT, collected=self.collected)
+        """Check that these can be a bank's."""
+        expect_finite(halves=self.halves, theta=self.theta)
 
     def widen(self, n_features: int, views: Views | None = None) -> None:  # noqa: ARG002
         """Put features in front of which nothing is known: past runs had 0 there, so all else stays."""
-        extra = n_features - self.n_features
+        extra, known, theta = n_features - self.n_features, self.inverse, self.theta
         self.n_features = n_features
-        wider = self._prior(len(self.table))
-        wider[:, extra:, extra:] = self.table  # base, H and theta alike; the prior of the new ones stays
-        self.table = wider
+        self.halves = self._prior(len(known))  # of the new ones the prior stays
+        row, column = np.tril_indices(n_features)
+        old = column >= extra
+        self.halves[:, old] = known[:, row[old] - extra, column[old] - extra]
+        self.theta = np.hstack([np.zeros((len(theta), extra)), theta])
         if self.window is not None:
             self.window.widen(extra)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.numerics.tree_kernels import reach
+from tailcut.numerics.tree_kernels import mean_leaf, reach
 from tailcut.state.stateful import Stateful, expect, expect_finite, expect_indices
 from tailcut.types import Array
 
 Indices = NDArray[np.int64]
 Small = NDArray[np.int32]
 Grown = tuple[Small, Array, Small, Array, Small, Small]
-"""Feature, threshold and child of the nodes of one tree, losses and spans of its leaves, its members."""
+"""Feature, threshold and child of the nodes of one tree, values of its leaves, spans of nodes, members."""
 
 
 @dataclass
@@ -78,16 +78,16 @@ class Trees(Stateful):
         features, thresholds, children, losses, _, _ = zip(*trees, strict=True)
         roots = np.cumsum([0, *map(len, features)])[:-1]
         rows = np.cumsum([0, *map(len, losses)])[:-1]
-        child = [
-            one + np.where(feature < 0, row, root).astype(np.int32)
-            for one, feature, row, root in zip(children, features, rows, roots, strict=True)
-        ]
+        nodes = [len(one) for one in features]
+        feature = np.concatenate(features)
+        start = np.where(feature < 0, np.repeat(rows, nodes), np.repeat(roots, nodes)).astype(np.int32)
+        child = np.concatenate(children) + start
         return Trees(
             roots,
             rows,
-            np.concatenate(features),
+            feature,
             np.concatenate(thresholds),
-            np.concatenate(child),
+            child,
             np.concatenate(losses),
         )
 
@@ -122,8 +122,9 @@ class Trees(Stateful):
 
     def mean(self, x: Array) -> Array:
         """Return what all trees together say of the instance `x`, shape (K,)."""
-        rows = self.reached(x)
-        return np.asarray(np.add.reduce(self.loss.take(rows, axis=0)) / len(rows))
+        return mean_leaf(
+            self.roots, self.feature, self.threshold, self.child, self.loss, np.ascontiguousarray(x)
+        )
 
 
 def _expect_starts(length: int, **starts: Indices) -> None:

@@ -32,6 +32,8 @@ Positive = Annotated[float, Range(above=0.0, at_most=1e12)]
 NonNegative = Annotated[float, Range(at_least=0.0, at_most=1e12)]
 Share = Annotated[float, Range(above=0.0, below=1.0)]
 Probability = Annotated[float, Range(at_least=0.0, at_most=1.0)]
+Flag = Annotated[int, Range(at_least=0, at_most=1)]
+"""0: no, 1: yes."""
 Penalty = Annotated[float, Range(at_least=1.0, at_most=1e6)]
 """The k of PARk."""
 Window = Annotated[int, Range(at_least=0, at_most=10_000_000)]

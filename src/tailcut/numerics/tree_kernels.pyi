@@ -8,10 +8,12 @@ _Numbers = NDArray[np.int64]
 _Small = NDArray[np.int32]
 
 def grow_tree(
+    x: _Reals,
     columns: _Reals,
     first: _Numbers,
     algorithm: _Numbers,
     target: _Reals,
+    weight: _Reals,
     root: _Reals,
     candidates: int,
     min_leaf: int,
@@ -20,4 +22,6 @@ def grow_tree(
     seed: int,
 ) -> tuple[_Small, _Reals, _Small, _Reals, _Small, _Small]: ...
 def reach(roots: _Numbers, feature: _Small, threshold: _Reals, child: _Small, x: _Reals) -> _Numbers: ...
-def share_leaves(rows: _Numbers, spans: _Small, members: _Small, weight: _Reals) -> None: ...
+def mean_leaf(
+    roots: _Numbers, feature: _Small, threshold: _Reals, child: _Small, loss: _Reals, x: _Reals
+) -> _Reals: ...

@@ -10,6 +10,10 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 
+cdef int64_t FEW = 32
+"""Nodes of so many instances are small."""
+
+
 cdef inline uint64_t _draw(uint64_t* state) noexcept nogil:
     """Return the next 64 random bits (SplitMix64: Steele, Lea, Flood, OOPSLA 2014)."""
     cdef uint64_t z
@@ -30,11 +34,76 @@ cdef inline int64_t _below(uint64_t* state, int64_t n) noexcept nogil:
     return <int64_t>(_uniform(state) * <double>n)
 
 
+cdef void _gather(
+    const double* values,
+    int64_t stride,
+    const int32_t* members,
+    int64_t size,
+    double* own,
+    double* least,
+    double* greatest,
+) noexcept nogil:
+    """Write the members' values to `own`, and the least and the greatest of them."""
+    cdef int64_t q
+    cdef double v, low = values[members[0] * stride], high = low
+    for q in range(size):
+        v = values[members[q] * stride]
+        own[q] = v
+        low = v if v < low else low
+        high = v if v > high else high
+    least[0] = low
+    greatest[0] = high
+
+
+cdef struct Runs:
+    # The runs in a node, instance after instance.
+    int64_t n_runs
+    int64_t n_ran  # algorithms that ran, numbered in the order of their numbers
+    double* own  # a feature's value of each instance
+    int32_t* owner  # the instance of each run
+    int32_t* runner  # its algorithm, by that number
+    double* cost  # times its weight
+    double* heaviness  # its weight
+    double shrinkage  # w
+    double* here  # what the node holds of each algorithm, p_a
+    double* error  # the sum of (y - p_a)
+    double* total  # room for sums and weights of those that go left, and behind them of those that go right
+    double* count
+
+
+cdef double _gain(const Runs* node, double cut) noexcept nogil:
+    """Return what a split at `cut` gains."""
+    cdef int64_t n_ran = node.n_ran, r, p
+    cdef double* total = node.total
+    cdef double* count = node.count
+    cdef const double* heaviness = node.heaviness
+    cdef const double* own = node.own
+    cdef const int32_t* owner = node.owner
+    cdef const int32_t* runner = node.runner
+    cdef const double* cost = node.cost
+    cdef double gain = 0.0, e, rest
+    for p in range(2 * n_ran):
+        total[p] = 0.0
+        count[p] = 0.0
+    for r in range(node.n_runs):
+        p = runner[r] + (n_ran if own[owner[r]] > cut else 0)
+        total[p] += cost[r]
+        count[p] += heaviness[r]
+    for p in range(n_ran):
+        e = total[p] - count[p] * node.here[p]
+        rest = node.error[p] - e
+        gain += e * e * (1.0 / (count[p] + node.shrinkage))
+        gain += rest * rest * (1.0 / (count[p + n_ran] + node.shrinkage))
+    return gain
+
+
 def grow_tree(
+    const double[:, ::1] x,
     const double[:, ::1] columns,
     const int64_t[::1] first,
     const int64_t[::1] algorithm,
     const double[::1] target,
+    const double[::1] weight,
     const double[::1] root,
     int64_t candidates,
     int64_t min_leaf,
@@ -42,13 +111,14 @@ def grow_tree(
     double shrinkage,
     uint64_t seed,
 ):
-    """Return feature, threshold, child (M,) of the nodes of one tree, the values (L, K) and spans (L, 2) of
-    its leaves, and its members (n,).
+    """Return feature, threshold, child (M,) of the nodes of one tree, the values (L, K) of its leaves, the spans
+    (M, 2) of the nodes, and its members (n,).
 
-    `columns` has the features, one row each, shape (d, n). The runs of instance i are those from first[i] up
+    `x` has the features, shape (n, d), and `columns` the same, shape (d, n): a large node reads a feature of
+    all its instances, a small one all features of its instances. The runs of instance i are those from first[i] up
     to first[i + 1]. A leaf has feature -1 and its row of the values as child; other nodes have two children,
-    `child` for values up to the threshold and the one behind it. The instances of a leaf are those members
-    that its span says.
+    `child` for values up to the threshold and the one behind it. The instances of a node are those members
+    that its span says. Runs count by their weights.
     """
     cdef int64_t d = columns.shape[0], n = first.shape[0] - 1, k = root.shape[0]
     cdef int64_t most = 2 * n + 1, deepest = max_depth + 2
@@ -56,7 +126,7 @@ def grow_tree(
     threshold_ = np.empty(most)
     child_ = np.empty(most, dtype=np.int32)
     leaves_ = np.empty((n + 1, k))
-    spans_ = np.empty((n + 1, 2), dtype=np.int32)
+    spans_ = np.empty((most, 2), dtype=np.int32)
     members_ = np.arange(n, dtype=np.int32)
     values_ = np.empty((deepest + 1, k))  # of the nodes on the stack
     cdef int32_t[::1] feature = feature_
@@ -73,14 +143,29 @@ def grow_tree(
     cdef int32_t[::1] right = np.empty(n, dtype=np.int32)
     cdef int64_t[::1] deck = np.arange(d, dtype=np.int64)
     cdef double[::1] value = np.empty(k)
+    # Of the node at hand: its values of a feature, its runs, instance after instance, and who ran in it.
+    cdef double[::1] own = np.empty(n)
+    cdef int32_t[::1] owner = np.empty(target.shape[0], dtype=np.int32)
+    cdef int32_t[::1] runner = np.empty(target.shape[0], dtype=np.int32)
+    cdef double[::1] cost = np.empty(target.shape[0])
+    cdef double[::1] heaviness = np.empty(target.shape[0])
+    cdef int32_t[::1] place = np.empty(k, dtype=np.int32)
+    cdef double[::1] here = np.empty(k)
+    cdef double[::1] error = np.empty(k)
+    # Of a split: sums and weights of those that go left, and behind them of those that go right.
+    cdef double[::1] side_total = np.empty(2 * k)
+    cdef double[::1] side_count = np.empty(2 * k)
     cdef double[::1] total = np.empty(k)
     cdef double[::1] count = np.empty(k)
-    cdef double[::1] left_total = np.empty(k)
-    cdef double[::1] left_count = np.empty(k)
     cdef int64_t nodes = 1, n_leaves = 0, top = 1, node, low, high, depth, size, a, q, i, r, c, f, tried
-    cdef int64_t in_left, in_right, best_feature, middle
-    cdef double best, best_threshold, least, greatest, v, cut, gain, e, rest
+    cdef int64_t in_left, in_right, best_feature, middle, n_ran, n_runs
+    cdef double best, best_threshold, least, greatest, cut, gain
+    cdef Runs node_runs
     cdef uint64_t state = seed
+    node_runs.own, node_runs.owner, node_runs.runner = &own[0], &owner[0], &runner[0]
+    node_runs.cost, node_runs.here, node_runs.error = &cost[0], &here[0], &error[0]
+    node_runs.heaviness, node_runs.total, node_runs.count = &heaviness[0], &side_total[0], &side_count[0]
+    node_runs.shrinkage = shrinkage
     with nogil:
         stack_node[0] = 0
         stack_low[0] = 0
@@ -95,6 +180,8 @@ def grow_tree(
             high = stack_high[top]
             depth = stack_depth[top]
             size = high - low
+            spans[node, 0] = <int32_t>low
+            spans[node, 1] = <int32_t>high
             for a in range(k):
                 value[a] = values[top, a]
                 total[a] = 0.0
@@ -102,11 +189,29 @@ def grow_tree(
             for q in range(low, high):
                 i = members[q]
                 for r in range(first[i], first[i + 1]):
-                    total[algorithm[r]] += target[r]
-                    count[algorithm[r]] += 1.0
+                    total[algorithm[r]] += weight[r] * target[r]
+                    count[algorithm[r]] += weight[r]
             for a in range(k):
                 if count[a] > 0.0:
                     value[a] += (total[a] - count[a] * value[a]) / (count[a] + shrinkage)
+            if size >= 2 * min_leaf and depth < max_depth:
+                n_ran = 0
+                for a in range(k):
+                    if count[a] > 0.0:
+                        place[a] = <int32_t>n_ran
+                        here[n_ran] = value[a]
+                        error[n_ran] = total[a] - count[a] * value[a]
+                        n_ran += 1
+                n_runs = 0
+                for q in range(size):
+                    i = members[low + q]
+                    for r in range(first[i], first[i + 1]):
+                        owner[n_runs] = <int32_t>q
+                        runner[n_runs] = place[algorithm[r]]
+                        cost[n_runs] = weight[r] * target[r]
+                        heaviness[n_runs] = weight[r]
+                        n_runs += 1
+                node_runs.n_runs, node_runs.n_ran = n_runs, n_ran
             best = 1e-12
             best_feature = -1
             best_threshold = 0.0
@@ -118,37 +223,19 @@ def grow_tree(
                     f = deck[i]
                     deck[i] = deck[c]
                     deck[c] = f
-                    least = columns[f, members[low]]
-                    greatest = least
-                    for q in range(low + 1, high):
-                        v = columns[f, members[q]]
-                        if v < least:
-                            least = v
-                        elif v > greatest:
-                            greatest = v
+                    if size > FEW:
+                        _gather(&columns[f, 0], 1, &members[low], size, &own[0], &least, &greatest)
+                    else:
+                        _gather(&x[0, f], d, &members[low], size, &own[0], &least, &greatest)
                     if greatest <= least:
                         continue
                     tried += 1
                     cut = least + (greatest - least) * _uniform(&state)
                     in_left = 0
-                    for a in range(k):
-                        left_total[a] = 0.0
-                        left_count[a] = 0.0
-                    for q in range(low, high):
-                        i = members[q]
-                        if columns[f, i] <= cut:
-                            in_left += 1
-                            for r in range(first[i], first[i + 1]):
-                                left_total[algorithm[r]] += target[r]
-                                left_count[algorithm[r]] += 1.0
+                    for q in range(size):
+                        in_left += own[q] <= cut
                     if in_left >= min_leaf and size - in_left >= min_leaf:
-                        gain = 0.0
-                        for a in range(k):
-                            if count[a] > 0.0:
-                                e = left_total[a] - left_count[a] * value[a]
-                                rest = total[a] - count[a] * value[a] - e
-                                gain += e * e / (left_count[a] + shrinkage)
-                                gain += rest * rest / (count[a] - left_count[a] + shrinkage)
+                        gain = _gain(&node_runs, cut)
                         if gain > best:
                             best = gain
                             best_feature = f
@@ -161,8 +248,6 @@ def grow_tree(
                 child[node] = <int32_t>n_leaves
                 for a in range(k):
                     leaves[n_leaves, a] = value[a]
-                spans[n_leaves, 0] = <int32_t>low
-                spans[n_leaves, 1] = <int32_t>high
                 n_leaves += 1
                 continue
             middle = low
@@ -194,7 +279,7 @@ def grow_tree(
         threshold_[:nodes].copy(),
         child_[:nodes].copy(),
         leaves_[:n_leaves].copy(),
-        spans_[:n_leaves].copy(),
+        spans_[:nodes].copy(),
         members_,
     )
 
@@ -218,16 +303,26 @@ def reach(
     return rows_
 
 
-def share_leaves(
-    const int64_t[::1] rows, const int32_t[:, ::1] spans, const int32_t[:, ::1] members, double[::1] weight
+def mean_leaf(
+    const int64_t[::1] roots,
+    const int32_t[::1] feature,
+    const double[::1] threshold,
+    const int32_t[::1] child,
+    const double[:, ::1] loss,
+    const double[::1] x,
 ):
-    """Add to the weight of each instance (n,) its part of the leaves reached: 1 / T / size of the leaf.
-
-    `rows` (T,) are the leaves, `spans` (leaves, 2) where their instances are among the members (T, n).
-    """
-    cdef int64_t t, q
-    cdef double part
-    for t in range(rows.shape[0]):
-        part = 1.0 / rows.shape[0] / (spans[rows[t], 1] - spans[rows[t], 0])
-        for q in range(spans[rows[t], 0], spans[rows[t], 1]):
-            weight[members[t, q]] += part
+    """Return the mean over the trees of the losses of the leaf that `x` falls into, shape (K,)."""
+    found = np.zeros(loss.shape[1])
+    cdef double[::1] out = found
+    cdef int64_t t, node, a, n_trees = roots.shape[0], k = loss.shape[1]
+    cdef const double* leaf
+    for t in range(n_trees):
+        node = roots[t]
+        while feature[node] >= 0:
+            node = child[node] + (x[feature[node]] > threshold[node])
+        leaf = &loss[child[node], 0]
+        for a in range(k):
+            out[a] += leaf[a]
+    for a in range(k):
+        out[a] /= n_trees
+    return found

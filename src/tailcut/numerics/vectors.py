@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from tailcut.numerics import representation_kernels
 from tailcut.types import Array
 
 LARGEST = 1e150
@@ -26,4 +27,4 @@ def ordinary(x: Array) -> bool:
 
 def squared_length(x: Array) -> float:
     """Return x'x: infinite where it overflows, nan where an entry is missing, never a warning."""
-    return float(np.vdot(x, x))  # unlike dot, vdot does not watch for overflow
+    return representation_kernels.squared_length(x)  # unlike numpy's dot, it does not watch for overflow

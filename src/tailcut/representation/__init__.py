@@ -12,11 +12,11 @@ missing feedback never touches them.
 [0.6, 0.8]
 """
 
-from tailcut.representation.elementary import Ignore, Intercept, SignedLog, UnitNorm
+from tailcut.representation.elementary import Ignore, Intercept, MarkMissing, SignedLog, UnitNorm
 from tailcut.representation.impute import ImputeMean
 from tailcut.representation.part import Part, Pipeline, Views
 from tailcut.representation.standardise import Standardise
-from tailcut.representation.twofold import CentredTwofold, Twofold
+from tailcut.representation.twofold import Twofold
 
 PIPELINES: dict[str, tuple[type[Part], ...]] = {
     "none": (Ignore,),
@@ -24,7 +24,7 @@ PIPELINES: dict[str, tuple[type[Part], ...]] = {
     "standardised": (SignedLog, Standardise, Intercept),
     "centred": (SignedLog, Standardise),
     "twofold": (SignedLog, Twofold),
-    "centred_twofold": (SignedLog, CentredTwofold),
+    "trees": (SignedLog, MarkMissing),
 }
 """Named combinations. A new one is one more line here."""
 
@@ -36,10 +36,10 @@ def pipeline(name: str, n_features: int) -> Pipeline:
 
 __all__ = [
     "PIPELINES",
-    "CentredTwofold",
     "Ignore",
     "ImputeMean",
     "Intercept",
+    "MarkMissing",
     "Part",
     "Pipeline",
     "SignedLog",

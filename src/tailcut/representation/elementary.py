@@ -1,4 +1,4 @@
-"""Steps without memory: ignore all, squash, append a constant, scale to length 1."""
+"""Steps without memory: ignore all, squash, mark what is missing, append a constant, scale to length 1."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from tailcut.numerics.vectors import squared_length
+from tailcut.numerics.representation_kernels import divided, signed_log
+from tailcut.numerics.vectors import ordinary, squared_length
 from tailcut.representation.part import Part
 from tailcut.types import Array
 
@@ -38,7 +39,24 @@ class SignedLog(Part):
 
     def __call__(self, x: Array) -> Array:
         """Return sign(x) log(1 + |x|)."""
-        return np.copysign(np.log1p(np.abs(x)), x)
+        return signed_log(x)
+
+
+MISSING = -10.0
+"""What trees see of a missing value: on a logarithmic scale hardly any feature is that low, so that one
+threshold separates missing from present."""
+
+
+class MarkMissing(Part):
+    """Turn missing values into one that a tree can split off.
+
+    >>> MarkMissing()(np.array([2.0, np.nan])).tolist()
+    [2.0, -10.0]
+    """
+
+    def __call__(self, x: Array) -> Array:
+        """Return `x` without nan."""
+        return x if ordinary(x) else np.where(np.isnan(x), MISSING, x)
 
 
 class Intercept(Part):
@@ -81,4 +99,4 @@ class UnitNorm(Part):
                 return x
             x = x / largest
             length = math.sqrt(squared_length(x))
-        return x / length
+        return divided(x, length)

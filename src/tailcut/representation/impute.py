@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.numerics.representation_kernels import count
 from tailcut.numerics.vectors import LARGEST, ordinary
 from tailcut.representation.part import Part
 from tailcut.state.stateful import expect_finite
@@ -35,8 +36,7 @@ class ImputeMean(Part):
     def __call__(self, x: Array) -> Array:
         """Return `x` with its gaps filled; means are only formed where there are gaps."""
         if ordinary(x):
-            self.seen += 1.0
-            self.total += x
+            count(x, self.seen, self.total)
             return x
         x = np.clip(x, -LARGEST, LARGEST)
         missing = np.isnan(x)

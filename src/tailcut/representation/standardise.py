@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from tailcut.numerics.representation_kernels import standardise
 from tailcut.numerics.vectors import LARGEST, ordinary
 from tailcut.representation.part import Part
 from tailcut.state.stateful import expect, expect_finite
@@ -46,28 +47,13 @@ class Standardise(Part):
 
     def __call__(self, x: Array) -> Array:
         """Return `x` standardised by all values seen so far, itself among them (Welford's sums)."""
-        if ordinary(x):
-            self.seen += 1.0
-        else:
-            missing = np.isnan(x)
-            x = np.where(missing, self.mean, np.clip(x, -LARGEST, LARGEST))
-            self.seen += ~missing
-        before = x - self.mean
-        count = np.maximum(self.seen, 1.0)
-        self.mean += before / count
-        after = x - self.mean
-        self.squares += before * after
-        return self._scaled(after, count)
+        return self._standardised(x, learn=True)
 
     def peek(self, x: Array) -> Array:
         """Return `x` standardised by the values seen so far."""
-        if not ordinary(x):
-            x = np.where(np.isnan(x), self.mean, np.clip(x, -LARGEST, LARGEST))
-        return self._scaled(x - self.mean, np.maximum(self.seen, 1.0))
+        return self._standardised(x, learn=False)
 
-    def _scaled(self, after: Array, count: Array) -> Array:
-        """Return deviations from the mean in units of the standard deviation, clipped and scaled."""
-        deviation = np.sqrt(self.squares / count)
-        varied = deviation > 1e-9 * np.abs(self.mean)  # else the deviation is rounding of a constant
-        z = np.divide(after, deviation, out=np.zeros_like(after), where=varied)
-        return np.clip(z, -self.clip, self.clip) * self.scale
+    def _standardised(self, x: Array, *, learn: bool) -> Array:
+        if not ordinary(x):
+            x = np.clip(x, -LARGEST, LARGEST)
+        return standardise(x, self.seen, self.mean, self.squares, self.clip, self.scale, learn)

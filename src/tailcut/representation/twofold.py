@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import numpy as np
 
-from tailcut.representation.elementary import Intercept
+from tailcut.representation.elementary import MarkMissing
 from tailcut.representation.part import Part, Views
 from tailcut.representation.standardise import Standardise
 from tailcut.types import Array
 
-MISSING = -10.0
-"""What trees see of a missing value: on a logarithmic scale hardly any feature is that low, so that one
-threshold separates missing from present."""
 INTERCEPT = math.sqrt(100.0 / 3.0)
 """The constant entry: under a ridge of 100, that the level is 0 counts for three runs."""
 
@@ -33,17 +29,14 @@ class Twofold(Part):
     """
 
     STATE = ("standardise",)
-    constant: ClassVar[bool] = True
-    """Whether there is an intercept."""
 
     def __init__(self) -> None:
         self.standardise = Standardise()
-        self.intercept = Intercept(value=INTERCEPT)
+        self.mark_missing = MarkMissing()
 
     def start(self, width: int) -> int:
-        """Each feature comes out twice, and there may be an intercept."""
-        standardised = self.standardise.start(width)
-        self.n_linear = self.intercept.start(standardised) if self.constant else standardised
+        """Each feature comes out twice, and there is an intercept."""
+        self.n_linear = self.standardise.start(width) + 1
         return self.n_linear + width
 
     def views(self) -> Views:
@@ -60,11 +53,7 @@ class Twofold(Part):
         return self._both(self.standardise.peek(x), x)
 
     def _both(self, standardised: Array, x: Array) -> Array:
-        linear = self.intercept(standardised) if self.constant else standardised
-        return np.concatenate([linear, np.where(np.isnan(x), MISSING, x)])
-
-
-class CentredTwofold(Twofold):
-    """The same without an intercept, for models that have a level of their own."""
-
-    constant: ClassVar[bool] = False
+        both = np.full(self.n_linear + len(x), INTERCEPT)  # which is the last of the linear ones
+        both[: len(x)] = standardised
+        both[self.n_linear :] = self.mark_missing(x)
+        return both

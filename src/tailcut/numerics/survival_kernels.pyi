@@ -1,0 +1,57 @@
+"""Types of the compiled kernels; what they do is said in survival_kernels.pyx."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Reals = NDArray[np.float64]
+_Numbers = NDArray[np.int64]
+_Small = NDArray[np.int32]
+_Bytes = NDArray[np.uint8]
+
+def learn_intervals(
+    level: _Reals,
+    level_variance: _Reals,
+    common: _Reals,
+    skill: _Reals,
+    skill_variance: _Reals,
+    turn: _Reals,
+    turn_variance: _Reals,
+    algorithm: int,
+    start: int,
+    solved: _Reals,
+    weights: _Reals,
+    hardness: _Reals,
+    classes: _Reals,
+) -> None: ...
+def slopes(
+    odds: _Reals,
+    end: _Reals,
+    solved: _Bytes,
+    cuts: _Reals,
+    shift: _Reals,
+    frequency: _Reals,
+    least: float,
+) -> tuple[_Reals, _Reals, _Reals]: ...
+def share_paths(
+    roots: _Numbers,
+    feature: _Small,
+    threshold: _Reals,
+    child: _Small,
+    spans: _Small,
+    members: _Small,
+    x: _Reals,
+    shrinkage: float,
+    largest: int,
+    weight: _Reals,
+) -> None: ...
+def odds_like(
+    base: _Reals,
+    end: _Reals,
+    solved: _Bytes,
+    hardness: _Reals,
+    rows: _Numbers,
+    cuts: _Reals,
+    scale: float,
+    doubt: float,
+    tail: float,
+) -> _Reals: ...

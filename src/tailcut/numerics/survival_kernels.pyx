@@ -1,0 +1,260 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Compiled: what past runs say of log-odds, of new instances, and who is like whom.
+
+`tailcut.schedules.survival_forest` says what is computed, and calls this. Arithmetic is in double precision
+and in a fixed order. Times are fractions of the cutoff; `end` is 0 where an algorithm has not run.
+"""
+
+import numpy as np
+
+from libc.math cimport exp, fabs, log, log1p
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+cdef double LEAST = 1e-12  # a hazard, and a survival within an interval, are at least this
+cdef double PASSED = 1.0 + 1e-9  # a slice that ends at a cut has passed it
+
+
+cdef inline double _softplus(double v) noexcept nogil:
+    """Return log(1 + exp(v))."""
+    return (v if v > 0.0 else 0.0) + log1p(exp(-fabs(v)))
+
+
+cdef inline double _expit(double v) noexcept nogil:
+    return 1.0 / (1.0 + exp(-v)) if v > -500.0 else 0.0
+
+
+def learn_intervals(
+    double[::1] level,
+    double[::1] level_variance,
+    double[::1] common,
+    double[::1] skill,
+    double[::1] skill_variance,
+    double[:, ::1] turn,
+    double[:, ::1] turn_variance,
+    Py_ssize_t algorithm,
+    Py_ssize_t start,
+    const double[::1] solved,
+    const double[::1] weights,
+    const double[::1] hardness,
+    const double[::1] classes,
+):
+    """Move means and variances, in place, by what a run did in the intervals from `start` on.
+
+    See `tailcut.schedules.hazards`; `common` has a mean and a variance.
+    """
+    cdef Py_ssize_t i, j, m, a = algorithm
+    cdef double middle, chance, slope, curvature, gain, all_slopes = 0.0, all_curvatures = 0.0
+    if not 0 <= a < skill.shape[0] or start < 0 or start + solved.shape[0] > level.shape[0]:
+        raise IndexError(f"algorithm {a}, {solved.shape[0]} intervals from {start} on")
+    if weights.shape[0] != solved.shape[0] or hardness.shape[0] != classes.shape[0]:
+        raise ValueError("as many weights as intervals, and as many probabilities as classes are needed")
+    for i in range(solved.shape[0]):
+        j = start + i
+        middle = level[j] + skill[a] + turn[a, j] + common[0]
+        slope = 0.0
+        curvature = 0.0
+        for m in range(classes.shape[0]):
+            chance = _expit(middle + hardness[m])
+            slope += classes[m] * (solved[i] - chance)
+            curvature += classes[m] * chance * (1.0 - chance)
+        slope *= weights[i]
+        curvature *= weights[i]
+        gain = 1.0 / (
+            1.0 + curvature * (level_variance[j] + skill_variance[a] + turn_variance[a, j] + common[1])
+        )
+        slope *= gain
+        curvature *= gain
+        level[j] += level_variance[j] * slope
+        level_variance[j] -= level_variance[j] * level_variance[j] * curvature
+        skill[a] += skill_variance[a] * slope
+        skill_variance[a] -= skill_variance[a] * skill_variance[a] * curvature
+        turn[a, j] += turn_variance[a, j] * slope
+        turn_variance[a, j] -= turn_variance[a, j] * turn_variance[a, j] * curvature
+        all_slopes += slope
+        all_curvatures += curvature
+    common[0] += common[1] * all_slopes
+    common[1] /= 1.0 + all_curvatures * common[1]
+
+
+def slopes(
+    const double[:, ::1] odds,
+    const double[:, ::1] end,
+    const uint8_t[:, ::1] solved,
+    const double[::1] cuts,
+    const double[::1] shift,
+    const double[::1] frequency,
+    double least,
+):
+    """Return slope and curvature (n, K) of the log-likelihood of each run, and the classes (n, M) of each instance.
+
+    The likelihood is that of a shift of the log-odds (K, J) of its algorithm, marginal over the classes of
+    hardness, each run by itself. The probabilities of the classes returned are those given all runs on the
+    instance. A curvature is at least `least`; where there was no run both are 0.
+    """
+    cdef Py_ssize_t n = end.shape[0], algorithms = end.shape[1], intervals = cuts.shape[0]
+    cdef Py_ssize_t classes = shift.shape[0], i, a, j, m
+    slope_ = np.zeros((n, algorithms))
+    curvature_ = np.zeros((n, algorithms))
+    probability_ = np.empty((n, classes))
+    cdef double[:, ::1] slope = slope_
+    cdef double[:, ::1] curvature = curvature_
+    cdef double[:, ::1] probability = probability_
+    cdef double[:, ::1] by_class = np.empty((algorithms, classes))
+    cdef double[:, ::1] curved = np.empty((algorithms, classes))
+    cdef double[:, ::1] likely = np.empty((algorithms, classes))
+    cdef double[::1] logs = np.empty(classes)
+    cdef double low, part, chance, v, likelihood, g, h, best, total, mean, square, share
+    cdef bint here
+    with nogil:
+        for i in range(n):
+            for m in range(classes):
+                logs[m] = log(frequency[m])
+            for a in range(algorithms):
+                if end[i, a] <= 0.0:
+                    continue
+                for m in range(classes):
+                    likelihood = 0.0
+                    g = 0.0
+                    h = 0.0
+                    low = 0.0
+                    for j in range(intervals):
+                        if low >= end[i, a]:
+                            break
+                        here = solved[i, a] and (end[i, a] <= cuts[j] or j == intervals - 1)
+                        part = 1.0
+                        if not here and end[i, a] < cuts[j]:
+                            part = (end[i, a] - low) / (cuts[j] - low)
+                        v = odds[a, j] + shift[m]
+                        chance = _expit(v)
+                        likelihood -= part * _softplus(-v if here else v)
+                        g += part * ((1.0 if here else 0.0) - chance)
+                        h += part * chance * (1.0 - chance)
+                        low = cuts[j]
+                        if here:
+                            break
+                    logs[m] += likelihood
+                    likely[a, m] = log(frequency[m]) + likelihood
+                    by_class[a, m] = g
+                    curved[a, m] = h
+            best = logs[0]
+            for m in range(1, classes):
+                if logs[m] > best:
+                    best = logs[m]
+            total = 0.0
+            for m in range(classes):
+                probability[i, m] = exp(logs[m] - best)
+                total += probability[i, m]
+            for m in range(classes):
+                probability[i, m] /= total
+            for a in range(algorithms):
+                if end[i, a] <= 0.0:
+                    continue
+                best = likely[a, 0]
+                for m in range(1, classes):
+                    if likely[a, m] > best:
+                        best = likely[a, m]
+                total = 0.0
+                mean = 0.0
+                square = 0.0
+                h = 0.0
+                for m in range(classes):
+                    share = exp(likely[a, m] - best)
+                    total += share
+                    mean += share * by_class[a, m]
+                    square += share * by_class[a, m] * by_class[a, m]
+                    h += share * curved[a, m]
+                mean /= total
+                h = h / total - (square / total - mean * mean)
+                slope[i, a] = mean
+                curvature[i, a] = h if h > least else least
+    return slope_, curvature_, probability_
+
+
+def share_paths(
+    const int64_t[::1] roots,
+    const int32_t[::1] feature,
+    const double[::1] threshold,
+    const int32_t[::1] child,
+    const int32_t[:, ::1] spans,
+    const int32_t[:, ::1] members,
+    const double[::1] x,
+    double shrinkage,
+    int64_t largest,
+    double[::1] weight,
+):
+    """Add to the weight (n,) of each instance what it counts for `x` in trees whose nodes shrink to their parents.
+
+    A node with m instances has m / (m + shrinkage) of what the nodes below it on the path of `x` have left over,
+    in equal parts. Nodes with more than `largest` instances have next to nothing, and count for none.
+    """
+    cdef int64_t path[128]
+    cdef int64_t t, node, depth, q, low, high
+    cdef double left, size, part
+    for t in range(roots.shape[0]):
+        node = roots[t]
+        path[0] = node
+        depth = 1
+        while feature[node] >= 0 and depth < 128:
+            node = child[node] + (x[feature[node]] > threshold[node])
+            path[depth] = node
+            depth += 1
+        left = 1.0
+        while depth > 0:
+            depth -= 1
+            low = spans[path[depth], 0]
+            high = spans[path[depth], 1]
+            if high - low > largest and left < 1.0:
+                break
+            size = <double>(high - low)
+            part = left / (size + shrinkage)
+            for q in range(low, high):
+                weight[members[t, q]] += part
+            left *= shrinkage / (size + shrinkage)
+
+
+def odds_like(
+    const double[:, ::1] base,
+    const double[:, ::1] end,
+    const uint8_t[:, ::1] solved,
+    const double[::1] hardness,
+    const int64_t[::1] rows,
+    const double[::1] cuts,
+    double scale,
+    double doubt,
+    double tail,
+):
+    """Return the log-odds of a solution in each interval if an instance is like each of these rows, (K, J, m).
+
+    `hardness` (m,) is that of each. See `tailcut.schedules.survival_forest.SurvivalForest.odds`.
+    """
+    cdef Py_ssize_t algorithms = base.shape[0], intervals = cuts.shape[0], count = rows.shape[0], r, a, j
+    odds_ = np.empty((algorithms, intervals, count))
+    cdef double[:, :, ::1] odds = odds_
+    cdef double e, v, known, by_base, before, after, ratio
+    cdef int64_t row
+    with nogil:
+        for r in range(count):
+            row = rows[r]
+            for a in range(algorithms):
+                e = end[row, a]
+                by_base = 1.0
+                before = 1.0
+                for j in range(intervals):
+                    v = base[a, j] + hardness[r]
+                    if e <= 0.0 or (not solved[row, a] and cuts[j] > e * PASSED):
+                        odds[a, j, r] = v
+                        continue
+                    by_base *= _expit(-v)
+                    known = log(cuts[j] / e) / scale
+                    if solved[row, a]:
+                        known = _expit(-known)
+                    else:  # it would have taken longer than that, by a factor that is exponential in log-time
+                        known = 1.0 - (scale / tail) * _softplus(known)
+                        if known < LEAST:
+                            known = LEAST
+                    after = (1.0 - doubt) * known + doubt * by_base
+                    ratio = after / before
+                    ratio = LEAST if ratio < LEAST else (1.0 - LEAST if ratio > 1.0 - LEAST else ratio)
+                    odds[a, j, r] = log((1.0 - ratio) / ratio)
+                    before = after
+    return odds_
