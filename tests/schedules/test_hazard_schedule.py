@@ -6,7 +6,11 @@ import pytest
 from tailcut import Decision, Outcome, Selector
 from tailcut.bench.metrics import paid
 from tailcut.bench.replay import replay
+from tailcut.numerics.vectors import NO_FEATURES
+from tailcut.representation import pipeline
 from tailcut.scenarios.synthetic import SyntheticScenario, generate
+from tailcut.schedules import HazardSchedule
+from tailcut.types import Progress
 
 
 def run_all(selector: Selector, runtimes: dict[str, float], features: list[float] | None = None) -> list[str]:
@@ -36,9 +40,29 @@ def test_it_learns_from_features_who_is_fast() -> None:
     selector = Selector("tailcut_schedule", ["left", "right"], cutoff=100)
     for _ in range(200):
         side = float(rng.choice([-1.0, 1.0]))
-        run_all(selector, {"left": 50.0 + 49.0 * side, "right": 50.0 - 49.0 * side}, [side])
-    assert run_all(selector, {"left": 1.0, "right": 99.0}, [-1.0])[0] == "left"
-    assert run_all(selector, {"left": 99.0, "right": 1.0}, [1.0])[0] == "right"
+        features = [side, float(rng.normal())]
+        run_all(selector, {"left": 50.0 + 49.0 * side, "right": 50.0 - 49.0 * side}, features)
+    assert run_all(selector, {"left": 1.0, "right": 99.0}, [-1.0, 0.3])[0] == "left"
+    assert run_all(selector, {"left": 99.0, "right": 1.0}, [1.0, 0.3])[0] == "right"
+
+
+def test_without_features_the_curves_are_those_of_kaplan_and_meier() -> None:
+    """One algorithm, thousands of runs, half of them stopped at random."""
+    rng = np.random.default_rng(0)
+    schedule = HazardSchedule(n_algorithms=1, cutoff=100.0, seed=0, representation=pipeline("none", 0))
+    runtime = np.exp(rng.normal(1.5, 2.0, 4000))
+    budget = np.exp(rng.uniform(np.log(0.5), np.log(100.0), 4000))
+    budget[::2] = 100.0
+    end, solved = np.minimum(runtime, budget), runtime <= budget
+    for seconds, done in zip(end.tolist(), solved.tolist(), strict=True):
+        outcome = Outcome.solved(seconds) if done else Outcome.censored(seconds)
+        schedule.learn(0, NO_FEATURES, outcome, Progress(100.0, 0.0, np.zeros(1)), 100.0)
+    view = schedule.view(NO_FEATURES)
+    by_model = view.curves.survival[0, 1:] @ view.classes
+    order = np.argsort(end)
+    product_limit = np.cumprod(1.0 - solved[order] / (4000.0 - np.arange(4000.0)))
+    reached = np.searchsorted(end[order], schedule.cuts, side="right")
+    np.testing.assert_allclose(by_model, np.append(1.0, product_limit)[reached], atol=0.02)
 
 
 def test_it_switches_where_solutions_come_early_or_never() -> None:

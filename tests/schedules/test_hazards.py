@@ -1,32 +1,33 @@
-"""Learning from slices against brute-force Bayes on a grid, and against the truth."""
+"""Learning from slices against brute-force Bayes on a grid, a plain implementation, and the truth."""
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
+from tailcut.errors import StateFileError
 from tailcut.schedules.curves import CUTS
-from tailcut.schedules.hazard_schedule import passed
 from tailcut.schedules.hazards import COMMON, FIRST_LEVEL, LEVEL, SKILL, TURN, Hazards
+from tailcut.schedules.view import passed
 from tailcut.types import Array
 
-NO_FEATURES = np.zeros(0)
 SURE = np.zeros(1), np.ones(1)
 """One class of hardness 0."""
 
 
 def log_likelihood(v: Array, solved: int, failed: int, hardness: Array, classes: Array) -> Array:
     """Return that of answers at log-odds `v`, where each instance is of an unknown class."""
-    chance = 1.0 / (1.0 + np.exp(-(v[..., None] + hardness)))
+    chance = expit(v[..., None] + hardness)
     once, not_once = chance @ classes, (1.0 - chance) @ classes
     return np.asarray(solved * np.log(once) + failed * np.log(not_once))
 
 
 @pytest.mark.parametrize(("solved", "failed"), [(1, 0), (0, 1), (5, 5), (1, 30), (60, 20)])
 def test_one_interval_against_bayes_on_a_grid(solved: int, failed: int) -> None:
-    """K = 1, no features: the log-odds of the first interval are one number with a Gaussian prior."""
-    hazards = Hazards(n_algorithms=1, n_features=0)
+    """K = 1: the log-odds of the first interval are one number with a Gaussian prior."""
+    hazards = Hazards(n_algorithms=1)
     answers = np.random.default_rng(0).permutation([1.0] * solved + [0.0] * failed)
     for answer in answers:
-        hazards.learn(0, NO_FEATURES, np.array([answer]), np.ones(1), 0, *SURE)
+        hazards.learn(0, 0, np.array([answer]), np.ones(1), *SURE)
     prior = LEVEL + SKILL + TURN + COMMON
     grid = np.linspace(-12.0, 8.0, 20_001)
     log_posterior = log_likelihood(grid, solved, failed, *SURE) - 0.5 * (grid - FIRST_LEVEL) ** 2 / prior
@@ -34,45 +35,51 @@ def test_one_interval_against_bayes_on_a_grid(solved: int, failed: int) -> None:
     posterior /= posterior.sum()
     mean = float(posterior @ grid)
     deviation = float(np.sqrt(posterior @ (grid - mean) ** 2))
-    learned = hazards.log_odds(NO_FEATURES)[0, 0]
+    learned = hazards.log_odds()[0, 0]
     # Newton steps on independent blocks are not exact; half a posterior deviation is close enough to plan.
     assert abs(learned - mean) < deviation / 2.0
     assert (learned - FIRST_LEVEL) * (mean - FIRST_LEVEL) > 0.0
 
 
-def test_a_feature_against_bayes_on_a_grid() -> None:
-    """The level and one weight, in two dimensions: which instances were solved tells the weight."""
-    rng = np.random.default_rng(3)
-    hazards = Hazards(n_algorithms=1, n_features=1, shared_variance=0.5, own_variance=0.5)
-    level, weight = np.meshgrid(np.linspace(-6.0, 4.0, 401), np.linspace(-5.0, 5.0, 401), indexing="ij")
-    spread = LEVEL + SKILL + TURN + COMMON
-    log_posterior = -0.5 * (level - FIRST_LEVEL) ** 2 / spread - 0.5 * weight**2
+def test_steps_against_plain_formulas() -> None:
+    """Interval by interval: u g / (1 + f V) for a mean, u^2 f / (1 + f V) off a variance."""
+    rng = np.random.default_rng(2)
+    hazards, again = Hazards(n_algorithms=3), Hazards(n_algorithms=3)
+    hardness = np.linspace(-5.0, 5.0, 7)
     for _ in range(200):
-        x = float(rng.choice([-1.0, 1.0]))
-        answer = float(rng.random() < 1.0 / (1.0 + np.exp(-(-0.5 + 1.5 * x))))
-        hazards.learn(0, np.array([x]), np.array([answer]), np.ones(1), 0, *SURE)
-        chance = 1.0 / (1.0 + np.exp(-(level + weight * x)))
-        log_posterior += np.log(chance if answer else 1.0 - chance)
-    posterior = np.exp(log_posterior - log_posterior.max())
-    posterior /= posterior.sum()
-    for x in (-1.0, 1.0):
-        v = level + weight * x
-        mean = float((posterior * v).sum())
-        deviation = float(np.sqrt((posterior * (v - mean) ** 2).sum()))
-        assert abs(hazards.log_odds(np.array([x]))[0, 0] - mean) < deviation
+        a, length = int(rng.integers(3)), int(rng.integers(1, 5))
+        start = int(rng.integers(len(CUTS) - length + 1))
+        solved = np.append(np.zeros(length - 1), float(rng.random() < 0.5))
+        weights, classes = rng.uniform(0.05, 1.0, length), rng.dirichlet(np.ones(7))
+        hazards.learn(a, start, solved, weights, hardness, classes)
+        slopes = curvatures = 0.0
+        for j, answer, weight in zip(range(start, start + length), solved, weights, strict=True):
+            chance = expit(again.log_odds()[a, j] + hardness)
+            f = weight * classes @ (chance * (1.0 - chance))
+            unknowns = (
+                (again.level[j : j + 1], again.level_variance[j : j + 1]),
+                (again.skill[a : a + 1], again.skill_variance[a : a + 1]),
+                (again.turn[a, j : j + 1], again.turn_variance[a, j : j + 1]),
+            )
+            damped = 1.0 + f * (sum(float(u[0]) for _, u in unknowns) + again.common[1])
+            slope, f = weight * classes @ (answer - chance) / damped, f / damped
+            for mean, u in unknowns:
+                mean += u * slope
+                u -= u**2 * f
+            slopes, curvatures = slopes + slope, curvatures + f
+        again.common[0] += again.common[1] * slopes
+        again.common[1] /= 1.0 + again.common[1] * curvatures
+    for name in Hazards.STATE:
+        np.testing.assert_allclose(getattr(hazards, name), getattr(again, name), rtol=1e-9, err_msg=name)
 
 
 def test_the_variance_falls_as_bayes_says() -> None:
     """After one answer: 1 / (1 / V + f), the curvature f taken at the mean before."""
-    hazards = Hazards(n_algorithms=1, n_features=0)
-    chance = 1.0 / (1.0 + np.exp(-FIRST_LEVEL))
+    hazards = Hazards(n_algorithms=1)
+    chance = expit(FIRST_LEVEL)
     before = LEVEL + SKILL + TURN + COMMON
-    hazards.learn(0, NO_FEATURES, np.ones(1), np.ones(1), 0, *SURE)
-    blocks = (
-        hazards.level_variance[0],
-        hazards.skill_variance[0],
-        hazards.turn_variance[0, 0],
-    )
+    hazards.learn(0, 0, np.ones(1), np.ones(1), *SURE)
+    blocks = (hazards.level_variance[0], hazards.skill_variance[0], hazards.turn_variance[0, 0])
     f = chance * (1.0 - chance)
     gain = f / (1.0 + f * before)
     expected = [u - u**2 * gain for u in (LEVEL, SKILL, TURN)]
@@ -83,45 +90,52 @@ def test_censoring_at_any_time_does_not_bias_the_curve() -> None:
     """Runs stopped at random times: the hazards learned are those of the runs, not of the stopping."""
     rng = np.random.default_rng(5)
     truth = np.linspace(0.25, 0.08, len(CUTS))
-    hazards = Hazards(n_algorithms=1, n_features=0)
+    hazards = Hazards(n_algorithms=1)
     for _ in range(4_000):
         reached = np.flatnonzero(rng.random(len(CUTS)) < truth)
         interval = int(reached[0]) if len(reached) else len(CUTS)
         low, high = np.concatenate(([0.0], CUTS, [np.inf]))[interval : interval + 2]
         runtime = rng.uniform(low, high) if np.isfinite(high) else np.inf
         budget = float(rng.choice(CUTS))
-        start, answers, weights = passed(0.0, min(runtime, budget), runtime <= budget, CUTS)
-        hazards.learn(0, NO_FEATURES, answers, weights, start, *SURE)
-    learned = 1.0 / (1.0 + np.exp(-hazards.log_odds(NO_FEATURES)[0]))
-    np.testing.assert_allclose(learned, truth, atol=0.05)
+        hazards.learn(0, *passed(0.0, min(runtime, budget), runtime <= budget, CUTS), *SURE)
+    np.testing.assert_allclose(expit(hazards.log_odds()[0]), truth, atol=0.05)
 
 
 def test_what_is_common_is_learned_from_all() -> None:
-    hazards = Hazards(n_algorithms=3, n_features=1)
-    x = np.array([1.0])
-    before = hazards.log_odds(x)
+    hazards = Hazards(n_algorithms=3)
+    before = hazards.log_odds()
     for _ in range(20):
-        hazards.learn(0, x, np.zeros(3), np.ones(3), 0, *SURE)
-    after = hazards.log_odds(x)
+        hazards.learn(0, 0, np.zeros(3), np.ones(3), *SURE)
+    after = hazards.log_odds()
     assert (after[0, :3] < after[1, :3]).all()
     assert (after[1:, :3] < before[1:, :3]).all()
     np.testing.assert_array_equal(after[1], after[2])
 
 
 def test_an_algorithm_that_comes_and_goes_changes_nothing_for_the_others() -> None:
-    x = np.array([0.5, -1.0])
-    hazards = Hazards(n_algorithms=2, n_features=2)
-    hazards.learn(1, x, np.array([0.0, 1.0]), np.ones(2), 0, *SURE)
-    before = hazards.log_odds(x)
+    hazards = Hazards(n_algorithms=2)
+    hazards.learn(1, 0, np.array([0.0, 1.0]), np.ones(2), *SURE)
+    before = hazards.log_odds()
     hazards.add()
-    fresh = hazards.log_odds(x)
+    fresh = hazards.log_odds()
     np.testing.assert_array_equal(fresh[:2], before)
-    hazards.learn(2, x, np.zeros(1), np.ones(1), 0, *SURE)
+    hazards.learn(2, 0, np.zeros(1), np.ones(1), *SURE)
     hazards.remove(0)
     hazards.remove(1)
-    assert hazards.log_odds(x).shape == (1, len(CUTS))
-    assert len(hazards.covariance) == len(hazards.weights) == 2
-    assert (hazards.log_odds(x)[0] < fresh[1]).all(), "the failure lowers the common level"
+    assert hazards.log_odds().shape == (1, len(CUTS))
+    assert (hazards.log_odds()[0] < fresh[1]).all(), "the failure lowers the common level"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("level_variance", 0.0), ("skill_variance", 2.0), ("turn", np.nan), ("level", 1e9), ("common", -1.0)],
+)
+def test_beliefs_that_cannot_be_are_refused(name: str, value: float) -> None:
+    hazards = Hazards(n_algorithms=2)
+    state = hazards.state()
+    state[name] = np.full_like(state[name], value)
+    with pytest.raises(StateFileError):
+        hazards.restore(state)
 
 
 @pytest.mark.parametrize(

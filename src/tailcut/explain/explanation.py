@@ -110,6 +110,7 @@ class Explanation:
         known = {
             "first run": "because it has not run before",
             "exploration": "by chance, to explore",
+            "fail-over": "because the run before it failed",
             "lowest score": f"because its score{judged} is lowest",
         }
         return known.get(self.reason, f"because: {self.reason}")

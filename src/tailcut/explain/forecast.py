@@ -57,8 +57,7 @@ class RuntimeForecast(Stateful):
     def learn(self, algorithm: int, x: Array, outcome: Outcome, cutoff: float) -> None:
         """Take in how a run of `algorithm` went on the instance represented by `x`."""
         x = x[: self.bank.n_features]
-        u, mean = self.bank.solve(algorithm, x)
-        variance = max(float(u.dot(x)), 0.0)
+        u, mean, variance = self.bank.solve(algorithm, x)
         noise = math.sqrt(self.squares[algorithm] / self.weight[algorithm])
         deviation = noise * math.sqrt(1.0 + variance)
         self._count(algorithm, outcome, cutoff, tail_beyond(mean, deviation, math.log(cutoff)))

@@ -1,22 +1,27 @@
-"""The learning schedule: hazards per algorithm, planned again after every run."""
+"""The learning schedule: a survival forest, planned with again after every run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tailcut.numerics.ranges import Count, Penalty, Positive
+from tailcut.numerics.ranges import Count, Penalty
 from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies.feature_budget import FeatureBudget
 from tailcut.policies.policy import Choice, Offered, Policy, RecordedOutcomes
 from tailcut.representation import Pipeline
+from tailcut.schedules import race
+from tailcut.schedules.calibration import SLICED, WHOLE, Calibration
 from tailcut.schedules.curves import CUTS, Curves, forecasts, likelihood
 from tailcut.schedules.hardness import Hardness
 from tailcut.schedules.hazards import Hazards
-from tailcut.schedules.neighbours import Neighbours, expected_losses
 from tailcut.schedules.planner import Plan, Planner
+from tailcut.schedules.rehearsal import rehearse_sliced, rehearse_whole
+from tailcut.schedules.survival_forest import SurvivalForest
+from tailcut.schedules.view import View, passed
 from tailcut.types import PENALTY, Array, Forecasts, Outcome, Progress, Quantity, Status
 
 FIRST_WHOLE = 16
@@ -24,35 +29,9 @@ FIRST_WHOLE = 16
 HAZARD_SAMPLE = 3000
 """Of recorded runs, the hazards learn so many at most: they have few unknowns, and a step takes time."""
 TRUST_SAMPLE = 200
-"""So many recorded instances say how far to trust the neighbours, each without itself."""
-SOLVED_SHARE = 0.3
-"""What a run solved at the cutoff costs where a timeout costs 1, when trees are grown."""
-TRACE = 0.05
-"""An interval of which less was passed teaches nothing."""
+"""So many recorded instances say how far to trust those alike, and plans; each without itself."""
 WEIGHED = 4
 """Of so many instances with features that cost something, one is planned without them, too, to compare."""
-
-
-class View(NamedTuple):
-    """What is expected of an instance."""
-
-    odds: Array
-    """Log-odds of a solution within an interval, given none before, shape (K, J, M)."""
-    classes: Array
-    """How likely each class is before any run, shape (M,)."""
-    curves: Curves
-
-    def given(self, likelihood: Array) -> Array:
-        """Return the probabilities of the classes, given the likelihood of what was seen in each."""
-        joint = self.classes * likelihood
-        total = joint.sum()
-        return np.asarray(joint / total) if total > 0.0 else self.classes
-
-    def answered(self, algorithm: int, start: int, answers: Array, weights: Array) -> Array:
-        """Return the likelihood of the answers of a run in each class, shape (M,)."""
-        odds = self.odds[algorithm, start : start + len(answers)]
-        logs = -np.logaddexp(0.0, np.where(answers[:, None] > 0.0, -odds, odds))
-        return np.asarray(np.exp(weights @ logs))
 
 
 class HazardSchedule(Policy):
@@ -65,7 +44,7 @@ class HazardSchedule(Policy):
     enough to cost next to nothing, and never the last.
     """
 
-    STATE = ("representation", "hardness", "hazards", "neighbours", "instances")
+    STATE = ("representation", "hardness", "hazards", "forest", "calibration", "instances")
     predicts_runtimes: ClassVar[bool] = True
     quantity = Quantity("expected loss of the best plan", "s")
 
@@ -77,8 +56,6 @@ class HazardSchedule(Policy):
         seed: int,
         representation: Pipeline,
         memory: Count = 20_000,
-        shared_variance: Positive = 0.3,
-        own_variance: Positive = 0.1,
         penalty: Penalty = PENALTY,
         feature_budget: FeatureBudget | None = None,
     ) -> None:
@@ -88,20 +65,19 @@ class HazardSchedule(Policy):
         self.cuts = CUTS * cutoff
         """Where time is cut, in seconds, shape (J,)."""
         self.hardness = Hardness()
-        self.hazards = Hazards(
-            n_algorithms=n_algorithms,
-            n_features=representation.linear_width,
-            shared_variance=shared_variance,
-            own_variance=own_variance,
-        )
-        self.neighbours = Neighbours(
+        self.hazards = Hazards(n_algorithms=n_algorithms)
+        self.forest = SurvivalForest(
             size=memory,
             n_algorithms=n_algorithms,
-            n_features=representation.width - representation.linear_width,
+            n_features=representation.width,
+            hardness=self.hardness,
             seed=seed,
         )
+        self.calibration = Calibration()
         self.instances = 0
         """How many instances were begun."""
+        self._latest: tuple[bytes, View] | None = None
+        """The latest instance looked at, and its view, until something is learned."""
 
     def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:
         """Return the first run on an instance."""
@@ -147,8 +123,16 @@ class HazardSchedule(Policy):
         assert progress.failed is not None
         view = self.view(x)
         planner = self._planner(view.curves, offered, progress)
-        classes = view.given(likelihood(view.curves, progress.failed))
-        return planner.plan(classes, progress.failed, progress.left, whole=whole)
+        if progress.failed.any():
+            classes = view.given(likelihood(view.curves, progress.failed))
+            return planner.plan(classes, progress.failed, progress.left)
+        plan = planner.plan(view.classes, progress.failed, progress.left, whole=whole)
+        if plan is None or whole or plan.budget >= progress.left:
+            return plan
+        losses = planner.whole_runs(view.classes, progress.left)
+        if not self.calibration.prefers_whole(float(plan.losses.min()), float(losses.min())):
+            return plan
+        return Plan(int(losses.argmin()), progress.left, losses)
 
     def _planner(self, curves: Curves, offered: Offered, progress: Progress) -> Planner:
         barred = np.zeros(len(curves.survival), dtype=bool)
@@ -190,6 +174,19 @@ class HazardSchedule(Policy):
         plan = self._plan(x, None, progress, whole=False)
         return np.zeros(len(algorithms)) if plan is None else plan.losses[list(algorithms)]
 
+    def join(
+        self, x: Array, offered: Sequence[int], progress: Progress, running: Mapping[int, float]
+    ) -> tuple[int, float] | None:
+        """Return the next run of the best plan for what those that run already will leave unsolved."""
+        assert progress.failed is not None
+        view = self.view(x)
+        seen = likelihood(view.curves, progress.failed)
+        classes = view.given(seen * race.left_unsolved(view.curves, running, progress.left))
+        plan = self._planner(view.curves, np.array(offered), progress).plan(
+            classes, progress.failed, progress.left
+        )
+        return None if plan is None else (plan.algorithm, plan.budget)
+
     def forecasts(self, x: Array, progress: Progress) -> Forecasts:
         """Return what a run of all that is left would take, for each algorithm."""
         assert progress.failed is not None
@@ -198,97 +195,106 @@ class HazardSchedule(Policy):
         return forecasts(view.curves, classes, progress, self.penalty)
 
     def view(self, x: Array) -> View:
-        """Return what is expected of all algorithms on an instance.
+        """Return what is expected of all algorithms on an instance."""
+        key = x.tobytes()
+        if self._latest is None or self._latest[0] != key:
+            self._latest = key, self._view(x)
+        return self._latest[1]
 
-        The classes are those of hardness, then one for each of its neighbours.
-        """
-        base = self.hazards.log_odds(x[: self.hazards.n_features])
-        odds, classes = base[:, :, None] + self.hardness.shift, self.hardness.frequencies()
-        trust = self.neighbours.trust if len(x) else 0.0
-        if trust > 0.0:
-            near = self.neighbours.near(x[self.hazards.n_features :])
-            if len(near.rows):
-                odds = np.concatenate([odds, self.neighbours.odds(near, base, CUTS)], axis=2)
-                classes = np.concatenate([(1.0 - trust) * classes, trust * near.weight])
-        return View(odds, classes, Curves(odds, cuts=self.cuts))
+    def _view(self, x: Array) -> View:
+        base, classes, hard = self.hazards.log_odds(), self.hardness.frequencies(), self.hardness.shift
+        if not len(x) or not self.forest.grown:
+            odds = base[:, :, None] + hard
+            return View(odds, classes, Curves(odds, cuts=self.cuts), len(hard))
+        base += self.forest.shift(x)[:, None]
+        near, trust = self.forest.near(x), self.forest.trust
+        odds = np.concatenate([base[:, :, None] + hard, self.forest.odds(near, base, CUTS)], axis=2)
+        classes = np.concatenate([(1.0 - trust) * self.forest.classes(near), trust * near.weight])
+        return View(odds, classes, Curves(odds, cuts=self.cuts), len(hard))
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
         """Learn the intervals that a run passed beyond what was known before it."""
         assert progress.failed is not None
         solved = outcome.status is Status.SOLVED
         end = progress.cutoff if outcome.time is None else outcome.time
-        start, answers, weights = passed(float(progress.failed[algorithm]), end, solved, self.cuts)
+        passage = passed(float(progress.failed[algorithm]), end, solved, self.cuts)
         self._weigh_features(algorithm, x, outcome, progress, budget)
-        if not len(answers):
+        if not len(passage.solved):
             return
         view = self.view(x)
-        self._learn_run(algorithm, x, view, (start, answers, weights), progress.failed)
-        self._remember(algorithm, x, end, solved, view.given(likelihood(view.curves, progress.failed)))
-        if self.neighbours.due:
+        before = likelihood(view.curves, progress.failed)
+        after = before * view.answered(algorithm, passage)
+        if len(view.classes) > view.n_hardness:
+            self.forest.weigh(*view.chance_of(after, before))
+        classes = view.hardness_given(after)
+        self.hardness.learn(view.hardness_given(before) if progress.failed.any() else None, classes)
+        self.hazards.learn(algorithm, *passage, self.hardness.shift, classes)
+        self._remember(algorithm, x, end, solved, classes)
+        self._latest = None
+        if self.forest.due:
             self._grow()
-
-    def _learn_run(
-        self, algorithm: int, x: Array, view: View, passage: tuple[int, Array, Array], failed: Array
-    ) -> None:
-        """Learn the intervals that a run passed, in the classes of hardness and in the hazards."""
-        start, answers, weights = passage
-        hard = len(self.hardness.shift)
-        before = likelihood(view.curves, failed)
-        after = before * view.answered(algorithm, start, answers, weights)
-        self._weigh_neighbours(view, before, after)
-        classes = self.hardness.given(after[:hard])
-        earlier = self.hardness.given(before[:hard]) if failed.any() else None
-        self.hardness.learn(earlier, classes)
-        linear = x[: self.hazards.n_features]
-        self.hazards.learn(algorithm, linear, answers, weights, start, self.hardness.shift, classes)
 
     def _remember(self, algorithm: int, x: Array, end: float, solved: bool, classes: Array) -> None:
-        """Keep a run with the neighbours."""
+        """Keep a run in the forest."""
         if len(x):
-            hard = self.hardness.shift
-            known = classes[: len(hard)]
-            hardness = float(known @ hard) / max(float(known.sum()), 1e-300)
-            features, share = x[self.hazards.n_features :], max(end / self.cuts[-1], 1e-9)
-            self.neighbours.put(features, algorithm, min(share, 1.0), solved, hardness)
+            share = min(max(end / self.cuts[-1], 1e-9), 1.0)
+            self.forest.put(x, algorithm, share, solved, classes)
 
     def _grow(self) -> None:
-        self.neighbours.grow(expected_losses(self.neighbours.runs(), SOLVED_SHARE))
+        self._latest = None
+        self.forest.grow(self.hazards.log_odds(), CUTS)
 
-    def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:  # noqa: ARG002
-        """Learn recorded runs: all of them as neighbours, the hazards from a sample."""
+    def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:
+        """Learn recorded runs: all of them in the forest, the hazards from a sample."""
+        self._latest = None
         learned = 0
         for row in range(len(x)):
-            view, seen = self.view(x[row]), self.hardness.frequencies()
-            features = x[row, self.hazards.n_features :]
-            for algorithm, end, solved in _ended(runs, row):
-                known = self.neighbours.failed_for(features, algorithm) * self.cuts[-1]
-                passage = passed(known, end, solved, self.cuts)
-                if len(passage[1]):
-                    likely = view.answered(algorithm, *passage)[: len(seen)]
-                    seen = seen * likely / max(float(seen @ likely), 1e-300)
-                    if learned < HAZARD_SAMPLE:
-                        self._learn_run(algorithm, x[row], view, passage, np.zeros(len(runs.known[row])))
-                        learned += 1
-                self._remember(algorithm, x[row], end, solved, seen)
-        if self.neighbours.due:
+            ended = list(_ended(runs, row))
+            if learned < HAZARD_SAMPLE:
+                learned += len(ended)
+                classes = self._learn_row(x[row], ended)
+            else:
+                classes = self.hardness.frequencies()
+            for algorithm, end, solved in ended:
+                self._remember(algorithm, x[row], end, solved, classes)
+        self._latest = None
+        if self.forest.due:
             self._grow()
-        for row in range(min(len(x), TRUST_SAMPLE) if len(x) > 1 else 0):
-            view = self.view(x[row])
-            likely = np.ones(len(view.classes))
-            for algorithm, end, solved in _ended(runs, row):
-                likely = likely * view.answered(algorithm, *passed(0.0, end, solved, self.cuts))
-            self._weigh_neighbours(view, np.ones(len(likely)), likely)
+        everyone = runs.known.all(axis=1) if self.forest.grown else np.zeros(len(x), dtype=np.bool_)
+        for row in np.flatnonzero(everyone)[:TRUST_SAMPLE].tolist():
+            self._rehearse(x[row], runs.seconds[row], runs.solved[row], progress.cutoff)
 
-    def _weigh_neighbours(self, view: View, before: Array, after: Array) -> None:
-        """Let an outcome say how far to trust the neighbours; likelihoods without and with it, shape (M,)."""
-        hard = len(self.hardness.shift)
-        if len(before) > hard:
-            joint, known = view.classes * after, view.classes * before
-            near, without = (
-                float(joint[part].sum()) / max(float(known[part].sum()), 1e-300)
-                for part in (slice(hard, None), slice(0, hard))
-            )
-            self.neighbours.weigh(near, without)
+    def _learn_row(self, x: Array, ended: list[tuple[int, float, bool]]) -> Array:
+        """Let the hazards learn recorded runs on one instance; return how hard it is."""
+        view = self._view(NO_FEATURES)
+        passages = []
+        for algorithm, end, solved in ended:
+            known = self.forest.failed_for(x, algorithm) * self.cuts[-1] if len(x) else 0.0
+            passages.append((algorithm, passed(known, end, solved, self.cuts)))
+        likely = np.ones(len(view.classes))
+        for algorithm, passage in passages:
+            likely = likely * view.answered(algorithm, passage)
+            likely /= max(float(likely.max()), 1e-300)
+        classes = view.hardness_given(likely)
+        self.hardness.learn(None, classes)
+        for algorithm, passage in passages:
+            self.hazards.learn(algorithm, *passage, self.hardness.shift, classes)
+        return classes
+
+    def _rehearse(self, x: Array, seconds: Array, solved: NDArray[np.bool_], cutoff: float) -> None:
+        """Learn from an instance whose outcomes are all known how far to trust those alike, and plans."""
+        view = self.view(x)
+        likely = np.ones(len(view.classes))
+        for algorithm in range(len(seconds)):
+            known = passed(0.0, float(seconds[algorithm]), bool(solved[algorithm]), self.cuts)
+            likely = likely * view.answered(algorithm, known)
+            likely /= max(float(likely.max()), 1e-300)
+        self.forest.weigh(*view.chance_of(likely, np.ones(len(likely))))
+        planner = Planner(view.curves, (self.penalty - 1.0) * cutoff, np.zeros(len(seconds), dtype=np.bool_))
+        everything = self.penalty * cutoff
+        for kind, rehearse in ((SLICED, rehearse_sliced), (WHOLE, rehearse_whole)):
+            promised, paid = rehearse(view, planner, seconds, solved, cutoff)
+            self.calibration.note(kind, promised / everything, paid / everything)
 
     def _weigh_features(
         self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float
@@ -315,19 +321,23 @@ class HazardSchedule(Policy):
     def widen(self, n_features: int) -> None:
         """Take instances with this many features from now on; all that was learned stays."""
         self.representation.widen(n_features)
-        self.hazards.widen(self.representation.linear_width)
-        self.neighbours.widen(self.representation.width - self.representation.linear_width)
+        self.forest.widen(self.representation.width)
+        self._latest = None
+
+    def restored(self) -> None:
+        """Forget what was expected before."""
+        self._latest = None
 
     def add(self) -> None:
         """Make room for one more algorithm."""
         self.hazards.add()
-        self.neighbours.add()
+        self.forest.add()
         self._grow()
 
     def remove(self, algorithm: int) -> None:
         """Forget an algorithm."""
         self.hazards.remove(algorithm)
-        self.neighbours.remove(algorithm)
+        self.forest.remove(algorithm)
         self._grow()
 
 
@@ -335,28 +345,3 @@ def _ended(runs: RecordedOutcomes, row: int) -> Iterator[tuple[int, float, bool]
     """Yield algorithm, seconds and whether it was solved, for the known runs of an instance."""
     for algorithm in np.flatnonzero(runs.known[row]).tolist():
         yield algorithm, float(runs.seconds[row, algorithm]), bool(runs.solved[row, algorithm])
-
-
-def passed(known: float, end: float, solved: bool, cuts: Array) -> tuple[int, Array, Array]:
-    """Return what a run from scratch to `end` says of the intervals between `cuts`.
-
-    Up to `known` seconds it was known to fail. Returned are the number of the first interval that
-    teaches something, then per interval whether it was solved there, and how much of it was passed.
-
-    >>> cuts = np.array([1.0, 3.0, 10.0])
-    >>> passed(0.0, 5.0, True, cuts)  # through the first two, solved in the third
-    (0, array([0., 0., 1.]), array([1., 1., 1.]))
-    >>> passed(1.0, 2.0, False, cuts)  # half of the second
-    (1, array([0.]), array([0.5]))
-    """
-    lows = np.concatenate(([0.0], cuts[:-1]))
-    last = min(int(np.searchsorted(cuts, end)), len(cuts) - 1)
-    weights = np.clip((np.minimum(cuts, end) - np.maximum(lows, known)) / (cuts - lows), 0.0, 1.0)
-    answers = np.zeros(len(cuts))
-    if solved:
-        weights[last] = answers[last] = 1.0
-    seen = np.flatnonzero(weights[: last + 1] >= TRACE)
-    if not len(seen):
-        return 0, np.zeros(0), np.zeros(0)
-    inside = slice(int(seen[0]), int(seen[-1]) + 1)
-    return inside.start, answers[inside], weights[inside]

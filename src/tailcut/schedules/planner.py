@@ -74,6 +74,12 @@ class Planner:
         )
         return None if best is None else Plan(*best)
 
+    def whole_runs(self, weights: Array, left: float) -> Array:
+        """Return the expected loss of each algorithm for all that is left of a new instance, shape (K,)."""
+        survival, integral = self.curves.at_all(np.array([left]))
+        losses = (integral[0] + self.unsolved * survival[0]) @ weights
+        return np.asarray(np.where(self.barred, left + self.unsolved, losses))
+
     def followed(self, weights: Array, left: float, algorithm: int, budget: float) -> Array:
         """Return the expected loss of a first run on a new instance, then each for the rest, shape (K,)."""
         rest = left - budget

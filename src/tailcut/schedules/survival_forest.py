@@ -1,11 +1,18 @@
-"""Past instances that are like a new one, each with what is known of all algorithms on it.
+"""A survival forest: how features move the log-odds of a solution, and which past instances are alike.
 
-Trees are grown on the features, as for one pick (`tailcut.models.growing`); the more often an instance shares
-a leaf with a new one, and the fewer others do, the more it is like it. A new instance may then do what one of
-these did: each is a class of its own beside the classes of hardness, with its own survival curves. Where
-algorithms fail together, and which one solves what another does not, is in these rows and nowhere else.
+It keeps instances with all that is known of every algorithm on each, and grows trees on their features. Every
+run has a slope g and a curvature h: those of its log-likelihood with respect to a shift of its algorithm's
+log-odds, marginal over the classes of hardness, each run by itself. A node moves the shift of an
+algorithm by sum (g - h shift) / (sum h + w) from that of its parent, and a split is worth the sum over both
+sides and all algorithms of (sum (g - h shift))^2 / (sum h + w): the trees of `tailcut.models.growing`, with
+target g / h and weight h. The forest says three things of a new instance:
 
-How far to trust them is learned: how likely each outcome was by the neighbours, and how likely without them.
+    shift    what to add to the log-odds of each algorithm
+    classes  how hard it may be: as hard as the instances that are like it
+    odds     what to expect if it is like one of them, with all that is known of that one
+
+Which algorithms fail together, and which one solves what another does not, is in the last alone. How far to
+trust it is learned: how likely each outcome was by it, and how likely without it.
 """
 
 from __future__ import annotations
@@ -16,25 +23,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.models.growing import Growth, grow_apart
-from tailcut.models.instance_memory import InstanceTable
 from tailcut.models.trees import Grown, Trees
 from tailcut.numerics import randomness
-from tailcut.numerics.tree_kernels import share_leaves
+from tailcut.numerics.survival_kernels import odds_like, share_paths, slopes
+from tailcut.schedules.hardness import Hardness
 from tailcut.state.stateful import Stateful, expect, expect_finite, expect_indices
 from tailcut.types import Array
 
 TREES = 50
-"""How many trees say who is near."""
-NEAREST = 32
+"""How many there are."""
+NEAREST = 64
 """How many instances are looked at; the rest of the weight counts for none."""
 REGROW = 0.15
 """Trees are grown again when there are more instances by this share."""
-CANDIDATES, LEAST_CANDIDATES = 0.3, 3
+CANDIDATES, LEAST_CANDIDATES = 0.2, 3
 """Splits that a node considers, as a share of the features, and at least so many."""
-DOUBT = 0.1
-"""How likely it is that a run does not end as it did on the neighbour, interval by interval."""
+SHRINKAGE = 1.5
+"""The curvature that it counts for that an algorithm does as well in a node as in the one above: w."""
+LEAST_CURVATURE = 0.02
+"""A run teaches at least so much: the curvature of a mixture may vanish or be negative."""
+ALIKE = 3.0
+"""How many instances it counts for, in a node, that a new one is like those of the node above."""
+LARGEST = 64
+"""Nodes with more instances have next to no part in who is like whom."""
+SCALE = 0.3
+"""An algorithm takes as long as on an instance alike, up to a factor, logistic in log-time, of this scale."""
+DOUBT = 0.05
+"""How likely it is that it has nothing to do with that."""
+TAIL = 2.0
+"""How much longer a run would have taken that was stopped, in log-time, on average."""
+LOCAL = 10.0
+"""How many instances alike it counts for that the classes are as common as everywhere."""
 TRUST, DISTRUST = 1.0, 10.0
-"""How many runs it counts for, at first, that neighbours told, and that they did not."""
+"""How many runs it counts for, at first, that instances alike foretold them, and that they did not."""
 
 
 class PastRuns(NamedTuple):
@@ -46,42 +67,49 @@ class PastRuns(NamedTuple):
     """When the longest run of each ended, 0 where there was none, shape (n, K)."""
     solved: NDArray[np.bool_]
     """Whether it had solved the instance, shape (n, K)."""
-    hardness: Array
-    """What is thought of the log-odds of all algorithms on it, beyond its features, shape (n,)."""
+    classes: Array
+    """How likely the instance is of each class of hardness, shape (n, M)."""
 
     def first(self, count: int) -> PastRuns:
         """Return the first so many instances: views, not copies."""
-        return PastRuns(self.x[:count], self.end[:count], self.solved[:count], self.hardness[:count])
+        return PastRuns(*(values[:count] for values in self))  # type: ignore[arg-type]
 
 
 class Near(NamedTuple):
     """The instances most like a new one."""
 
-    rows: NDArray[np.intp]
+    rows: NDArray[np.int64]
     weight: Array
     """How much each is like it; sums to 1, shape (m,)."""
 
 
-class Neighbours(Stateful):
-    """At most `size` past instances, a sample of all, and a forest that says which are near."""
+class SurvivalForest(Stateful):
+    """At most `size` past instances, a sample of all, and the trees grown on them."""
 
     STATE = ("filled", "seen", "grown_at", "forest", "spans", "members", "trusted", "distrusted", "stream")
     GROWING = ("filled", "forest", "spans", "members")
 
-    def __init__(self, *, size: int, n_algorithms: int, n_features: int, seed: int) -> None:
+    def __init__(
+        self, *, size: int, n_algorithms: int, n_features: int, hardness: Hardness, seed: int
+    ) -> None:
         self.size = size
+        self.hardness = hardness
+        """The classes; whoever made this learns and saves them."""
         self.seen = self.kept = self.grown_at = 0
-        self._room = _room(64, n_features, n_algorithms)
+        self._room = _room(64, n_features, n_algorithms, len(hardness.shift))
+        self._latest: tuple[bytes, Near] | None = None
+        """The latest instance looked at, and those near it, until that may have changed."""
         self._rows: dict[bytes, int] = {}
         self._set_nothing()
         self.trusted, self.distrusted = TRUST, DISTRUST
-        self.stream = randomness.stream(seed, "neighbours")
+        self.stream = randomness.stream(seed, "survival forest")
 
     def _set_nothing(self) -> None:
         """Have no trees yet."""
+        self._latest = None
         self.forest = Trees.leaves(1, np.zeros(self._room.end.shape[1]))
         self.spans = np.zeros((0, 2), dtype=np.int32)
-        """Where the instances of each leaf are among the members of its tree, shape (leaves, 2)."""
+        """Where the instances of each node are among the members of its tree, shape (nodes, 2)."""
         self.members = np.zeros((0, 0), dtype=np.int32)
         """The rows that each tree was grown on, leaf by leaf, shape (T, n); none if there are no trees."""
 
@@ -92,53 +120,81 @@ class Neighbours(Stateful):
 
     @property
     def trust(self) -> float:
-        """The weight of the neighbours against the classes of hardness."""
+        """The weight of the instances alike against the classes of hardness."""
         return self.trusted / (self.trusted + self.distrusted) if self.grown else 0.0
 
     def runs(self) -> PastRuns:
         """Return the instances kept: views, not copies."""
         return self._room.first(self.kept)
 
+    def shift(self, x: Array) -> Array:
+        """Return what to add to the log-odds of each algorithm on the instance `x`, shape (K,)."""
+        return self.forest.mean(x) if self.grown else np.zeros(self._room.end.shape[1])
+
     def near(self, x: Array) -> Near:
         """Return the instances most like `x`, itself excepted."""
         if not self.grown:
-            return Near(np.zeros(0, dtype=np.intp), np.zeros(0))
+            return Near(np.zeros(0, dtype=np.int64), np.zeros(0))
+        key = x.tobytes()
+        if self._latest is None or self._latest[0] != key:
+            self._latest = key, self._nearest(x)
+        return self._latest[1]
+
+    def _nearest(self, x: Array) -> Near:
         weight = np.zeros(self.members.shape[1])
-        share_leaves(self.forest.reached(x), self.spans, self.members, weight)
+        trees = self.forest
+        share_paths(
+            trees.roots,
+            trees.feature,
+            trees.threshold,
+            trees.child,
+            self.spans,
+            self.members,
+            np.ascontiguousarray(x),
+            ALIKE,
+            LARGEST,
+            weight,
+        )
         own = self._rows.get(x.tobytes())
         if own is not None and own < len(weight):
             weight[own] = 0.0
-        rows = np.argsort(-weight, kind="stable")[:NEAREST]
-        rows = rows[weight[rows] > 0.0]
+        rows = np.flatnonzero(weight)
+        if len(rows) > NEAREST:
+            rows = np.sort(rows[np.argpartition(-weight[rows], NEAREST)[:NEAREST]])
         return Near(rows, weight[rows] / max(weight[rows].sum(), 1e-300))
+
+    def classes(self, near: Near) -> Array:
+        """Return how likely an instance that is like those near is of each class of hardness, shape (M,)."""
+        everywhere = self.hardness.frequencies()
+        if not len(near.rows):
+            return everywhere
+        alike = 1.0 / float(near.weight @ near.weight)
+        share = alike / (alike + LOCAL)
+        return np.asarray(share * (near.weight @ self._room.classes[near.rows]) + (1.0 - share) * everywhere)
 
     def odds(self, near: Near, base: Array, cuts: Array) -> Array:
         """Return the log-odds of a solution in each interval if the instance is like each of those near.
 
         `base` (K, J) is what is expected without them, `cuts` (J,) the ends of the intervals as fractions of
-        the cutoff; shape (K, J, m).
+        the cutoff; shape (K, J, m). An algorithm that solved the other instance takes as long here, up to a
+        factor; one that was stopped there takes longer than that, up to a factor; of one that did not run
+        holds `base`, as hard as that instance was.
         """
-        runs = self.runs()
-        end, solved = runs.end[near.rows].T, runs.solved[near.rows].T  # (K, m)
-        odds = base[:, :, None] + runs.hardness[near.rows]
-        # Before its end a run did not solve the instance, in the interval of its end it may have.
-        last = np.searchsorted(cuts, end)  # (K, m)
-        interval = np.arange(len(cuts))[:, None]
-        odds = np.where(interval < last[:, None], np.log(DOUBT) + np.minimum(odds, 0.0), odds)
-        there = solved[:, None] & (interval == last[:, None])
-        return np.where(
-            there, -np.log(DOUBT), np.where(solved[:, None] & (interval > last[:, None]), 0.0, odds)
+        room = self._room
+        hardness = room.classes[near.rows] @ self.hardness.shift
+        return odds_like(
+            base, room.end, room.solved.view(np.uint8), hardness, near.rows, cuts, SCALE, DOUBT, TAIL
         )
 
     def weigh(self, with_them: float, without: float) -> None:
-        """Take note of how likely an outcome was by the neighbours and without them."""
+        """Take note of how likely an outcome was by the instances alike and without them."""
         trust = self.trust
         total = trust * with_them + (1.0 - trust) * without
         if self.grown and total > 0.0:
             share = trust * with_them / total
             self.trusted, self.distrusted = self.trusted + share, self.distrusted + 1.0 - share
 
-    def put(self, x: Array, algorithm: int, end: float, solved: bool, hardness: float) -> None:
+    def put(self, x: Array, algorithm: int, end: float, solved: bool, classes: Array) -> None:
         """Take in a run that ended at a fraction of the cutoff, beside others on the same features."""
         row = self._rows.get(x.tobytes())
         if row is None:
@@ -146,10 +202,11 @@ class Neighbours(Stateful):
             if row is None:
                 return
             self._take(row, x)
+            self._latest = None
         room = self._room
         if solved or (end > room.end[row, algorithm] and not room.solved[row, algorithm]):
             room.end[row, algorithm], room.solved[row, algorithm] = end, solved
-        room.hardness[row] = hardness
+        room.classes[row] = classes
 
     def failed_for(self, x: Array, algorithm: int) -> float:
         """Return how long an algorithm has run on this instance unsuccessfully, as a share of the cutoff."""
@@ -177,7 +234,7 @@ class Neighbours(Stateful):
         self._rows[x.tobytes()] = row
 
     def _replace(self, runs: PastRuns, size: int) -> None:
-        self._room = _room(max(size, 64), runs.x.shape[1], runs.end.shape[1])
+        self._room = _room(max(size, 64), runs.x.shape[1], runs.end.shape[1], runs.classes.shape[1])
         self.kept = len(runs.x)
         for room, values in zip(self._room, runs, strict=True):
             room[: self.kept] = values
@@ -188,20 +245,33 @@ class Neighbours(Stateful):
         """Whether the trees should be grown again."""
         return self.seen >= max(self.grown_at * (1.0 + REGROW), 5)
 
-    def grow(self, loss: Array) -> None:
-        """Grow the trees again, on what each run cost, (n, K), nan where there was none."""
+    def grow(self, odds: Array, cuts: Array) -> None:
+        """Grow the trees again, on what the runs say beyond log-odds (K, J) between the `cuts`."""
         runs = self.runs()
         self.grown_at = self.seen
         n_features = runs.x.shape[1]
         if not n_features or not len(runs.x):
             self._set_nothing()
             return
-        growth = Growth(candidates=max(int(np.ceil(CANDIDATES * n_features)), LEAST_CANDIDATES))
-        root = np.nan_to_num(np.nanmean(np.vstack([loss, np.full(loss.shape[1], 0.5)]), axis=0), nan=0.5)
-        table = InstanceTable(runs.x, loss, np.ones(len(loss)), np.zeros(len(loss), dtype=np.bool_))
-        self._set(grow_apart(table, root, growth, self.stream, TREES))
+        slope, curvature, runs.classes[:] = slopes(
+            odds,
+            runs.end,
+            runs.solved.view(np.uint8),
+            cuts,
+            self.hardness.shift,
+            self.hardness.frequencies(),
+            LEAST_CURVATURE,
+        )
+        known = runs.end > 0.0
+        target = np.divide(slope, curvature, out=np.full(slope.shape, np.nan), where=known)
+        growth = Growth(
+            candidates=max(int(np.ceil(CANDIDATES * n_features)), LEAST_CANDIDATES), shrinkage=SHRINKAGE
+        )
+        root = np.zeros(runs.end.shape[1])
+        self._set(grow_apart(runs.x, target, curvature, root, growth, self.stream, TREES))
 
     def _set(self, grown: list[Grown]) -> None:
+        self._latest = None
         self.forest = Trees.joined(grown)
         self.spans = np.concatenate([spans for *_, spans, _ in grown])
         self.members = np.array([members for *_, members in grown])
@@ -221,7 +291,8 @@ class Neighbours(Stateful):
 
     def widen(self, n_features: int) -> None:
         """Let instances have this many features: those kept have none of them, and are forgotten."""
-        self._replace(_room(1, n_features, self._room.end.shape[1]).first(0), 64)
+        room = self._room
+        self._replace(_room(1, n_features, room.end.shape[1], room.classes.shape[1]).first(0), 64)
         self.seen = self.grown_at = 0
         self._set_nothing()
 
@@ -238,23 +309,26 @@ class Neighbours(Stateful):
         for name, room, values in zip(PastRuns._fields, self._room, runs, strict=True):
             same = values.dtype == room.dtype and values.shape[1:] == room.shape[1:]
             expect(same and len(values) == len(runs.x) <= self.size, f"{name}: of another shape")
-        expect_finite(end=runs.end, hardness=runs.hardness, x=runs.x)
+        expect_finite(end=runs.end, classes=runs.classes, x=runs.x)
+        expect((runs.classes >= 0.0).all(), "classes: a probability is less than 0")
         self._replace(runs, len(runs.x))
         expect(len(self._rows) == self.kept, "x: two rows of the same features")
 
     def restored(self) -> None:
         """Check that the trees are of these instances."""
+        self._latest = None
         expect(self.kept <= self.seen, "seen: fewer than are kept")
         expect_finite(trusted=self.trusted, distrusted=self.distrusted)
         expect(min(self.trusted, self.distrusted) > 0.0, "trusted, distrusted: expected more than 0")
+        expect(self.forest.loss.shape[1] == self._room.end.shape[1], "forest: of other algorithms")
         if not self.grown:
             return
         expect(self.members.shape[0] == len(self.forest), "members: not one row per tree")
-        # Who is near is added up by compiled code that checks nothing.
+        # Who is alike is added up by compiled code that checks nothing.
         among = np.arange(self.members.shape[1])
         expect(len(among) <= self.kept, "members: more than are kept")
         expect((np.sort(self.members, axis=1) == among).all(), "members: not each instance once per tree")
-        expect(self.spans.shape == (len(self.forest.loss), 2), "spans: not one per leaf")
+        expect(self.spans.shape == (len(self.forest.feature), 2), "spans: not one per node")
         low, high = self.spans[:, 0], self.spans[:, 1]
         fits = (low >= 0) & (low < high) & (high <= self.members.shape[1])
         expect(bool(fits.all()), "spans: outside the members")
@@ -262,25 +336,8 @@ class Neighbours(Stateful):
         expect_indices(max(self._room.x.shape[1], 1), feature=inner)
 
 
-def _room(size: int, n_features: int, n_algorithms: int) -> PastRuns:
+def _room(size: int, n_features: int, n_algorithms: int, n_classes: int) -> PastRuns:
     shape = (size, n_algorithms)
-    return PastRuns(np.zeros((size, n_features)), np.zeros(shape), np.zeros(shape, np.bool_), np.zeros(size))
-
-
-def expected_losses(runs: PastRuns, solved_share: float) -> Array:
-    """Return what each run cost, between 0 and 1, nan where there was none, shape (n, K).
-
-    A timeout is 1, a solved run at most `solved_share`, by its log-runtime. A run that was stopped early
-    costs what those that took longer cost on average, whoever made them.
-    """
-    done = runs.solved | (runs.end >= 1.0)
-    value = solved_share * np.log1p(99.0 * np.minimum(runs.end, 1.0)) / np.log(100.0)
-    loss = np.where(runs.solved, value, 1.0)
-    ends = np.where(done, np.where(runs.solved, runs.end, np.inf), -1.0)
-    order = np.argsort(ends[done])
-    sorted_ends, sorted_loss = ends[done][order], loss[done][order]
-    later = np.concatenate([np.cumsum(sorted_loss[::-1])[::-1], [0.0]])
-    place = np.searchsorted(sorted_ends, runs.end, side="right")
-    count = len(sorted_ends) - place
-    imputed = (later[place] + 1.0) / (count + 1.0)
-    return np.where(done, loss, np.where(runs.end > 0.0, imputed, np.nan))
+    return PastRuns(
+        np.zeros((size, n_features)), np.zeros(shape), np.zeros(shape, np.bool_), np.zeros((size, n_classes))
+    )

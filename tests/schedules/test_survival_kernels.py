@@ -1,0 +1,246 @@
+"""The kernels of the survival forest, against plain numpy, numerical differentiation and Bayes' rule."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from tailcut.numerics.survival_kernels import learn_intervals, odds_like, share_paths, slopes
+from tailcut.schedules.curves import CUTS
+from tailcut.schedules.survival_forest import DOUBT, SCALE, TAIL
+from tailcut.types import Array
+
+SHIFT = np.linspace(-5.0, 5.0, 7)
+FREQUENCY = np.array([0.05, 0.1, 0.2, 0.3, 0.2, 0.1, 0.05])
+NO_LEAST = -1e9
+"""Curvatures as they come."""
+
+Flags = NDArray[np.bool_]
+
+
+def _runs(seed: int, n: int = 12, algorithms: int = 3) -> tuple[Array, Array, Flags]:
+    """Return log-odds (K, J), ends and whether solved (n, K); some did not run, some ended at a cut."""
+    rng = np.random.default_rng(seed)
+    odds = rng.normal(-1.5, 1.0, (algorithms, len(CUTS)))
+    end = np.exp(rng.uniform(np.log(1e-4), 0.0, (n, algorithms)))
+    at_cut = rng.random(end.shape) < 0.3
+    end[at_cut] = rng.choice(CUTS, at_cut.sum())
+    end[rng.random(end.shape) < 0.25] = 0.0
+    return odds, end, (rng.random(end.shape) < 0.5) & (end > 0.0)
+
+
+def _log_likelihood(v: Array, end: float, solved: bool) -> float:
+    """Return that of one run at log-odds `v` (J,): the product over the intervals that it passed."""
+    total, low = 0.0, 0.0
+    for odds, high in zip(v.tolist(), CUTS.tolist(), strict=True):
+        if end <= low:
+            break
+        chance = float(expit(odds))
+        if solved and end <= high:
+            return total + float(np.log(chance))
+        total += float(np.log(1.0 - chance)) * min((end - low) / (high - low), 1.0)
+        low = high
+    return total
+
+
+def _marginal(moves: Array, odds: Array, end: Array, solved: Flags) -> float:
+    """Return the log-likelihood of all runs on an instance, if algorithms are moved by `moves` (K,)."""
+    by_class = [
+        np.log(common)
+        + sum(
+            _log_likelihood(odds[a] + moves[a] + hard, float(end[a]), bool(solved[a]))
+            for a in range(len(end))
+            if end[a] > 0.0
+        )
+        for hard, common in zip(SHIFT, FREQUENCY, strict=True)
+    ]
+    return float(np.logaddexp.reduce(by_class))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_slopes_and_curvatures_are_the_derivatives_of_the_marginal_log_likelihood_of_each_run(
+    seed: int,
+) -> None:
+    odds, end, solved = _runs(seed)
+    slope, curvature, _ = slopes(odds, end, solved.view(np.uint8), CUTS, SHIFT, FREQUENCY, NO_LEAST)
+    step = 1e-3
+    for i, a in np.ndindex(end.shape):
+        if end[i, a] == 0.0:
+            assert slope[i, a] == 0.0 == curvature[i, a]
+            continue
+        move = np.zeros(len(odds))
+        move[a] = step
+        alone = np.where(np.arange(len(odds)) == a, end[i], 0.0)
+        below, here, above = (_marginal(by * move, odds, alone, solved[i]) for by in (-1.0, 0.0, 1.0))
+        assert slope[i, a] == pytest.approx((above - below) / (2.0 * step), abs=2e-6)
+        assert curvature[i, a] == pytest.approx((2.0 * here - above - below) / step**2, abs=2e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_classes_follow_bayes_rule(seed: int) -> None:
+    odds, end, solved = _runs(seed)
+    _, _, classes = slopes(odds, end, solved.view(np.uint8), CUTS, SHIFT, FREQUENCY, 0.02)
+    for i in range(len(end)):
+        joint = FREQUENCY.copy()
+        for a in np.flatnonzero(end[i]):
+            joint *= [
+                np.exp(_log_likelihood(odds[a] + hard, float(end[i, a]), bool(solved[i, a])))
+                for hard in SHIFT
+            ]
+        np.testing.assert_allclose(classes[i], joint / joint.sum(), rtol=1e-9)
+
+
+def test_a_curvature_is_at_least_what_was_asked_for() -> None:
+    odds, end, solved = _runs(0, n=200)
+    _, plain, _ = slopes(odds, end, solved.view(np.uint8), CUTS, SHIFT, FREQUENCY, NO_LEAST)
+    _, raised, _ = slopes(odds, end, solved.view(np.uint8), CUTS, SHIFT, FREQUENCY, 0.02)
+    ran = end > 0.0
+    assert plain[ran].min() < 0.02 < plain[ran].max()
+    np.testing.assert_array_equal(raised[ran], np.maximum(plain[ran], 0.02))
+    assert not raised[~ran].any()
+
+
+@pytest.mark.parametrize("level", [-1e3, -40.0, 40.0, 1e3])
+@pytest.mark.parametrize("seconds", [1e-9, 0.1, 1.0])
+@pytest.mark.parametrize("answer", [False, True])
+def test_slopes_are_finite_for_extreme_odds(level: float, seconds: float, answer: bool) -> None:
+    odds, end = np.full((2, len(CUTS)), level), np.full((1, 2), seconds)
+    found = slopes(odds, end, np.full((1, 2), answer).view(np.uint8), CUTS, SHIFT, FREQUENCY, 0.02)
+    assert all(np.isfinite(values).all() for values in found)
+    assert found[2].sum() == pytest.approx(1.0)
+
+
+def _plain_odds_like(base: Array, end: Array, solved: Flags, hardness: Array, rows: Array) -> Array:
+    """Return the same by the words of the docstring: survival at the cuts first, log-odds from that."""
+    odds = np.empty((*base.shape, len(rows)))
+    for r, row in enumerate(rows.tolist()):
+        v = base + hardness[r]
+        alone = np.cumprod(expit(-v), axis=1)
+        for a in range(len(base)):
+            odds[a, :, r] = v[a]
+            if end[row, a] == 0.0:
+                continue
+            late = np.log(CUTS / end[row, a]) / SCALE
+            alike = expit(-late) if solved[row, a] else 1.0 - SCALE / TAIL * np.logaddexp(0.0, late)
+            after = (1.0 - DOUBT) * np.maximum(alike, 1e-12) + DOUBT * alone[a]
+            ratio = np.clip(after / np.concatenate(([1.0], after[:-1])), 1e-12, 1.0 - 1e-12)
+            known = np.ones(len(CUTS), bool) if solved[row, a] else end[row, a] * (1.0 + 1e-9) >= CUTS
+            odds[a, known, r] = np.log((1.0 - ratio) / ratio)[known]
+    return odds
+
+
+def _odds_like(base: Array, end: Array, solved: Flags, hardness: Array, rows: Array) -> Array:
+    return odds_like(
+        base, end, solved.view(np.uint8), hardness, rows.astype(np.int64), CUTS, SCALE, DOUBT, TAIL
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_odds_like_others_against_plain_numpy(seed: int) -> None:
+    base, end, solved = _runs(seed)
+    rows, hardness = np.array([3, 0, 7, 11]), np.array([-2.0, 0.0, 1.5, 5.0])
+    found = _odds_like(base, end, solved, hardness, rows)
+    np.testing.assert_allclose(found, _plain_odds_like(base, end, solved, hardness, rows), rtol=1e-6)
+
+
+@pytest.mark.parametrize("level", [-30.0, -1.0, 30.0])
+@pytest.mark.parametrize("seconds", [1e-9, 0.001, 0.1, 0.1000001, 1.0])
+@pytest.mark.parametrize("answer", [False, True])
+def test_odds_like_others_are_finite(level: float, seconds: float, answer: bool) -> None:
+    base, end = np.full((2, len(CUTS)), level), np.full((1, 2), seconds)
+    found = _odds_like(base, end, np.full((1, 2), answer), np.array([-5.0]), np.zeros(1))
+    assert np.isfinite(found).all()
+    assert np.abs(found).max() < 36.0
+
+
+def test_a_run_alike_solves_about_when_it_did_there() -> None:
+    """Nine in ten of its solutions lie within a factor of three, and the middle is where it was there."""
+    base, end = np.full((1, len(CUTS)), -4.0), np.array([[0.1]])
+    odds = _odds_like(base, end, np.array([[True]]), np.zeros(1), np.zeros(1))[0, :, 0]
+    survival = np.concatenate(([1.0], np.cumprod(expit(-odds))))
+    at = dict(zip([0.0, *CUTS.tolist()], survival.tolist(), strict=True))
+    assert at[0.1] == pytest.approx(0.95 * 0.5 + 0.05 * float(expit(4.0)) ** 5, rel=1e-9)
+    assert at[0.03] - at[0.3] > 0.9
+
+
+def test_a_run_that_failed_up_to_a_cut_fails_up_to_it_and_no_further() -> None:
+    base = np.full((1, len(CUTS)), 1.0)
+    at_cut, just_before = (
+        _odds_like(base, np.array([[end]]), np.array([[False]]), np.zeros(1), np.zeros(1))[0, :, 0]
+        for end in (0.1, 0.1 - 1e-6)
+    )
+    np.testing.assert_array_equal(at_cut[5:], 1.0)
+    np.testing.assert_array_equal(just_before[4:], 1.0)
+    assert (at_cut[:5] < -1.0).all()
+
+
+def test_a_solution_learned_in_the_last_interval_counts_there_wherever_it_was() -> None:
+    """One that came after the last cut was never seen to come before it."""
+    odds = np.full((1, 2), -1.0)
+    cuts = np.array([0.1, 0.5])
+    late, last = (
+        slopes(odds, np.array([[end]]), np.ones((1, 1), np.uint8), cuts, SHIFT, FREQUENCY, NO_LEAST)
+        for end in (0.7, 0.5)
+    )
+    for one, other in zip(late, last, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_shares_of_a_path_by_hand() -> None:
+    """A root of five instances, and leaves of two and three below it."""
+    feature, threshold = np.array([0, -1, -1], np.int32), np.array([0.5, 0.0, 0.0])
+    child, spans = np.array([1, 0, 1], np.int32), np.array([[0, 5], [0, 2], [2, 5]], np.int32)
+    members = np.array([[4, 1, 0, 2, 3]], np.int32)
+
+    def weights(x: float, largest: int) -> list[float]:
+        found = np.zeros(5)
+        share_paths(
+            np.zeros(1, np.int64),
+            feature,
+            threshold,
+            child,
+            spans,
+            members,
+            np.array([x]),
+            3.0,
+            largest,
+            found,
+        )
+        return found.tolist()
+
+    # The leaf has 2 of 2 + 3, a fifth each; of the 3/5 left over the root has 5 of 5 + 3.
+    rest = 3.0 / 5.0 / 8.0
+    assert weights(0.0, 64) == pytest.approx([rest, 0.2 + rest, rest, rest, 0.2 + rest])
+    rest = 3.0 / 6.0 / 8.0
+    assert weights(1.0, 64) == pytest.approx([1 / 6 + rest, rest, 1 / 6 + rest, 1 / 6 + rest, rest])
+    # A root that is too large has no part; a leaf always has.
+    assert weights(0.0, 4) == pytest.approx([0.0, 0.2, 0.0, 0.0, 0.2])
+    assert weights(0.0, 1) == pytest.approx([0.0, 0.2, 0.0, 0.0, 0.2])
+
+
+def test_learning_refuses_what_is_not_there() -> None:
+    def learn(algorithm: int, start: int, answers: int, classes: int = 1) -> None:
+        learn_intervals(
+            np.zeros(3),
+            np.ones(3),
+            np.ones(2),
+            np.zeros(2),
+            np.ones(2),
+            np.zeros((2, 3)),
+            np.ones((2, 3)),
+            algorithm,
+            start,
+            np.ones(answers),
+            np.ones(answers),
+            np.zeros(1),
+            np.ones(classes),
+        )
+
+    learn(1, 1, 2)
+    for wrong in ((2, 0, 1), (-1, 0, 1), (0, -1, 1), (0, 2, 2)):
+        with pytest.raises(IndexError):
+            learn(*wrong)
+    with pytest.raises(ValueError, match="classes"):
+        learn(0, 0, 1, classes=2)
