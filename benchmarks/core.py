@@ -2,8 +2,8 @@
 
 Two tables. The first: one decision plus its update, through `Selector.select` and `Selector.observe`,
 next to a bare product of all inverses with a vector (the least any ridge bandit must do) on the bank's
-own array in the same run. Blocks of both alternate, and the fastest block of each counts: what other
-processes on the machine add is not ours. The second: a long stream, its first tenth against its last,
+own array in the same run. Blocks of both alternate, in CPU time, and the fastest block of each counts: what
+other processes on the machine add is not ours. The second: a long stream, its first tenth against its last,
 and the peak memory.
 """
 
@@ -44,7 +44,7 @@ class Stream:
 
     def serve(self, selector: Selector, steps: int) -> float:
         """Serve `steps` instances; return seconds per decision and update."""
-        started = time.perf_counter()
+        started = time.process_time()
         for step in range(steps):
             decision = selector.select(self.features[step & 15])
             runtime = self.runtimes[step & 15]
@@ -52,14 +52,14 @@ class Stream:
                 selector.observe(decision, runtime=runtime)
             else:
                 selector.observe(decision, censored_at=CUTOFF)
-        return (time.perf_counter() - started) / steps
+        return (time.process_time() - started) / steps
 
     def bare(self, inverses: Array, steps: int) -> float:
         """Multiply all inverses (K d, d) with a vector; return seconds per product."""
-        started = time.perf_counter()
+        started = time.process_time()
         for step in range(steps):
             inverses @ self.features[step & 15]
-        return (time.perf_counter() - started) / steps
+        return (time.process_time() - started) / steps
 
 
 def bank_of(selector: Selector) -> RidgeBank:
@@ -139,17 +139,23 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--blocks", type=int, default=40, help="alternating blocks per row")
-    parser.add_argument("--steps", type=int, default=200_000, help="length of the long stream")
+    parser.add_argument("--steps", type=int, default=200_000, help="length of the long stream; 0: none")
+    parser.add_argument("--selector", action="append", choices=SELECTORS, help="repeat for more")
+    parser.add_argument("--features", type=int, help="only the size with so many")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     options = parser.parse_args()
-    decisions = [per_decision(name, k, d, options.blocks) for k, d in SIZES for name in SELECTORS]
-    streams = [long_stream(name, options.steps) for name in ("thompson_rev", "bj_thompson_rev", "blinducb")]
+    sizes = [(k, d) for k, d in SIZES if options.features in (None, d)]
+    names = options.selector or SELECTORS
+    decisions = [per_decision(name, k, d, options.blocks) for k, d in sizes for name in names]
+    in_stream = ("thompson_rev", "bj_thompson_rev", "blinducb") if options.steps else ()
+    streams = [long_stream(name, options.steps) for name in in_stream]
     if options.json:
         print(json.dumps({"decisions": decisions, "streams": streams}, indent=2))
         return
     print(f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}, {sys.platform}")
     _print("One decision plus its update", decisions)
-    _print("A long stream, K = 4, d = 22", streams)
+    if streams:
+        _print("A long stream, K = 4, d = 22", streams)
 
 
 if __name__ == "__main__":

@@ -192,12 +192,10 @@ _ROWS: list[Row] = [
     ScheduleRecipe(
         name="tailcut_schedule",
         summary="Our own: learns when algorithms solve instances, runs them in slices, plans after each",
-        representation="centred_twofold",
+        representation="trees",
         policy=HazardSchedule,
         hyperparameters={
             "memory": 20_000,
-            "shared_variance": 0.3,
-            "own_variance": 0.1,
             "penalty": PENALTY,
             "feature_share": 0.1,
         },

@@ -19,7 +19,6 @@ from tailcut.catalogue import recipe
 from tailcut.errors import InputError, NotExplainedError
 from tailcut.explain.explanation import Explanation
 from tailcut.explain.reasons import NOT_MADE, SelectorView, consider, explain_decision
-from tailcut.numerics import special
 from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies import warm_start
 from tailcut.policies.lessons import Answered, Lesson, next_lesson
@@ -88,9 +87,9 @@ class Selector(Saved):
             None if feature_names is None else check_names("feature_names", feature_names)
         )
         self._budget = self._recipe.feature_budget(self._settings)
-        self._schedules = self._recipe.schedules
+        self._schedules = self._recipe.may_proceed(self._settings)
+        self._favourite = self._recipe.favourite(self._settings)
         self._policy: Policy | None = None  # made by the first select(): only then d is known
-        special.load()
 
     def _build(self, n_features: int) -> Policy:
         return self._recipe.build(
@@ -211,7 +210,7 @@ class Selector(Saved):
         self._check_features(request)
         limit = request.limit(self._cutoff)
         used = request.used(limit)
-        offered = self._offered(request)
+        offered = self._admitted(self._offered(request))
         vector = self._reader.read(request.features)
         if self._budget is not None:
             given, cost = request.features is not None, request.feature_cost
@@ -221,10 +220,75 @@ class Selector(Saved):
         choice = policy.choose(vector, offered, progress)
         name = self._algorithms[choice.algorithm]
         run = PendingRun(name, request.instance, limit, choice.x, choice.budget, used)
-        if self._schedules:
-            among = None if offered is None else tuple(self._algorithms[a] for a in offered)
-            run = run._replace(among=among, failed={})
+        among = None if offered is None else tuple(self._algorithms[a] for a in offered)
+        run = run._replace(among=among, failed={} if self._schedules else None)
+        self._favourite.began(run)
         return self._decided(choice, run, vector, offered)
+
+    def race(
+        self,
+        features: Features = None,
+        *,
+        k: int,
+        instance: str | None = None,
+        cutoff: float | None = None,
+        among: Iterable[str] | None = None,
+        spent: float = 0.0,
+        feature_cost: float = 0.0,
+        running: Mapping[str, float] | None = None,
+        failed: Mapping[str, float] | None = None,
+    ) -> list[Decision]:
+        """Return up to `k` runs to make at once on an instance: those that are best together.
+
+        The first answer wins. Observe every decision: the others as censored where they were stopped. When
+        one ends without an answer, race again for the core that is free: `running` says for how long
+        others have been at it, `failed` for how long those that have ended, and `spent` is the time
+        by the clock since the instance began. Time is wall time here: k runs at once take it only once.
+
+        >>> selector = Selector("tailcut_schedule", algorithms=["a", "b", "c"], cutoff=60)
+        >>> [decision.algorithm for decision in selector.race([1.0], k=2)]
+        ['a', 'b']
+        """
+        request = Request(features, instance, cutoff, among, spent, feature_cost)
+        made: list[Decision] = []
+        while len(made) < check_whole_number("k", k, at_least=1):
+            following = self.joining(
+                request, {**(running or {}), **{one.algorithm: 0.0 for one in made}}, failed
+            )
+            if following is None:
+                break
+            made.append(self.decide(following))
+        return made
+
+    def joining(
+        self, request: Request, running: Mapping[str, float], failed: Mapping[str, float] | None = None
+    ) -> Request | None:
+        """Return what to decide for one more run of a race, None if nobody is left; decides nothing."""
+        gone = {**(failed or {}), **running}
+        offered = self._offered(request)
+        pool = range(len(self._algorithms)) if offered is None else offered.tolist()
+        # A schedule may run longer what was cut short; what failed for good is known to take the cutoff.
+        barred = running if self._schedules else gone
+        free = [number for number in pool if self._algorithms[number] not in barred]
+        limit = request.limit(self._cutoff)
+        used = request.used(limit)
+        if self._schedules:
+            free = [number for number in free if gone.get(self._algorithms[number], 0.0) < limit - used]
+        if not free:
+            return None
+        if self._policy is None:
+            return replace(request, among=[self._algorithms[free[0]]])
+        seen = [gone.get(name, 0.0) for name in self._algorithms] if self._schedules else None
+        progress = Progress(limit, used, None if seen is None else np.array(seen))
+        at = {number: running[name] for number, name in enumerate(self._algorithms) if name in running}
+        best = self._policy.join(self._policy.peek(self._raw(request.features)), free, progress, at)
+        if best is None:
+            return replace(
+                request, among=[self._algorithms[number] for number in (free[:1] if gone else free)]
+            )
+        algorithm, seconds = best
+        slice_end = used + seconds if seconds < progress.left else request.cutoff
+        return replace(request, among=[self._algorithms[algorithm]], cutoff=slice_end)
 
     def _check_features(self, request: Request) -> None:
         if request.features is None and self.needs_features and self._budget is None:
@@ -240,6 +304,13 @@ class Selector(Saved):
             problem = f"names unknown algorithms: {', '.join(sorted(unknown))}" if unknown else "is empty"
             raise InputError(f"among {problem}; known: {', '.join(self._algorithms)}", field="among")
         return np.array([i for i, name in enumerate(self._algorithms) if name in wanted])
+
+    def _admitted(self, offered: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
+        """Return who of those offered may run: on some instances, the favourite alone."""
+        names = self._algorithms if offered is None else tuple(self._algorithms[a] for a in offered)
+        if not self._favourite.goes_alone(names):
+            return offered
+        return np.array([self._algorithms.index(self._favourite.favourite)])
 
     def _decided(
         self, choice: Choice, run: PendingRun, features: Array | None, offered: NDArray[np.intp] | None
@@ -279,6 +350,7 @@ class Selector(Saved):
         run = self._pending.settle(decision, outcome)
         if run is None:
             return False
+        self._favourite.observed(run, outcome, last=run.failed is None)
         if run.algorithm in self._algorithms:
             assert self._policy is not None
             algorithm = self._algorithms.index(run.algorithm)
@@ -290,7 +362,7 @@ class Selector(Saved):
         """Return what to run next on the instance of a decision that was observed; None: it is over.
 
         It is over when it was solved, when nothing of its cutoff is left, when the selector gives it up,
-        and always for selectors that pick once. So one loop serves them all:
+        and for selectors that pick once, unless with `fail_over=1` the run failed. So one loop serves all:
 
         >>> selector = Selector("round_robin", algorithms=["a", "b"], cutoff=60)
         >>> decision = selector.select()
@@ -313,6 +385,7 @@ class Selector(Saved):
         choice, offered = self._next(run)
         del self._pending.open[number]
         if choice is None:
+            self._favourite.given_up(run)
             return None
         origin = decision.origin if isinstance(decision, Decision) else None
         name = self._algorithms[choice.algorithm]
@@ -323,7 +396,8 @@ class Selector(Saved):
 
     def _next(self, run: PendingRun) -> tuple[Choice | None, NDArray[np.intp] | None]:
         """Ask the policy how to continue with an open instance; return also what it was offered."""
-        numbers = run.still_offered(self._algorithms)
+        alone = self._favourite.has_alone(run)  # what it has left of the time, others may use
+        numbers = (run._replace(among=None) if alone else run).still_offered(self._algorithms)
         if numbers == [] or not run.time_is_left:
             return None, None
         assert self._policy is not None
@@ -413,9 +487,8 @@ class Selector(Saved):
 
     def next_lesson(self, candidates: Sequence[Answered]) -> Lesson | None:
         """Return a run on one of these instances that is worth making only to learn from it, by `fit`."""
-        features = [self._raw(one.features) for one in candidates]
-        policy, progress = self._view(0).policy, self._at_start(self._cutoff)
-        return next_lesson(policy, candidates, features, self._algorithms, progress, seed=self._seed)
+        possible = None if self._policy is None else self._policy.may_be_best()
+        return next_lesson(candidates, self._algorithms, self._cutoff, may_be_best=possible, seed=self._seed)
 
     def _at_start(self, limit: float) -> Progress:
         return Progress(limit, 0.0, np.zeros(len(self._algorithms)) if self._schedules else None)
@@ -482,6 +555,7 @@ class Selector(Saved):
             "max_pending": self._pending.limit,
             "pending": self._pending.state(),
             "policy": None if self._policy is None else self._policy.state(),
+            "favourite": self._favourite.state(),
         }
 
     @classmethod
@@ -505,6 +579,8 @@ class Selector(Saved):
             self._policy = self._build(state["n_features"] or 0)
             self._policy.restore(state["policy"])
         self._pending.restore(state["pending"])
+        if "favourite" in state:  # files of earlier days have none
+            self._favourite.restore(state["favourite"])
         self._check_pending()
         return self
 

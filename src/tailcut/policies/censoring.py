@@ -17,6 +17,9 @@ from tailcut.numerics.normal import draw_above, upper_tail_moments
 from tailcut.numerics.ranges import Positive
 from tailcut.policies.targets import Target
 
+LEAST_DOUBT = 0.05
+"""The probability that a run is lost is never taken to be less, however good its algorithm is."""
+
 Look = Callable[[], tuple[float, float]]
 """Mean and variance of the model for the run in question; called only by rules that need it."""
 
@@ -121,19 +124,25 @@ class MomentMatching:
 class Lost:
     """For a bounded loss: a run that used up its cutoff cost all there is to lose, 1.
 
-    A run stopped before its cutoff might still have been solved, the less likely the less time was left. It
-    is learned as lost for the share of the cutoff that it was watched, and for the rest as costing what
-    the model expects of it, or at least what its time has cost already.
+    A run stopped before its cutoff might still have been solved, the less likely the longer it was watched.
+    By Bayes' rule: the loss that the model expects is taken as the probability m that the whole cutoff
+    would not have been enough, and the losses of solved runs as uniform between 0 and the most that they
+    can be, so that a share F of them is solved by now. Then the run is lost with probability
+    m / (m + (1 - m) (1 - F)), and costs else what lies in the middle between now and the cutoff.
 
     >>> from tailcut.policies.targets import BoundedLoss
-    >>> timeout = Unfinished(seconds=60.0, cutoff=60.0, target=BoundedLoss())
-    >>> Lost().lesson(timeout, lambda: (0.4, 1.0), np.random.default_rng(0))
-    PseudoObservation(target=1.0, weight=1.0)
+    >>> for seconds in (6.0, 60.0):
+    ...     run = Unfinished(seconds, cutoff=60.0, target=BoundedLoss())
+    ...     print(round(Lost().lesson(run, lambda: (0.4, 1.0), np.random.default_rng(0)).target, 3))
+    0.676
+    1.0
     """
 
     def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> PseudoObservation:  # noqa: ARG002
         """Return the whole loss, or what is expected of a run that was stopped early."""
         if run.seconds >= run.cutoff:
             return PseudoObservation(1.0, 1.0)
-        watched = run.seconds / run.cutoff
-        return PseudoObservation(watched + (1.0 - watched) * min(max(look()[0], run.value()), 1.0), 1.0)
+        now, most = run.value(), run.target.value(run.cutoff, run.cutoff)
+        lost = min(max(look()[0], LEAST_DOUBT), 1.0)
+        lost /= lost + (1.0 - lost) * (1.0 - now / most)
+        return PseudoObservation(lost + (1.0 - lost) * 0.5 * (now + most), 1.0)

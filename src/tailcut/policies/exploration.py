@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tailcut.numerics import normal_kernels
 from tailcut.numerics.ranges import NonNegative, Positive
 from tailcut.types import Array, Belief, Estimate, Quantity
 
@@ -65,9 +66,9 @@ class Thompson(Exploration):
 
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:  # noqa: ARG002
         """Return the draw as both values and the posterior deviation as spread."""
-        spread = np.sqrt(self.noise_variance * belief.variance)
-        draw = belief.mean + spread * rng.standard_normal(len(spread))
-        return Estimate(draw, draw, spread)
+        standard = rng.standard_normal(len(belief.mean))
+        drawn, spread = normal_kernels.draw(belief.mean, belief.variance, self.noise_variance, standard)
+        return Estimate(drawn, drawn, spread)
 
 
 @dataclass(frozen=True, slots=True)

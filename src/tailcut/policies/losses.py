@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 
-from tailcut.numerics import special
+from tailcut.numerics import normal_kernels
 from tailcut.numerics.normal import SMALLEST_SPREAD, solved_part, timeout_probability
 from tailcut.numerics.ranges import Penalty
 from tailcut.types import PENALTY, Array, Estimate, Progress, Quantity
-
-_LARGEST_LOG = 700.0
-"""exp() of more would overflow; estimates beyond it count as equally extreme."""
 
 
 class Loss(ABC):
@@ -66,10 +62,7 @@ def expected_par(mu: Array, s: Array, cutoff: float, penalty: float = PENALTY) -
 
     log m ~ N(mu, s^2), a = (log C - mu)/s, P(C) = penalty C.
     """
-    s = np.maximum(s, SMALLEST_SPREAD)
-    unsolved = penalty * cutoff
-    loss = solved_part(mu, s, cutoff) + timeout_probability(mu, s, cutoff) * unsolved
-    return np.minimum(loss, unsolved)
+    return normal_kernels.expected_par(mu, s, cutoff, SMALLEST_SPREAD, penalty)
 
 
 def expected_par_left(mu: Array, s: Array, progress: Progress, penalty: float = PENALTY) -> Array:
@@ -91,16 +84,7 @@ def optimistic_par(low: Array, high: Array, s: Array, cutoff: float, penalty: fl
 
     exp(o + s^2/2) Phi(b_p - s)/Phi(b_o) + (1 - Phi(b_p)) (P(C) - exp(p + s^2/2) Phi(b_o - s)/Phi(b_p))
     with b_o = (log C - o)/s, b_p = (log C - p)/s. The formula is the paper's; with wide bounds it leaves
-    [0, P(C)] far behind, which is how these selectors were defined. Ratios are taken in log space.
+    [0, P(C)] far behind, which is how these selectors were defined. Ratios are taken in log space, and where
+    exp() would overflow, estimates count as equally extreme.
     """
-    s = np.maximum(s, SMALLEST_SPREAD)
-    b_low, b_high = (math.log(cutoff) - low) / s, (math.log(cutoff) - high) / s
-    half = 0.5 * s * s
-    first = _exp(low + half + special.log_ndtr(b_high - s) - special.log_ndtr(b_low))
-    second = _exp(high + half + special.log_ndtr(b_low - s) - special.log_ndtr(b_high))
-    loss: Array = first + special.ndtr(-b_high) * (penalty * cutoff - second)
-    return loss
-
-
-def _exp(logarithm: Array) -> Array:
-    return np.exp(np.minimum(logarithm, _LARGEST_LOG))
+    return normal_kernels.optimistic_par(low, high, s, cutoff, SMALLEST_SPREAD, penalty)

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailcut.models import Model
 from tailcut.numerics import randomness
-from tailcut.numerics.ranges import Penalty, Probability
+from tailcut.numerics.ranges import Flag, Penalty, Probability
 from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies.censoring import CensoringRule, PseudoObservation, Unfinished
 from tailcut.policies.exploration import Exploration
@@ -27,6 +28,11 @@ from tailcut.policies.targets import Target
 from tailcut.representation import Pipeline
 from tailcut.state.stateful import expect, expect_finite
 from tailcut.types import PENALTY, Array, Belief, Forecasts, Outcome, Progress, Quantity, Status
+
+MAY_BE = 3.0
+"""An algorithm may cost so many deviations less, and the others so many more, than expected."""
+FAIL_OVER = "fail-over"
+"""The reason of a choice that follows a run that failed."""
 
 
 class Forecaster(Protocol):
@@ -92,12 +98,15 @@ class OnePick(Policy):
         seed: int,
         epsilon: Probability = 0.0,
         penalty: Penalty = PENALTY,
+        fail_over: Flag = 0,
     ) -> None:
         self.parts = parts
         self.representation, self.model, self.forecaster = parts.representation, parts.model, parts.forecaster
         self.epsilon = epsilon
         """Probability of a uniformly random choice instead of the lowest score."""
         self.penalty = penalty
+        self.fail_over = bool(fail_over)
+        """Whether a run that failed is followed by one of the next best."""
         self.quantity: Quantity = parts.exploration.quantity or parts.loss.quantity(parts.target.quantity)
         self.runs = np.zeros(n_algorithms)
         """How often each algorithm was chosen, counted when chosen: with many runs under way at once,
@@ -137,7 +146,10 @@ class OnePick(Policy):
         if budget is not None and budget.charged and len(x):
             without = _argmin(self.model.predict(NO_FEATURES)[0], offered)
             budget.weigh(float(mean[without] - mean[_argmin(mean, offered)]))
-        belief = Belief(mean, variance, self.censored)
+        return self._decide(x, Belief(mean, variance, self.censored), offered, progress)
+
+    def _decide(self, x: Array, belief: Belief, offered: Offered, progress: Progress) -> Choice:
+        """Return the algorithm to run on the instance represented by `x`, and count it as chosen."""
         estimate = self.parts.exploration.estimate(belief, progress.cutoff, self.explore_stream)
         scores = self.parts.loss.scores(estimate, progress.cutoff)
         algorithm, reason = self._pick(scores, offered)
@@ -146,8 +158,18 @@ class OnePick(Policy):
         self.runs[algorithm] += 1.0
         return Choice(algorithm, reason, scores, x, progress.left)
 
-    def proceed(self, x: Array, offered: Offered, progress: Progress) -> None:
-        """Return None: one pick is all there is."""
+    def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
+        """Return None, for one pick is all there is; with `fail_over`, the next best where all runs failed.
+
+        One that was stopped had its time, and the instance is over.
+        """
+        if not self.fail_over or progress.failed is None:
+            return None
+        tried = progress.failed > 0.0
+        if (progress.failed[tried] < progress.cutoff).any():
+            return None
+        choice = self._decide(x, Belief(*self.model.predict(x), self.censored), offered, progress)
+        return choice._replace(reason=FAIL_OVER)
 
     def _pick(self, scores: Array, offered: Offered) -> tuple[int, str]:
         """Return who runs and why: first runs where they are due; ties go to the first."""
@@ -275,12 +297,14 @@ class OnePick(Policy):
         estimate = self.parts.exploration.estimate(belief, progress.cutoff, randomness.Still())
         return self.parts.loss.scores(estimate, progress.cutoff)
 
-    def draw(self, x: Array, progress: Progress, stream: np.random.Generator) -> Array | None:  # noqa: ARG002
-        """Return what each algorithm may cost, drawn from the model's belief; shape (K,)."""
-        if not self.model.learns:
+    def may_be_best(self) -> NDArray[np.bool_] | None:
+        """Return which algorithms may be the best, where the model knows what they cost on the whole."""
+        if self.parts.feature_budget is None or not self.model.learns:
             return None
-        mean, variance = self.model.predict(x)
-        return np.asarray(mean + np.sqrt(variance) * stream.standard_normal(len(mean)))
+        mean, variance = self.model.predict(NO_FEATURES)
+        reach = MAY_BE * np.sqrt(variance)
+        found: NDArray[np.bool_] = mean - reach <= (mean + reach).min()
+        return found
 
     def forecasts(self, x: Array, progress: Progress) -> Forecasts | None:
         """Return what runs on the instance represented by `x` will take, as far as the parts know."""

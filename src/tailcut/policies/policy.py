@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -126,12 +126,20 @@ class Policy(Stateful, ABC):
         """Return what these algorithms score at `x` without luck, the lower the better; None: not known."""
         return None
 
-    def draw(self, x: Array, progress: Progress, stream: np.random.Generator) -> Array | None:  # noqa: ARG002
-        """Return what each algorithm may cost at `x`, drawn from all that is believed; None: not known.
-
-        Unlike what `choose` draws, if it draws: with all the doubt there is, for it is meant for learning.
-        """
+    def may_be_best(self) -> NDArray[np.bool_] | None:
+        """Return which algorithms may be the best on the whole, shape (K,); None: that is not known."""
         return None
+
+    def join(
+        self, x: Array, offered: Sequence[int], progress: Progress, running: Mapping[int, float]
+    ) -> tuple[int, float] | None:
+        """Return which of these should run beside those that run already, and for how long; None: not known.
+
+        `running` has for how many seconds each has been at it. Without a model of what algorithms have in
+        common, the one with the lowest score joins, for all the time that is left.
+        """
+        scores = self.judge(x, progress, offered) if running else None
+        return None if scores is None else (int(offered[int(np.argmin(scores))]), progress.left)
 
     def forecasts(self, x: Array, progress: Progress) -> Forecasts | None:  # noqa: ARG002
         """Return what runs of all K algorithms will take, or None if that is not known."""

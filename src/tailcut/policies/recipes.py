@@ -17,6 +17,7 @@ from tailcut.errors import InputError
 from tailcut.models import Model
 from tailcut.policies.censoring import CensoringRule
 from tailcut.policies.exploration import Exploration
+from tailcut.policies.favourite import MARGIN, Favourite
 from tailcut.policies.feature_budget import FeatureBudget
 from tailcut.policies.first_runs import FirstRuns
 from tailcut.policies.hyperparameters import Parameter, Value, checked, declared, made
@@ -66,6 +67,10 @@ class Row(ABC):
     def works_without_features(self) -> bool:
         """Whether it can learn anything if it sees no features at all."""
 
+    def may_proceed(self, settings: Mapping[str, Value]) -> bool:  # noqa: ARG002
+        """Whether another algorithm may follow on the same instance, with these settings."""
+        return self.schedules
+
     @abstractmethod
     def _slots(self) -> dict[str, Callable[..., Any]]:
         """Return what fills which slot."""
@@ -77,7 +82,7 @@ class Row(ABC):
 
     def _declared(self) -> dict[str, Parameter]:
         """Return the hyperparameters that its parts have, by name."""
-        parts = [*self._slots().values(), FeatureBudget]
+        parts = [*self._slots().values(), FeatureBudget, Favourite]
         return {name: parameter for part in parts for name, parameter in declared(part).items()}
 
     def feature_budget(self, settings: Mapping[str, Value]) -> FeatureBudget | None:
@@ -87,6 +92,11 @@ class Row(ABC):
         budget: FeatureBudget = made(FeatureBudget, settings)
         return budget
 
+    def favourite(self, settings: Mapping[str, Value]) -> Favourite:
+        """Return the guard of the settings' favourite; without one, it lets all in."""
+        guard: Favourite = made(Favourite, settings)
+        return guard
+
     def _defaults(self) -> dict[str, Value]:
         chosen = {"representation": self.representation} if self.needs_features else {}
         return {**self.hyperparameters, **chosen}
@@ -94,7 +104,7 @@ class Row(ABC):
     @property
     def options(self) -> dict[str, Value]:
         """Further hyperparameters that are in the settings only where given, with what leaving out means."""
-        return {}
+        return {"favourite": "", "favourite_margin": MARGIN}
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """Return the defaults overlaid by `given`, or say which of those is wrong.
@@ -191,8 +201,13 @@ class Recipe(Row):
 
     @property
     def options(self) -> dict[str, Value]:
-        """The number of latest runs to go by, 0 for all, if the model has a `window`."""
-        return {"window": 0} if "window" in declared(self.model) else {}
+        """Whether to fail over and, if the model has a `window`, how many latest runs count, 0 for all."""
+        window: dict[str, Value] = {"window": 0} if "window" in declared(self.model) else {}
+        return {**window, "fail_over": 0, **super().options}
+
+    def may_proceed(self, settings: Mapping[str, Value]) -> bool:
+        """Whether another algorithm may follow on the same instance: after one that failed, if wanted."""
+        return bool(settings.get("fail_over"))
 
     @property
     def bounded(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -66,6 +66,22 @@ class SelectorLike(Protocol):
         feature_cost: float = 0.0,
     ) -> Decision:
         """Return which algorithm to run on an instance, and for how long."""
+        ...
+
+    def race(
+        self,
+        features: Features = None,
+        *,
+        k: int,
+        instance: str | None = None,
+        cutoff: float | None = None,
+        among: Iterable[str] | None = None,
+        spent: float = 0.0,
+        feature_cost: float = 0.0,
+        running: Mapping[str, float] | None = None,
+        failed: Mapping[str, float] | None = None,
+    ) -> list[Decision]:
+        """Return up to `k` runs to make at once on an instance: those that are best together."""
         ...
 
     def observe(

@@ -10,7 +10,7 @@ from tailcut.models.window import SlidingWindow, check_records
 from tailcut.policies.censoring import PseudoObservation, Unfinished
 from tailcut.policies.one_pick import OnePick, Parts
 from tailcut.policies.policy import Choice, Offered, Policy, RecordedOutcomes
-from tailcut.types import Array, Outcome, Progress, Status
+from tailcut.types import Array, Belief, Outcome, Progress, Status
 
 
 class WindowedPick(OnePick):
@@ -22,13 +22,22 @@ class WindowedPick(OnePick):
     STATE = (*OnePick.STATE, "choices", "outcomes")
 
     def __init__(
-        self, parts: Parts, *, n_algorithms: int, seed: int, window: int, epsilon: float, penalty: float
+        self,
+        parts: Parts,
+        *,
+        n_algorithms: int,
+        seed: int,
+        window: int,
+        epsilon: float,
+        penalty: float,
+        fail_over: int = 0,
     ) -> None:
         self.choices: SlidingWindow[tuple[int]] = SlidingWindow(window)
         """The algorithms chosen last."""
         self.outcomes: SlidingWindow[tuple[int, bool]] = SlidingWindow(window)
         """Algorithm of each of the latest outcomes, and whether it was unsolved."""
-        super().__init__(parts, n_algorithms=n_algorithms, seed=seed, epsilon=epsilon, penalty=penalty)
+        sizes = {"n_algorithms": n_algorithms, "seed": seed}
+        super().__init__(parts, **sizes, epsilon=epsilon, penalty=penalty, fail_over=fail_over)
 
     def restored(self) -> None:
         """Check the latest choices and outcomes, too."""
@@ -36,9 +45,9 @@ class WindowedPick(OnePick):
         check_records(self.choices, len(self.runs), (int,))
         check_records(self.outcomes, len(self.runs), (int, bool))
 
-    def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:
+    def _decide(self, x: Array, belief: Belief, offered: Offered, progress: Progress) -> Choice:
         """Return the algorithm to run, and let the oldest choice go."""
-        choice = super().choose(features, offered, progress)
+        choice = super()._decide(x, belief, offered, progress)
         self._let_go(choice.algorithm)
         return choice
 

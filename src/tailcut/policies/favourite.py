@@ -1,0 +1,106 @@
+"""The favourite: an algorithm known to be good, which others must beat.
+
+With one nearly perfect algorithm, trying the others costs more than it can ever bring. So the favourite runs
+alone until its own loss has left room: others are let in on an instance only if the loss so far, with what
+this one may cost, stays within (1 + margin) times what the favourite alone would have lost. That is the rule
+of conservative bandits (Wu, Shariff, Lattimore and Szepesvari, ICML 2016), with the favourite's mean in place
+of its bound. Where others do better, the room grows by what they save, and soon they are always let in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tailcut.numerics.ranges import NonNegative, Penalty
+from tailcut.policies.pending import PendingRun
+from tailcut.state.stateful import Stateful, expect
+from tailcut.types import PENALTY, Outcome, Status
+
+MARGIN = 0.2
+"""How much more may be lost, as a share, than the favourite alone would have lost."""
+_HEAD_START = 4
+"""It is the favourite for a reason: its mean is as if it had solved so many instances at once before."""
+
+
+class Favourite(Stateful):
+    """Says on which instances the favourite runs alone. Losses are shares of the worst, PARk of a timeout.
+
+    >>> guard = Favourite("highs")
+    >>> guard.goes_alone(["highs", "cbc"])
+    True
+    >>> guard.alone, guard.alone_loss = 20, 10.0  # it fails on every other instance: there is much to gain
+    >>> guard.goes_alone(["highs", "cbc"])
+    False
+    >>> guard.alone_loss = 0.02  # it is nearly perfect
+    >>> guard.goes_alone(["highs", "cbc"])
+    True
+    """
+
+    STATE = ("alone", "alone_loss", "begun", "over", "loss")
+
+    def __init__(
+        self, favourite: str = "", favourite_margin: NonNegative = MARGIN, penalty: Penalty = PENALTY
+    ) -> None:
+        self.favourite, self.margin, self.penalty = favourite, favourite_margin, penalty
+        self.alone = 0
+        """Instances that it ran on alone, and whose outcome is known."""
+        self.alone_loss = 0.0
+        self.begun = self.over = 0
+        """Instances on which others were let in, and those of them that are over."""
+        self.loss = 0.0
+
+    def restored(self) -> None:
+        """Check the counts."""
+        expect(0 <= self.over <= self.begun, "over: more instances are over than were begun")
+        expect(
+            0.0 <= self.alone_loss <= self.alone and 0.0 <= self.loss <= self.over,
+            "loss: is no sum of shares",
+        )
+
+    def goes_alone(self, offered: Sequence[str]) -> bool:
+        """Return whether the next instance is the favourite's, given who may run on it."""
+        if self.favourite not in offered or len(offered) == 1:
+            return False
+        mean = self.alone_loss / (self.alone + _HEAD_START)
+        likely = (self.loss + 1.0) / (
+            self.over + 1.0
+        )  # of one more instance with others; at first, the worst
+        under_way = self.begun - self.over
+        planned = self.loss + (under_way + 1) * likely
+        others, all_ = self.begun + 1, self.alone + self.begun + 1
+        return planned > (others + self.margin * all_) * mean
+
+    def has_alone(self, run: PendingRun) -> bool:
+        """Return whether an instance is one that the favourite began alone."""
+        return bool(self.favourite) and run.among == (self.favourite,)
+
+    def began(self, run: PendingRun) -> None:
+        """Count an instance on which others were let in."""
+        if self._counts(run):
+            self.begun += 1
+
+    def observed(self, run: PendingRun, outcome: Outcome, *, last: bool) -> None:
+        """Learn how a run went; `last`: nothing follows it, solved or not."""
+        solved = outcome.status is Status.SOLVED
+        took = 0.0 if outcome.time is None else outcome.time
+        loss = min((run.spent + took) / (self.penalty * run.cutoff), 1.0) if solved else 1.0
+        if self.has_alone(run):
+            if run.stage == 0:
+                self.alone += 1
+                self.alone_loss += loss
+        elif (solved or last) and self._counts(run):
+            self._end(loss)
+
+    def given_up(self, run: PendingRun) -> None:
+        """Learn that nothing follows on an unsolved instance."""
+        if self._counts(run):
+            self._end(1.0)
+
+    def _counts(self, run: PendingRun) -> bool:
+        among = run.among
+        return bool(self.favourite) and (among is None or (len(among) > 1 and self.favourite in among))
+
+    def _end(self, loss: float) -> None:
+        if self.over < self.begun:
+            self.over += 1
+            self.loss += loss
