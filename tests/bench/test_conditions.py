@@ -73,7 +73,10 @@ def test_contenders_keep_their_own_conditions_and_baselines_learn_nothing() -> N
 
 
 def test_the_plan_learning_has_both_selectors_under_every_amount() -> None:
-    found = {(one.selector, one.conditions.measure_first) for one in PLANS["learning"].contenders}
+    plan = PLANS["learning"].contenders
+    found = {(one.selector, one.conditions.measure_first) for one in plan}
+    assert sum(one.conditions.measure_cutoff < 1.0 for one in plan) == 4
+    assert sum(one.conditions.learn_share > 0.0 for one in plan) == 4
     assert found == {(name, m) for name in ("tailcut", "tailcut_schedule") for m in MEASURED_FIRST}
 
 

@@ -14,6 +14,7 @@ from tailcut.bench.extra_runs import ExtraRuns
 from tailcut.bench.imported import import_selectors
 from tailcut.bench.metrics import ReferenceCosts, paid
 from tailcut.bench.plan import Cell
+from tailcut.bench.race_replay import best_set_trace, replay_race
 from tailcut.bench.replay import Trace, picks_trace, replay, replay_baseline, shuffled
 from tailcut.bench.store import Result
 from tailcut.catalogue import BASELINES
@@ -74,6 +75,8 @@ def _replayed(cell: Cell, scenario: Scenario, folds: Folds | None) -> tuple[Trac
     if name == "sbs_train" and folds is not None:
         chosen = best_in_training(scenario.losses(cell.penalty), folds)
         return picks_trace(scenario, shuffled(len(chosen), seed), chosen), 0.0
+    if name == "sbs" and conditions.cores > 1:
+        return best_set_trace(scenario, cores=conditions.cores, seed=seed, penalty=cell.penalty), 0.0
     if name in BASELINES:
         return replay_baseline(scenario, name, seed=seed, penalty=cell.penalty), 0.0
     settings = cell.contender.settings()
@@ -84,6 +87,8 @@ def _replayed(cell: Cell, scenario: Scenario, folds: Folds | None) -> tuple[Trac
     if folds is not None:
         return cross_validate(scenario, new_selector, folds, seed=seed, learn_on=conditions.learn_on), 0.0
     selector = new_selector()
+    if conditions.cores > 1:
+        return replay_race(scenario, selector, cores=conditions.cores, seed=seed), 0.0
     if not conditions.runs_extra:
         return replay(scenario, selector, seed=seed), 0.0
     extra = ExtraRuns(scenario, selector, conditions, seed=seed)

@@ -53,6 +53,8 @@ class Conditions:
     """Cross-validation: learned from all folds but one, judged on that one."""
     folds: int = 0
     """Folds made by the seed where a scenario has none of its own; 0: none are made."""
+    cores: int = 1
+    """So many algorithms run at once on an instance, as a race; time is wall time then."""
     learn_on: bool = False
     """Whether cross-validation lets the selector learn while it is judged."""
 
@@ -62,6 +64,9 @@ class Conditions:
         _check(0.0 < self.measure_cutoff <= 1.0, "measure-cutoff", "expected a share of the cutoff, 0 to 1")
         _check(0.0 <= self.learn_share < float("inf"), "learn-share", "expected a share of 0 or more")
         _check(self.folds == 0 or self.folds >= 2, "folds", "expected 2 or more")
+        _check(self.cores >= 1, "cores", "expected 1 or more")
+        raced = self.cores > 1 and (self.cv or self.runs_extra)
+        _check(not raced, "cores", "is for streams whose answers are all that runs")
         unmeasured = self.measure_first == 0 and self.measure_cutoff != 1.0
         _check(not unmeasured, "measure-cutoff", "is for instances measured first: give measure-first, too")
         untaught = self.learn_share == 0.0 and self.learn_choice is not LessonChoice.WORTH

@@ -130,7 +130,7 @@ class _Kept:
     @property
     def answered(self) -> Answered:
         """What whoever chooses lessons sees of it."""
-        return Answered(self.served.name, self.served.features, self.tried)
+        return Answered(self.served.name, self.tried)
 
     def features(self, width: int) -> Array:
         """Return its features as a table of one row; what the selector did not wait for is missing."""

@@ -32,6 +32,7 @@ from tailcut.policies.recipes import Row
 MEASURING = ("tailcut.bench.replay", "tailcut.bench.metrics")
 """Where every cell starts: what replays a scenario and counts what that cost."""
 CROSS_VALIDATING, RUNNING_EXTRA = "tailcut.bench.cross_validation", "tailcut.bench.extra_runs"
+RACING = "tailcut.bench.race_replay"
 """Where some cells start as well; what they do is nothing to the others."""
 NOT_DECIDING = (
     "tailcut.catalogue",
@@ -40,6 +41,10 @@ NOT_DECIDING = (
     "tailcut.errors",
 )
 """Imported by what decides, without a say in it. Of the catalogue one row counts, hashed by itself."""
+
+
+LIBRARY_FOLDERS = frozenset({"site-packages", "dist-packages"})
+"""What the folders of libraries are called, also those of the system and of the user."""
 
 
 class Fingerprint(NamedTuple):
@@ -51,13 +56,15 @@ class Fingerprint(NamedTuple):
     """Version of each library that this code imports, and of Python."""
 
 
-def fingerprint(row: Row | None, *, cross_validated: bool = False, runs_extra: bool = False) -> Fingerprint:
+def fingerprint(
+    row: Row | None, *, cross_validated: bool = False, runs_extra: bool = False, raced: bool = False
+) -> Fingerprint:
     """Return the fingerprint of a row of the catalogue; None: of a hindsight baseline."""
     parts = [] if row is None else list(_parts(row))
     own = {part.__module__.partition(".")[0] for part in parts} | {"tailcut"}
     found = _Closure(frozenset(own))
     found.follow(MEASURING)
-    found.follow([CROSS_VALIDATING] * cross_validated + [RUNNING_EXTRA] * runs_extra)
+    found.follow([CROSS_VALIDATING] * cross_validated + [RUNNING_EXTRA] * runs_extra + [RACING] * raced)
     for part in parts:
         found.follow_part(part)
     described = "" if row is None else _described(row)
@@ -206,7 +213,10 @@ def _installed_folders() -> tuple[Path, ...]:
 
 
 def _is_installed(file: Path) -> bool:
-    return any(file.resolve().is_relative_to(folder) for folder in _installed_folders())
+    """Return whether a file belongs to a library; it may be borrowed from another environment."""
+    file = file.resolve()
+    borrowed = not LIBRARY_FOLDERS.isdisjoint(file.parts)
+    return borrowed or any(file.is_relative_to(folder) for folder in _installed_folders())
 
 
 @lru_cache

@@ -93,7 +93,8 @@ class Contender:
     def under(self, conditions: Conditions) -> Contender:
         """Return the contender under these conditions; a baseline learns nothing, whatever is run for it."""
         if self.selector in BASELINES:
-            conditions = Conditions(cv=conditions.cv, folds=conditions.folds)
+            cores = conditions.cores if self.selector == "sbs" else 1
+            conditions = Conditions(cv=conditions.cv, folds=conditions.folds, cores=cores)
         return replace(self, conditions=conditions)
 
     @staticmethod
@@ -123,7 +124,12 @@ class Contender:
         """Return what code and which libraries its results depend on."""
         row = None if self.selector in BASELINES else recipe(self.selector)
         conditions = self.conditions
-        return fingerprint(row, cross_validated=conditions.cv, runs_extra=conditions.runs_extra)
+        return fingerprint(
+            row,
+            cross_validated=conditions.cv,
+            runs_extra=conditions.runs_extra,
+            raced=conditions.cores > 1,
+        )
 
 
 def _value(text: str) -> Any:
@@ -190,7 +196,7 @@ def _check_conditions(contender: Contender) -> None:
 def _judged(conditions: Conditions, scenario: Scenario, seed: int) -> dict[str, Any]:
     """Return how a contender is judged, as plain values: of folds, which instances are in which."""
     if not conditions.cv:
-        return asdict(conditions)
+        return {name: value for name, value in asdict(conditions).items() if (name, value) != ("cores", 1)}
     folds = folds_of(scenario, conditions.folds, seed)
     digest = hashlib.sha256(np.ascontiguousarray(folds, dtype=np.int64).tobytes()).hexdigest()
     return {**asdict(conditions), "folds": digest}

@@ -20,6 +20,7 @@ def summarise(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     par10_std is the population deviation over the seeds, as in the published table. repar10 and npar10
     relate the mean to virtual best and single best solver; they are None where these leave nothing to relate
     to. unsolved is a share of the instances, decision_us the mean microseconds to select and learn.
+    cpu_seconds is the CPU time of all answers of a stream, over all cores.
     extra_cpu is the CPU time of runs beside the answers, as a share of that of the answers. npar10_train
     has the single best solver of the training folds in place of hindsight's; None without cross-validation.
     """
@@ -49,6 +50,7 @@ def _summary(scenario: str, selector: str, cells: list[dict[str, Any]]) -> dict[
         "npar10_train": None if in_training is None else _number(normalised(mean, in_training)),
         "unsolved": float(np.mean([cell["unsolved"] for cell in cells])),
         "decision_us": float(np.mean([cell["decision_us"] for cell in cells])),
+        "cpu_seconds": answers / len(cells),
         "extra_cpu": extra / answers if answers else 0.0,
     }
 

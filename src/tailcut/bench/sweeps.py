@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailcut.bench.conditions import STREAM, Conditions
+from tailcut.bench.conditions import STREAM, Conditions, LessonChoice
 from tailcut.bench.plan import DEFAULT, PUBLISHED, Contender
 from tailcut.catalogue import DEFAULT_SELECTOR
 
@@ -81,8 +81,7 @@ SETTINGS: dict[str, dict[str, tuple[float, ...]]] = {
         "memory": (1000, 5000),  # no scenario is as long as the default
     },
     "tailcut_schedule": {
-        "shared_variance": (0.1, 1.0),
-        "own_variance": (0.03, 0.3),
+        "memory": (1000, 5000),
     },
 }
 """Our own selectors: their hyperparameters -> a lower and a higher value than the default, and off.
@@ -92,6 +91,14 @@ SETTINGS: dict[str, dict[str, tuple[float, ...]]] = {
 
 MEASURED_FIRST = (0, 10, 25, 50, 100)
 """How many instances the plan `learning` measures first."""
+
+
+LEARNING = (
+    *(Conditions(measure_first=count) if count else STREAM for count in MEASURED_FIRST),
+    *(Conditions(measure_first=count, measure_cutoff=0.1) for count in (25, 100)),
+    *(Conditions(learn_share=0.2, learn_choice=choice) for choice in LessonChoice),
+)
+"""All that the plan `learning` compares."""
 
 
 def _under(selectors: Iterable[str], conditions: Iterable[Conditions]) -> tuple[Contender, ...]:
@@ -139,8 +146,8 @@ PLANS = {
         tuple(contender for selector in SETTINGS for contender in _one_at_a_time(selector)),
     ),
     "learning": NamedPlan(
-        "our own selectors, the first instances measured with all algorithms: none, or up to 100",
-        _under(SETTINGS, (Conditions(measure_first=count) if count else STREAM for count in MEASURED_FIRST)),
+        "our own selectors, the first instances measured with all algorithms: none, or up to 100; lessons",
+        _under(SETTINGS, LEARNING),
     ),
     "cv": NamedPlan(
         "our own selectors in cross-validation, without and with learning on, and three baselines",
