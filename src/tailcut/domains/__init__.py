@@ -1,10 +1,11 @@
 """Domains: solvers, features, answers and checkers of one kind of problem, one folder each.
 
 A folder here is a domain, found by its name. It describes itself as `DOMAIN` in its `__init__.py`, which
-imports nothing heavy; nothing else needs to know of it.
+imports nothing heavy; nothing else needs to know of it. Packages that are installed offer domains of their
+own by entry points of the group `tailcut.domains`: a name, and the `Domain`. docs/domains.md shows how.
 
->>> domain_names()
-['sat']
+>>> "sat" in domain_names()
+True
 >>> [rule.answer for rule in find_domain("sat").answers]
 ['SATISFIABLE', 'UNSATISFIABLE']
 """
@@ -12,23 +13,51 @@ imports nothing heavy; nothing else needs to know of it.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from pkgutil import iter_modules
 
 from tailcut.domains.domain import Domain
-from tailcut.errors import InputError
+from tailcut.errors import InputError, did_you_mean
 
-__all__ = ["Domain", "domain_names", "find_domain"]
+__all__ = ["ENTRY_POINTS", "Domain", "domain_names", "find_domain"]
+
+ENTRY_POINTS = "tailcut.domains"
+"""The group of entry points by which installed packages offer domains of their own: name -> `Domain`."""
 
 
 def domain_names() -> list[str]:
-    """Return the names of the domains there are."""
-    return sorted(module.name for module in iter_modules(__path__) if module.ispkg)
+    """Return the names of the domains there are: ours, and those of installed packages."""
+    return sorted({*_folders(), *_offered()})
 
 
 def find_domain(name: str) -> Domain:
     """Return the domain of a name, or say which there are."""
-    known = domain_names()
-    if name not in known:
-        raise InputError(f"there is no domain {name!r}; there are {', '.join(known)}")
-    domain: Domain = import_module(f"{__name__}.{name}").DOMAIN
-    return domain
+    if name in _folders():
+        domain: Domain = import_module(f"{__name__}.{name}").DOMAIN
+        return domain
+    offered = _offered()
+    if name not in offered:
+        known = domain_names()
+        raise InputError(
+            f"there is no domain {name!r}; there are {', '.join(known)}{did_you_mean(name, known)}"
+        )
+    return _loaded(offered[name])
+
+
+def _folders() -> list[str]:
+    return [module.name for module in iter_modules(__path__) if module.ispkg]
+
+
+def _offered() -> dict[str, EntryPoint]:
+    return {one.name: one for one in entry_points(group=ENTRY_POINTS)}
+
+
+def _loaded(point: EntryPoint) -> Domain:
+    """Return what an entry point names, or say that it is no domain."""
+    try:
+        found = point.load()
+    except Exception as error:  # another package's code: whatever it raises
+        raise InputError(f"the domain {point.name!r} ({point.value}) cannot be loaded: {error}") from error
+    if not isinstance(found, Domain):
+        raise InputError(f"the domain {point.name!r} ({point.value}) must be a Domain, got {found!r}")
+    return found

@@ -14,20 +14,32 @@ class AnswerRule:
     """When a run gave a certain answer, by its exit code, its output or both; None does not matter."""
 
     answer: str
+    """What it is called; `{objective}` in it is what the pattern's group of that name has found."""
     exit_code: int | None = None
     pattern: re.Pattern[bytes] | None = None
     """A regular expression that must be found in the output; ^ and $ match at lines."""
     unless: re.Pattern[bytes] | None = None
     """One that must not be found there, such as an error before the answer."""
 
-    def matches(self, exit_code: int, output: bytes) -> bool:
-        """Return whether a run that ended like this gave the answer."""
+    def read(self, exit_code: int, output: bytes) -> str | None:
+        """Return the answer if a run that ended like this gave it."""
         if self.exit_code is not None and exit_code != self.exit_code:
-            return False
+            return None
         if self.unless is not None and self.unless.search(output) is not None:
-            return False
-        return self.pattern is None or self.pattern.search(output) is not None
+            return None
+        if self.pattern is None:
+            return self.answer
+        found = self.pattern.search(output)
+        if found is None:
+            return None
+        answer = self.answer
+        for name, text in found.groupdict(b"").items():
+            answer = answer.replace(f"{{{name}}}", text.decode(errors="replace"))
+        return answer
 
+
+OBJECTIVE_TOLERANCE = 1e-5
+"""Relative difference of two objectives that are the same: solvers compute with floating-point numbers."""
 
 EXIT_CODE_0_SOLVES = (AnswerRule("solved", exit_code=0),)
 """Where no other rule is given, a run that ends with exit code 0 solved its instance."""
@@ -44,10 +56,38 @@ def read_answer(rules: Sequence[AnswerRule], exit_code: int | None, output: byte
     ('SAT', 'UNSAT')
     >>> read_answer(rules, 0, b"s UNKNOWN") is None
     True
+    >>> optimal = AnswerRule("optimal {objective}", pattern=re.compile(rb"^value: (?P<objective>.+)$"))
+    >>> read_answer([optimal], 0, b"value: 42")
+    'optimal 42'
     """
     if exit_code is None:
         return None
-    return next((rule.answer for rule in rules if rule.matches(exit_code, output)), None)
+    said = (rule.read(exit_code, output) for rule in rules)
+    return next((answer for answer in said if answer is not None), None)
+
+
+def answers_agree(first: str, second: str) -> bool:
+    """Return whether two answers say the same: word by word, and numbers as far as solvers compute them.
+
+    >>> answers_agree("optimal 3.0000001", "optimal 3"), answers_agree("optimal 3", "optimal 4")
+    (True, False)
+    >>> answers_agree("infeasible", "optimal 3")
+    False
+    """
+    if first == second:
+        return True
+    one, other = first.split(), second.split()
+    return len(one) == len(other) and all(map(_words_agree, one, other))
+
+
+def _words_agree(first: str, second: str) -> bool:
+    if first == second:
+        return True
+    try:
+        one, other = float(first), float(second)
+    except ValueError:
+        return False
+    return abs(one - other) <= OBJECTIVE_TOLERANCE * max(1.0, abs(one), abs(other))
 
 
 class EntryProgram(NamedTuple):
@@ -57,6 +97,49 @@ class EntryProgram(NamedTuple):
     arguments: tuple[str, ...]
     needs: str | None = None
     """A module of the domain's extra, without which it cannot be called."""
+
+
+class SolverWay(NamedTuple):
+    """One way to have a solver: a Python function (`entry`) with its arguments, or a command of a program."""
+
+    arguments: tuple[str, ...]
+    """With `{instance}`, and `{program}` for the place where the program was found."""
+    entry: str | None = None
+    """`module:function`; None: the arguments are a command."""
+    module: str | None = None
+    """The module that must be installed."""
+    program: str | None = None
+    """The program that must be there."""
+    install: str = ""
+    """What installs it."""
+
+
+def in_python(entry: str, *arguments: str, module: str, extra: str) -> SolverWay:
+    """Return the way to have a solver that a module of Python brings, which an extra installs."""
+    return SolverWay((*arguments, "{instance}"), entry, module, install=f"pip install 'tailcut[{extra}]'")
+
+
+def as_program(
+    program: str, *arguments: str, entry: str | None = None, module: str | None = None, install: str = ""
+) -> SolverWay:
+    """Return the way to have a solver that is a program, called as a command or through an entry point."""
+    before = ("{program}",) if entry is None else ()
+    return SolverWay((*before, *arguments, "{instance}"), entry, module, program, install)
+
+
+class DomainSolver(NamedTuple):
+    """A solver that a domain knows: how it is called, whichever way it was installed."""
+
+    name: str
+    what: str
+    """One line."""
+    ways: tuple[SolverWay, ...]
+    """The first that is there is taken."""
+
+    @property
+    def install(self) -> str:
+        """What installs it, one way or another."""
+        return " or ".join(dict.fromkeys(way.install for way in self.ways if way.install))
 
 
 class TinyInstance(NamedTuple):
@@ -71,6 +154,10 @@ class TinyInstance(NamedTuple):
 class Domain:
     """What holds for every portfolio of a domain, unless its file says otherwise."""
 
+    what: str = ""
+    """One line."""
+    solvers: tuple[DomainSolver, ...] = ()
+    """Those it knows, whether they are installed or not."""
     answers: tuple[AnswerRule, ...] = ()
     features: EntryProgram | None = None
     """Computes the features of `{instance}`."""
@@ -78,11 +165,11 @@ class Domain:
     """Checks the answer in `{output}`."""
     instances: tuple[str, ...] = ("*",)
     """Which files of a folder are instances."""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """Files that are no instances where others lie beside them: a model, `*.mzn`, with its data, `*.dzn`."""
     preload: tuple[str, ...] = ()
     """Modules that entry points need, loaded once; those that are not installed are left out."""
     extra: str | None = None
     """The extra that installs what the domain's own programs need."""
-    solver_needs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Entry point -> a solver's name among its arguments -> the module that this solver needs."""
     check: tuple[TinyInstance, ...] = ()
     """What `tailcut run --check` tries."""

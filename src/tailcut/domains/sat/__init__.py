@@ -9,7 +9,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tailcut.domains.domain import AnswerRule, Domain, EntryProgram, TinyInstance
+from tailcut.domains.domain import (
+    AnswerRule,
+    Domain,
+    DomainSolver,
+    EntryProgram,
+    SolverWay,
+    TinyInstance,
+    as_program,
+    in_python,
+)
+from tailcut.domains.files import endings
 
 _TINY = Path(__file__).parent / "tiny"
 
@@ -19,11 +29,62 @@ def _status_line(status: str) -> AnswerRule:
     return AnswerRule(status, pattern=re.compile(line, re.MULTILINE))
 
 
+def _wheel(solver: str, module: str) -> SolverWay:
+    return in_python("tailcut.domains.sat.solve:main", solver, module=module, extra="sat")
+
+
+def _program(name: str, install: str, *options: str) -> SolverWay:
+    entry = "tailcut.domains.sat.program:main"
+    return as_program(name, name, "{program}", *options, entry=entry, install=install)
+
+
+_SOLVERS = (
+    DomainSolver(
+        "kissat",
+        "clause learning with much simplification before and in between",
+        (_wheel("kissat404", "pysat.solvers"), _program("kissat", "", "-q")),
+    ),
+    DomainSolver(
+        "cadical",
+        "clause learning with much simplification in between",
+        (_wheel("cadical300", "pysat.solvers"), _program("cadical", "apt install cadical", "-q")),
+    ),
+    DomainSolver(
+        "minisat",
+        "clause learning, plain",
+        (_wheel("minisat22", "pysat.solvers"), _program("minisat", "apt install minisat", "-verb=0")),
+    ),
+    DomainSolver(
+        "lingeling",
+        "clause learning with simplification in between, Gauss elimination among it",
+        (_wheel("lingeling", "pysat.solvers"), _program("lingeling", "", "-q")),
+    ),
+    DomainSolver("ergo", "as it comes with PySAT", (_wheel("ergo", "pysat.solvers"),)),
+    DomainSolver(
+        "cryptominisat",
+        "clause learning with Gauss-Jordan elimination on exclusive ors",
+        (
+            _wheel("cryptominisat", "pycryptosat"),
+            _program("cryptominisat5", "apt install cryptominisat", "--verb", "0"),
+        ),
+    ),
+    DomainSolver("highs", "integer programs, on the clauses as inequalities", (_wheel("highs", "highspy"),)),
+    DomainSolver(
+        "local_search",
+        "finds models of large random formulas, proves nothing; compiled on first use",
+        (_wheel("local_search", "tailcut.domains.sat.warm"),),
+    ),
+    DomainSolver("glucose", "clause learning", (_program("glucose", "", "-model", "-verb=0"),)),
+    DomainSolver("picosat", "clause learning, small", (_program("picosat", "apt install picosat"),)),
+)
+
 DOMAIN = Domain(
+    what="satisfiability: formulas in DIMACS CNF",
+    solvers=_SOLVERS,
     answers=(_status_line("SATISFIABLE"), _status_line("UNSATISFIABLE")),
     features=EntryProgram("tailcut.domains.sat.features:main", ("{instance}",), needs="gbdc"),
     verify=EntryProgram("tailcut.domains.sat.verify:main", ("{instance}", "{output}")),
-    instances=("*.cnf", "*.cnf.gz", "*.cnf.xz"),
+    instances=endings("cnf"),
     preload=(
         "numpy",
         "pysat.solvers",
@@ -31,20 +92,13 @@ DOMAIN = Domain(
         "highspy",
         "gbdc",
         "tailcut.domains.sat.solve",
+        "tailcut.domains.sat.program",
         "tailcut.domains.sat.features",
         "tailcut.domains.sat.highs",
         "tailcut.domains.sat.warm",  # has the local search compiled and loaded
         "tailcut.domains.sat.verify",
     ),
     extra="sat",
-    solver_needs={
-        "tailcut.domains.sat.solve:main": {
-            **dict.fromkeys(("kissat404", "cadical300", "minisat22", "lingeling", "ergo"), "pysat.solvers"),
-            "cryptominisat": "pycryptosat",
-            "highs": "highspy",
-            "local_search": "tailcut.domains.sat.warm",
-        }
-    },
     check=(
         TinyInstance(_TINY / "sat.cnf", "SATISFIABLE"),
         TinyInstance(_TINY / "unsat.cnf", "UNSATISFIABLE"),

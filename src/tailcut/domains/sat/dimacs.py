@@ -1,4 +1,4 @@
-"""Read and write DIMACS CNF files, plain or compressed (.gz, .xz).
+"""Read and write DIMACS CNF files, plain or compressed (.gz, .xz, .bz2).
 
 Tolerated: comments anywhere, no header line, clauses over several lines or several on one, more variables
 declared than used, and the ``%`` that ends the files of SATLIB. Everything else is an error with its line;
@@ -11,15 +11,15 @@ import gzip
 import lzma
 import os
 import re
-import zlib
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.domains.files import read_bytes
 from tailcut.domains.sat.formula import LARGEST, Formula
-from tailcut.errors import FormulaError
+from tailcut.errors import FormulaError, InputError
 
 _HEADER = re.compile(rb"^[ \t]*p[^\n]*$", re.MULTILINE)
 _COUNTS = re.compile(rb"\s*p\s+cnf\s+(\d{1,10})\s+(\d{1,10})\s*")
@@ -98,15 +98,9 @@ def dump(formula: Formula, comment: str = "") -> bytes:
 
 def _bytes_of(path: Path) -> bytes:
     try:
-        if path.suffix == ".gz":
-            return gzip.decompress(path.read_bytes())
-        if path.suffix == ".xz":
-            return lzma.decompress(path.read_bytes())
-        return path.read_bytes()
-    except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
-        raise FormulaError(f"{path}: is no {path.suffix} file, or is damaged: {error}") from None
-    except OSError as error:
-        raise FormulaError(f"{path}: cannot be read: {error.strerror or error}") from None
+        return read_bytes(path)
+    except InputError as error:
+        raise FormulaError(str(error)) from None
 
 
 def _header(clean: bytes, data: bytes, name: str) -> tuple[tuple[int, int] | None, bytes]:

@@ -8,17 +8,16 @@ GBDC ends the process on a formula without clauses or with an empty one, so thos
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from tailcut.domains.extraction import print_features
 from tailcut.domains.sat.dimacs import dump, read
 from tailcut.domains.sat.formula import Formula
-from tailcut.domains.sat.oneline import OneLineParser
-from tailcut.errors import FormulaError, MissingExtraError, TailcutError
+from tailcut.errors import FormulaError, MissingExtraError
 
 _SHAPES = ("mean", "variance", "min", "max", "entropy")
 _SHAPED = ("hornvars", "invhornvars", "balancecls", "balancevars")
@@ -64,21 +63,7 @@ def _gbdc(path: str | Path, formula: Formula) -> dict[str, float]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the features of a file as JSON; return the exit code."""
-    parser = OneLineParser(
-        prog="python -m tailcut.domains.sat.features",
-        description="Print the features of a DIMACS CNF file (plain, .gz or .xz) as a JSON object.",
-    )
-    parser.add_argument("file", metavar="FILE", help="the formula")
-    try:
-        found = extract(parser.parse_args(arguments).file)
-    except SystemExit:  # --help has been printed
-        return 0
-    except TailcutError as error:
-        sys.stderr.write(f"tailcut.domains.sat.features: {error}\n")
-        return 2
-    sys.stdout.write(json.dumps(found) + "\n")
-    sys.stdout.flush()
-    return 0
+    return print_features("tailcut.domains.sat.features", extract, arguments, "DIMACS CNF file")
 
 
 if __name__ == "__main__":

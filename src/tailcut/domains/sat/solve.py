@@ -9,10 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from tailcut.domains.oneline import OneLineParser
 from tailcut.domains.sat.answers import Answer, SatStatus
 from tailcut.domains.sat.dimacs import read
 from tailcut.domains.sat.formula import Formula, satisfies
-from tailcut.domains.sat.oneline import OneLineParser
 from tailcut.domains.sat.solvers import SOLVERS, answer
 from tailcut.errors import TailcutError
 

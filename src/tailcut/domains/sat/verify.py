@@ -10,10 +10,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tailcut.domains.oneline import OneLineParser
 from tailcut.domains.sat.answers import SatStatus, parse_output
 from tailcut.domains.sat.dimacs import read
 from tailcut.domains.sat.formula import satisfies
-from tailcut.domains.sat.oneline import OneLineParser
 from tailcut.errors import TailcutError
 
 

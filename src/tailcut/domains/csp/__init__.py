@@ -1,0 +1,72 @@
+"""The domain ``csp``: constraint satisfaction and optimisation, models in MiniZinc or FlatZinc.
+
+MiniZinc flattens a model with its standard decompositions; Gecode and CP-SAT solve what it makes of it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tailcut.domains.domain import (
+    AnswerRule,
+    Domain,
+    DomainSolver,
+    EntryProgram,
+    TinyInstance,
+    as_program,
+    in_python,
+)
+
+_TINY = Path(__file__).parent / "tiny"
+_SOLVE = "tailcut.domains.csp.solve:main"
+_OBJECTIVE = rb"\A(?=[\s\S]*^==========\s*$)[\s\S]*^_objective = (?P<objective>-?\d+);"
+
+DOMAIN = Domain(
+    what="constraint programs: MiniZinc models, with data or without, and FlatZinc",
+    solvers=(
+        DomainSolver(
+            "gecode",
+            "propagation and search",
+            (
+                as_program(
+                    "fzn-gecode", "gecode", "{program}", entry=_SOLVE, install="apt install minizinc flatzinc"
+                ),
+            ),
+        ),
+        DomainSolver(
+            "cp-sat",
+            "clause learning on integers; FlatZinc is read by Tailcut",
+            (in_python(_SOLVE, "cp-sat", module="ortools", extra="csp"),),
+        ),
+        DomainSolver(
+            "chuffed",
+            "lazy clause generation",
+            (as_program("fzn-chuffed", "chuffed", "{program}", entry=_SOLVE),),
+        ),
+    ),
+    answers=(
+        AnswerRule("unsatisfiable", pattern=re.compile(rb"^=====UNSATISFIABLE=====", re.M)),
+        AnswerRule("optimal {objective}", pattern=re.compile(_OBJECTIVE, re.M)),
+        AnswerRule(
+            "satisfiable",
+            pattern=re.compile(rb"^----------", re.M),
+            unless=re.compile(rb"^_objective = ", re.M),
+        ),
+    ),
+    features=EntryProgram("tailcut.domains.csp.features:main", ("{instance}",)),
+    verify=EntryProgram("tailcut.domains.csp.verify:main", ("{instance}", "{output}")),
+    instances=("*.mzn", "*.dzn", "*.fzn"),
+    models={"*.mzn": "*.dzn"},
+    preload=(
+        "ortools.sat.python.cp_model",
+        "tailcut.domains.csp.solve",
+        "tailcut.domains.csp.features",
+        "tailcut.domains.csp.verify",
+    ),
+    extra="csp",
+    check=(
+        TinyInstance(_TINY / "optimal.mzn", "optimal 8"),
+        TinyInstance(_TINY / "unsatisfiable.mzn", "unsatisfiable"),
+    ),
+)

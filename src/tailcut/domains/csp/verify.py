@@ -1,0 +1,68 @@
+"""The program that checks a solution: ``python -m tailcut.domains.csp.verify FILE OUTPUT``.
+
+Every printed variable is fixed to its value, and a solver must still find a solution with the same
+objective. FlatZinc files, and what no solver is there to check, are let pass; that no solution is better is
+not checked.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from tailcut.domains.csp import DOMAIN
+from tailcut.domains.csp.answers import parse_solution_lines
+from tailcut.domains.csp.solve import solved
+from tailcut.domains.found import find_solvers
+from tailcut.domains.oneline import OneLineParser
+from tailcut.errors import TailcutError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check what a solver printed about a model; return 0 if it stands, 1 if it does not."""
+    parser = OneLineParser(
+        prog="python -m tailcut.domains.csp.verify",
+        description="Check the solution that a solver printed: exit code 1 refutes it.",
+    )
+    parser.add_argument("file", metavar="FILE", help="the model or its data (.mzn, .dzn, .fzn)")
+    parser.add_argument("output", metavar="OUTPUT", help="a file with what the solver printed")
+    try:
+        given = parser.parse_args(arguments)
+        problem = refuted(Path(given.file), Path(given.output).read_text(errors="replace"))
+    except SystemExit:  # --help has been printed
+        return 0
+    except (TailcutError, OSError) as error:
+        sys.stderr.write(f"tailcut.domains.csp.verify: {error}\n")
+        return 2
+    if problem is not None:
+        sys.stderr.write(f"{problem}\n")
+    return 0 if problem is None else 1
+
+
+def refuted(file: Path, text: str) -> str | None:
+    """Return what is wrong with a printed solution, None if nothing is."""
+    claimed = parse_solution_lines(text)
+    found = next((one for one in find_solvers(DOMAIN) if one.way is not None), None)
+    if not claimed or file.suffix == ".fzn" or found is None:
+        return None
+    objective = claimed.pop("_objective", None)
+    fixed = "".join(f"constraint {name} = {value};\n" for name, value in claimed.items())
+    again = parse_solution_lines(_fixed(found.solver.name, found.program, file, fixed))
+    if not again:
+        return "no solution has these values"
+    if again.get("_objective") != objective:
+        return f"the objective is {again.get('_objective')}, not {objective}"
+    return None
+
+
+def _fixed(solver: str, program: str | None, file: Path, constraints: str) -> str:
+    with tempfile.NamedTemporaryFile("w", suffix=".mzn") as extra:
+        extra.write(constraints)
+        extra.flush()
+        return solved(solver, program, file, extra.name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+"""The domain ``maxsat``: maximum satisfiability, formulas in WCNF, old format and new."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tailcut.domains.domain import (
+    AnswerRule,
+    Domain,
+    DomainSolver,
+    EntryProgram,
+    SolverWay,
+    TinyInstance,
+    as_program,
+    in_python,
+)
+from tailcut.domains.files import endings
+
+_TINY = Path(__file__).parent / "tiny"
+_OPTIMUM = rb"\A(?=[\s\S]*^s OPTIMUM FOUND\s*$)[\s\S]*^o (?P<cost>\d+)\s*$"
+"""The last `o` line, if the status is the right one."""
+
+
+def _wheel(solver: str, module: str = "pysat.examples.rc2") -> SolverWay:
+    return in_python("tailcut.domains.maxsat.solve:main", solver, module=module, extra="maxsat")
+
+
+DOMAIN = Domain(
+    what="maximum satisfiability: WCNF files, old format and new",
+    solvers=(
+        DomainSolver("rc2", "cores relaxed by totalizers, as in RC2", (_wheel("rc2"),)),
+        DomainSolver("rc2_stratified", "RC2, heavy clauses first", (_wheel("rc2_stratified"),)),
+        DomainSolver(
+            "fm", "cores relaxed one by one, after Fu and Malik", (_wheel("fm", "pysat.examples.fm"),)
+        ),
+        DomainSolver(
+            "lsu",
+            "models improved step by step; clauses of one weight",
+            (_wheel("lsu", "pysat.examples.lsu"),),
+        ),
+        DomainSolver(
+            "highs", "integer programs, on the clauses as inequalities", (_wheel("highs", "highspy"),)
+        ),
+        DomainSolver("open-wbo", "cores and linear search", (as_program("open-wbo"),)),
+        DomainSolver("uwrmaxsat", "cores and linear search", (as_program("uwrmaxsat"),)),
+        DomainSolver("evalmaxsat", "cores", (as_program("EvalMaxSAT"),)),
+    ),
+    answers=(
+        AnswerRule("OPTIMUM FOUND {cost}", pattern=re.compile(_OPTIMUM, re.M)),
+        AnswerRule("UNSATISFIABLE", pattern=re.compile(rb"^s UNSATISFIABLE\s*$", re.M)),
+    ),
+    features=EntryProgram("tailcut.domains.maxsat.features:main", ("{instance}",)),
+    verify=EntryProgram("tailcut.domains.maxsat.verify:main", ("{instance}", "{output}")),
+    instances=endings("wcnf"),
+    preload=(
+        "numpy",
+        "pysat.examples.rc2",
+        "pysat.examples.fm",
+        "pysat.examples.lsu",
+        "highspy",
+        "tailcut.domains.maxsat.solve",
+        "tailcut.domains.maxsat.features",
+        "tailcut.domains.maxsat.verify",
+    ),
+    extra="maxsat",
+    check=(
+        TinyInstance(_TINY / "optimum.wcnf", "OPTIMUM FOUND 3"),
+        TinyInstance(_TINY / "unsat.wcnf", "UNSATISFIABLE"),
+    ),
+)

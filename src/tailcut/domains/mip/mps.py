@@ -1,0 +1,302 @@
+"""Mixed-integer programs and their files; MPS is read without a solver's help, so that a check trusts none.
+
+minimise or maximise  cost @ x + constant
+subject to            row_lower <= A x <= row_upper,   lower <= x <= upper,   some x whole
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailcut.domains.files import COMPRESSED, read_bytes
+from tailcut.errors import InputError, MissingExtraError
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class IntegerProgram:
+    """A mixed-integer program with n variables, m rows and k coefficients that are not zero."""
+
+    names: tuple[str, ...]
+    """Of the variables, n of them."""
+    cost: Floats
+    """Shape (n,)."""
+    whole: NDArray[np.bool_]
+    """Which variables must be whole numbers, shape (n,)."""
+    lower: Floats
+    upper: Floats
+    """Bounds, shape (n,); infinite where there is none."""
+    row_lower: Floats
+    row_upper: Floats
+    """Shape (m,)."""
+    rows: Indices
+    columns: Indices
+    values: Floats
+    """Row, variable and value of each coefficient, shape (k,)."""
+    constant: float = 0.0
+    maximise: bool = False
+
+    def activity(self, x: Floats) -> Floats:
+        """Return the left-hand side of each row, shape (m,)."""
+        sums = np.bincount(self.rows, self.values * x[self.columns], minlength=len(self.row_lower))
+        return sums.astype(np.float64)
+
+    def objective(self, x: Floats) -> float:
+        """Return what a solution costs, or brings."""
+        return float(self.cost @ x) + self.constant
+
+
+def read_program(path: str | Path) -> IntegerProgram:
+    """Return the program in a file; LP files are read with highspy."""
+    name = str(path)
+    for ending in COMPRESSED:
+        name = name.removesuffix(ending)
+    if not name.endswith(".lp"):
+        return parse_mps(read_bytes(path).decode("utf-8", "replace"), str(path))
+    return _read_lp(read_bytes(path), str(path))
+
+
+def parse_mps(text: str, name: str = "program") -> IntegerProgram:
+    """Return the program that MPS text stands for, in fixed or free format; names must have no blanks."""
+    reader = _MpsReader()
+    section = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if not words or line.startswith("*"):
+            continue
+        try:
+            if not line[0].isspace():
+                section = words[0].upper()
+                if section == "ENDATA":
+                    break
+                if section in ("OBJSENSE", "OBJSENSEMAX") and len(words) > 1:
+                    reader.objsense(words[1:])
+            else:
+                reader.line(section, words)
+        except (KeyError, ValueError, IndexError) as error:
+            problem = f"there is no {error}" if isinstance(error, KeyError) else str(error)
+            raise InputError(
+                f"{name}, line {number}: cannot be read as MPS, section {section}: {problem}"
+            ) from None
+    if not reader.objective_row:
+        raise InputError(f"{name}: is no MPS file: there is no row of type N")
+    return reader.program()
+
+
+class _MpsReader:
+    """Collects the sections of an MPS file."""
+
+    def __init__(self) -> None:
+        self.maximise = False
+        self.objective_row = ""
+        self.free_rows: set[str] = set()
+        self.row: dict[str, int] = {}
+        self.senses: list[str] = []
+        self.column: dict[str, int] = {}
+        self.whole: list[bool] = []
+        self.between_marks = False
+        self.cost: dict[int, float] = {}
+        self.entries: list[tuple[int, int, float]] = []
+        self.sides: dict[int, float] = {}
+        self.ranges: dict[int, float] = {}
+        self.constant = 0.0
+        self.bounds: dict[int, list[float]] = {}
+
+    def objsense(self, words: list[str]) -> None:
+        self.maximise = words[0].upper().startswith("MAX")
+
+    def line(self, section: str, words: list[str]) -> None:
+        """Take a line of a section; sections that say nothing about the program are passed over."""
+        take = {
+            "OBJSENSE": self.objsense,
+            "ROWS": self._row,
+            "COLUMNS": self._entry,
+            "RHS": self._side,
+            "RANGES": self._range,
+            "BOUNDS": self._bound,
+        }.get(section)
+        if take is None:
+            raise ValueError("not known here")
+        take(words)
+
+    def _row(self, words: list[str]) -> None:
+        sense, name = words[0].upper(), words[1]
+        if sense == "N":
+            if self.objective_row:
+                self.free_rows.add(name)
+            else:
+                self.objective_row = name
+        elif sense in ("L", "G", "E"):
+            self.row[name] = len(self.senses)
+            self.senses.append(sense)
+        else:
+            raise ValueError(f"a row is of type N, L, G or E, not {sense}")
+
+    def _entry(self, words: list[str]) -> None:
+        first, *rest = words
+        if rest[0] == "'MARKER'":
+            self.between_marks = rest[1] == "'INTORG'"
+            return
+        if first not in self.column:
+            self.column[first] = len(self.column)
+            self.whole.append(self.between_marks)
+        column = self.column[first]
+        for name, value in zip(rest[::2], rest[1::2], strict=True):
+            if name == self.objective_row:
+                self.cost[column] = self.cost.get(column, 0.0) + float(value)
+            elif name not in self.free_rows:
+                self.entries.append((self.row[name], column, float(value)))
+
+    def _pairs(self, words: list[str]) -> Iterator[tuple[str, float]]:
+        """Yield names and values; the name of the whole set may be left out."""
+        rest = words[1:] if len(words) % 2 else words
+        yield from zip(rest[::2], map(float, rest[1::2]), strict=True)
+
+    def _side(self, words: list[str]) -> None:
+        for name, value in self._pairs(words):
+            if name == self.objective_row:
+                self.constant = -value
+            elif name not in self.free_rows:
+                self.sides[self.row[name]] = value
+
+    def _range(self, words: list[str]) -> None:
+        for name, value in self._pairs(words):
+            self.ranges[self.row[name]] = value
+
+    def _bound(self, words: list[str]) -> None:
+        kind = words[0].upper()
+        valued = kind in ("UP", "LO", "FX", "LI", "UI", "SC")
+        name = words[-2] if valued or (len(words) == 4) else words[-1]
+        value = float(words[-1]) if valued else 0.0
+        column = self.column[name]
+        lower, upper = self.bounds.get(column, [0.0, np.inf])
+        match kind:
+            case "UP" | "UI":
+                lower = -np.inf if value < 0 and column not in self.bounds else lower
+                upper = value
+            case "LO" | "LI":
+                lower = value
+            case "FX":
+                lower = upper = value
+            case "FR":
+                lower, upper = -np.inf, np.inf
+            case "MI":
+                lower = -np.inf
+            case "PL":
+                upper = np.inf
+            case "BV":
+                lower, upper = 0.0, 1.0
+            case _:
+                raise ValueError(f"bounds of type {kind} are not known here")
+        self.whole[column] |= kind in ("BV", "LI", "UI")
+        self.bounds[column] = [lower, upper]
+
+    def program(self) -> IntegerProgram:
+        """Return what was collected."""
+        n, m = len(self.column), len(self.senses)
+        lower, upper, cost = np.zeros(n), np.full(n, np.inf), np.zeros(n)
+        for column, value in self.cost.items():
+            cost[column] = value
+        for column, (low, high) in self.bounds.items():
+            lower[column], upper[column] = low, high
+        row_lower, row_upper = np.full(m, -np.inf), np.full(m, np.inf)
+        for number, sense in enumerate(self.senses):
+            side, width = self.sides.get(number, 0.0), self.ranges.get(number)
+            if sense in "GE":
+                row_lower[number] = side
+            if sense in "LE":
+                row_upper[number] = side
+            if width is not None:
+                if sense == "L" or (sense == "E" and width < 0):
+                    row_lower[number] = side - abs(width)
+                else:
+                    row_upper[number] = side + abs(width)
+        table = np.array(self.entries, dtype=np.float64).reshape(-1, 3)
+        return IntegerProgram(
+            tuple(self.column), cost, np.array(self.whole, dtype=np.bool_), lower, upper,
+            row_lower, row_upper,
+            table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2],
+            self.constant, self.maximise,
+        )  # fmt: skip
+
+
+def _read_lp(data: bytes, name: str) -> IntegerProgram:
+    """Return the program in an LP file, as HiGHS reads it."""
+    try:
+        import highspy
+    except ModuleNotFoundError:
+        raise MissingExtraError("LP files are read with highspy: pip install 'tailcut[mip]'") from None
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(suffix=".lp") as file:
+        file.write(data)
+        file.flush()
+        solver = highspy.Highs()
+        solver.setOptionValue("output_flag", False)
+        if solver.readModel(file.name) == highspy.HighsStatus.kError:
+            raise InputError(f"{name}: HiGHS cannot read it as an LP file")
+    lp = solver.getLp()
+    n, m = lp.num_col_, lp.num_row_
+    whole = np.array([kind == highspy.HighsVarType.kInteger for kind in lp.integrality_] or [False] * n)
+    start, index = np.asarray(lp.a_matrix_.start_), np.asarray(lp.a_matrix_.index_, dtype=np.int64)
+    by_column = lp.a_matrix_.format_ == highspy.MatrixFormat.kColwise
+    outer = np.repeat(np.arange(n if by_column else m), np.diff(start))
+    return IntegerProgram(
+        tuple(lp.col_names_), np.asarray(lp.col_cost_), whole, np.asarray(lp.col_lower_),
+        np.asarray(lp.col_upper_), np.asarray(lp.row_lower_), np.asarray(lp.row_upper_),
+        index if by_column else outer, outer if by_column else index, np.asarray(lp.a_matrix_.value_),
+        lp.offset_, lp.sense_ == highspy.ObjSense.kMaximize,
+    )  # fmt: skip
+
+
+def dump_mps(program: IntegerProgram) -> str:
+    """Return a program as MPS text that every reader takes: to be minimised, variables called x0, x1, ...
+
+    Fields stand in the columns that old readers insist on.
+    """
+    equal = program.row_lower == program.row_upper
+    sense = np.where(equal, "E", np.where(np.isfinite(program.row_upper), "L", "G"))
+    side = np.where(np.isfinite(program.row_upper), program.row_upper, program.row_lower)
+    side = np.where(np.isfinite(side), side, 0.0)
+    double = np.isfinite(program.row_lower) & np.isfinite(program.row_upper) & ~equal
+    width = np.where(double, program.row_upper, 0.0) - np.where(double, program.row_lower, 0.0)
+    lines = [
+        "NAME          program",
+        "ROWS",
+        " N  cost",
+        *(f" {one}  r{row}" for row, one in enumerate(sense)),
+    ]
+    lines += ["COLUMNS", *_column_lines(program)]
+    lines += ["RHS", *(_field("RHS", f"r{row}", value) for row, value in enumerate(side.tolist()) if value)]
+    if double.any():
+        lines += ["RANGES", *(_field("RNG", f"r{row}", float(width[row])) for row in np.flatnonzero(double))]
+    lines.append("BOUNDS")
+    for column, (low, high) in enumerate(zip(program.lower.tolist(), program.upper.tolist(), strict=True)):
+        name = f"x{column}"
+        lines.append(f" MI BND       {name}" if low == -np.inf else _field("BND", name, low, " LO"))
+        lines.append(f" PL BND       {name}" if high == np.inf else _field("BND", name, high, " UP"))
+    return "\n".join([*lines, "ENDATA", ""])
+
+
+def _column_lines(program: IntegerProgram) -> Iterator[str]:
+    """Yield the coefficients by variable; those of whole variables stand between two marks."""
+    sign = -1.0 if program.maximise else 1.0
+    entries = [[("cost", sign * value)] for value in program.cost.tolist()]
+    coefficients = zip(program.rows.tolist(), program.columns.tolist(), program.values.tolist(), strict=True)
+    for row, column, value in coefficients:
+        entries[column].append((f"r{row}", value))
+    for wanted, mark in ((True, "INTORG"), (False, "INTEND")):
+        yield f"    MARKER                 'MARKER'                 '{mark}'"
+        for column in np.flatnonzero(program.whole == wanted).tolist():
+            yield from (_field(f"x{column}", row, value) for row, value in entries[column])
+
+
+def _field(first: str, second: str, value: float, kind: str = "   ") -> str:
+    return f"{kind} {first:<8}  {second:<8}  {value:.15g}"

@@ -1,0 +1,209 @@
+"""The program that solves one program: ``python -m tailcut.domains.mip.solve SOLVER [PROGRAM] FILE``.
+
+It prints an optimal solution as CBC does (`tailcut.domains.mip.answers`), Infeasible or Unbounded, and
+nothing else; exit code 3 where the solver found out neither. HiGHS and SCIP read the file themselves. CBC and
+GLPK, which ignore or refuse parts of MPS, get it rewritten. Gaps are zero: the default of HiGHS would call
+optimal what may be 0.01 % off.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tailcut.domains.files import COMPRESSED, ScratchFile, read_bytes
+from tailcut.domains.mip.answers import parse_solution, solution_text
+from tailcut.domains.mip.mps import IntegerProgram, dump_mps, read_program
+from tailcut.errors import InputError, MissingExtraError, TailcutError
+
+NOT_SOLVED = 3
+INFEASIBLE, UNBOUNDED = "Infeasible\n", "Unbounded\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Solve a program and print what came out; return the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if len(words) not in (2, 3):
+        sys.stderr.write("tailcut.domains.mip.solve: expected SOLVER [PROGRAM] FILE\n")
+        return 2
+    try:
+        said = solved(words[0], words[1] if len(words) == 3 else None, words[-1])
+    except (TailcutError, OSError) as error:
+        sys.stderr.write(f"tailcut.domains.mip.solve: {error}\n")
+        return 2
+    if said is None:
+        return NOT_SOLVED
+    sys.stdout.write(said)
+    sys.stdout.flush()
+    return 0
+
+
+def solved(solver: str, program: str | None, file: str) -> str | None:
+    """Return what a solver found, as text; None: nothing."""
+    try:
+        if solver in _READERS:
+            return _READERS[solver](file)
+        if solver == "cbc":
+            return _cbc(program or _cbc_of_pulp(), read_program(file))
+        if solver == "glpk":
+            return _glpsol(program, read_program(file)) if program else _glpk(read_program(file))
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"the solver {solver} needs {error.name}, of the extra 'mip': pip install 'tailcut[mip]'"
+        ) from None
+    raise InputError(f"there is no solver {solver!r}; there are {', '.join([*_READERS, 'cbc', 'glpk'])}")
+
+
+def _readable(file: str, read: Callable[[str], str | None]) -> str | None:
+    """Call a reader that goes by a file's ending; a compressed file is uncompressed for it."""
+    if not Path(file).is_file():
+        raise InputError(f"{file}: cannot be read: there is no such file")
+    if not file.endswith(COMPRESSED):
+        return read(file)
+    with tempfile.NamedTemporaryFile(suffix=Path(Path(file).stem).suffix) as plain:
+        plain.write(read_bytes(file))
+        plain.flush()
+        return read(plain.name)
+
+
+def _highs(file: str) -> str | None:
+    import highspy
+
+    def read(path: str) -> str | None:
+        solver = highspy.Highs()
+        for option, value in (("output_flag", False), ("threads", 1), ("mip_rel_gap", 0.0)):
+            solver.setOptionValue(option, value)
+        if solver.readModel(path) == highspy.HighsStatus.kError:
+            raise InputError(f"{file}: HiGHS cannot read it")
+        solver.run()
+        status = solver.getModelStatus()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            return INFEASIBLE
+        if status == highspy.HighsModelStatus.kUnbounded:
+            return UNBOUNDED
+        if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kModelEmpty):
+            return None
+        values = list(solver.getSolution().col_value)
+        return solution_text(solver.getLp().col_names_, values, solver.getObjectiveValue())
+
+    return _readable(file, read)
+
+
+def _scip(file: str) -> str | None:
+    import pyscipopt
+
+    def read(path: str) -> str | None:
+        model = pyscipopt.Model()
+        model.hideOutput()
+        try:
+            model.readProblem(path)
+        except OSError as error:
+            raise InputError(f"{file}: SCIP cannot read it: {error}") from None
+        model.setParam("limits/gap", 0.0)
+        variables = model.getVars()
+        model.optimize()
+        status = model.getStatus()
+        if status in ("infeasible", "unbounded"):
+            return INFEASIBLE if status == "infeasible" else UNBOUNDED
+        if status != "optimal":
+            return None
+        values = [model.getVal(variable) for variable in variables]
+        return solution_text([variable.name for variable in variables], values, model.getObjVal())
+
+    return _readable(file, read)
+
+
+_READERS: dict[str, Callable[[str], str | None]] = {"highs": _highs, "scip": _scip}
+
+
+def _cbc_of_pulp() -> str:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # it announces its next version
+        import pulp
+
+        return str(pulp.PULP_CBC_CMD().path)
+
+
+def _cbc(program: str, problem: IntegerProgram) -> str | None:
+    with ScratchFile(dump_mps(problem).encode()) as file, ScratchFile() as solution:
+        command = [program, file.path, "solve", "solution", solution.path]
+        files = [file.descriptor, solution.descriptor]
+        subprocess.run(command, pass_fds=files, stdout=subprocess.DEVNULL, check=False)
+        text = solution.read().decode("utf-8", "replace")
+    if text.startswith(("Integer infeasible", "Infeasible")):
+        return INFEASIBLE
+    if text.startswith("Unbounded"):
+        return UNBOUNDED
+    if not text.startswith("Optimal"):
+        return None
+    _, values = parse_solution(text)
+    return _found(problem, [values.get(f"x{number}", 0.0) for number in range(len(problem.names))])
+
+
+def _glpsol(program: str, problem: IntegerProgram) -> str | None:
+    """Ask the program of GLPK, which writes numbers: a head, then a line per row and per column."""
+    with ScratchFile(dump_mps(problem).encode()) as file, ScratchFile() as solution:
+        command = [program, "--freemps", file.path, "--write", solution.path]
+        ended = subprocess.run(
+            command,
+            pass_fds=[file.descriptor, solution.descriptor],
+            stdout=subprocess.PIPE,
+            check=False,
+        )
+        lines = [line.split() for line in solution.read().decode("ascii", "replace").splitlines()]
+    if b"HAS NO PRIMAL FEASIBLE" in ended.stdout or b"HAS NO INTEGER FEASIBLE" in ended.stdout:
+        return INFEASIBLE
+    head = next((words for words in lines if words[0] == "s"), None)
+    if head is None:
+        return None
+    status = head[4] if head[1] == "mip" else head[4] + head[5]
+    if status in ("n", "nn", "nu", "un"):
+        return INFEASIBLE
+    if status not in ("o", "ff"):
+        return None
+    place = 2 if head[1] == "mip" else 3
+    values = {int(words[1]): float(words[place]) for words in lines if words[0] == "j"}
+    # GLPK numbers columns as they come in the file: whole variables first
+    order = [*np.flatnonzero(problem.whole).tolist(), *np.flatnonzero(~problem.whole).tolist()]
+    x = np.zeros(len(order))
+    for number, column in enumerate(order, 1):
+        x[column] = values.get(number, 0.0)
+    return _found(problem, x.tolist())
+
+
+def _glpk(problem: IntegerProgram) -> str | None:
+    import swiglpk as glpk
+
+    glpk.glp_term_out(glpk.GLP_OFF)
+    model = glpk.glp_create_prob()
+    with ScratchFile(dump_mps(problem).encode()) as file:
+        if glpk.glp_read_mps(model, glpk.GLP_MPS_FILE, None, file.path):
+            return None
+    options = glpk.glp_iocp()
+    glpk.glp_init_iocp(options)
+    options.presolve = glpk.GLP_ON
+    ended = glpk.glp_intopt(model, options)
+    if ended == glpk.GLP_ENOPFS:
+        return INFEASIBLE
+    status = glpk.glp_mip_status(model)
+    if ended or status != glpk.GLP_OPT:
+        return INFEASIBLE if not ended and status == glpk.GLP_NOFEAS else None
+    glpk.glp_create_index(model)
+    places = [glpk.glp_find_col(model, f"x{number}") for number in range(len(problem.names))]
+    return _found(problem, [glpk.glp_mip_col_val(model, place) if place else 0.0 for place in places])
+
+
+def _found(problem: IntegerProgram, values: list[float]) -> str:
+    """Return a solution of a program that was rewritten, in its own names and its own sense."""
+    return solution_text(problem.names, values, problem.objective(np.asarray(values)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

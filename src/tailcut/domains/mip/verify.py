@@ -1,0 +1,81 @@
+"""The program that checks a solution: ``python -m tailcut.domains.mip.verify FILE OUTPUT``.
+
+OUTPUT is what a solver printed. Bounds, whole numbers, rows and the objective are checked. That no solution
+is better, or that there is none, cannot be checked at this price: solvers that claim different objectives are
+found by whoever ran them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tailcut.domains.mip.answers import parse_solution
+from tailcut.domains.mip.mps import Floats, IntegerProgram, read_program
+from tailcut.domains.oneline import OneLineParser
+from tailcut.errors import InputError, TailcutError
+
+TOLERANCE = 1e-5
+"""Relative to the size of what is compared: solvers compute with floating-point numbers."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check what a solver printed about a program; return 0 if it stands, 1 if it does not."""
+    parser = OneLineParser(
+        prog="python -m tailcut.domains.mip.verify",
+        description="Check the solution that a solver printed: exit code 1 refutes it.",
+    )
+    parser.add_argument("file", metavar="FILE", help="the program (MPS or LP)")
+    parser.add_argument("output", metavar="OUTPUT", help="a file with what the solver printed")
+    try:
+        given = parser.parse_args(arguments)
+        text = Path(given.output).read_text(errors="replace")
+        problem = refuted(read_program(given.file), text) if text.startswith("Optimal") else None
+    except SystemExit:  # --help has been printed
+        return 0
+    except (TailcutError, OSError) as error:
+        sys.stderr.write(f"tailcut.domains.mip.verify: {error}\n")
+        return 2
+    if problem is not None:
+        sys.stderr.write(f"{problem}\n")
+    return 0 if problem is None else 1
+
+
+def refuted(program: IntegerProgram, text: str) -> str | None:
+    """Return what is wrong with a printed solution, None if nothing is."""
+    try:
+        claimed, values = parse_solution(text)
+    except InputError as error:
+        return f"cannot be read: {error}"
+    strange = values.keys() - set(program.names)
+    if strange:
+        return f"there is no variable {min(strange)}"
+    return fault(program, np.array([values.get(name, 0.0) for name in program.names]), claimed)
+
+
+def fault(program: IntegerProgram, x: Floats, claimed: float) -> str | None:
+    """Return what is wrong with a solution and its claimed objective, None if nothing is."""
+    if not np.isfinite([*x, claimed]).all():
+        return "every value and the objective must be a finite number"
+    outside = np.maximum(program.lower - x, x - program.upper) > TOLERANCE * (1 + np.abs(x))
+    if outside.any():
+        return f"{program.names[outside.argmax()]} is out of its bounds"
+    broken = program.whole & (np.abs(x - x.round()) > TOLERANCE)
+    if broken.any():
+        return f"{program.names[broken.argmax()]} must be a whole number"
+    activity = program.activity(x)
+    violation = np.maximum(program.row_lower - activity, activity - program.row_upper)
+    size = program.activity(np.abs(x)) if (program.values >= 0).all() else np.abs(activity)
+    if (violation > TOLERANCE * (1 + size)).any():
+        return f"row {violation.argmax()} is violated by {violation.max():g}"
+    objective = program.objective(x)
+    if abs(objective - claimed) > TOLERANCE * (1 + abs(objective)):
+        return f"the objective is {objective:.8g}, not {claimed:.8g}"
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

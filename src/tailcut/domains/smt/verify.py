@@ -1,0 +1,107 @@
+"""The program that checks an answer: ``python -m tailcut.domains.smt.verify FILE OUTPUT [SOLVER]``.
+
+OUTPUT is what a solver printed. A model is checked by another solver than SOLVER: it gets the script with
+every symbol defined as the model has it, and must not call that unsatisfiable. Whatever cannot be checked is
+let pass: unsat, scripts with several checks or with sorts of their own, numbers that only the solver can
+write, such as roots of polynomials. Solvers that contradict each other are found by whoever ran them.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tailcut.domains.files import read_bytes
+from tailcut.domains.found import find_solver
+from tailcut.domains.oneline import OneLineParser
+from tailcut.domains.smt import DOMAIN
+from tailcut.domains.smt.answers import commands, model_of, with_model
+from tailcut.domains.smt.solve import ask
+from tailcut.errors import TailcutError
+
+EVALUATORS = ("z3", "cvc5", "bitwuzla", "yices")
+"""Who evaluates: the first that is installed and did not give the answer."""
+_LARGEST = 20 * 2**20
+"""Bytes of a script that is still checked: seconds."""
+_DECLARED = re.compile(rb"\(\s*declare-(?:fun|const)\s+(\|[^|]*\||[^\s()]+)")
+_OWN_SORTS = re.compile(rb"\(\s*(?:declare-sort|declare-datatype)")
+_ROOTS = re.compile(rb"\(\s*set-logic\s+\w*N(?:RA|IRA)")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check what a solver printed about a script; return 0 if it stands, 1 if it does not."""
+    parser = OneLineParser(
+        prog="python -m tailcut.domains.smt.verify",
+        description="Check the model that a solver printed, with another solver: exit code 1 refutes it.",
+    )
+    parser.add_argument("file", metavar="FILE", help="the script (SMT-LIB 2)")
+    parser.add_argument("output", metavar="OUTPUT", help="a file with what the solver printed")
+    parser.add_argument("solver", metavar="SOLVER", nargs="?", default="", help="who printed it")
+    try:
+        given = parser.parse_args(arguments)
+        problem = refuted(Path(given.file), Path(given.output).read_bytes(), given.solver)
+    except SystemExit:  # --help has been printed
+        return 0
+    except (TailcutError, OSError) as error:
+        sys.stderr.write(f"tailcut.domains.smt.verify: {error}\n")
+        return 2
+    if problem is not None:
+        sys.stderr.write(f"{problem}\n")
+    return 0 if problem is None else 1
+
+
+def refuted(file: Path, output: bytes, solver: str = "") -> str | None:
+    """Return what is wrong with an answer, None if nothing is, or nothing can be found."""
+    if not re.match(rb"\s*sat\s*$", output, re.M):
+        return None
+    model = model_of(output)
+    script = read_bytes(file)
+    if not model or len(script) > _LARGEST or _OWN_SORTS.search(script) or _ROOTS.search(script):
+        return None
+    if with_model(script).checks != 1:
+        return None
+    evaluator, said = _evaluated(evaluation(script, model), solver)
+    return f"{evaluator} says that the model does not satisfy the script" if said == "unsat" else None
+
+
+def evaluation(script: bytes, model: dict[bytes, bytes]) -> bytes:
+    r"""Return the script with the symbols of a model defined instead of declared.
+
+    >>> evaluation(b"(declare-const x Int)(assert (< x 3))(check-sat)", {b"x": b"(define-fun x () Int 5)"})
+    b'(define-fun x () Int 5)\n(assert (< x 3))\n(check-sat)\n'
+    """
+    lines: list[bytes] = []
+    defined = False
+    for start, end in commands(script):
+        command = script[start:end]
+        declared = _DECLARED.match(command)
+        if declared and not defined:
+            lines += model.values()
+            defined = True
+        if not (declared and declared[1] in model):
+            lines.append(command)
+        if re.match(rb"\(\s*check-sat", command):
+            break
+    return b"\n".join(lines) + b"\n"
+
+
+def _evaluated(script: bytes, but: str) -> tuple[str, str]:
+    """Return who evaluated a script and what came out; ("", "") if nobody could."""
+    known = {solver.name: solver for solver in DOMAIN.solvers}
+    for name in EVALUATORS:
+        found = find_solver(known[name])
+        if name == but or found.way is None:
+            continue
+        try:
+            said = ask(name, found.program, script).decode("utf-8", "replace").strip()
+        except TailcutError:
+            continue
+        if said in ("sat", "unsat"):
+            return name, said
+    return "", ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+"""The domain as a user runs it: every solver found, objectives compared, solutions checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tailcut.domains.mip.generate import main
+from tests.domains.end_to_end import COUNT, found_or_skip, run_domain
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # hundreds of runs of real solvers
+
+
+@pytest.mark.slow
+def test_sixty_programs(tmp_path: Path) -> None:
+    found_or_skip("mip")
+    assert main([str(tmp_path / "queue"), "--count", str(COUNT)]) == 0
+    lines = run_domain(tmp_path, "mip")
+    assert {line["answer"].split()[0] for line in lines.values()} == {"optimal", "infeasible"}

@@ -1,0 +1,60 @@
+"""Each solver found here on the tiny scripts, and models that another solver refutes."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from tailcut.domains.domain import read_answer
+from tailcut.domains.found import FoundSolver, find_solvers
+from tailcut.domains.smt import DOMAIN
+from tailcut.domains.smt.features import extract
+from tailcut.domains.smt.solve import main
+from tailcut.domains.smt.verify import main as verify
+
+FOUND = [one for one in find_solvers(DOMAIN) if one.way is not None]
+SAT, UNSAT = (tiny.path for tiny in DOMAIN.check)
+
+
+@pytest.mark.parametrize("found", FOUND, ids=lambda one: one.solver.name)
+def test_the_tiny_scripts(
+    found: FoundSolver, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    packed = tmp_path / "packed.smt2.gz"
+    packed.write_bytes(gzip.compress(SAT.read_bytes()))
+    for path, expected in ((SAT, "sat"), (UNSAT, "unsat"), (packed, "sat")):
+        words = [word.replace("{instance}", str(path)) for word in found.words]
+        assert main(words) == 0
+        output = capfdbinary.readouterr().out
+        assert read_answer(DOMAIN.answers, 0, output) == expected, output
+        (tmp_path / "output").write_bytes(output)
+        assert verify([str(path), str(tmp_path / "output"), found.solver.name]) == 0
+
+
+@pytest.mark.skipif(len(FOUND) < 1, reason="no SMT solver is installed: pip install 'tailcut[smt]'")
+def test_a_wrong_model_is_refuted_by_another_solver(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "output"
+    output.write_text("sat\n((define-fun x () (_ BitVec 8) #x02)(define-fun y () (_ BitVec 8) #x03))\n")
+    assert verify([str(SAT), str(output), "nobody"]) == 1
+    assert "says that the model does not satisfy the script" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words", [["z3"], ["nobody", "x.smt2"], ["cvc5", "none.smt2"], ["nobody", "p", "none.smt2"]]
+)
+def test_a_wrong_call_is_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_features_say_what_a_script_is_about() -> None:
+    found = extract(SAT)
+    assert found["logic_bit_vectors"] == 1.0
+    assert found["logic_quantifiers"] == found["logic_integers"] == found["logic_arrays"] == 0.0
+    assert found["bv_multiply"]
+    assert found["log_widest"] == pytest.approx(2.197, abs=1e-3)
+    assert found.keys() == extract(UNSAT).keys()
