@@ -6,11 +6,13 @@ ownership.py            who may write to it
 database.py             the file: who may write, transactions, errors
 file.py                 the append-only journal in it: projects, events, snapshots
 repeat.py               how a selector repeats an event
+replaying.py            how a project is brought to where its events are
 project_description.py  how its selector is made
 project.py              a named selector that writes down every step and comes back bit for bit
 past_runs.py            recorded runs of a scenario, or of another state file
 warm_project.py         a project learns such runs, once
 statistics.py           what a project has done so far, counted event by event
+served_instances.py     the instances asked for, with their runs and how they ended
 answered.py             the latest answered instances, and runs worth making on them
 runtime_bins.py         how long an algorithm's runs take
 upkeep.py               verify, export, compact

@@ -19,7 +19,7 @@ from tailcut.policies.lessons import Answered
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.selector import Selector
 from tailcut.state.stateful import Stateful
-from tailcut.types import Array, Outcome, Status
+from tailcut.types import Outcome, Status
 
 KEPT = 100
 """So many answered instances are kept, the latest."""
@@ -89,13 +89,6 @@ class _Served:
 
     def add(self, algorithm: str, seconds: float) -> None:
         self.tried[algorithm] = max(seconds, self.tried.get(algorithm, 0.0))
-
-    def vector(self, names: tuple[str, ...] | None) -> Array | None:
-        """Return the features in the selector's order."""
-        given = self.features
-        if isinstance(given, Mapping):
-            given = [given.get(name) for name in names or tuple(given)]
-        return None if given is None else np.array(given, dtype=np.float64)
 
     def saved(self) -> list[Any]:
         tried = {name: None if math.isinf(seconds) else seconds for name, seconds in self.tried.items()}
@@ -227,7 +220,7 @@ class LentLessons:
             if lent.until > now and _tried(answered, *pair) == lent.tried
         }
         candidates = [
-            Answered(name, one.vector(selector.feature_names), self._with_lent(one))
+            Answered(name, self._with_lent(one))
             for name, one in answered.over.items()
             if where is None or where(name)
         ]

@@ -159,7 +159,11 @@ class Database:
         """Write everything that is appended in this block as one transaction, durable when it ends.
 
         Where it cannot be written, nothing of it is, and `JournalError` is raised at its end at the latest.
+        A block within such a block is part of it.
         """
+        if self._undo is not None:
+            yield
+            return
         self._undo, self._failure = [], None
         try:
             yield

@@ -17,8 +17,8 @@ from tailcut.explain.explanation import Explanation
 from tailcut.journal.answered import LentLessons, LessonOffer
 from tailcut.journal.events import DamagedError, Event, EventKind, NewEvent, Snapshot
 from tailcut.journal.file import Journal
-from tailcut.journal.project_description import MAX_PENDING, make
-from tailcut.journal.repeat import repeat
+from tailcut.journal.project_description import make
+from tailcut.journal.replaying import begun, repeated
 from tailcut.journal.statistics import ProjectStatistics
 from tailcut.policies.pending import number_of
 from tailcut.policies.recorded_runs import RecordedRuns
@@ -159,6 +159,38 @@ class Project:
         self._record(NewEvent(EventKind.SELECT, body, key, decision.id), note)
         self._remember(decision)
         return decision
+
+    def race(
+        self,
+        features: Features = None,
+        *,
+        k: int,
+        instance: str | None = None,
+        cutoff: float | None = None,
+        among: Iterable[str] | None = None,
+        spent: float = 0.0,
+        feature_cost: float = 0.0,
+        running: Mapping[str, float] | None = None,
+        failed: Mapping[str, float] | None = None,
+        key: str | None = None,
+        note: Mapping[str, Any] | None = None,
+    ) -> list[Decision]:
+        """Decide as `Selector.race`, all runs or none; each is a decision of its own in the journal."""
+        keys = [None] * k if key is None else [f"{key} {number}" for number in range(k)]
+        before = self.decided_before([one for one in keys if one is not None])
+        if before:
+            return [before[one] for one in keys if one in before]
+        request = Request(features, instance, cutoff, among, spent, feature_cost)
+        made: list[Decision] = []
+        with self.journal.together():
+            for one in keys:
+                at_it = {**(running or {}), **{other.algorithm: 0.0 for other in made}}
+                following = self.selector.joining(request, at_it, failed)
+                if following is None:
+                    break
+                rivals = {} if not made else {"race": made[0].id}
+                made.append(self.decide(following, key=one, note={**rivals, **(note or {})}))
+        return made
 
     def decided_before(self, keys: Sequence[str]) -> dict[str, Decision]:
         """Return the decisions that were made for these keys; those that are new are not in it."""
@@ -350,42 +382,6 @@ class Project:
         if statistics.state() != self.statistics.state():
             raise JournalError(f"{where} other counts than its snapshot and the events behind it")
         return count
-
-
-@contextmanager
-def _sensible(what: str, event: int | None = None) -> Iterator[None]:
-    """Turn every error that reading, or repeating, brings about into one that names what is damaged."""
-    try:
-        yield
-    except DamagedError:
-        raise
-    except Exception as error:
-        field = getattr(error, "field", None)
-        if isinstance(error, KeyError) and error.args:
-            field, reason = str(error.args[0]), f"{error.args[0]} is missing"
-        else:
-            reason = str(error) or type(error).__name__
-        words = reason if reason.startswith("event ") else f"{what}: {reason}"
-        raise DamagedError(words, event=event, field=field or what) from error
-
-
-def begun(description: Mapping[str, Any], found: Snapshot | None) -> tuple[Selector, ProjectStatistics]:
-    """Return selector and statistics as they were at a snapshot, or new ones as a description says."""
-    with _sensible("description" if found is None else "snapshot"):
-        selector = make(description) if found is None else Selector.from_bytes(found.selector)
-        limit = description.get("max_pending", MAX_PENDING)
-        statistics = ProjectStatistics(selector.cutoff, schedules=selector.schedules, limit=limit)
-        if found is not None:
-            statistics.restore(found.statistics)
-    return selector, statistics
-
-
-def repeated(selector: Selector, statistics: ProjectStatistics, event: Event) -> Decision | None:
-    """Let a selector and its statistics take the step of an event; say what is wrong where they cannot."""
-    with _sensible(f"event {event.number}", event.number):
-        decision = repeat(selector, event)
-        statistics.take(event)
-    return decision
 
 
 def _written(decision: Decision | None) -> dict[str, Any]:

@@ -59,7 +59,6 @@ class CurveSample(NamedTuple):
     loss: float
     """Sum of PAR10 over them, in seconds."""
     solved: int
-    regret: float | None
 
 
 class ProjectStatistics(Stateful):
@@ -180,7 +179,7 @@ class ProjectStatistics(Stateful):
         self.loss += loss
         counts.loss += loss
         if self.instances % self.stride == 0:
-            self.curve.append(CurveSample(self.instances, at, self.loss, self.solved, self.regret))
+            self.curve.append(CurveSample(self.instances, at, self.loss, self.solved))
             if len(self.curve) >= CURVE:
                 del self.curve[::2]
                 self.stride *= 2
@@ -189,18 +188,6 @@ class ProjectStatistics(Stateful):
     def par10(self) -> float | None:
         """PAR10 so far: mean seconds per instance, an unsolved one counting ten times its cutoff."""
         return self.loss / self.instances if self.instances else None
-
-    @property
-    def regret(self) -> float | None:
-        """Seconds of PAR10 lost so far against the algorithm with the best mean of its own instances.
-
-        An estimate: nobody knows what the others would have taken, and each was measured on the instances
-        it was picked for. Less than 0 where picking pays. None for schedules, whose runs are slices.
-        """
-        if self.schedules or not self.instances:
-            return None
-        means = [one.loss / one.outcomes for one in self.algorithms.values() if one.outcomes]
-        return self.loss - self.instances * min(means) if means else None
 
     def survival(self, algorithm: str) -> list[SurvivalStep]:
         """Return the survival curve of an algorithm's runs."""
@@ -242,7 +229,7 @@ class ProjectStatistics(Stateful):
 
     @saved_curve.setter
     def saved_curve(self, saved: list[list[Any]]) -> None:
-        self.curve = [CurveSample(*sample) for sample in saved]
+        self.curve = [CurveSample(*sample[:4]) for sample in saved]  # earlier ones have a fifth value
 
 
 def _rows(runs: Mapping[int, Waiting]) -> list[list[Any]]:

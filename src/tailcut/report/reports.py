@@ -1,4 +1,4 @@
-"""The three reports from start to end: on a result file, on the paper's experiments, on one scenario."""
+"""The reports from start to end: on a result file, the paper's experiments, one scenario, a live run."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from tailcut.bench.sweeps import PLANS
 from tailcut.report.figures.canvas import FORMATS
 from tailcut.report.numbers.complement import complement
 from tailcut.report.numbers.gather import gather
+from tailcut.report.numbers.live_run import read_live_run
+from tailcut.report.pages.live_page import write_live_page
 from tailcut.report.pages.results_page import write_results_page
 from tailcut.report.pages.scenario_page import write_scenario_page
 from tailcut.report.progress import SILENT, ReportProgress
@@ -102,6 +104,21 @@ def report_scenario(
     return write_scenario_page(
         report, scenario, found, out, formats=formats, source=source.name, progress=progress
     )
+
+
+def report_live_run(
+    source: Path,
+    out: Path,
+    *,
+    project: str | None = None,
+    formats: Sequence[str] = FORMATS,
+    progress: ReportProgress = SILENT,
+) -> Path:
+    """Write the page on a project of the state file `source` into the folder `out` and return it.
+
+    The file is only read, also while a run writes to it.
+    """
+    return write_live_page(read_live_run(source, project), out, formats=formats, progress=progress)
 
 
 def _run_missing(

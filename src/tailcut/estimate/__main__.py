@@ -1,0 +1,46 @@
+"""``python -m tailcut.estimate STATE PROJECT``: the estimate for the latest instances, as a line of JSON.
+
+The service has it made by a process of its own, of low priority, so that nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from tailcut.errors import TailcutError
+from tailcut.estimate.single_solvers import estimate_run
+from tailcut.journal import Journal
+from tailcut.journal.events import EventKind
+from tailcut.journal.project_description import make
+from tailcut.journal.served_instances import ServedInstances
+
+LATEST = 1_000
+"""So many instances are looked at, the latest."""
+
+
+def latest_estimate(path: Path, project: str) -> dict[str, object]:
+    """Return the estimate for the latest instances of a project; None in its place: none is over yet."""
+    with Journal(path, read_only=True) as journal:
+        number = journal.projects()[project]
+        selector = make(journal.description(number))
+        names = list(selector.algorithms)
+        served = ServedInstances(selector.cutoff, schedules=selector.schedules, most=LATEST)
+        for event in journal.events(number):
+            served.take(event)
+            if event.kind is EventKind.ADD_ALGORITHM:
+                names.append(event.body["algorithm"])
+            elif event.kind is EventKind.REMOVE_ALGORITHM:
+                names.remove(event.body["algorithm"])
+    found = estimate_run(served, names)
+    return {"last_event": served.last_event, "estimate": None if found is None else found.as_dict()}
+
+
+if __name__ == "__main__":
+    os.nice(10)
+    try:
+        sys.stdout.write(json.dumps(latest_estimate(Path(sys.argv[1]), sys.argv[2])) + "\n")
+    except TailcutError as error:
+        sys.exit(f"tailcut: {error}")

@@ -1,0 +1,212 @@
+"""What a project was asked for, instance by instance: its runs with their times, and how it ended.
+
+It follows from the events alone, so it can be read beside the process that writes them, and followed.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tailcut.journal.answered import PlainFeatures
+from tailcut.journal.events import Event, EventKind
+from tailcut.policies.recorded_runs import RecordedRuns
+from tailcut.types import PENALTY, Outcome, Status
+
+
+class SolverFate(NamedTuple):
+    """What is known of one solver on one instance."""
+
+    seconds: float
+    """Until it solved it, or as long as it was watched unsolved."""
+    solved: bool
+
+    def or_better(self, other: SolverFate | None) -> SolverFate:
+        """Return which of the two says more: the solved one, else the longer one."""
+        if other is None or (self.solved, self.seconds) > (other.solved, other.seconds):
+            return self
+        return other
+
+
+@dataclass
+class ServedRun:
+    """A run that was chosen, under way or ended."""
+
+    decision: int
+    algorithm: str
+    reason: str
+    budget: float
+    spent: float
+    """Seconds of the instance's cutoff that were used before it."""
+    began: float
+    """When, in seconds since 1970."""
+    ended: float | None = None
+    seconds: float | None = None
+    """How long it ran by the clock that counts; None: it has not ended."""
+    status: Status | None = None
+    problem: str | None = None
+
+
+@dataclass
+class AskedInstance:
+    """An instance that a decision was asked for."""
+
+    name: str | None
+    features: PlainFeatures
+    cutoff: float
+    began: float
+    runs: list[ServedRun] = field(default_factory=list)
+    fates: dict[str, SolverFate] = field(default_factory=dict)
+    """By solver: of the chosen runs, and of those that were made besides to measure or to learn."""
+    besides: int = 0
+    """How many runs were made besides."""
+    over: float | None = None
+    """When it was over; None: it is under way."""
+    answer: str | None = None
+    problem: str | None = None
+
+    @property
+    def solved(self) -> bool:
+        """Whether what was chosen solved it."""
+        return bool(self.runs) and self.runs[-1].status is Status.SOLVED
+
+    @property
+    def seconds(self) -> float:
+        """Seconds used so far by what was chosen, features included."""
+        last = self.runs[-1] if self.runs else None
+        return self.cutoff if last is None else last.spent + (last.seconds or 0.0)
+
+    @property
+    def par10(self) -> float:
+        """What it cost: its seconds, ten cutoffs if it was not solved."""
+        return self.seconds if self.solved else PENALTY * self.cutoff
+
+    def learn(self, algorithm: str, fate: SolverFate) -> None:
+        """Take in what is known of a solver."""
+        self.fates[algorithm] = fate.or_better(self.fates.get(algorithm))
+
+
+class RecordedInstance(NamedTuple):
+    """What was recorded elsewhere of an instance that nobody asked for here."""
+
+    features: PlainFeatures
+    cutoff: float
+    fates: dict[str, SolverFate]
+
+
+class ServedInstances:
+    """Takes in the events of a project, one by one; with `most`, only the latest instances are kept."""
+
+    def __init__(self, cutoff: float, *, schedules: bool, most: int | None = None) -> None:
+        self.cutoff, self.schedules, self.most = cutoff, schedules, most
+        self.instances: OrderedDict[int, AskedInstance] = OrderedDict()
+        """By a number that counts up, in the order in which they were begun."""
+        self.recorded: list[RecordedInstance] = []
+        self.last_event = 0
+        self.last_at: float | None = None
+        self._begun = 0
+        self._by_decision: dict[int, AskedInstance] = {}
+        self._by_name: dict[str, AskedInstance] = {}
+
+    @property
+    def over(self) -> list[AskedInstance]:
+        """The instances that are over, in the order in which they were begun."""
+        return [one for one in self.instances.values() if one.over is not None]
+
+    def take_all(self, events: Iterable[Event]) -> None:
+        """Take in events, oldest first."""
+        for event in events:
+            self.take(event)
+
+    def take(self, event: Event) -> None:
+        """Take in one more event."""
+        body, note = event.body, event.body.get("note") or {}
+        self.last_event, self.last_at = event.number, event.at
+        match event.kind:
+            case EventKind.SELECT:
+                self._begin(body, note, event.at)
+            case EventKind.OBSERVE if body["decision"] in self._by_decision:
+                self._observe(body["decision"], event.outcome(), note, event.at)
+            case EventKind.PROCEED if body["after"] in self._by_decision:
+                self._proceed(self._by_decision.pop(body["after"]), body["decision"], event.at)
+            case EventKind.FIT:
+                self._fit(RecordedRuns.from_dict(body))
+            case EventKind.REMARK if "feature_seconds" in note:  # the features took all the time there was
+                given_up = AskedInstance(body["instance"], None, self.cutoff, event.at, over=event.at)
+                given_up.problem = note.get("problem")
+                self._add(given_up)
+
+    def _add(self, one: AskedInstance) -> None:
+        self.instances[self._begun] = one
+        self._begun += 1
+        if one.name is not None:
+            self._by_name[one.name] = one
+        if self.most is not None and len(self.instances) > self.most:
+            _, oldest = self.instances.popitem(last=False)
+            if oldest.name is not None and self._by_name.get(oldest.name) is oldest:
+                del self._by_name[oldest.name]
+
+    def _begin(self, body: Mapping[str, Any], note: Mapping[str, Any], at: float) -> None:
+        made = body["decision"]
+        one = AskedInstance(
+            made["instance"], body["features"], made["cutoff"], at, problem=note.get("problem")
+        )
+        self._add(one)
+        self._choose(one, made, at)
+
+    def _choose(self, one: AskedInstance, made: Mapping[str, Any], at: float) -> None:
+        run = ServedRun(made["id"], made["algorithm"], made["reason"], made["budget"], made["spent"], at)
+        one.runs.append(run)
+        self._by_decision[run.decision] = one
+
+    def _observe(self, decision: int, outcome: Outcome, note: Mapping[str, Any], at: float) -> None:
+        one = self._by_decision[decision]
+        run = next(run for run in reversed(one.runs) if run.decision == decision)
+        run.ended, run.status, run.problem = at, outcome.status, note.get("problem")
+        took = run.budget if outcome.time is None else outcome.time
+        run.seconds = float(note.get("seconds", took))
+        solved = outcome.status is Status.SOLVED
+        # What failed would not have solved it in any time.
+        one.learn(run.algorithm, SolverFate(one.cutoff if outcome.time is None else outcome.time, solved))
+        if solved:
+            one.answer = note.get("answer")
+        if solved or not self.schedules:
+            one.over = at
+            del self._by_decision[decision]
+
+    def _proceed(self, one: AskedInstance, made: Mapping[str, Any] | None, at: float) -> None:
+        if made is None:
+            one.over = at
+        else:
+            self._choose(one, made, at)
+
+    def _fit(self, runs: RecordedRuns) -> None:
+        """Take in runs that nobody chose, of instances that were asked for or of others."""
+        known = runs.solved | ~np.isnan(runs.runtimes)
+        if runs.known is not None:
+            known &= runs.known
+        for row in range(len(runs.features)):
+            fates = {runs.algorithms[a]: _recorded(runs, row, a) for a in np.flatnonzero(known[row]).tolist()}
+            served = None if runs.instances is None else self._by_name.get(runs.instances[row])
+            if served is not None:
+                served.besides += len(fates)
+                for name, fate in fates.items():
+                    served.learn(name, fate)
+            elif fates and (self.most is None or len(self.recorded) < self.most):
+                self.recorded.append(RecordedInstance(_plain(runs, row), runs.cutoff, fates))
+
+
+def _recorded(runs: RecordedRuns, row: int, algorithm: int) -> SolverFate:
+    if runs.solved[row, algorithm]:
+        return SolverFate(float(runs.runtimes[row, algorithm]), True)
+    watched = np.nan if runs.watched is None else runs.watched[row, algorithm]
+    return SolverFate(float(np.fmin(watched, runs.cutoff)), False)
+
+
+def _plain(runs: RecordedRuns, row: int) -> PlainFeatures:
+    values = [None if np.isnan(value) else float(value) for value in runs.features[row].tolist()]
+    return values if runs.feature_names is None else dict(zip(runs.feature_names, values, strict=True))

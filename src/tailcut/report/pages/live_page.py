@@ -1,0 +1,197 @@
+"""The page of a live run: what it did, what it cost, and what single solvers would have cost, estimated."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from pathlib import Path
+
+from tailcut.estimate.single_solvers import LEVEL, RunEstimate
+from tailcut.explain.explanation import seconds
+from tailcut.report.figures import choices, run_figures
+from tailcut.report.figures.canvas import FORMATS, with_svg
+from tailcut.report.figures.drawings import Drawing, Figures, read_svgs, render_all
+from tailcut.report.numbers.live_run import LiveRun, SlowInstance
+from tailcut.report.pages.html_page import Section, bullets, details, figure, page, paragraphs, table
+from tailcut.report.progress import SILENT, ReportProgress
+from tailcut.report.tables.formats import write_tables
+from tailcut.report.tables.sheet import Sheet, SheetEntry
+
+
+def write_live_page(
+    run: LiveRun, out: Path, *, formats: Sequence[str] = FORMATS, progress: ReportProgress = SILENT
+) -> Path:
+    """Write the page, its tables and its figures into the folder `out` and return the page."""
+    tables = {"solvers": _solvers_sheet(run)}
+    if run.estimate is not None:
+        tables["estimate"] = _estimate_sheet(run.estimate)
+    write_tables(list(tables.values()), out / "tables")
+    found = _drawings(run)
+    render_all(found, out / "figures", with_svg(formats), 1, progress)
+    path = out / "index.html"
+    path.write_text(_page(run, tables, read_svgs(found, out / "figures")), encoding="utf-8")
+    return path
+
+
+def _drawings(run: LiveRun) -> list[Drawing]:
+    found = []
+    if run.estimate is not None:
+        text = (
+            f"Estimates of what each solver alone would have cost, with {LEVEL:.0%} intervals. Filled points "
+            "are exact; grey lines are solvers that never ran, of which nothing is known."
+        )
+        found.append(Drawing("estimate", text, run_figures.draw_estimate, (run.estimate,)))
+    if run.instances:
+        text = "Instances over and solved, by the clock on the wall; pauses between two calls included."
+        found.append(Drawing("solved-over-time", text, run_figures.draw_solved, (run.instances,)))
+        text = (
+            f"Where the seconds went: the {min(run_figures.SHOWN, len(run.instances))} instances that took "
+            "longest, one bar each, its runs in order."
+        )
+        found.append(Drawing("waterfall", text, run_figures.draw_waterfall, (run.instances, run.algorithms)))
+    shares = run.shares()
+    if shares is not None:
+        text = "How often each solver was the first to run, in parts of the stream."
+        found.append(
+            Drawing("choices", text, choices.draw, (run.project, [shares], run.algorithms, run.algorithms))
+        )
+    return found
+
+
+def _page(run: LiveRun, tables: dict[str, Sheet], figures: Figures) -> str:
+    def shown(name: str) -> str:
+        return figure(*figures[name], f"f-{name}") if name in figures else ""
+
+    sections = [Section("summary", "In short", paragraphs(summary(run)))]
+    if "estimate" in tables:
+        body = paragraphs([_how_estimated()]) + shown("estimate") + table(tables["estimate"])
+        sections.append(Section("saved", "What it saved: an estimate", body))
+    sections += [
+        Section("time", "Solved over time", shown("solved-over-time") or "<p>Nothing is over yet.</p>"),
+        Section("choices", "Choices", shown("choices") + table(tables["solvers"])),
+        Section("waterfall", "Where the seconds went", shown("waterfall") or "<p>Nothing is over yet.</p>"),
+        Section(
+            "slowest", "The slowest instances, and why", "".join(map(_slow, run.slowest)) or "<p>None.</p>"
+        ),
+    ]
+    if run.notes:
+        sections.append(Section("left-out", "Left out", bullets(run.notes)))
+    introduction = paragraphs(
+        [f"Project {run.project} of {run.path.name}: selector {run.selector}, {len(run.algorithms)} solvers, "
+         f"cutoff {seconds(run.cutoff)} s."]
+    )  # fmt: skip
+    return page(f"Live run: {run.path.name}", introduction, sections)
+
+
+def summary(run: LiveRun) -> list[str]:
+    """Return the page in a few sentences, which claim no more than is known."""
+    count = len(run.instances)
+    words = [f"{count} instances are over, {run.solved} of them solved; {run.under_way} are under way."]
+    found = run.estimate
+    if found is None:
+        return words
+    words.append(
+        f"The run cost {seconds(found.par10)} s of PAR10 per instance, features included (an unsolved "
+        "instance counts ten cutoffs)."
+    )
+    best, saved = found.best, found.saved
+    if best is None or saved is None:
+        return words
+    middle, low, high = saved
+    kind = "It is known" if best.exact else "It is estimated"
+    against = (
+        f"{kind} that {best.name} alone, the best of the single solvers as far as this run can tell, would "
+        f"have cost {_cost(best.par10)} s"
+    )
+    span = "" if best.exact else f" ({LEVEL:.0%} interval {_cost(best.low)} to {_cost(best.high)} s)"
+    words.append(f"{against}{span}: {verdict(middle, low, high)}.")
+    return words
+
+
+def verdict(middle: float, low: float, high: float) -> str:
+    """Return in words whether choosing paid.
+
+    >>> verdict(4.0, 1.0, 6.0), verdict(1.0, -1.0, 3.0)
+    ('choosing saved about 4.00 s per instance', 'whether choosing paid is open')
+    """
+    if low > 0.0:
+        return f"choosing saved about {middle:.2f} s per instance"
+    if high < 0.0:
+        return f"choosing lost about {-middle:.2f} s per instance"
+    return "whether choosing paid is open" if low < high else "choosing changed nothing"
+
+
+def _how_estimated() -> str:
+    return (
+        "Nobody ran every solver on every instance, so these are estimates. Costs are exact where a solver "
+        "ran to its end, by choice or to measure; elsewhere they come from a model of how long solvers take, "
+        "given the features and how the other solvers fared on the same instance. The intervals allow for "
+        "the model being off by as much as it was where the truth is known."
+    )
+
+
+def _cost(value: float | None) -> str:
+    return "?" if value is None else seconds(value)
+
+
+def _estimate_sheet(found: RunEstimate) -> Sheet:
+    own = (SheetEntry("this run"), SheetEntry(found.par10), SheetEntry(None), SheetEntry(None),
+           SheetEntry(found.instances), SheetEntry("what it cost"))  # fmt: skip
+    rows = [
+        (
+            SheetEntry(one.name),
+            SheetEntry(one.par10),
+            SheetEntry(one.low),
+            SheetEntry(one.high),
+            SheetEntry(one.known),
+            SheetEntry("exact" if one.exact else "never ran" if one.par10 is None else "estimate"),
+        )
+        for one in found.solvers
+    ]
+    note = (
+        f"Seconds of PAR10 per instance over {found.instances} instances. From, to: the {LEVEL:.0%} "
+        "interval; of a solver that never ran, all that is possible. Known: on how many instances its cost "
+        "is known."
+    )
+    columns = ("solver", "PAR10, s", "from", "to", "known", "kind")
+    return Sheet(
+        "estimate", "What each solver alone would have cost (estimates)", note, columns, (own, *rows)
+    )
+
+
+def _solvers_sheet(run: LiveRun) -> Sheet:
+    rows = tuple(
+        (
+            SheetEntry(one.name),
+            SheetEntry(one.runs),
+            SheetEntry(one.solved),
+            SheetEntry(one.failed),
+            SheetEntry(one.seconds, decimals=1),
+        )
+        for one in run.solvers
+    )
+    note = "Runs that were chosen; failed: they ended without an answer before their time was up."
+    return Sheet(
+        "solvers", "What each solver did", note, ("solver", "runs", "solved", "failed", "seconds"), rows
+    )
+
+
+def _slow(one: SlowInstance) -> str:
+    found = one.instance
+    end = "solved" if found.solved else "not solved"
+    title = f"{found.name or 'without a name'}: {end}, {seconds(found.seconds)} s in {len(found.runs)} runs"
+    steps = [
+        f"{run.algorithm}: {'under way' if run.status is None else run.status.value} after "
+        f"{seconds(run.seconds or 0.0)} of {seconds(run.budget)} s"
+        + (f" ({run.problem})" if run.problem else "")
+        for run in found.runs
+    ]
+    if found.problem:
+        steps.append(found.problem)
+    why = (
+        paragraphs(["Its first decision cannot be explained."])
+        if one.why is None
+        else f'<pre tabindex="0">{html.escape(one.why.text())}</pre>'
+    )
+    number = found.runs[0].decision if found.runs else "none"
+    return details(f"slow-{number}", title, bullets(steps) + why)
