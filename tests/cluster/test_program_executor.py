@@ -178,3 +178,13 @@ def test_measuring_on_dask_gives_a_scenario(tmp_path: Path, farm: Farm) -> None:
     assert ended.returncode == 0, ended.stderr
     assert "6 runs; 3 of 3 instances were solved" in ended.stdout
     assert "on Dask workers" in (tmp_path / "TOY" / "readme.txt").read_text()
+
+
+def test_programs_are_looked_for_on_every_worker_before_anything_runs(farm: Farm) -> None:
+    programs = {"solvers.a": Command(("true",)), "solvers.b": Command(("no-such-solver", "{instance}"))}
+    with farm.client() as client, DaskProgramExecutor(client) as runs:
+        with pytest.raises(InputError) as error:
+            runs.check_programs(programs, "p.toml")
+        runs.check_programs({"solvers.a": Command(("true",))}, "p.toml")
+    assert str(error.value).count("solvers.b: there is no program no-such-solver") == farm.size
+    assert "solvers.a" not in str(error.value)

@@ -52,7 +52,8 @@ def test_a_portfolio_of_commands(tmp_path: Path) -> None:
     assert two.program.memory == 500_000_000
     assert [rule.answer for rule in one.answers] == ["optimal"]
     assert [(rule.answer, rule.exit_code) for rule in two.answers] == [("done", 7)]
-    assert portfolio.features is None
+    assert portfolio.features is not None
+    assert portfolio.features.entry == "tailcut.domains.file_features:main", "those of any file"
     assert portfolio.verify is None
 
 
@@ -84,7 +85,7 @@ GOOD = '[solvers.a]\ncommand = ["a", "{instance}"]\n'
         ("cutoff = true\n" + GOOD, "cutoff must be a number > 0, got True"),
         ("memory = '2 cats'\n" + GOOD, 'memory must be an amount of memory such as "2 GiB"'),
         ("memory = -1\n" + GOOD, "memory must be an amount of memory"),
-        ("domain = 'tsp'\n" + GOOD, "domain must be one of sat, got 'tsp'"),
+        ("domain = 'tsp'\n" + GOOD, "domain must be one of csp, maxsat, mip, sat, smt, got 'tsp'"),
         ("instances = 'x'\n" + GOOD, "instances must be a list of texts"),
         ("[solvers.a]\n", "solvers.a must have either a command or an entry"),
         ("[solvers.a]\ncommand = ['a', '{instance}']\nentry = 'm:f'", "either a command or an entry"),
@@ -96,7 +97,7 @@ GOOD = '[solvers.a]\ncommand = ["a", "{instance}"]\n'
         ("[solvers.a]\ncommand = [1]", "solvers.a.command must be a list of texts"),
         ("[solvers.a]\ncommand = 'a \"b'", "is a quote open?"),
         ("[solvers.a]\ncommand = ['a']", "words with {instance} where the instance's file goes"),
-        ("[solvers.a]\ncommand = ['a', '{instance}', '{seed}']", "a place {seed} that is not known here"),
+        ("[solvers.a]\ncommand = ['a', '{instance}', '{sed}']", "a place {sed} that is not known here"),
         ("[solvers.a]\ncommand = ['a', '{instance}']\narguments = ['b']", "given with an entry only"),
         ("[solvers.a]\ncommand = ['a', '{instance}']\nenvironment = {A = 1}", "a table of texts"),
         (GOOD + "[answers.yes]", "answers.yes must have an exit_code, a pattern or both"),

@@ -50,7 +50,13 @@ def write_portfolio(
     for name, text in (("solver.py", SOLVER), ("features.py", FEATURES), ("verify.py", VERIFY)):
         (folder / name).write_text(text)
     python = [sys.executable, "-I", "-S"]
-    lines = [top, 'instances = ["*.toy"]', "[answers.yes]", "pattern = '^answer yes$'"]
+    lines = [
+        top,
+        *([] if features else ["features = false"]),
+        'instances = ["*.toy"]',
+        "[answers.yes]",
+        "pattern = '^answer yes$'",
+    ]
     lines += ["[answers.no]", "pattern = '^answer no$'", "[answers.wrong]", "pattern = '^answer wrong$'"]
     lines += ["[verify]", f"command = {[*python, 'verify.py', '{instance}', '{output}']}"]
     if features:

@@ -7,7 +7,6 @@ see the same file, and says so if it does not: a run without its instance would 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +17,7 @@ from typing import NamedTuple
 from tailcut.errors import InputError
 from tailcut.live.jobs import ProgramJob
 from tailcut.live.limits import Call, Command
+from tailcut.live.runnable import why_not
 
 
 class Parcel(NamedTuple):
@@ -50,7 +50,9 @@ def unpacked(parcel: Parcel, beside: Path) -> Iterator[Command | Call]:
     program = parcel.job.program
     for path, size in parcel.shared.items():
         _check_shared(Path(path), size)
-    _check_program(program)
+    problem = why_not(program)
+    if problem is not None:  # that it is not installed here says nothing about a solver
+        raise InputError(problem)
     if not parcel.contents:
         yield program
         return
@@ -68,17 +70,6 @@ def _check_shared(path: Path, size: int) -> None:
         raise InputError(f"there is no {path}; share its folder with the workers, or give --ship-instances")
     if path.stat().st_size != size:
         raise InputError(f"{path} is another file there: it has {path.stat().st_size} bytes, not {size}")
-
-
-def _check_program(program: Command | Call) -> None:
-    """Raise unless the program can be started: that it is not installed here says nothing about a solver."""
-    if program.folder is not None and not program.folder.is_dir():
-        raise InputError(f"there is no folder {program.folder}, where the portfolio's programs run")
-    if isinstance(program, Command):
-        name = program.argv[0]
-        where = (program.folder or Path.cwd()) / name if "/" in name else name
-        if shutil.which(where, path=(program.environment or {}).get("PATH")) is None:
-            raise InputError(f"there is no program {name}")
 
 
 def _moved(program: Command | Call, before: str, after: str) -> Command | Call:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from pathlib import Path
@@ -20,10 +20,10 @@ import distributed
 from distributed import Client, KilledWorker, as_completed
 
 from tailcut.cluster.parcel import Parcel, packed
-from tailcut.cluster.worker_programs import ProgramRunner, run_here
+from tailcut.cluster.worker_programs import ProgramRunner, problems_here, run_here
 from tailcut.errors import InputError, LiveError, TailcutError, WorkerDiedError
 from tailcut.live.jobs import ProgramJob
-from tailcut.live.limits import Ended
+from tailcut.live.limits import Call, Command, Ended
 
 _log = logging.getLogger("tailcut.cluster")
 _TRIES = 4
@@ -65,6 +65,16 @@ class DaskProgramExecutor:
         answer: Future[Ended] = Future()
         self._send(_UnderWay(packed(job, ship=self._ship), answer))
         return answer
+
+    def check_programs(self, programs: Mapping[str, Command | Call], where: str) -> None:
+        """Raise unless all programs can be started on every worker that is there by now."""
+        try:
+            found: dict[str, list[str]] = self._client.run(problems_here, dict(programs))
+        except Exception as error:  # whatever a worker without Tailcut makes of it
+            raise _not_prepared(error) from error
+        problems = [f"Dask worker {at}: {one}" for at, words in found.items() for one in words]
+        if problems:
+            raise InputError(f"{where}: {'; '.join(problems)}. Nothing was run")
 
     def _send(self, one: _UnderWay) -> None:
         self._count += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ from distributed import Worker, WorkerPlugin, get_worker
 
 from tailcut.cluster.parcel import Parcel, unpacked
 from tailcut.errors import InputError, LiveError, TailcutError
-from tailcut.live.limits import Ended, Ending, Launcher
+from tailcut.live.limits import Call, Command, Ended, Ending, Launcher
 from tailcut.live.limits.running_program import RunningProgram
+from tailcut.live.runnable import why_not
 
 _IDLE = 60.0
 """Seconds without a run after which a worker keeps no server: its client may be gone without a word."""
@@ -122,3 +123,8 @@ def run_here(name: str, parcel: Parcel) -> tuple[Ended, str]:
     if not isinstance(runner, ProgramRunner):
         raise LiveError("the run came to a worker whose runner was taken away")
     return runner.perform(worker.get_current_task(), parcel)
+
+
+def problems_here(programs: Mapping[str, Command | Call]) -> list[str]:
+    """Return why programs cannot be started on this worker, a sentence each."""
+    return [f"{name}: {problem}" for name, one in programs.items() if (problem := why_not(one)) is not None]

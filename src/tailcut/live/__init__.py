@@ -1,5 +1,6 @@
 """Live: real solvers on real instances, under limits, chosen online.
 
+running_stream.py  `tailcut.live.run`: the whole for programs of your own
 stream.py      start reading here: a stream of instances, run or continued (`run_stream`)
 measure.py     every solver on every instance, as a scenario (`measure_scenario`)
 preparation.py what precedes a stream: a warm start, and measure_first.py: instances run with every solver
@@ -16,3 +17,21 @@ limits/        programs run under limits of CPU time, wall time and memory
 observer.py    how a program hears what happens; totals.py counts it
 costs.py       what a stream cost, and what single solvers would have cost
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tailcut.live.running_stream import Callbacks, run
+
+_HOMES = {"Callbacks": "tailcut.live.running_stream", "run": "tailcut.live.running_stream"}
+"""Imported when first asked for: what forks solvers must have loaded little."""
+
+__all__ = ["Callbacks", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(_HOMES[name]), name)
+    return found

@@ -28,7 +28,7 @@ class AnswersFile:
             if record.over and _identity(record.as_dict()) not in written:
                 self.add(record)
 
-    def _mend(self) -> set[tuple[str, str | None]]:
+    def _mend(self) -> set[tuple[str, str | None, int]]:
         """Cut off a line that was not written to its end; return which instances have theirs."""
         if not self.path.is_file():  # a terminal or a pipe cannot be read back
             return set()
@@ -65,9 +65,9 @@ class AnswersFile:
         self._file.close()
 
 
-def _identity(line: dict[str, Any]) -> tuple[str, str | None]:
-    """Return what a line is about: an instance, and what its file held."""
-    return str(line["instance"]), line.get("content")
+def _identity(line: dict[str, Any]) -> tuple[str, str | None, int]:
+    """Return what a line is about: an instance, what its file held, and which attempt it was."""
+    return str(line["instance"]), line.get("content"), int(line.get("attempt", 0))
 
 
 def answer_line(record: InstanceRecord) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tailcut.domains.domain import answers_agree
 from tailcut.errors import InputError
 from tailcut.live import outcomes
 from tailcut.live.instances import Instance
@@ -104,11 +105,12 @@ def _solver(
     portfolio: Portfolio, solver: Solver, instance: Instance, expected: str | None
 ) -> Workflow[Tried]:
     ended = yield solver_job(portfolio, solver, instance, SECONDS)
-    answer, problem = yield from outcomes.verified_answer(portfolio, solver, instance, ended)
+    found = yield from outcomes.verified_answer(portfolio, solver, instance, ended)
+    answer, problem = found.answer, found.problem
     stopped = ended.ending in (Ending.CPU_LIMIT, Ending.WALL_LIMIT)
     if answer is None and problem is None and not stopped:
         problem = f"no answer could be read: {ended.ending}, exit code {ended.exit_code}{_last_words(ended)}"
-    elif answer is not None and expected is not None and answer != expected:
+    elif answer is not None and expected is not None and not answers_agree(answer, expected):
         problem = f"the answer is {expected}"
     return Tried(
         solver.name, instance.name, outcomes.seconds_of(portfolio, ended), answer, str(ended.ending), problem

@@ -21,11 +21,13 @@ from tailcut.errors import LiveError
 from tailcut.journal import Project
 from tailcut.journal.answered import one_run
 from tailcut.live import outcomes
-from tailcut.live.instance_record import ChosenRun, InstanceRecord
+from tailcut.live.aside import AsideSolvers
+from tailcut.live.instance_record import ASIDE, ChosenRun, InstanceRecord
 from tailcut.live.instances import Instance
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio, Program, Solver
 from tailcut.live.printable import printable
+from tailcut.live.trust import Trust
 from tailcut.live.workflows import Workflow
 from tailcut.state import statefile
 from tailcut.types import Decision, Outcome
@@ -61,9 +63,13 @@ class Engine:
         cutoff: float,
         outputs: Path | None = None,
         observers: Sequence[StreamObserver] = (),
+        aside: AsideSolvers | None = None,
+        trust: Trust | None = None,
     ) -> None:
         self.portfolio, self.project, self.cutoff, self.outputs = portfolio, project, cutoff, outputs
         self.observers = tuple(observers)
+        self.aside = AsideSolvers(portfolio, project, {}, self.observers) if aside is None else aside
+        self.trust = Trust(portfolio, self.aside) if trust is None else trust
         self.put_off: list[PutOff] = []
         """Instances whose features could not be read before it was known which features there are."""
         self.urgent: deque[Workflow[InstanceRecord]] = deque()
@@ -94,6 +100,7 @@ class Engine:
             if not record.closed:
                 self._proceed(record)
         self._queue_extra(instance, record)
+        yield from self.trust.opinions(self, instance, record)
         return record
 
     def _begin(
@@ -109,18 +116,27 @@ class Engine:
         if found.cannot_choose and may_put_off:
             self.put_off.append(PutOff(instance, measure_cutoff))
             return
-        if found.seconds >= self.cutoff or found.cannot_choose:
+        cutoff = self._cutoff(instance)
+        if found.seconds >= cutoff or found.cannot_choose:
             self.project.remark({"instance": record.instance, "note": note})
             record.given_up(note)
             return
         if measure_cutoff is not None:
             # The features are paid for by then, whichever solver runs: as for the one that is chosen.
-            limit = min(measure_cutoff, self.cutoff - found.seconds)
+            limit = min(measure_cutoff, cutoff - found.seconds)
             note["measure"] = {"solvers": list(self.portfolio.solvers), "cutoff": limit}
         decision = self.project.select(
-            found.values, instance=record.instance, feature_cost=found.seconds, note=note
+            found.values,
+            instance=record.instance,
+            cutoff=instance.cutoff,
+            feature_cost=found.seconds,
+            note=note,
         )
         record.selected(_pending(decision), found.values, note)
+        record.cutoff = cutoff
+
+    def _cutoff(self, instance: Instance) -> float:
+        return self.cutoff if instance.cutoff is None else instance.cutoff
 
     def compute_features(
         self, instance: Instance, record: InstanceRecord, program: Program
@@ -138,7 +154,7 @@ class Engine:
     def _features(self, instance: Instance, record: InstanceRecord) -> Workflow[_Features]:
         """Return the features, unless the selector wants none."""
         program, selector = self.portfolio.features, self.project.selector
-        budget = selector.feature_budget(cutoff=self.cutoff)
+        budget = selector.feature_budget(cutoff=self._cutoff(instance))
         found = record.computed
         if found is None:
             if program is None or budget == 0.0:
@@ -160,8 +176,9 @@ class Engine:
         """Run the solver that was chosen, check what it says, and learn from it."""
         solver = self.portfolio.solvers.get(pending.solver)
         note: dict[str, Any]
-        if solver is None:  # taken out of the portfolio since the decision
-            outcome, note = Outcome.failed(), {"ending": "gone", "seconds": 0.0, "answer": None}
+        if solver is None or pending.solver in self.aside:  # not any more, since the decision
+            ending = "gone" if solver is None else ASIDE
+            outcome, note = Outcome.failed(), {"ending": ending, "seconds": 0.0, "answer": None}
         else:
             for observer in self.observers:
                 observer.run_started(record, pending.solver, pending.budget)
@@ -170,6 +187,8 @@ class Engine:
         record.observed(note, schedules=self.project.selector.schedules)
         for observer in self.observers:
             observer.run_ended(record, record.runs[-1])
+        yield from self.aside.ended(record, record.runs[-1])
+        self.trust.ended(record)
 
     def _queue_extra(self, instance: Instance, record: InstanceRecord) -> None:
         """Queue the runs that measure an instance, as soon as it is known which ones are to be made.
@@ -185,9 +204,17 @@ class Engine:
     def _measure(
         self, solver: Solver, instance: Instance, record: InstanceRecord
     ) -> Workflow[InstanceRecord]:
-        """Run one more solver on an instance, and learn from it."""
+        """Run one more solver on an instance that is measured."""
         assert record.measure is not None
-        budget = record.measure.cutoff
+        if solver.name in self.aside:
+            record.without(solver.name)
+            return record
+        return (yield from self.run_besides(solver, instance, record, record.measure.cutoff))
+
+    def run_besides(
+        self, solver: Solver, instance: Instance, record: InstanceRecord, budget: float
+    ) -> Workflow[InstanceRecord]:
+        """Run one more solver on an instance, whatever was chosen for it, and learn from it."""
         for observer in self.observers:
             observer.extra_started(record, solver.name, budget)
         outcome, note = yield from self._try(solver, instance, record, budget)
@@ -200,13 +227,17 @@ class Engine:
         record.measured(solver.name, budget, note)
         for observer in self.observers:
             observer.extra_ended(record, record.extra[solver.name])
+        yield from self.aside.ended(record, record.extra[solver.name])
+        self.trust.ended(record)
         return record
 
     def _try(
         self, solver: Solver, instance: Instance, record: InstanceRecord, budget: float
     ) -> Workflow[tuple[Outcome, dict[str, Any]]]:
         """Return what a run teaches, and what to note of it; keep what the first that answers printed."""
-        run = yield from outcomes.solver_run(self.portfolio, solver, instance, budget)
+        run = yield from outcomes.solver_run(
+            self.portfolio, solver, instance, budget, seed=self.project.description.get("seed", 0)
+        )
         note = run.note
         if note["answer"] is not None and record.answer is None and self.outputs is not None:
             note["output"] = keep_output(self.outputs, instance, run.output)

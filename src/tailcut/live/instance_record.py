@@ -8,9 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NotRequired, TypedDict, cast
 
 from tailcut.journal import Event, EventKind
+from tailcut.live.belief import Verdict, verdict
 from tailcut.live.content import FileContent
 from tailcut.live.limits import Ending
 from tailcut.live.outcomes import ComputedFeatures
+
+ASIDE = "put aside"
+"""The ending of a run that was not made: its solver had been put aside since it was chosen."""
 
 
 class RunRecord(TypedDict):
@@ -28,6 +32,10 @@ class RunRecord(TypedDict):
     signal: NotRequired[int | None]
     problem: NotRequired[str]
     output: NotRequired[str]
+    objective: NotRequired[float]
+    """The number that it found, where the portfolio says how that is read."""
+    refuted: NotRequired[bool]
+    """Whether it gave an answer that the portfolio's checker found wrong."""
     said: NotRequired[str]
     """The end of what it printed, where that was no answer."""
 
@@ -64,6 +72,8 @@ class InstanceRecord:
     runs: list[RunRecord] = field(default_factory=list)
     """The runs that were chosen and have ended, in order."""
     pending: ChosenRun | None = None
+    rivals: dict[int, ChosenRun] = field(default_factory=dict)
+    """Of a race, the other runs that have not ended, by their decisions."""
     first_decision: int | None = None
     last_decision: int | None = None
     """The last decision that was observed."""
@@ -75,15 +85,19 @@ class InstanceRecord:
     """The further runs that measure it, by solver, as they ended."""
     lessons: list[RunRecord] = field(default_factory=list)
     """Runs made only to learn, after it was over; they change nothing about its answer."""
+    attempt: int = 0
+    """How often it was served before, with the same content."""
+    cutoff: float | None = None
+    """Seconds for it, where that is known."""
+    void: set[str] = field(default_factory=set)
+    """Solvers that did not work when they ran on it, or were to run."""
+    forgiven: set[str] = field(default_factory=set)
+    """Solvers that are trusted again, whatever they answered here."""
     extra_queued: bool = False
     """Whether its further runs have been queued; never true of what is read back."""
     announced: bool = False
     """Whether its answer is written; never true of what is read back."""
-    _answering: RunRecord | None = None
-
-    def __post_init__(self) -> None:
-        for run in self.runs:
-            self._answered(run)
+    _verdict: Verdict | None = None
 
     def selected(
         self, pending: ChosenRun, features: Mapping[str, float | None] | None, note: Mapping[str, Any]
@@ -98,15 +112,24 @@ class InstanceRecord:
             plan = note["measure"]
             self.measure = MeasurePlan(tuple(plan["solvers"]), plan["cutoff"])
 
-    def observed(self, note: Mapping[str, Any], *, schedules: bool) -> None:
-        """Add how the pending run ended."""
-        assert self.pending is not None
-        self.last_decision = self.pending.decision
-        run = run_record(self.pending.solver, self.pending.budget, note)
+    def joined(self, rival: ChosenRun) -> None:
+        """Add one more run that was begun beside the others: a race."""
+        self.rivals[rival.decision] = rival
+
+    def observed(self, note: Mapping[str, Any], *, schedules: bool, decision: int | None = None) -> None:
+        """Add how a run ended: that of a decision of a race, else the pending one."""
+        ended = self.pending if decision is None else self.rivals.pop(decision, self.pending)
+        assert ended is not None
+        self.last_decision = ended.decision
+        run = run_record(ended.solver, ended.budget, note)
         self.runs.append(run)
-        self.pending = None
-        self.closed = run["answer"] is not None or not schedules
-        self._answered(run)
+        if ended is self.pending:
+            self.pending = None
+        if run["ending"] == ASIDE:
+            self.void.add(run["solver"])
+        answered = self.closed or run["answer"] is not None
+        self.closed = answered or (not schedules and self.pending is None and not self.rivals)
+        self._verdict = None
 
     def proceeded(self, pending: ChosenRun | None) -> None:
         """Add the next decision, or that there is none."""
@@ -115,8 +138,8 @@ class InstanceRecord:
 
     def measured(self, solver: str, budget: float, note: Mapping[str, Any]) -> None:
         """Add how a further run ended."""
-        self.extra[solver] = run = run_record(solver, budget, note)
-        self._answered(run)
+        self.extra[solver] = run_record(solver, budget, note)
+        self._verdict = None
 
     def without(self, solver: str) -> None:
         """Add that a solver is gone: it measures nothing any more."""
@@ -124,13 +147,33 @@ class InstanceRecord:
             left = tuple(name for name in self.measure.solvers if name != solver)
             self.measure = self.measure._replace(solvers=left)
 
+    def put_aside(self, solver: str) -> None:
+        """Add that a solver was put aside: what it did here says nothing."""
+        if any(run["solver"] == solver for run in self.runs):
+            self.void.add(solver)
+
+    def follows(self, before: InstanceRecord | None) -> None:
+        """Add what was done of the instance before, if it is the same one."""
+        if before is not None and _digest(before) == _digest(self):
+            self.attempt = before.attempt + before.begun
+
     def given_up(self, note: Mapping[str, Any]) -> None:
         """Add that the features took all the time there was."""
         self.feature_seconds, self.problem, self.closed = note["feature_seconds"], note.get("problem"), True
 
-    def _answered(self, run: RunRecord) -> None:
-        if self._answering is None and run["answer"] is not None:
-            self._answering = run
+    @property
+    def all_runs(self) -> list[RunRecord]:
+        """Its runs: those that were chosen, those besides, and those made only to learn."""
+        return [*self.runs, *self.extra.values(), *self.lessons]
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the answers say together; lessons may be outvoted, but answer nothing themselves."""
+        if self.lessons:
+            return verdict(self.all_runs)
+        if self._verdict is None:
+            self._verdict = verdict(self.all_runs)
+        return self._verdict
 
     @property
     def begun(self) -> bool:
@@ -160,13 +203,14 @@ class InstanceRecord:
 
     @property
     def answering(self) -> RunRecord | None:
-        """The first run that solved it."""
-        return self._answering
+        """The run whose answer is believed: the first that solved it, unless it was outvoted."""
+        return verdict((*self.runs, *self.extra.values())).believed
 
     @property
     def answer(self) -> str | None:
         """The answer, None if there is none yet."""
-        return None if self._answering is None else self._answering["answer"]
+        run = self.answering
+        return None if run is None else run["answer"]
 
     @property
     def chosen_answer(self) -> str | None:
@@ -194,15 +238,21 @@ class InstanceRecord:
         extra = {"extra_runs": list(self.extra.values()), "extra_seconds": self.extra_seconds}
         return {
             "instance": self.instance,
+            **({"attempt": self.attempt} if self.attempt else {}),
             "content": None if self.content is None else f"sha256:{self.content.sha256}",
             "answer": self.answer,
-            "solver": None if self._answering is None else self._answering["solver"],
+            "solver": None if self.answering is None else self.answering["solver"],
+            **({"disputed": True} if self.verdict.is_open else {}),
             "seconds": self.seconds,
             "feature_seconds": self.feature_seconds,
             **({"problem": self.problem} if self.problem else {}),
             "runs": self.runs,
-            **({} if self.measure is None else extra),
+            **(extra if self.measure is not None or self.extra else {}),
         }
+
+
+def _digest(record: InstanceRecord) -> str | None:
+    return None if record.content is None else record.content.sha256
 
 
 def run_record(solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:
@@ -227,13 +277,18 @@ def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, Inst
         body = event.body
         note = body.get("note", {})
         match event.kind:
+            case EventKind.SELECT if note.get("race") in by_first:
+                rival = _pending(body["decision"])
+                by_first[note["race"]].joined(rival)
+                by_decision[rival.decision] = by_first[note["race"]]
             case EventKind.SELECT:
-                record = found[body["instance"]] = _begun(body["instance"], note)
+                record = found[body["instance"]] = _begun(body["instance"], note, found)
                 pending = _pending(body["decision"])
                 record.selected(pending, body["features"], note)
+                record.cutoff = body["decision"]["cutoff"]
                 by_decision[pending.decision] = by_first[pending.decision] = record
             case EventKind.OBSERVE:
-                by_decision[body["decision"]].observed(note, schedules=schedules)
+                by_decision[body["decision"]].observed(note, schedules=schedules, decision=body["decision"])
             case EventKind.PROCEED:
                 record = by_decision.pop(body["after"])
                 record.proceeded(None if body["decision"] is None else _pending(body["decision"]))
@@ -249,17 +304,25 @@ def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, Inst
                 for record in found.values():
                     record.without(body["algorithm"])
             case EventKind.FEATURES:
-                record = found[body["instance"]] = _begun(body["instance"], body)
+                record = found[body["instance"]] = _begun(body["instance"], body, found)
                 record.computed = ComputedFeatures.read(body)
-            case EventKind.REMARK:
-                record = found[body["instance"]] = _begun(body["instance"], note)
+            case EventKind.REMARK if "aside" in body:
+                for record in found.values():
+                    record.put_aside(body["aside"]["solver"])
+            case EventKind.REMARK if "back" in body:
+                for record in found.values():
+                    record.forgiven.add(body["back"])
+            case EventKind.REMARK if "instance" in body:
+                record = found[body["instance"]] = _begun(body["instance"], note, found)
                 record.given_up(note)
     return found
 
 
-def _begun(instance: str, note: Mapping[str, Any]) -> InstanceRecord:
-    """Return a new record: an instance is begun twice if its file has changed in between."""
-    return InstanceRecord(instance, FileContent.read(note.get("content")))
+def _begun(instance: str, note: Mapping[str, Any], found: Mapping[str, InstanceRecord]) -> InstanceRecord:
+    """Return a new record: an instance is begun again if its file has changed, or if that is wanted."""
+    record = InstanceRecord(instance, FileContent.read(note.get("content")))
+    record.follows(found.get(instance))
+    return record
 
 
 def _pending(decision: Mapping[str, Any]) -> ChosenRun:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import io
+import json
+import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from tailcut.errors import InputError
 from tailcut.live.printable import printable
+from tailcut.types import check_seconds
 
 
 class Instance(NamedTuple):
@@ -19,6 +22,10 @@ class Instance(NamedTuple):
     name: str
     path: Path
     """Absolute."""
+    cutoff: float | None = None
+    """Seconds for it; None: as for all."""
+    priority: float = 0.0
+    """Of those that wait, the one with the highest is next."""
 
 
 def instances_in(
@@ -27,14 +34,18 @@ def instances_in(
     listed: TextIO | None = None,
     *,
     on_absent: Callable[[str], None] | None = None,
+    models: Mapping[str, str] | None = None,
 ) -> Iterator[Instance]:
     """Yield each instance once: files as given, folders searched for `patterns`, `-` read line by line.
 
     Names and folders are checked before the first is yielded; lines of a list only when they come. A line
+    is a path, or a JSON object with `instance` and, where wanted, `cutoff` and `priority`. One
     that names no file is an error, or skipped with a call of `on_absent`, which is given what is wrong.
+    Files of a folder that match a key of `models` are no instances where others that match its value lie
+    beside them.
     """
     words = list(given)
-    parts = [None if word == "-" else _files(Path(word), patterns) for word in words]
+    parts = [None if word == "-" else _files(Path(word), patterns, models or {}) for word in words]
     return _once(parts, sys.stdin if listed is None else listed, on_absent)
 
 
@@ -43,28 +54,67 @@ def _once(
 ) -> Iterator[Instance]:
     seen: set[str] = set()
     for files in parts:
-        for path in _listed(listed, on_absent) if files is None else files:
-            name = str(path)
-            if name not in seen:
-                seen.add(name)
-                yield Instance(name, path.absolute())
+        given = (Instance(str(path), path.absolute()) for path in files or ())
+        for instance in _listed(listed, on_absent) if files is None else given:
+            if instance.name not in seen:
+                seen.add(instance.name)
+                yield instance
 
 
-def _listed(lines: TextIO, on_absent: Callable[[str], None] | None) -> Iterator[Path]:
+def _listed(lines: TextIO, on_absent: Callable[[str], None] | None) -> Iterator[Instance]:
     if isinstance(lines, io.TextIOWrapper):
         lines.reconfigure(errors="surrogateescape")  # a file's name may be any bytes
-    for line in lines:
+    for number, line in enumerate(lines, 1):
         text = line.strip()
         if text:
             try:
-                yield _file(Path(text))
+                yield read_line(text, number)
             except InputError as error:
                 if on_absent is None:
                     raise
                 on_absent(str(error))
 
 
-def _files(path: Path, patterns: tuple[str, ...]) -> list[Path]:
+_FIELDS = ("instance", "cutoff", "priority")
+
+
+def read_line(text: str, number: int) -> Instance:
+    """Return the instance that a line of a list names.
+
+    >>> read_line('{"instance": "/etc/hostname", "cutoff": 5, "priority": 2}', 1)[2:4]
+    (5.0, 2.0)
+    >>> read_line('{"instance": "/etc/hostname", "cutof": 5}', 7)
+    Traceback (most recent call last):
+        ...
+    tailcut.errors.InputError: line 7: cutof is not known; known: instance, cutoff, priority
+    """
+    if not text.startswith("{"):
+        path = _file(Path(text))
+        return Instance(str(path), path.absolute())
+    where = f"line {number}"
+    try:
+        given = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"{where}: is not JSON: {error}") from None
+    unknown = next((name for name in given if name not in _FIELDS), None)
+    if unknown is not None:
+        raise InputError(f"{where}: {printable(unknown)} is not known; known: {', '.join(_FIELDS)}")
+    if not isinstance(given.get("instance"), str) or not given["instance"]:
+        raise InputError(f"{where}: instance must be the path of a file")
+    path = _file(Path(given["instance"]))
+    cutoff = given.get("cutoff")
+    if cutoff is not None:
+        cutoff = check_seconds(f"{where}: cutoff", cutoff, above_zero=True)
+    return Instance(str(path), path.absolute(), cutoff, _priority(given.get("priority", 0.0), where))
+
+
+def _priority(value: object, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InputError(f"{where}: priority must be a finite number, got {value!r}")
+    return float(value)
+
+
+def _files(path: Path, patterns: tuple[str, ...], models: Mapping[str, str]) -> list[Path]:
     if not path.is_dir():
         return [_file(path)]
     found = sorted(
@@ -74,6 +124,9 @@ def _files(path: Path, patterns: tuple[str, ...]) -> list[Path]:
     )
     if not found:
         raise InputError(f"{path}: holds no file that is called {' or '.join(patterns)}")
+    for model, data in models.items():
+        with_data = {file.parent for file in found if fnmatch(file.name, data)}
+        found = [one for one in found if not (one.parent in with_data and fnmatch(one.name, model))]
     return found
 
 

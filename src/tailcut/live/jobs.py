@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import threading
 from pathlib import Path
@@ -62,20 +63,35 @@ def features_job(portfolio: Portfolio, program: Program, instance: Instance, mos
     return ProgramJob(program.filled(instance=str(instance.path)), limits, instance=instance.path)
 
 
-def solver_job(portfolio: Portfolio, solver: Solver, instance: Instance, seconds: float) -> ProgramJob:
-    """Return the run of a solver on an instance with so much time."""
+def run_seed(seed: int, instance: str, solver: str) -> int:
+    """Return the seed of a solver's runs on an instance: from 0 to 2**31 - 1, the same every time.
+
+    >>> run_seed(0, "a.cnf", "walk") == run_seed(0, "a.cnf", "walk") != run_seed(1, "a.cnf", "walk")
+    True
+    """
+    text = f"{seed} {solver} {instance}".encode(errors="surrogateescape")
+    return int.from_bytes(hashlib.sha256(text).digest()[:4], "big") >> 1
+
+
+def solver_job(
+    portfolio: Portfolio, solver: Solver, instance: Instance, seconds: float, *, seed: int = 0
+) -> ProgramJob:
+    """Return the run of a solver on an instance with so much time; `seed` is that of the stream."""
     program = solver.program
     filled = program.filled(
-        instance=str(instance.path), cutoff=f"{seconds:g}", memory=str(program.memory or 0)
+        instance=str(instance.path),
+        cutoff=f"{seconds:g}",
+        memory=str(program.memory or 0),
+        seed=str(run_seed(seed, instance.name, solver.name)),
     )
     return ProgramJob(filled, _limits(portfolio, program, seconds), instance=instance.path)
 
 
 def verify_job(
-    portfolio: Portfolio, program: Program, instance: Instance, answer: str, output: Path
+    portfolio: Portfolio, program: Program, instance: Instance, answer: str, output: Path, solver: str
 ) -> ProgramJob:
     """Return the run of the program that checks an answer, given in a file what the solver printed."""
-    filled = program.filled(instance=str(instance.path), output=str(output), answer=answer)
+    filled = program.filled(instance=str(instance.path), output=str(output), answer=answer, solver=solver)
     limits = _limits(portfolio, program, program.limit or _VERIFY_SECONDS)
     return ProgramJob(filled, limits, instance=instance.path, made=output)
 

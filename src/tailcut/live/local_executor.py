@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 
 from tailcut.errors import InputError
 from tailcut.live.jobs import ProgramJob
-from tailcut.live.limits import Ended, Ending, Launcher
+from tailcut.live.limits import Call, Command, Ended, Ending, Launcher
 from tailcut.live.portfolio import Portfolio
+from tailcut.live.runnable import check_programs
 
 
 class LocalProgramExecutor:
@@ -40,6 +41,10 @@ class LocalProgramExecutor:
     def submit(self, job: ProgramJob) -> Future[Ended]:
         """Start a job; the future has how it ended. One that was cancelled has no outcome."""
         return self._threads.submit(self._run, job)
+
+    def check_programs(self, programs: Mapping[str, Command | Call], where: str) -> None:
+        """Raise unless all programs can be started on this machine."""
+        check_programs(programs, where)
 
     def _run(self, job: ProgramJob) -> Ended:
         stopper = job.stopper

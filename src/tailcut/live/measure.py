@@ -21,6 +21,7 @@ from tailcut.live.local_executor import LocalProgramExecutor
 from tailcut.live.measurement import Measured, Measurement, RunName
 from tailcut.live.outcomes import SilentSolver
 from tailcut.live.portfolio import Clock, Portfolio
+from tailcut.live.runnable import check_runnable
 from tailcut.live.workflows import ProgramExecutor, run_workflows
 from tailcut.scenarios import Scenario
 from tailcut.scenarios.yamltree import yaml_module
@@ -67,6 +68,7 @@ def measure_scenario(
     if (out / "description.txt").exists():
         raise InputError(f"{out} already holds a scenario")
     yaml_module()  # what writing the scenario needs is missed before the work, not after it
+    check_runnable(portfolio, executor)
     instances = _briefly_named(instances)
     with (
         Journal(state or default_state(out)) as journal,
@@ -138,7 +140,7 @@ def _readme(scenario: Scenario, portfolio: Portfolio, method: str, note: str) ->
         "",
         f"The portfolio ({portfolio.file.name}):",
         "",
-        *(f"    {line}".rstrip() for line in portfolio.file.read_text(encoding="utf-8").splitlines()),
+        *(f"    {line}".rstrip() for line in portfolio.text.splitlines()),
         "",
     ]
     return "\n".join(lines)

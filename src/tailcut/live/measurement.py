@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from tailcut.domains.domain import answers_agree
 from tailcut.errors import InputError
 from tailcut.journal import EventKind, Journal, NewEvent
 from tailcut.live import outcomes
@@ -89,11 +90,15 @@ class Measurements:
 
 
 def contradictions(said: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Return where solvers contradict each other, given their answers by instance; a sentence each."""
+    """Return where solvers contradict each other, given their answers by instance; a sentence each.
+
+    >>> contradictions({"a": {"x": "optimal 3", "y": "optimal 3.0"}, "b": {"x": "sat", "y": "unsat"}})
+    ['b: x says sat, y says unsat']
+    """
     return [
         f"{instance}: " + ", ".join(f"{solver} says {answer}" for solver, answer in answers.items())
         for instance, answers in said.items()
-        if len(set(answers.values())) > 1
+        if not all(answers_agree(next(iter(answers.values())), other) for other in answers.values())
     ]
 
 

@@ -24,6 +24,12 @@ class StreamObserver:
     def solver_removed(self, solver: str) -> None:
         """Hear that a solver of the state file is no longer in the portfolio."""
 
+    def solver_put_aside(self, solver: str, words: str) -> None:
+        """Hear that a solver is not used, from now on or since an earlier call, and why."""
+
+    def instance_again(self, instance: str, words: str) -> None:
+        """Hear that an instance that was over without an answer is served again, and why."""
+
     def warm_started(self, report: WarmStart) -> None:
         """Hear what was learned of recorded runs before the stream began, and what was left over."""
 

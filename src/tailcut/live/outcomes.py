@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 
 from tailcut.domains.domain import read_answer
 from tailcut.errors import LiveError
+from tailcut.live.belief import read_objective
 from tailcut.live.content import FileContent
 from tailcut.live.instances import Instance
 from tailcut.live.jobs import features_job, solver_job, verify_job
 from tailcut.live.limits import Ended, Ending
 from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
+from tailcut.live.runnable import check_started
 from tailcut.live.workflows import Workflow
 from tailcut.types import Outcome
 
@@ -38,6 +40,8 @@ class VerifiedAnswer(NamedTuple):
 
     answer: str | None
     problem: str | None = None
+    refuted: bool = False
+    """Whether it gave an answer that was found wrong."""
 
 
 def read_features(ended: Ended) -> FeatureValues:
@@ -98,6 +102,7 @@ def computed_features(
 ) -> Workflow[ComputedFeatures]:
     """Compute the features of an instance, for at most so many seconds."""
     ended = yield features_job(portfolio, program, instance, most)
+    check_started(ended, f"{portfolio.file}: features")
     values, problem = read_features(ended)
     return ComputedFeatures(values, seconds_of(portfolio, ended), problem, timed_out(portfolio, ended))
 
@@ -113,13 +118,18 @@ class SolverRun(NamedTuple):
 
 
 def solver_run(
-    portfolio: Portfolio, solver: Solver, instance: Instance, budget: float
+    portfolio: Portfolio, solver: Solver, instance: Instance, budget: float, *, seed: int = 0
 ) -> Workflow[SolverRun]:
     """Run a solver on an instance for at most so many seconds, and check what it says."""
-    ended = yield solver_job(portfolio, solver, instance, budget)
+    ended = yield solver_job(portfolio, solver, instance, budget, seed=seed)
+    check_started(ended, f"{portfolio.file}: solvers.{solver.name}")
     found = yield from verified_answer(portfolio, solver, instance, ended)
     outcome = outcome_of(portfolio, ended, found.answer, budget)
-    return SolverRun(outcome, run_note(portfolio, ended, found, budget), ended.output)
+    note = run_note(portfolio, ended, found, budget)
+    objective = read_objective(solver.answers, found.answer, ended.output) if found.answer else None
+    if objective is not None:
+        note["objective"] = objective
+    return SolverRun(outcome, note, ended.output)
 
 
 def unchecked_run(portfolio: Portfolio, ended: Ended) -> SolverRun:
@@ -138,16 +148,20 @@ def verified_answer(
         answer = read_answer(solver.answers, ended.exit_code, ended.output)
     if answer is None:
         return VerifiedAnswer(None, ended.detail if ended.ending is Ending.CRASHED else None)
-    problem = yield from _refuted(portfolio, instance, answer, ended)
-    return VerifiedAnswer(answer) if problem is None else VerifiedAnswer(None, problem)
+    if solver.gives is not None and answer not in solver.gives:
+        may = ", ".join(solver.gives)
+        return VerifiedAnswer(None, f"answer {answer}: not believed, for it gives no other than {may}")
+    return (yield from _checked(portfolio, solver, instance, answer, ended))
 
 
-def _refuted(portfolio: Portfolio, instance: Instance, answer: str, ended: Ended) -> Workflow[str | None]:
-    """Return what is wrong with an answer, or None."""
+def _checked(
+    portfolio: Portfolio, solver: Solver, instance: Instance, answer: str, ended: Ended
+) -> Workflow[VerifiedAnswer]:
+    """Return an answer after the portfolio's program, if it has one, checked it."""
     if portfolio.verify is None:
-        return None
+        return VerifiedAnswer(answer)
     if ended.output_truncated:
-        return f"answer {answer}: its output is too long to be checked"
+        return VerifiedAnswer(None, f"answer {answer}: its output is too long to be checked")
     with tempfile.TemporaryDirectory(prefix="tailcut-") as folder:
         kept = Path(folder) / "answer.out"
         try:
@@ -157,10 +171,13 @@ def _refuted(portfolio: Portfolio, instance: Instance, answer: str, ended: Ended
                 f"{folder}: no room for an answer that is to be checked: {error.strerror}; "
                 "what is done is kept: run the same command again"
             ) from None
-        checked = yield verify_job(portfolio, portfolio.verify, instance, answer, kept)
-    if checked.ending is Ending.FINISHED and checked.exit_code == 0:
-        return None
-    return f"answer {answer} refuted: {last_error_line(checked) or checked.detail or checked.ending}"
+        checked = yield verify_job(portfolio, portfolio.verify, instance, answer, kept, solver.name)
+    check_started(checked, f"{portfolio.file}: verify")
+    finished = checked.ending is Ending.FINISHED
+    if finished and checked.exit_code == 0:
+        return VerifiedAnswer(answer)
+    words = last_error_line(checked) or checked.detail or checked.ending
+    return VerifiedAnswer(None, f"answer {answer} refuted: {words}", refuted=finished)
 
 
 def last_error_line(ended: Ended) -> str:
@@ -220,6 +237,8 @@ def run_note(portfolio: Portfolio, ended: Ended, found: VerifiedAnswer, budget: 
         "signal": ended.signal,
         "answer": found.answer,
     }
+    if found.refuted:
+        note["refuted"] = True
     if problem:
         note["problem"] = problem
     elif found.answer is None and ended.ending is Ending.FINISHED:

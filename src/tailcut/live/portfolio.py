@@ -11,21 +11,24 @@ from pathlib import Path
 
 from tailcut.domains import Domain, domain_names, find_domain
 from tailcut.domains.domain import EXIT_CODE_0_SOLVES, AnswerRule, EntryProgram, TinyInstance
+from tailcut.domains.found import find_solver, is_installed
 from tailcut.errors import InputError, PortfolioError
-from tailcut.live.installed import is_installed, needed_module, worth_preloading
+from tailcut.live.installed import needed_module, worth_preloading
 from tailcut.live.limits import Call, Command
-from tailcut.live.tomltable import TomlTable, read_toml
+from tailcut.live.tomltable import TomlTable, parse_toml, read_toml
 from tailcut.types import check_seconds
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _PROGRAM = ("command", "entry", "arguments", "environment", "memory", "limit")
-_SOLVER = ("command", "entry", "arguments", "environment", "memory", "answers")
+_SOLVER = ("command", "entry", "arguments", "environment", "memory", "answers", "gives")
 _FILE = (
     "domain", "cutoff", "selector", "clock", "wall_factor", "memory", "folder", "instances", "preload",
-    "answers", "features", "verify", "solvers", "check",
+    "answers", "features", "verify", "solvers", "check", "favourite",
 )  # fmt: skip
-PLACES = ("instance", "cutoff", "memory")
-"""What may stand in braces in a solver's command: its file, seconds of this run, bytes (0: no limit)."""
+PLACES = ("instance", "cutoff", "memory", "seed")
+"""What may stand in braces in a solver's command: its file, seconds, bytes (0: no limit), a seed."""
+FILE_FEATURES = EntryProgram("tailcut.domains.file_features:main", ("{instance}",))
+"""What instances are described by where neither the portfolio nor its domain says more."""
 
 
 class Clock(enum.StrEnum):
@@ -53,8 +56,10 @@ class Program:
     """Where it runs."""
 
     def filled(self, **places: str) -> Command | Call:
-        """Return the program with its places filled in."""
-        words = tuple(_PLACE.sub(lambda found: places[found[1]], word) for word in self.template)
+        """Return the program with its places filled in; one that is not given stays as it is."""
+        words = tuple(
+            _PLACE.sub(lambda found: places.get(found[1], found[0]), word) for word in self.template
+        )
         environment = dict(self.environment) or None
         if self.entry is not None:
             return Call(self.entry, words, environment=environment, folder=self.folder)
@@ -68,6 +73,8 @@ class Solver:
     name: str
     program: Program
     answers: tuple[AnswerRule, ...]
+    gives: tuple[str, ...] | None = None
+    """The answers it may give; None: all. Any other counts as none."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,8 @@ class Portfolio:
     """Checks an answer: exit code 0 confirms it, any other refutes it."""
     cutoff: float | None = None
     selector: str | None = None
+    favourite: str | None = None
+    """The solver that others must beat; None: all are alike."""
     clock: Clock = Clock.CPU
     wall_factor: float = 4.0
     """A run by the processor's clock is stopped after this times its budget by the wall's, plus 5 s."""
@@ -95,13 +104,25 @@ class Portfolio:
     lacking: tuple[str, ...] = ()
     """Why some of its solvers cannot run here, a sentence each: what they need is not installed."""
     without: str | None = None
-    """Why it has no features although its domain has some."""
+    """Why it has not the features of its domain."""
+    models: Mapping[str, str] = field(default_factory=dict)
+    """Files of a folder that are no instances where others lie beside them, see `Domain`."""
+    text: str = ""
+    """What the file says, word by word."""
 
 
 def read_portfolio(path: str | Path) -> Portfolio:
     """Return the portfolio in a TOML file, or say which field is wrong."""
     file = Path(path)
-    table = read_toml(file)
+    return _portfolio(read_toml(file), file, file.read_text(encoding="utf-8"))
+
+
+def parse_portfolio(text: str, name: str) -> Portfolio:
+    """Return the portfolio that a TOML text describes, for the current folder; errors call it `name`."""
+    return _portfolio(parse_toml(text, name), Path(name), text)
+
+
+def _portfolio(table: TomlTable, file: Path, text: str) -> Portfolio:
     table.close(_FILE)
     domain = _domain(table)
     folder = (file.parent / table.text("folder", ".")).resolve()
@@ -110,39 +131,57 @@ def read_portfolio(path: str | Path) -> Portfolio:
     clock = table.text("clock", Clock.CPU)
     if clock not in list(Clock):
         raise table.wrong("clock", '"cpu" or "wall"')
-    solvers = _solvers(table, answers, folder, memory)
+    solvers, lacking = _solvers(table, domain, answers, folder, memory)
     needed = {
         name: needed_module(domain, one.program.entry, one.program.template) for name, one in solvers.items()
     }
+    lacking += [
+        f"the solver {name} needs {module}: {_install(domain)}"
+        for name, module in needed.items()
+        if module is not None and not is_installed(module)
+    ]
     usual, without = _usual_features(domain, given="features" in table)
     return Portfolio(
         file=file,
         solvers=solvers,
         folder=folder,
-        features=_optional(table, "features", folder, usual, ("instance",)),
-        verify=_optional(table, "verify", folder, domain.verify, ("instance", "output", "answer")),
+        features=None
+        if table.is_false("features")
+        else _optional(table, "features", folder, usual, ("instance",)),
+        verify=_optional(table, "verify", folder, domain.verify, ("instance", "output", "answer", "solver")),
         cutoff=table.number("cutoff"),
         selector=table.text("selector") if "selector" in table else None,
+        favourite=_favourite(table, solvers),
         clock=Clock(clock),
         wall_factor=table.number("wall_factor", 4.0) or 4.0,
         instances=table.texts("instances") or domain.instances,
-        preload=(*worth_preloading(domain, needed.values()), *table.texts("preload")),
-        check=_checks(table.table("check"), file.parent) or domain.check,
-        lacking=tuple(
-            f"the solver {name} needs {module}: {_install(domain)}"
-            for name, module in needed.items()
-            if module is not None and not is_installed(module)
+        preload=(
+            *worth_preloading(domain, needed.values()),
+            *([_module(FILE_FEATURES)] if usual is FILE_FEATURES and "features" not in table else []),
+            *table.texts("preload"),
         ),
+        check=_checks(table.table("check"), file.parent) or domain.check,
+        lacking=tuple(lacking),
         without=without,
+        models=domain.models,
+        text=text,
     )
 
 
-def _usual_features(domain: Domain, *, given: bool) -> tuple[EntryProgram | None, str | None]:
-    """Return the domain's features; None and the reason if what they need is not installed."""
+def _module(program: EntryProgram) -> str:
+    return program.entry.partition(":")[0]
+
+
+def _usual_features(domain: Domain, *, given: bool) -> tuple[EntryProgram, str | None]:
+    """Return the domain's features; those of any file and the reason if it has none, or they cannot run."""
     usual = domain.features
-    if given or usual is None or usual.needs is None or is_installed(usual.needs):
+    if usual is None:
+        return FILE_FEATURES, None
+    if given or usual.needs is None or is_installed(usual.needs):
         return usual, None
-    return None, f"without features, for {usual.needs} is not installed: {_install(domain)}"
+    return FILE_FEATURES, (
+        f"with features of the files only, for {usual.needs} is not installed: {_install(domain)}"
+    )
 
 
 def _install(domain: Domain) -> str:
@@ -168,20 +207,68 @@ def _domain(table: TomlTable) -> Domain:
 
 
 def _solvers(
-    table: TomlTable, usual: tuple[AnswerRule, ...], folder: Path, memory: int | None
-) -> dict[str, Solver]:
+    table: TomlTable, domain: Domain, usual: tuple[AnswerRule, ...], folder: Path, memory: int | None
+) -> tuple[dict[str, Solver], list[str]]:
+    """Return the solvers, and why some of the domain's cannot run here."""
     found = {}
+    lacking: list[str] = []
     solvers = table.table("solvers")
     for name in solvers.fields:
         own = solvers.table(name)
         own.close(_SOLVER)
-        program = _program(own, folder, PLACES, must_have="instance")
+        if "command" in own or "entry" in own:
+            program: Program | None = _program(own, folder, PLACES, must_have="instance")
+        else:
+            program = _of_domain(own, name, domain, folder, lacking)
+        if program is None:
+            continue
         answers = _answers(own.table("answers")) if "answers" in own else usual
         limited = replace(program, memory=program.memory or memory)
-        found[name] = Solver(name, limited, answers or EXIT_CODE_0_SOLVES)
-    if not found:
+        rules = answers or EXIT_CODE_0_SOLVES
+        found[name] = Solver(name, limited, rules, _gives(own, rules))
+    if not found and not lacking:
         raise PortfolioError(f"{table.file}: there must be at least one solver, as a table [solvers.NAME]")
-    return found
+    return found, lacking
+
+
+def _of_domain(
+    table: TomlTable, name: str, domain: Domain, folder: Path, lacking: list[str]
+) -> Program | None:
+    """Return a solver that the domain knows, called as found here; None if it is not installed."""
+    known = {solver.name: solver for solver in domain.solvers}
+    if name not in known:
+        of = f", or the name of a solver of its domain: {', '.join(known)}" if known else ""
+        raise PortfolioError(f"{table.file}: {table.where} must have either a command or an entry{of}")
+    found = find_solver(known[name])
+    if found.way is None:
+        how = known[name].install
+        lacking.append(f"the solver {name} is not installed" + (f": {how}" if how else ""))
+        return None
+    return Program(
+        found.words,
+        found.way.entry,
+        environment=table.text_by_name("environment"),
+        memory=table.size("memory"),
+        folder=folder,
+    )
+
+
+def _gives(table: TomlTable, rules: tuple[AnswerRule, ...]) -> tuple[str, ...] | None:
+    if "gives" not in table:
+        return None
+    known = [rule.answer for rule in rules]
+    given = table.texts("gives")
+    if not given or not set(given) <= set(known):
+        raise table.wrong("gives", f"a list of answers that it has rules for: {', '.join(known)}")
+    return given
+
+
+def _favourite(table: TomlTable, solvers: Mapping[str, Solver]) -> str | None:
+    if "favourite" not in table:
+        return None
+    if table.text("favourite") not in solvers:
+        raise table.wrong("favourite", f"one of the solvers {', '.join(solvers)}")
+    return table.text("favourite")
 
 
 def _optional(
@@ -202,7 +289,7 @@ def _optional(
 
 
 def _program(table: TomlTable, folder: Path, places: tuple[str, ...], must_have: str) -> Program:
-    if ("command" in table) == ("entry" in table):
+    if ("command" in table) == ("entry" in table):  # both, or none where there is no domain to ask
         raise PortfolioError(f"{table.file}: {table.where} must have either a command or an entry")
     if "entry" in table:
         entry: str | None = table.text("entry")

@@ -29,9 +29,11 @@ class Wanted(NamedTuple):
     measure_cutoff: float | None = None
 
 
-def new_record(instance: Instance) -> InstanceRecord:
-    """Return the record of an instance of which nothing was done."""
-    return InstanceRecord(instance.name, FileContent.of(instance.path))
+def new_record(instance: Instance, before: InstanceRecord | None = None) -> InstanceRecord:
+    """Return the record of an instance that is to be begun, or begun again."""
+    record = InstanceRecord(instance.name, FileContent.of(instance.path))
+    record.follows(before)
+    return record
 
 
 class Preparation:

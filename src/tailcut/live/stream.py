@@ -8,30 +8,35 @@ totals = run_stream(journal, portfolio, settings, instances, Path("run.jsonl"))
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tailcut.catalogue import recipe
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
 from tailcut.journal.project_description import NEEDS_HISTORY
 from tailcut.live.answers_file import AnswersFile
+from tailcut.live.aside import AsideSolvers, read_aside, still_aside
+from tailcut.live.attempts import Retry, served_again
 from tailcut.live.engine import Engine
 from tailcut.live.idle_lessons import IdleLessons, LearnIdle
 from tailcut.live.instance_record import InstanceRecord, read_records
 from tailcut.live.instances import Instance
 from tailcut.live.local_executor import LocalProgramExecutor
 from tailcut.live.measure_first import MeasureFirst
-from tailcut.live.measurement import contradictions
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio
 from tailcut.live.preparation import Preparation, Wanted, new_record
+from tailcut.live.runnable import check_runnable
 from tailcut.live.totals import Totals
+from tailcut.live.trust import Trust, contradictions_in
 from tailcut.live.workflows import ProgramExecutor, Workflow, run_workflows
 
+DEFAULT = "tailcut_schedule"
+"""The selector of a stream, unless another is asked for."""
 PROJECT = "run"
 """The name of the project in a state file of `tailcut run`."""
 
@@ -40,7 +45,8 @@ PROJECT = "run"
 class StreamSettings:
     """Which selector chooses, and how it is made."""
 
-    selector: str
+    selector: str | None
+    """None: that of the state file or, if that is new, `DEFAULT`."""
     cutoff: float
     seed: int = 0
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
@@ -60,6 +66,9 @@ def run_stream(
     warm_start: Path | None = None,
     measure_first: MeasureFirst | None = None,
     learn_idle: LearnIdle | None = None,
+    retry: Retry | None = None,
+    trust: Collection[str] = (),
+    second_opinion: float = 0.0,
 ) -> Totals:
     """Serve what is left of a stream, `jobs` instances at a time; return the totals, those before included.
 
@@ -67,7 +76,9 @@ def run_stream(
     printed. Programs run where `executor` says; without, on this machine. `warm_start` is the folder of a
     scenario or another state file, to be learned once before the stream begins. `measure_first` says which
     instances are run with every solver, before the others are begun; `learn_idle`, when solvers are run on
-    instances that are over, on this machine.
+    instances that are over, on this machine. `retry` says which instances without an answer are served again,
+    and `trust` which solvers that were put aside are used again. `second_opinion` is the share of answers on
+    which another solver is asked, besides those of solvers that contradicted another before.
     """
     heard = StreamObserver() if observer is None else observer
     if measure_first is not None:
@@ -75,13 +86,27 @@ def run_stream(
     if learn_idle is not None:
         learn_idle.check(portfolio)
     _check_warm_start(journal, warm_start)
-    project = open_project(journal, portfolio, settings, heard)
+    check_runnable(portfolio, executor)
+    project = open_project(journal, portfolio, settings, heard, trust)
     before = instance_records(project)
     records = _unchanged(before, instances, heard)
     totals = Totals.of(records.values())
     if outputs is not None:
         outputs.mkdir(parents=True, exist_ok=True)
-    engine = Engine(portfolio, project, cutoff=settings.cutoff, outputs=outputs, observers=(totals, heard))
+    aside = AsideSolvers(portfolio, project, read_aside(project.history()), (totals, heard))
+    aside.take(records.values())
+    judge = Trust(portfolio, aside, share=second_opinion, seed=settings.seed)
+    judge.take(records.values())
+    again = served_again(records, project.selector.algorithms, retry)
+    engine = Engine(
+        portfolio,
+        project,
+        cutoff=settings.cutoff,
+        outputs=outputs,
+        observers=(totals, heard),
+        aside=aside,
+        trust=judge,
+    )
     with (
         AnswersFile(answers, before.values()) as written,
         nullcontext(executor) if executor is not None else LocalProgramExecutor.of(portfolio, jobs) as place,
@@ -108,14 +133,19 @@ def run_stream(
         if outputs is not None and (without := _without_output(records)):
             heard.outputs_missing(without, outputs)
         lessons = None if learn_idle is None else IdleLessons(learn_idle, engine, records, totals)
-        run(_remaining(engine, wanted, records, totals, lessons), lessons)
+        remaining = _Remaining(engine, before, records, again, retry, totals, heard)
+        run(remaining.workflows(wanted, lessons), lessons)
         run(
-            engine.serve(one.instance, new_record(one.instance), measure_cutoff=one.measure_cutoff)
+            engine.serve(
+                one.instance,
+                new_record(one.instance, before.get(one.instance.name)),
+                measure_cutoff=one.measure_cutoff,
+            )
             for one in list(engine.put_off)
         )
     totals.problems += [
         f"solvers disagree, so at least one is wrong: {words}"
-        for words in contradictions({name: record.answers for name, record in records.items()})
+        for words in contradictions_in(records.values())
     ]
     project.keep()
     return totals
@@ -133,20 +163,47 @@ def _check_warm_start(journal: Journal, source: Path | None) -> None:
         raise InputError(f"{source}: is the state file of this run, not one to begin with")
 
 
+class BegunStream(NamedTuple):
+    """What a state file says of a stream that was begun."""
+
+    cutoff: float
+    unsolved: list[str]
+    """The instances that are over without an answer and whose files are still there."""
+
+
+def begun_stream(state: Path) -> BegunStream:
+    """Return the cutoff of a state file and its instances without an answer; nothing is changed."""
+    if not state.exists():
+        raise InputError(f"{state}: there is no such state file, so there is nothing to retry")
+    with Journal(state, read_only=True) as journal:
+        if PROJECT not in journal.projects():
+            raise InputError(f"{state}: holds no run, so there is nothing to retry")
+        project = Project(journal, PROJECT)
+        records = instance_records(project)
+        over = [name for name, one in records.items() if one.over and one.answer is None]
+        unsolved = [name for name in over if Path(name).is_file()]
+        return BegunStream(project.description["cutoff"], unsolved)
+
+
 def open_project(
-    journal: Journal, portfolio: Portfolio, settings: StreamSettings, observer: StreamObserver
+    journal: Journal,
+    portfolio: Portfolio,
+    settings: StreamSettings,
+    observer: StreamObserver,
+    trust: Collection[str] = (),
 ) -> Project:
     """Return the project of a state file, begun or continued with the solvers of the portfolio."""
-    row = recipe(settings.selector)
-    hyperparameters = row.settings(dict(settings.hyperparameters))
+    begun = journal.description(journal.projects()[PROJECT]) if PROJECT in journal.projects() else None
+    selector, hyperparameters = _selector(portfolio, settings, begun)
+    row = recipe(selector)
     by_features = hyperparameters.get("representation", "none") != "none"
     if portfolio.features is None and by_features and row.feature_budget(hyperparameters) is None:
         raise InputError(
-            f"{settings.selector} cannot choose without features, and {portfolio.file} has no [features]"
+            f"{selector} cannot choose without features, and {portfolio.file} has no [features]"
             + (f" ({portfolio.without})" if portfolio.without else "")
         )
     description = {
-        "selector": settings.selector,
+        "selector": selector,
         "algorithms": list(portfolio.solvers),
         "cutoff": settings.cutoff,
         "seed": settings.seed,
@@ -154,7 +211,7 @@ def open_project(
         "clock": portfolio.clock.value,
         NEEDS_HISTORY: True,  # which instances are over is read off the events
     }
-    if PROJECT not in journal.projects():
+    if begun is None:
         return Project.create(journal, PROJECT, description)
     project = Project(journal, PROJECT)
     for name, value in description.items():
@@ -164,11 +221,29 @@ def open_project(
                 f"{journal.path} was begun with {name} {before}, not {value}: "
                 "continue with that, or give another state file"
             )
-    _update_solvers(project, list(portfolio.solvers), observer)
+    aside = still_aside(portfolio, project, trust, observer)
+    update_solvers(project, [name for name in portfolio.solvers if name not in aside], observer)
     return project
 
 
-def _update_solvers(project: Project, solvers: list[str], observer: StreamObserver) -> None:
+def _selector(
+    portfolio: Portfolio, settings: StreamSettings, begun: Mapping[str, Any] | None
+) -> tuple[str, dict[str, Any]]:
+    """Return the selector of a stream with its hyperparameters; what is not said is as in the state file."""
+    own = {} if begun is None else dict(begun["hyperparameters"])
+    if settings.selector is None and begun is not None:
+        return begun["selector"], own
+    name = settings.selector or DEFAULT
+    row = recipe(name)
+    given = dict(settings.hyperparameters)
+    if portfolio.favourite is not None and (begun is None or "favourite" in own):
+        given.setdefault("favourite", portfolio.favourite)
+    if "fail_over" in row.options and (begun is None or "fail_over" in own):
+        given.setdefault("fail_over", own.get("fail_over", 1))
+    return name, row.settings(given)
+
+
+def update_solvers(project: Project, solvers: list[str], observer: StreamObserver) -> None:
     """Add and remove solvers as the portfolio file has changed."""
     before = project.selector.algorithms
     for name in solvers:
@@ -206,27 +281,50 @@ def _has_changed(instance: Instance, record: InstanceRecord) -> bool:
     return idle and record.content is not None and not record.content.is_in(instance.path)
 
 
-def _remaining(
-    engine: Engine,
-    wanted: Iterable[Wanted],
-    records: Mapping[str, InstanceRecord],
-    totals: Totals,
-    lessons: IdleLessons | None,
-) -> Iterator[Workflow[InstanceRecord]]:
-    """Yield what is left to do: new instances are begun, those under way continue.
+@dataclass(frozen=True)
+class _Remaining:
+    """What is left to do: new instances are begun, those under way continue, some are served again.
 
     An instance under way that is not among those wanted, because the command was changed, stays as it is.
     """
-    for instance, measure_cutoff in wanted:
-        record = records.get(instance.name)
-        if record is None or _has_changed(instance, record):
-            record = new_record(instance)
-        if lessons is not None:
-            lessons.seen(instance)
-        if record.complete:
-            totals.skipped += 1
-        else:
-            yield engine.serve(instance, record, may_put_off=True, measure_cutoff=measure_cutoff)
+
+    engine: Engine
+    before: Mapping[str, InstanceRecord]
+    """Those of earlier calls."""
+    records: Mapping[str, InstanceRecord]
+    """The same, kept up to date, without those whose files have changed."""
+    again: dict[str, str]
+    """Instances that are over and to be served again, and why."""
+    retry: Retry | None
+    totals: Totals
+    observer: StreamObserver
+
+    def workflows(
+        self, wanted: Iterable[Wanted], lessons: IdleLessons | None
+    ) -> Iterator[Workflow[InstanceRecord]]:
+        """Yield the work on one instance after the other."""
+        for instance, measure_cutoff in wanted:
+            record = self.records.get(instance.name)
+            if record is not None and instance.name in self.again:
+                instance = self._begun_again(instance, record)
+                record = None
+            if record is None or _has_changed(instance, record):
+                record = new_record(instance, self.before.get(instance.name))
+            if lessons is not None:
+                lessons.seen(instance)
+            if record.complete and self.engine.trust.next_to_ask(record) is None:
+                self.totals.skipped += 1
+            else:
+                yield self.engine.serve(instance, record, may_put_off=True, measure_cutoff=measure_cutoff)
+
+    def _begun_again(self, instance: Instance, record: InstanceRecord) -> Instance:
+        """Take an instance that was over as one that is not; return it with the time it gets."""
+        words = self.again.pop(instance.name)
+        if record.over:
+            self.totals.begin_again(record)
+        self.observer.instance_again(instance.name, words)
+        longer = None if self.retry is None else self.retry.cutoff
+        return instance if longer is None else instance._replace(cutoff=longer)
 
 
 def _count(instances: Iterable[Instance], records: Mapping[str, InstanceRecord]) -> int | None:

@@ -18,11 +18,19 @@ _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2*
 def read_toml(path: Path) -> TomlTable:
     """Return the whole file as a table, or say in which line its syntax is wrong."""
     try:
-        return TomlTable(str(path), "", tomllib.loads(path.read_text(encoding="utf-8")))
+        return parse_toml(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:
         raise PortfolioError(f"{path}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise PortfolioError(f"{path}: is not TOML: {error}") from None
+
+
+def parse_toml(text: str, name: str) -> TomlTable:
+    """Return a whole text as a table; errors call it `name`."""
+    try:
+        return TomlTable(name, "", tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise PortfolioError(f"{name}: is not TOML: {error}") from None
 
 
 class TomlTable:
@@ -68,6 +76,10 @@ class TomlTable:
                 near = difflib.get_close_matches(field, allowed, 1)
                 hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(allowed)}"
                 raise PortfolioError(f"{self.file}: {self.name(field)} is not known here; {hint}")
+
+    def is_false(self, field: str) -> bool:
+        """Return whether a field says that something is not wanted."""
+        return self._values.get(field) is False
 
     def table(self, field: str) -> TomlTable:
         """Return a table in this one; an absent one is empty."""

@@ -87,6 +87,14 @@ class Totals(StreamObserver):
             if one.said is not None and not one.solved
         ]
 
+    def solver_put_aside(self, solver: str, words: str) -> None:  # noqa: ARG002
+        """Count it as a problem, which is said again at the end."""
+        self.problems.append(words)
+
+    def begin_again(self, record: InstanceRecord) -> None:
+        """Take an instance out of the sums that is no longer over; its runs were made all the same."""
+        self._add_instance(record, -1)
+
     def features_started(self, record: InstanceRecord) -> None:
         """Count what an instance is doing."""
         self.current[record.instance] = CurrentStep(None, None, self.clock())
@@ -154,13 +162,13 @@ class Totals(StreamObserver):
         self.lesson_runs += 1
         self.lesson_seconds += run["seconds"]
 
-    def _add_instance(self, record: InstanceRecord) -> None:
+    def _add_instance(self, record: InstanceRecord, count: int = 1) -> None:
         if record.measure is not None:
             self.measured.add(record.instance)
-        self.solved += record.answer is not None
-        self.unsolved += record.answer is None
-        self.seconds += record.seconds
-        self.feature_seconds += record.feature_seconds
+        self.solved += count * (record.answer is not None)
+        self.unsolved += count * (record.answer is None)
+        self.seconds += count * record.seconds
+        self.feature_seconds += count * record.feature_seconds
 
 
 def _besides(record: InstanceRecord, solver: str) -> str:

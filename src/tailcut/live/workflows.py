@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from tailcut.live.jobs import JobStopper, ProgramJob
-from tailcut.live.limits import Ended
+from tailcut.live.limits import Call, Command, Ended
 
 Result = TypeVar("Result")
 
@@ -54,6 +54,9 @@ class ProgramExecutor(Protocol):
 
     def submit(self, job: ProgramJob) -> Future[Ended]:
         """Start a job; the future has how it ended. One that was cancelled has no outcome."""
+
+    def check_programs(self, programs: Mapping[str, Command | Call], where: str) -> None:
+        """Raise unless all programs can be started there; `where` says in which file they are named."""
 
 
 def run_workflows(

@@ -1,0 +1,193 @@
+"""Following a run from outside: its journal is read again and again while another process writes to it.
+
+Each look is one short read. In a write-ahead log readers and the writer do not wait for each other, and
+whether anybody writes is read off the kernel's table of locks, so nothing is ever locked here.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tailcut.errors import InputError, JournalError
+from tailcut.journal import Journal
+from tailcut.journal.project_description import make
+from tailcut.journal.served_instances import ServedInstances
+from tailcut.live.stream import PROJECT
+from tailcut.types import Status
+
+LATEST = 5
+"""Instances that were over last, as many as are shown."""
+_LOCKS = Path("/proc/locks")
+
+
+@dataclass(frozen=True)
+class RunningStep:
+    """A run that is under way, as far as the journal knows."""
+
+    instance: str | None
+    solver: str
+    budget: float
+    since: float
+    """When it was decided, in seconds since 1970."""
+
+
+@dataclass(frozen=True)
+class FinishedInstance:
+    """An instance that is over."""
+
+    instance: str | None
+    solved: bool
+    solver: str | None
+    seconds: float
+    at: float
+
+
+@dataclass(frozen=True)
+class SolverProgress:
+    """What one solver has done."""
+
+    solver: str
+    runs: int
+    solved: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """Where a run stands."""
+
+    state: str
+    project: str
+    selector: str
+    cutoff: float
+    at: float
+    last_event: int
+    last_event_at: float | None
+    written: bool | None
+    """Whether a process has the file open to write; None: that cannot be known here."""
+    over: int
+    solved: int
+    par10: float | None
+    seconds: float
+    """Of all that was chosen, features included."""
+    besides: int
+    """Runs that were made to measure or to learn."""
+    running: tuple[RunningStep, ...]
+    latest: tuple[FinishedInstance, ...]
+    """The latest first."""
+    solvers: tuple[SolverProgress, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return asdict(self)
+
+
+def followed_run(path: Path, project: str | None = None, patience: float = 10.0) -> FollowedRun:
+    """Return a run to follow; one that is just being begun is waited for, at most so many seconds."""
+    until = time.monotonic() + patience
+    while True:
+        try:
+            return FollowedRun(path, project)
+        except (JournalError, InputError):
+            if not is_written(path) or time.monotonic() > until:
+                raise
+        time.sleep(0.05)
+
+
+class FollowedRun:
+    """A project of a state file, read from outside as it grows."""
+
+    def __init__(self, path: Path, project: str | None = None) -> None:
+        self._journal = Journal(path, read_only=True)
+        self.path = path
+        numbers = self._journal.projects()
+        name = project or (PROJECT if PROJECT in numbers or not numbers else next(iter(numbers)))
+        if name not in numbers or "selector" not in self._journal.description(numbers[name]):
+            known = ", ".join(numbers) or "none yet"
+            self._journal.close()
+            raise InputError(f"{path}: there is no project {name!r} to watch; it has {known}")
+        if project is None and name != PROJECT and len(numbers) > 1:
+            self._journal.close()
+            raise InputError(f"{path}: has several projects: give --project, one of {', '.join(numbers)}")
+        self.project, self._number = name, numbers[name]
+        selector = make(self._journal.description(self._number))
+        self._selector, self._algorithms = selector.name, selector.algorithms
+        self._served = ServedInstances(selector.cutoff, schedules=selector.schedules)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._journal.close()
+
+    def look(self) -> RunProgress:
+        """Return where the run stands; only what is new is read."""
+        written = is_written(self.path)  # before reading: what was written by then is read
+        self._served.take_all(list(self._journal.events(self._number, after=self._served.last_event)))
+        served, over = self._served, self._served.over
+        every = list(served.instances.values())
+        finished = sorted(over, key=lambda one: one.over or 0.0, reverse=True)[:LATEST]
+        return RunProgress(
+            state=str(self.path),
+            project=self.project,
+            selector=self._selector,
+            cutoff=served.cutoff,
+            at=time.time(),
+            last_event=served.last_event,
+            last_event_at=served.last_at,
+            written=written,
+            over=len(over),
+            solved=sum(one.solved for one in over),
+            par10=sum(one.par10 for one in over) / len(over) if over else None,
+            seconds=sum(one.seconds for one in over),
+            besides=sum(one.besides for one in every),
+            running=tuple(
+                RunningStep(one.name, run.algorithm, run.budget, run.began)
+                for one in every
+                for run in one.runs
+                if run.status is None and one.over is None
+            ),
+            latest=tuple(
+                FinishedInstance(
+                    one.name,
+                    one.solved,
+                    one.runs[-1].algorithm if one.solved else None,
+                    one.seconds,
+                    one.over or 0.0,
+                )
+                for one in finished
+            ),
+            solvers=self._solvers(),
+        )
+
+    def _solvers(self) -> tuple[SolverProgress, ...]:
+        counts = {name: [0.0, 0.0, 0.0] for name in self._algorithms}
+        for one in self._served.instances.values():
+            for run in one.runs:
+                count = counts.setdefault(run.algorithm, [0.0, 0.0, 0.0])
+                count[0] += run.status is not None
+                count[1] += run.status is Status.SOLVED
+                count[2] += run.seconds or 0.0
+        return tuple(
+            SolverProgress(name, int(runs), int(solved), seconds)
+            for name, (runs, solved, seconds) in counts.items()
+        )
+
+
+def is_written(path: Path) -> bool | None:
+    """Return whether a process has a state file open to write; None: this system does not say."""
+    real = path.resolve()
+    try:
+        found = real.with_name(real.name + "-lock").stat()
+        locks = _LOCKS.read_text()
+    except FileNotFoundError:
+        return False if _LOCKS.exists() else None
+    except OSError:
+        return None
+    # A line: "1: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF"; a waiting one has "->" behind the number.
+    return any(
+        parts[1] == "FLOCK" and parts[5].rpartition(":")[2] == str(found.st_ino)
+        for parts in map(str.split, locks.splitlines())
+        if len(parts) >= 6
+    )

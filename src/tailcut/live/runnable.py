@@ -1,0 +1,116 @@
+"""Whether the programs of a portfolio can be started here: found out before any instance is spent."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Mapping
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tailcut.errors import InputError
+from tailcut.live.limits import Call, Command, Ended, Ending
+from tailcut.live.portfolio import Portfolio, Program
+
+if TYPE_CHECKING:
+    from tailcut.live.workflows import ProgramExecutor
+
+_FORMATS = Path("/proc/sys/fs/binfmt_misc")
+"""Where Linux lists the further kinds of files that it can execute."""
+
+
+def programs_of(portfolio: Portfolio) -> dict[str, Command | Call]:
+    """Return all programs of a portfolio by the names of their tables, places left as they are."""
+    tables: dict[str, Program | None] = {
+        "features": portfolio.features,
+        "verify": portfolio.verify,
+        **{f"solvers.{name}": solver.program for name, solver in portfolio.solvers.items()},
+    }
+    return {name: program.filled() for name, program in tables.items() if program is not None}
+
+
+def check_runnable(portfolio: Portfolio, executor: ProgramExecutor | None) -> None:
+    """Raise unless all programs of a portfolio can be started where they are to run; None: here."""
+    check = check_programs if executor is None else executor.check_programs
+    check(programs_of(portfolio), str(portfolio.file))
+
+
+def check_programs(programs: Mapping[str, Command | Call], where: str) -> None:
+    """Raise unless all programs can be started here; `where` says in which file they are named."""
+    problems = [f"{name}: {why}" for name, one in programs.items() if (why := why_not(one)) is not None]
+    if problems:
+        raise InputError(f"{where}: {'; '.join(problems)}. Nothing was run")
+
+
+def why_not(program: Command | Call) -> str | None:
+    """Return why a program cannot be started here, None if nothing stands in the way.
+
+    >>> why_not(Command(("sh", "-c", "exit 0"))) is None
+    True
+    >>> why_not(Command(("no-such-solver", "i1.cnf"))), why_not(Call("no_such_module:main"))
+    ('there is no program no-such-solver', 'there is no module no_such_module')
+    """
+    if program.folder is not None and not program.folder.is_dir():
+        return f"there is no folder {program.folder}, where the portfolio's programs run"
+    if isinstance(program, Call):
+        package = program.entry.partition(":")[0].partition(".")[0]  # importing nothing
+        return None if _is_there(package, program.folder) else f"there is no module {package}"
+    name = program.argv[0]
+    if "{" in name:  # a place: which program it is depends on the instance
+        return None
+    return _why_not_file(name, program)
+
+
+def _is_there(package: str, folder: Path | None) -> bool:
+    """Return whether a package can be found, in the folder where the portfolio's programs run, too."""
+    beside = [] if folder is None else [str(folder)]
+    return find_spec(package) is not None or PathFinder.find_spec(package, [*sys.path, *beside]) is not None
+
+
+def _why_not_file(name: str, program: Command) -> str | None:
+    path = (program.environment or {}).get("PATH")
+    named = (program.folder or Path.cwd()) / name if "/" in name else None
+    found = shutil.which(name if named is None else named, path=path)
+    if found is None:
+        if named is None or not named.exists():
+            return f"there is no program {name}"
+        return f"{name} is a folder" if named.is_dir() else f"{name} is not executable (chmod +x)"
+    return _why_not_started(Path(found), name)
+
+
+def _why_not_started(file: Path, name: str) -> str | None:
+    """Return why the system would not start an executable file: by how it begins, as the system decides."""
+    try:
+        with file.open("rb") as opened:
+            start = opened.read(256)
+    except OSError:
+        return None  # what may be executed need not be readable
+    if start.startswith(b"#!"):
+        found = re.match(rb"#![ \t]*([^\s]+)", start)
+        interpreter = Path(os.fsdecode(found[1])) if found else None
+        if interpreter is None or not os.access(interpreter, os.X_OK):
+            return f"{name} needs the interpreter {interpreter or ''}, which is not there".replace("  ", " ")
+        return None
+    if start.startswith(b"\x7fELF") or _further_formats():
+        return None
+    return f"{name} is not a program, and a script without '#!' in its first line"
+
+
+def _further_formats() -> bool:
+    try:
+        return any(one.name not in ("register", "status") for one in _FORMATS.iterdir())
+    except OSError:
+        return False
+
+
+def check_started(ended: Ended, where: str) -> None:
+    """Raise if a run could not be started: that says nothing about a solver, and is no outcome."""
+    if ended.ending is Ending.CRASHED and ended.signal is None and ended.exit_code is None and ended.detail:
+        raise InputError(
+            f"{where}: {ended.detail}; nothing was learned from that, and what is done is kept: "
+            "mend it and run the same command again"
+        )

@@ -1,0 +1,101 @@
+"""`tailcut.live.run`: a stream of instances through a portfolio, for programs of your own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tailcut.catalogue import DEFAULT_SELECTOR
+from tailcut.journal import Journal
+from tailcut.live.idle_lessons import LearnIdle
+from tailcut.live.instance_record import InstanceRecord, RunRecord
+from tailcut.live.instances import Instance, instances_in
+from tailcut.live.measure_first import MeasureFirst
+from tailcut.live.observer import StreamObserver
+from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
+from tailcut.live.stream import StreamSettings, run_stream
+from tailcut.live.totals import Totals
+
+
+@dataclass(frozen=True)
+class Callbacks:
+    """Functions that are called when something happens, all by the thread that called `run`, which waits.
+
+    Who wants to know more overrides the methods of a `StreamObserver` and passes that instead.
+    """
+
+    on_start: Callable[[str, str, float], object] | None = None
+    """A solver was started: called with the instance, the solver and its budget in seconds."""
+    on_end: Callable[[str, RunRecord], object] | None = None
+    """A run has ended and is in the journal: called with the instance and the run."""
+    on_answer: Callable[[InstanceRecord], object] | None = None
+    """An instance is over, solved or not: called with all that is known of it."""
+
+
+def run(
+    portfolio: Portfolio | str | Path,
+    instances: Iterable[str | Path],
+    *,
+    state: str | Path = "tailcut-run.db",
+    answers: str | Path | None = None,
+    outputs: str | Path | None = None,
+    cutoff: float | None = None,
+    jobs: int = 1,
+    selector: str | None = None,
+    hyperparameters: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    warm_start: str | Path | None = None,
+    measure_first: MeasureFirst | None = None,
+    learn_idle: LearnIdle | None = None,
+    callbacks: Callbacks | StreamObserver | None = None,
+) -> Totals:
+    """Run the solvers of a portfolio on instances, as `tailcut run` does; return the totals.
+
+    `portfolio` is a TOML file, or what `read_portfolio` made of one. `instances` are files and folders; what
+    is not a list is asked for the next one when a worker is free, so a generator may wait for work. The
+    same call again continues where it stopped. An exception of a callback ends the stream; what is
+    done is kept. See docs/live.md.
+    """
+    read = portfolio if isinstance(portfolio, Portfolio) else read_portfolio(portfolio)
+    name = selector or read.selector or DEFAULT_SELECTOR
+    settings = StreamSettings(name, cutoff_of(read, cutoff), seed, dict(hyperparameters or {}))
+    given: Iterable[Instance]
+    if isinstance(instances, list | tuple):
+        given = list(instances_in(map(str, instances), read.instances))
+    else:
+        given = (one for each in instances for one in instances_in([str(each)], read.instances))
+    with Journal(state) as journal:
+        return run_stream(
+            journal,
+            read,
+            settings,
+            given,
+            Path(state).with_suffix(".jsonl") if answers is None else Path(answers),
+            outputs=None if outputs is None else Path(outputs),
+            jobs=jobs,
+            observer=_Calling(callbacks) if isinstance(callbacks, Callbacks) else callbacks,
+            warm_start=None if warm_start is None else Path(warm_start),
+            measure_first=measure_first,
+            learn_idle=learn_idle,
+        )
+
+
+class _Calling(StreamObserver):
+    """Calls functions."""
+
+    def __init__(self, callbacks: Callbacks) -> None:
+        self._callbacks = callbacks
+
+    def run_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
+        if self._callbacks.on_start is not None:
+            self._callbacks.on_start(record.instance, solver, budget)
+
+    def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:
+        if self._callbacks.on_end is not None:
+            self._callbacks.on_end(record.instance, run)
+
+    def instance_over(self, record: InstanceRecord) -> None:
+        if self._callbacks.on_answer is not None:
+            self._callbacks.on_answer(record)

@@ -1,0 +1,128 @@
+"""Answers that are not believed, second opinions, and solvers that are caught: with real processes."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tailcut.errors import PortfolioError
+from tailcut.journal import Journal, Project
+from tailcut.live.portfolio import read_portfolio
+from tailcut.live.stream import PROJECT
+from tests.live import toy
+from tests.live.commands import answers, tailcut
+
+RUN = ("run", "portfolio.toml", "instances", "--cutoff", "5", "--selector", "round_robin")
+A_IS_WRONG = "a 0.01 no\nb 0.01 yes\nc 0.01 yes"
+
+
+def test_an_answer_that_a_solver_may_not_give_is_none(tmp_path: Path) -> None:
+    path = toy.write_portfolio(tmp_path, ("a", "b"), features=False)
+    path.write_text(path.read_text().replace("[solvers.a]\n", "[solvers.a]\ngives = ['yes']\n"))
+    toy.write_instances(tmp_path, {"one": "a 0.01 no\nb 0.01 yes", "two": "a 0.01 yes"})
+    ended = tailcut(tmp_path, *RUN)
+    assert {name: (one["answer"], one["solver"]) for name, one in answers(tmp_path).items()} == {
+        "one": ("yes", "b"),
+        "two": ("yes", "a"),
+    }
+    assert "one.toy: a: answer no: not believed, for it gives no other than yes" in ended.stderr
+    path.write_text(path.read_text().replace("['yes']", "['maybe']"))
+    message = "solvers.a.gives must be a list of answers that it has rules for: yes, no, wrong"
+    with pytest.raises(PortfolioError, match=re.escape(message)):
+        read_portfolio(path)
+
+
+def test_second_opinions_outvote_a_liar_and_put_it_aside_until_told_otherwise(tmp_path: Path) -> None:
+    toy.write_portfolio(tmp_path, ("a", "b", "c"), features=False)
+    toy.write_instances(tmp_path, {f"i{n}": A_IS_WRONG for n in range(5)})
+    ended = tailcut(tmp_path, *RUN, "--second-opinion", "1")
+    found = answers(tmp_path)
+    assert {one["answer"] for one in found.values()} == {"yes"}, "two outvote one"
+    assert "WARNING: a is put aside: its answer was wrong on 2 instances" in ended.stderr
+    assert "a says no, b says yes, c says yes" in ended.stderr
+    assert ended.stderr.count("solvers disagree") == 2
+    starts = [line[1] for line in toy.log(tmp_path) if line[0] == "start"]
+    assert (starts.count("a"), starts.count("b"), starts.count("c")) == (2, 5, 5)
+    assert found["i0"]["extra_runs"][0]["solver"] in ("b", "c")
+    with Journal(tmp_path / "tailcut-run.db") as journal:
+        project = Project(journal, PROJECT)
+        assert project.selector.algorithms == ("b", "c")
+        project.verify()
+    toy.write_instances(tmp_path, {"j": A_IS_WRONG})
+    (tmp_path / "solver.py").touch()  # not even when it has changed
+    tailcut(tmp_path, *RUN)
+    assert answers(tmp_path)["j"]["solver"] == "b"
+    toy.write_instances(tmp_path, {"k": "a 0.01 yes", "l": "a 0.01 yes"})
+    trusted = tailcut(tmp_path, *RUN, "--trust", "a")
+    assert "put aside" not in trusted.stderr
+    assert answers(tmp_path)["k"]["solver"] == "a"
+    assert "no solver z to trust" in tailcut(tmp_path, *RUN, "--trust", "z", code=2).stderr
+
+
+def test_two_that_disagree_are_disputed_and_checked_from_then_on(tmp_path: Path) -> None:
+    toy.write_portfolio(tmp_path, ("a", "b"), features=False)
+    toy.write_instances(tmp_path, {"i0": "a 0.01 no\nb 0.01 yes"})
+    tailcut(tmp_path, *RUN, "--second-opinion", "1")
+    assert answers(tmp_path)["i0"]["disputed"] is True
+    toy.write_instances(tmp_path, {"i1": "a 0.01 yes\nb 0.01 yes"})
+    tailcut(tmp_path, *RUN, "--second-opinion", "1e-12")  # no sample, but both contradicted before
+    assert [run["solver"] for run in answers(tmp_path)["i1"]["extra_runs"]] == ["b"]
+    before = len(toy.log(tmp_path))
+    tailcut(tmp_path, *RUN, "--second-opinion", "1")
+    assert len(toy.log(tmp_path)) == before, "nobody is asked twice"
+
+
+def test_a_solver_whose_answers_are_refuted_twice_is_put_aside(tmp_path: Path) -> None:
+    toy.write_portfolio(tmp_path, ("a", "b"), features=False)
+    toy.write_instances(tmp_path, {f"i{n}": "a 0.01 wrong\nb 0.01 yes" for n in range(4)})
+    ended = tailcut(tmp_path, *RUN)
+    assert "WARNING: a is put aside: its answer was wrong on 2 instances" in ended.stderr
+    assert {one["answer"] for one in answers(tmp_path).values()} == {"yes"}
+    assert sum(line[:2] == ["start", "a"] for line in toy.log(tmp_path)) == 2
+
+
+def test_objectives_that_differ_contradict(tmp_path: Path) -> None:
+    toy.write_portfolio(tmp_path, ("a",), features=False)
+    lines = ["[answers.optimal]", r"pattern = '^optimal (?P<objective>\S+)$'"]
+    for name, value in (("near", "100.001"), ("far", "101"), ("exact", "100")):
+        command = [sys.executable, "-I", "-S", "-c", f"print('optimal {value}')", "{instance}"]
+        lines += [f"[solvers.{name}]", f"command = {command}"]
+    (tmp_path / "portfolio.toml").write_text("\n".join(lines))
+    toy.write_instances(tmp_path, {"one": ""})
+    run = ("run", "portfolio.toml", "instances", "--cutoff", "5", "--selector", "round_robin")
+    ended = tailcut(tmp_path, *run, "--measure-first", "1")
+    found = answers(tmp_path)["one"]
+    assert found["runs"][0]["objective"] == 100.001
+    words = "near says optimal with objective 100.001, far says optimal with objective 101"
+    assert f"one.toy: {words}, exact says optimal with objective 100" in ended.stderr
+
+
+def test_a_seed_goes_into_the_command(tmp_path: Path) -> None:
+    toy.write_portfolio(tmp_path, ("a",), features=False)
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        "-c",
+        "import sys; print('seed', sys.argv[2])",
+        "{instance}",
+        "{seed}",
+    ]
+    lines = [
+        "[answers.seed]",
+        r"pattern = '^seed (?P<objective>\d+)$'",
+        "[solvers.a]",
+        f"command = {command}",
+    ]
+    (tmp_path / "portfolio.toml").write_text("\n".join(lines))
+    toy.write_instances(tmp_path, {"one": "", "two": ""})
+    seeds = []
+    for seed, state in ((1, "x.db"), (1, "y.db"), (2, "z.db")):
+        tailcut(tmp_path, *RUN, "--seed", str(seed), "--state", state)
+        found = answers(tmp_path, state.replace(".db", ".jsonl"))
+        seeds.append([found[name]["runs"][0]["objective"] for name in ("one", "two")])
+    assert seeds[0] == seeds[1]
+    assert len({*seeds[0], *seeds[2]}) == 4
