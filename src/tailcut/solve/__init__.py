@@ -1,0 +1,13 @@
+"""The drop-in solver: one instance in, the answer out, and what was learned stays for the next call.
+
+    tailcut solve (thin_client, one per call) -> daemon (one per state file) -> fork server -> solver
+
+thin_client.py  what a call runs: it imports next to nothing, so that starting costs next to nothing
+place.py        where the daemon of a state file is found, and who may start it
+daemon.py       owns the state file, serves any number of calls at once, ends when it is idle
+solving.py      one instance from its features to the answer of the first solver that has one
+deciders.py     who decides: a project in the state file, or one behind HTTP
+convention.py   what an answer looks like from outside: output and exit code
+
+docs/solve.md says why there is a daemon, and what happens when any of these processes is killed.
+"""

@@ -1,0 +1,250 @@
+"""The daemon of ``tailcut solve``: owns a state file, serves any number of calls at once, ends when idle.
+
+It has loaded what a decision needs, and its fork server what solvers need, so that a call pays for neither.
+Decisions are made one at a time, in one thread; everything that takes longer than a decision is waited for
+meanwhile. It is started by a client, which has taken the lock (`tailcut.solve.place`) for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import resource
+import shutil
+import signal
+import struct
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tailcut.errors import InputError, TailcutError
+from tailcut.live.domain_portfolio import domain_portfolio
+from tailcut.live.instances import Instance
+from tailcut.live.limits import Launcher
+from tailcut.live.portfolio import Portfolio, read_portfolio
+from tailcut.solve.deciders import Decider, ProjectDecider
+from tailcut.solve.place import Place
+from tailcut.solve.solving import Solved, Solving
+
+_LENGTHS = struct.Struct("!QQQ")
+_MAGIC = ((b"\x1f\x8b", ".gz"), (b"\xfd7zXZ\x00", ".xz"))
+"""How compressed files begin, and how their names end."""
+
+
+def main(arguments: list[str]) -> None:
+    """Serve a state file; the lock and a pipe to the client that waits are inherited."""
+    lock, waiting, state, keep = int(arguments[0]), int(arguments[1]), arguments[2], float(arguments[3])
+    _stand_alone({lock, waiting})
+    place = Place(state)
+    listening = place.listen()
+    os.write(waiting, b"ready")
+    os.close(waiting)
+    try:
+        asyncio.run(SolveDaemon(place, keep).serve(listening))
+    finally:
+        shutil.rmtree(place.inputs, ignore_errors=True)
+
+
+def _stand_alone(kept: set[int]) -> None:
+    """Leave the caller's session, files and soft limits behind: others will be served, too."""
+    os.setsid()
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
+        if int(name) > 2 and int(name) not in kept:
+            with suppress(OSError):
+                os.close(int(name))
+    for descriptor in kept:
+        os.set_inheritable(descriptor, False)
+    for kind in (resource.RLIMIT_CPU, resource.RLIMIT_AS, resource.RLIMIT_NOFILE):
+        hard = resource.getrlimit(kind)[1]
+        with suppress(ValueError, OSError):
+            resource.setrlimit(kind, (hard, hard))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+class _PortfolioInUse(NamedTuple):
+    """A portfolio in use."""
+
+    portfolio: Portfolio
+    launcher: Launcher
+    stamp: tuple[str, int, int]
+    """Its path, date and size: it is read again when they have changed."""
+
+
+class SolveDaemon:
+    """Serves calls until there have been none for `keep` seconds."""
+
+    def __init__(self, place: Place, keep: float) -> None:
+        self._place, self._keep = place, keep
+        self._decider: Decider | None = None
+        self._served: _PortfolioInUse | None = None
+        self._old: list[Launcher] = []
+        """Those of portfolios that have changed: calls under way may still use them."""
+        self._calls: set[Solving] = set()
+        self._connections = 0
+        self._last = 0.0
+        self._inputs = 0
+        self._over = asyncio.Event()
+
+    async def serve(self, listening: Any) -> None:
+        """Take calls until it is over; those under way are finished."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._end_all)
+        self._last = loop.time()
+        server = await asyncio.start_unix_server(self._connected, sock=listening)
+        async with server:
+            while not self._over.is_set():
+                left = self._keep - (loop.time() - self._last)
+                if left <= 0.0 and not self._connections:
+                    break
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._over.wait(), max(left, 0.05))
+            self._place.remove_socket()  # who comes now starts another daemon
+        while self._connections:
+            await asyncio.sleep(0.01)
+        for launcher in (*self._old, *([] if self._served is None else [self._served.launcher])):
+            launcher.close()
+        if self._decider is not None:
+            self._decider.close()
+
+    def _end_all(self) -> None:
+        """End on request: solvers are stopped, and that is learned."""
+        self._over.set()
+        for call in self._calls:
+            call.stop()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections += 1
+        try:
+            request, content = await _received(reader)
+            if "stop" in request:
+                self._over.set()
+                return
+            message, output = await self._answered(request, content, reader)
+            await _send(writer, message, output)
+        except (EOFError, OSError):
+            pass  # the client is gone
+        finally:
+            writer.close()
+            self._connections -= 1
+            self._last = asyncio.get_running_loop().time()
+
+    async def _answered(
+        self, request: dict[str, Any], content: bytes, reader: asyncio.StreamReader
+    ) -> tuple[dict[str, Any], bytes]:
+        """Return what the client gets."""
+        try:
+            solved = await self._solved(request, content, reader)
+        except TailcutError as error:
+            return {"refused": str(error)}, b""
+        message = {
+            "exit_code": solved.shown.exit_code,
+            "problems": solved.problems,
+            "report": solved.report,
+        }
+        return message, solved.shown.output
+
+    async def _solved(self, request: dict[str, Any], content: bytes, reader: asyncio.StreamReader) -> Solved:
+        """Serve a call; stop it when its client hangs up."""
+        served, decider = await self._ready(request)
+        made = None if request["instance"] is not None else self._kept_input(content, served.portfolio)
+        instance = Instance(request["instance"], Path(request["instance"])) if made is None else made
+        call = Solving(
+            served.portfolio,
+            served.launcher,
+            decider,
+            instance,
+            cutoff=decider.cutoff(request["cutoff"]),
+            key=request["key"],
+            parallel=request["parallel"],
+        )
+        self._calls.add(call)
+        work = asyncio.create_task(call.run())
+        hung_up = asyncio.create_task(reader.read(1))
+        try:
+            await asyncio.wait({work, hung_up}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                call.stop()
+            return await work
+        finally:
+            self._calls.discard(call)
+            hung_up.cancel()
+            if made is not None:
+                made.path.unlink(missing_ok=True)
+
+    async def _ready(self, request: dict[str, Any]) -> tuple[_PortfolioInUse, Decider]:
+        """Return the portfolio and who decides, both made by the first call."""
+        path, stamp = _stamp(request)
+        if self._served is not None and self._decider is not None and self._served.stamp == stamp:
+            return self._served, self._decider
+        if self._served is not None and self._served.stamp[0] != stamp[0]:
+            raise InputError(
+                f"{self._place.state}: is in use with the portfolio {self._served.stamp[0]}; "
+                "give another --state, or call `tailcut solve --stop` first"
+            )
+        portfolio = domain_portfolio(request["domain"]) if path is None else read_portfolio(path)
+        if portfolio.lacking:
+            raise InputError(f"{portfolio.file}: {'; '.join(portfolio.lacking)}")
+        if str(portfolio.folder) not in sys.path:
+            sys.path.append(str(portfolio.folder))  # at the end: it must not hide a module of ours
+        if self._decider is None:
+            self._decider = self._new_decider(portfolio, request)
+        else:
+            self._decider.update(portfolio)
+        if self._served is not None:
+            self._old.append(self._served.launcher)
+        self._served = _PortfolioInUse(portfolio, Launcher(preload=portfolio.preload), stamp)
+        return self._served, self._decider
+
+    def _new_decider(self, portfolio: Portfolio, request: dict[str, Any]) -> Decider:
+        if request["server"] is None:
+            return ProjectDecider(self._place.state, portfolio, request)
+        from tailcut.solve.remote_decider import RemoteDecider
+
+        return RemoteDecider(portfolio, request)
+
+    def _kept_input(self, content: bytes, portfolio: Portfolio) -> Instance:
+        """Write an instance that came through a pipe into a file of its own, named as its domain has it."""
+        folder = Path(self._place.inputs)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        ending = Path(portfolio.instances[0]).suffix if portfolio.instances[0] != "*" else ""
+        packed = next((name for magic, name in _MAGIC if content.startswith(magic)), "")
+        self._inputs += 1
+        path = folder / f"{self._inputs}{ending}{packed}"
+        path.write_bytes(content)
+        return Instance(f"stdin:{hashlib.sha256(content).hexdigest()[:32]}", path)
+
+
+def _stamp(request: dict[str, Any]) -> tuple[str | None, tuple[str, int, int]]:
+    """Return the path of a call's portfolio, None for a domain's own, and how to see that it has changed."""
+    path = request["portfolio"]
+    if path is None:
+        return None, (f"of the domain {request['domain']}", 0, 0)
+    try:
+        found = Path(path).stat()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    return path, (path, found.st_mtime_ns, found.st_size)
+
+
+async def _received(reader: asyncio.StreamReader) -> tuple[dict[str, Any], bytes]:
+    """Return a message as `tailcut.live.limits.wire` sends it."""
+    text, first, second = _LENGTHS.unpack(await reader.readexactly(_LENGTHS.size))
+    message: dict[str, Any] = json.loads(await reader.readexactly(text))
+    content = await reader.readexactly(first)
+    await reader.readexactly(second)
+    return message, content
+
+
+async def _send(writer: asyncio.StreamWriter, message: dict[str, Any], output: bytes) -> None:
+    text = json.dumps(message).encode()
+    writer.write(_LENGTHS.pack(len(text), len(output), 0) + text)
+    writer.write(output)
+    await writer.drain()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,182 @@
+"""Who decides for ``tailcut solve``: a project in the state file, or one behind HTTP (`remote_decider`).
+
+Both are asked in the same words. A key makes a decision once, however often it is asked for; an outcome that
+is known already stays as it is. So a call whose daemon was killed is simply served again from its beginning.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple, Protocol
+
+from tailcut.bench.plan import Contender
+from tailcut.catalogue import BASELINES
+from tailcut.errors import ConflictingOutcomeError, InputError
+from tailcut.journal import Journal, Project
+from tailcut.live.observer import StreamObserver
+from tailcut.live.portfolio import Portfolio, cutoff_of
+from tailcut.live.stream import PROJECT, StreamSettings, open_project, update_solvers
+from tailcut.types import Decision, Outcome
+
+USUAL_SELECTOR = "tailcut_schedule"
+"""What chooses where nobody says: a call is worth several tries, if the first solver does not answer."""
+
+Note = Mapping[str, Any]
+
+
+class Arrival(NamedTuple):
+    """An instance of which the first run is to be decided."""
+
+    name: str
+    features: dict[str, float] | None
+    feature_seconds: float
+    cutoff: float
+    key: str
+    note: Note
+
+
+class Runners(NamedTuple):
+    """Who takes part in a race, and how many may join."""
+
+    k: int
+    running: Mapping[str, float]
+    """For how many seconds each has been at it."""
+    failed: Mapping[str, float]
+    """Those that have ended without an answer, and after how many seconds."""
+    spent: float
+    """Seconds by the clock that were used before, features excepted."""
+
+
+class Decider(Protocol):
+    """Decides and learns; where `waits`, it may take long and is asked in a thread of its own."""
+
+    waits: bool
+
+    def feature_budget(self, cutoff: float) -> float:
+        """Return how many seconds computing the features may take."""
+
+    def cutoff(self, given: float | None) -> float:
+        """Return the cutoff of an instance."""
+
+    def select(self, arrival: Arrival) -> Decision:
+        """Return the first run, the same for the same key."""
+
+    def race(self, arrival: Arrival, runners: Runners) -> list[Decision]:
+        """Return the runs that join a race, the same for the same key."""
+
+    def observe(self, decision: Decision, outcome: Outcome, note: Note) -> None:
+        """Learn how a run went, once."""
+
+    def proceed(self, decision: Decision, spent: float) -> Decision | None:
+        """Return the next run, the same if it was asked before; None: it is over."""
+
+    def update(self, portfolio: Portfolio) -> None:
+        """Choose among the solvers of a portfolio that has changed."""
+
+    def close(self) -> None:
+        """Keep what was learned."""
+
+
+class ProjectDecider:
+    """Decides by a project in the state file: that of `tailcut run`, so that both learn together."""
+
+    waits = False
+
+    def __init__(self, state: str, portfolio: Portfolio, request: Mapping[str, Any]) -> None:
+        self._journal = Journal(state)
+        try:
+            self._project = _own_project(self._journal, portfolio, request)
+        except BaseException:
+            self._journal.close()
+            raise
+
+    def feature_budget(self, cutoff: float) -> float:
+        """Return what the selector says."""
+        return self._project.feature_budget(cutoff=cutoff)
+
+    def cutoff(self, given: float | None) -> float:
+        """Return the call's own cutoff, or that of the project."""
+        return self._project.selector.cutoff if given is None else given
+
+    def select(self, arrival: Arrival) -> Decision:
+        """Return the first run; features that the project does not know are left out."""
+        return self._project.select(
+            self._known(arrival.features),
+            instance=arrival.name,
+            cutoff=arrival.cutoff,
+            feature_cost=arrival.feature_seconds,
+            key=arrival.key,
+            note=arrival.note,
+        )
+
+    def race(self, arrival: Arrival, runners: Runners) -> list[Decision]:
+        """Return the runs that join a race."""
+        return self._project.race(
+            self._known(arrival.features),
+            k=runners.k,
+            instance=arrival.name,
+            cutoff=arrival.cutoff,
+            spent=runners.spent,
+            feature_cost=arrival.feature_seconds,
+            running=runners.running,
+            failed=runners.failed,
+            key=arrival.key,
+            note=arrival.note,
+        )
+
+    def _known(self, values: dict[str, float] | None) -> dict[str, float] | None:
+        """Return the features that the project knows by their names; those that are absent are missing."""
+        known = self._project.selector.feature_names
+        if known is None or values is None:
+            return values
+        return {name: values.get(name, math.nan) for name in known}
+
+    def observe(self, decision: Decision, outcome: Outcome, note: Note) -> None:
+        """Learn how a run went, unless that is known."""
+        with suppress(ConflictingOutcomeError):  # it was run a second time, for a daemon that was killed
+            self._project.observe(decision.id, outcome, note=note)
+
+    def proceed(self, decision: Decision, spent: float) -> Decision | None:
+        """Return the next run, or that which was decided on before."""
+        return self._project.proceed_again(decision.id, spent=spent)[0]
+
+    def update(self, portfolio: Portfolio) -> None:
+        """Add and remove solvers."""
+        update_solvers(self._project, list(portfolio.solvers), StreamObserver())
+
+    def close(self) -> None:
+        """Write a snapshot, so that the next start has nothing to repeat."""
+        self._project.keep()
+        self._journal.close()
+
+
+def _own_project(journal: Journal, portfolio: Portfolio, request: Mapping[str, Any]) -> Project:
+    """Return the project of a state file; one that exists goes on with its own selector, seed and cutoff."""
+    if PROJECT in journal.projects():
+        project = Project(journal, PROJECT)
+        if request["selector"] is not None:
+            asked = _contender(request["selector"]).selector
+            if asked != project.selector.name:
+                raise InputError(
+                    f"{journal.path} was begun with selector {project.selector.name}, not {asked}: "
+                    "continue with that, or give another state file"
+                )
+        update_solvers(project, list(portfolio.solvers), StreamObserver())
+        return project
+    return open_project(journal, portfolio, new_settings(portfolio, request), StreamObserver())
+
+
+def new_settings(portfolio: Portfolio, request: Mapping[str, Any]) -> StreamSettings:
+    """Return how a new project is made: as the call says, else as the portfolio does."""
+    contender = _contender(request["selector"] or portfolio.selector or USUAL_SELECTOR)
+    cutoff = cutoff_of(portfolio, request["cutoff"])
+    return StreamSettings(contender.selector, cutoff, request["seed"], dict(contender.hyperparameters))
+
+
+def _contender(text: str) -> Contender:
+    contender = Contender.parse(text)
+    if contender.selector in BASELINES:
+        raise InputError(f"{contender.selector} is a hindsight baseline: it cannot choose")
+    return contender

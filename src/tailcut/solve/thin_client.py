@@ -1,0 +1,247 @@
+"""What a call of ``tailcut solve`` runs: it asks the daemon and passes the answer on.
+
+It imports next to nothing, so that a call costs next to nothing.
+
+The call has a key. If the daemon is killed meanwhile, the next one is asked with the same key: what was
+decided then is decided, and an outcome is learned once. If this process is killed, the daemon sees that its
+socket is closed and ends the solver.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import sys
+import time
+from types import FrameType
+from typing import Any, NoReturn
+
+from tailcut.live.limits import wire
+from tailcut.solve.place import Place, PlaceError
+
+_ATTEMPTS = 5
+"""Daemons that may die while they are asked the same."""
+_START = 120.0
+"""Seconds until a daemon must answer."""
+_FAREWELL = 5.0
+"""Seconds that the daemon is given to end a solver after Ctrl-C."""
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that end a call, and its solver."""
+WRONG_CALL = 2
+"""Exit code if something is wrong with the call, as of all commands."""
+
+Call = dict[str, Any]
+"""The options of a call by name; `file` is None for standard input."""
+
+
+class _Stopped(BaseException):
+    """A signal that ends the call."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def run(call: Call) -> int:
+    """Solve one instance as the options say; return the exit code."""
+    for number in _ENDING:
+        signal.signal(number, _raise_stopped)
+    try:
+        place = _place(call)
+        if call["stop"]:
+            return _stop(place, call)
+        request, content = _request(call)
+        message, output = _ask(place, request, content, call)
+    except _RefusedError as error:
+        sys.stderr.write(f"tailcut: {error}\n")
+        return WRONG_CALL
+    except PlaceError as error:
+        sys.stderr.write(f"tailcut: {error}\n")
+        return WRONG_CALL
+    except _Stopped as stopped:
+        _die_of(stopped.number)
+    for line in message["problems"]:
+        sys.stderr.write(f"tailcut: {line}\n")
+    if call["report"] is not None:
+        _write_report(call["report"], message["report"])
+    code: int = message["exit_code"]
+    return code if _pass_on(output) else 128 + signal.SIGPIPE
+
+
+class _RefusedError(Exception):
+    """The call cannot be served; the text says why."""
+
+
+def _place(call: Call) -> Place:
+    """Return where the daemon is: beside the state file; with a server, in the user's folder for state."""
+    if call["server"] is not None:
+        readable = "".join(one if one.isalnum() else "-" for one in f"{call['server']}-{call['project']}")
+        return Place(os.path.join(_state_folder(), f"server-{readable[-60:]}"))
+    if call["state"] is not None:
+        return Place(call["state"])
+    if call["portfolio"] is not None:
+        return Place(os.path.splitext(call["portfolio"])[0] + "-solve.db")
+    return Place(os.path.join(_state_folder(), f"{call['domain']}.db"))
+
+
+def _state_folder() -> str:
+    """Return the folder for what is learned where nobody names a file; made if there is none."""
+    home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    folder = os.path.join(home, "tailcut")
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise _RefusedError(f"{folder}: cannot be made: {error.strerror}; give --state FILE") from None
+    return folder
+
+
+def _request(call: Call) -> tuple[dict[str, Any], bytes]:
+    """Return what the daemon is asked, and the instance itself where it has no file that stays."""
+    source, content = _instance(call["file"])
+    names = ("domain", "server", "project", "cutoff", "selector", "seed", "parallel")
+    request = {name: call[name] for name in names}
+    request["portfolio"] = None if call["portfolio"] is None else os.path.abspath(call["portfolio"])
+    request["instance"] = source
+    request["key"] = f"solve {os.urandom(16).hex()}"
+    request["token"] = os.environ.get("TAILCUT_TOKEN") if call["server"] is not None else None
+    return request, content
+
+
+def _instance(file: str | None) -> tuple[str | None, bytes]:
+    """Return the path of a file, or None and what a pipe holds."""
+    try:
+        if file is None:
+            return None, sys.stdin.buffer.read()
+        if stat.S_ISREG(os.stat(file).st_mode):
+            os.close(os.open(file, os.O_RDONLY))  # or say why it cannot be read
+            return os.path.abspath(file), b""
+        with open(file, "rb") as pipe:  # of a shell: another process cannot open it under this name
+            return None, pipe.read()
+    except OSError as error:
+        raise _RefusedError(f"{file}: cannot be read: {error.strerror}") from None
+
+
+def _ask(place: Place, request: dict[str, Any], content: bytes, call: Call) -> tuple[dict[str, Any], bytes]:
+    """Ask the daemon, and the next one if it dies; return its message and the solver's output."""
+    for _ in range(_ATTEMPTS):
+        connection = _reach(place, call)
+        try:
+            wire.send(connection, request, content)
+            message, output, _ = wire.receive(connection)
+        except (EOFError, OSError):
+            continue  # it was killed, or has just gone to rest: asked again, it repeats nothing
+        except _Stopped:
+            _cancel(connection)
+            raise
+        if "refused" in message:
+            raise _RefusedError(message["refused"])
+        return message, output
+    raise _RefusedError(f"the daemon ended {_ATTEMPTS} times; {place.log} may say why")
+
+
+def _raise_stopped(number: int, _frame: FrameType | None) -> NoReturn:
+    raise _Stopped(number)
+
+
+def _cancel(connection: Any) -> None:
+    """Have the solver ended, and wait for that."""
+    for number in _ENDING:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        connection.send(wire.CANCEL)
+        connection.settimeout(_FAREWELL)
+        while connection.recv(1 << 16):
+            pass
+    except OSError:
+        pass  # it is ended when the daemon sees that the socket is closed
+
+
+def _die_of(number: int) -> NoReturn:
+    """End by the signal, so that whoever waits sees that."""
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    os._exit(128 + number)
+
+
+def _reach(place: Place, call: Call) -> Any:
+    """Return a connection to the daemon, which is started if there is none."""
+    until, pause = time.monotonic() + _START, 0.005
+    while time.monotonic() < until:
+        connection = place.connect()
+        if connection is not None:
+            return connection
+        lock = place.lock()
+        if lock is not None:
+            try:
+                _start_daemon(place, lock, call["keep"])
+            finally:
+                os.close(lock)
+            continue
+        time.sleep(pause)  # another call starts it, or it is about to end
+        pause = min(2 * pause, 0.1)
+    raise _RefusedError(f"no daemon answers for {place.state}; {place.log} may say why")
+
+
+def _start_daemon(place: Place, lock: int, keep: float) -> None:
+    """Start the daemon, which inherits the lock, and wait until it can be asked."""
+    reading, writing = os.pipe()
+    for descriptor in (lock, writing):
+        os.set_inheritable(descriptor, True)
+    arguments = [str(lock), str(writing), place.state, repr(keep)]
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    streams = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 2, place.log, flags, 0o600),
+    ]
+    command = [sys.executable, "-m", "tailcut.solve.daemon", *arguments]
+    try:
+        os.posix_spawn(sys.executable, command, os.environ, file_actions=streams)
+    except OSError as error:
+        raise _RefusedError(f"the daemon cannot be started: {error.strerror}") from None
+    finally:
+        os.close(writing)
+    with open(reading, "rb") as pipe:
+        said = pipe.read()
+    if not said:
+        raise _RefusedError(f"the daemon ended before it was ready; {place.log} may say why")
+    if said != b"ready":
+        raise _RefusedError(said.decode(errors="replace"))
+
+
+def _stop(place: Place, _call: Call) -> int:
+    """Have the daemon end when what it does is done; wait until the state file is free."""
+    connection = place.connect()
+    if connection is not None:
+        try:
+            wire.send(connection, {"stop": True})
+            while connection.recv(1 << 16):
+                pass
+        except OSError:
+            pass  # it is gone
+    while True:
+        lock = place.lock()
+        if lock is not None:
+            os.close(lock)
+            return 0
+        time.sleep(0.01)
+
+
+def _write_report(path: str, report: dict[str, Any]) -> None:
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(json.dumps(report) + "\n")
+    except OSError as error:
+        sys.stderr.write(f"tailcut: {path}: cannot be written: {error.strerror}\n")
+
+
+def _pass_on(output: bytes) -> bool:
+    """Write to standard output; return whether somebody reads it."""
+    view = memoryview(output)
+    try:
+        while view:
+            view = view[os.write(1, view) :]
+    except OSError:
+        return False
+    return True
