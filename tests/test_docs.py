@@ -124,7 +124,7 @@ def test_numbers_and_names_that_pages_take_from_the_code() -> None:
     assert all(f"`{name}`" in pages["representation.md"] for name in PIPELINES)
 
 
-@pytest.mark.parametrize("name", ["limits.md", "scaling.md", "service.md", "state.md"])
+@pytest.mark.parametrize("name", ["limits.md", "scaling.md", "service.md", "solve.md", "state.md"])
 def test_every_promise_names_tests_that_exist(name: str) -> None:
     """In the table of promises each row names tests, or the benchmark that measured it."""
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")

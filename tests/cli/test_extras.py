@@ -57,7 +57,10 @@ def folder(tmp_path: Path) -> Path:
 def test_binaries_of_ones_own_need_only_the_command_line(folder: Path) -> None:
     ended = bare(folder, "run", "own.toml", "one.cnf")
     assert "1 solved" in ended.stdout, ended.stderr
-    assert "without features, for gbdc is not installed: pip install 'tailcut[sat]'" in ended.stderr
+    assert (
+        "with features of the files only, for gbdc is not installed: pip install 'tailcut[sat]'"
+        in ended.stderr
+    )
     assert "problem" not in ended.stderr
     bare(folder, "run", "--check", "own.toml", "one.cnf")
 

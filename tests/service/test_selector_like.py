@@ -72,6 +72,18 @@ def stream(one: SelectorLike, scenario: Any) -> list[Any]:
         following = one.proceed(decision)
         seen.append(None if following is None else following.to_dict())
     one.add_algorithm("c")
+    racing = one.race([0.2, 1.0], k=2, instance="race", feature_cost=0.5)
+    seen += [decision.to_dict() for decision in racing]
+    assert len({decision.algorithm for decision in racing}) == 2
+    seen.append(one.observe(racing[0], failed=True))
+    first, second = (decision.algorithm for decision in racing)
+    seen += [
+        decision.to_dict()
+        for decision in one.race(
+            [0.2, 1.0], k=2, instance="race", spent=4.0, running={second: 4.0}, failed={first: 4.0}
+        )
+    ]
+    seen.append(one.observe(racing[1], censored_at=9.0))
     one.remove_algorithm("a")
     seen.append(one.select([0.0, 1.0], instance="last").to_dict())
     return seen

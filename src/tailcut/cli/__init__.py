@@ -7,6 +7,8 @@ import sys
 
 def main() -> None:
     """Run the command line, or say how to install what it needs."""
+    if sys.argv[1:2] == ["solve"]:
+        _solve_quickly(sys.argv[2:])
     try:
         from tailcut.cli.app import run
 
@@ -16,3 +18,14 @@ def main() -> None:
             raise
         sys.stderr.write("the tailcut command needs the extra 'cli': pip install 'tailcut[cli]'\n")
         sys.exit(2)
+
+
+def _solve_quickly(words: list[str]) -> None:
+    """Run ``tailcut solve`` without loading anything else; return if its options are not that simple."""
+    from tailcut.cli.solve_options import quick_options
+
+    given = quick_options(words)
+    if given is not None:
+        from tailcut.solve.thin_client import run
+
+        sys.exit(run(given))

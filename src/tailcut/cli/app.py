@@ -26,13 +26,16 @@ COMMANDS = {
     "compare": "Compare the selectors of a result file over its scenarios, by mean PAR10.",
     "selectors": "List every selector with its parts and hyperparameters.",
     "scenario": "List, look at, check, make and fetch ASlib scenarios.",
+    "domains": "List the domains, the solvers found for each, and what installs the others.",
     "sat": "Satisfiability, the bundled domain: generate formulas, list families and solvers.",
     "replicate": "Run the published PAR10 table again and compare it cell by cell.",
-    "report": "Turn a result file into tables, figures and one self-contained page.",
+    "report": "Turn a result file, or a live run, into tables, figures and one self-contained page.",
     "run": "Run the solvers of a portfolio on instances, choosing the solver for each by what was learned so "
     "far.",
+    "solve": "Solve one instance with the solvers that the past speaks for, as if it were a single solver.",
     "measure": "Run every solver of a portfolio on every instance and write a scenario that `tailcut bench` "
     "reads.",
+    "watch": "Show a run while it goes on: what is solved, what runs now, what each solver does.",
     "serve": "Serve the projects of a state file over HTTP.",
     "state": "Check, export, compact, repair and teach state files.",
     "token": "Create, list and revoke the tokens of a state file.",

@@ -29,6 +29,7 @@ PLANS = (
     "ablation: the default selector with one part off or changed at a time; "
     "settings: our own selectors with one hyperparameter lower or higher at a time; "
     "learning: our own selectors, the first instances measured with all algorithms: none, or up to 100; "
+    "lessons; "
     "cv: our own selectors in cross-validation, without and with learning on, and three baselines."
 )
 """What `tailcut.bench.sweeps` says of its plans, which take long to import; a test holds them together."""
@@ -101,6 +102,15 @@ def command(
         bool,
         typer.Option("--learn-on", help="With cv: also judge selectors that learn on while judged."),
     ] = False,
+    cores: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="K",
+            help="Run K algorithms at once on each instance, as a race; what counts is wall time then. sbs "
+            "becomes the K algorithms that are best together in hindsight.",
+        ),
+    ] = 1,
     jobs: Annotated[
         int,
         typer.Option(
@@ -145,6 +155,7 @@ def command(
         learn_choice=learn_choice,
         cv=protocol is BenchProtocol.CV,
         folds=folds,
+        cores=cores,
         learn_on=learn_on,
     )
     bars = ProgressBars()

@@ -27,9 +27,10 @@ def _table(scenario: str, rows: list[dict[str, Any]], penalty: float) -> Table:
     table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left")
     table.add_column("selector", overflow="fold")  # a label may be long: it wraps, and numbers do not
     trained = any(row["npar10_train"] is not None for row in rows)
+    raced = any("cores=" in row["selector"] for row in rows)
     extra = any(row["extra_cpu"] for row in rows)
     headings = [par, "±", f"re{par}", f"n{par}", *["train"] * trained, "unsolved", "µs"]
-    for heading in [*headings, *["extra CPU"] * extra]:
+    for heading in [*headings, *["CPU s"] * raced, *["extra CPU"] * extra]:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
@@ -41,6 +42,7 @@ def _table(scenario: str, rows: list[dict[str, Any]], penalty: float) -> Table:
             *[_text(row["npar10_train"])] * trained,
             f"{row['unsolved']:.1%}",
             f"{row['decision_us']:.0f}" if row["decision_us"] else "-",
+            *[_seconds(row["cpu_seconds"])] * raced,
             *[f"{row['extra_cpu']:.1%}"] * extra,
         )
     return table

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from tailcut.cli.domain_option import DomainOption, chosen_portfolio
 from tailcut.cli.executor_options import (
     RUNS,
     RunExecutorOption,
@@ -18,14 +19,19 @@ from tailcut.cli.executor_options import (
     program_executor,
 )
 from tailcut.cli.stopping import terminable
+from tailcut.errors import InputError
 
 
 def command(
-    portfolio: Annotated[Path, typer.Argument(metavar="PORTFOLIO", help="Portfolio file (TOML).")],
-    instances: Annotated[
-        list[str], typer.Argument(metavar="INSTANCES...", help="Instance files, or folders of them.")
-    ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the scenario; must not hold one yet.")],
+    portfolio: Annotated[
+        str | None,
+        typer.Argument(metavar="PORTFOLIO", help="Portfolio file (TOML); left out with --domain."),
+    ] = None,
+    instances: Annotated[
+        list[str] | None, typer.Argument(metavar="INSTANCES...", help="Instance files, or folders of them.")
+    ] = None,
+    domain: DomainOption = None,
     cutoff: Annotated[
         float | None, typer.Option(metavar="S", help="Seconds for a run. Without: the portfolio's.")
     ] = None,
@@ -66,14 +72,16 @@ def command(
     from tailcut.cli.measure_view import MeasureView
     from tailcut.live.instances import instances_in
     from tailcut.live.measure import default_state, measure_scenario
-    from tailcut.live.portfolio import cutoff_of, read_portfolio
+    from tailcut.live.portfolio import cutoff_of
 
     check_executor(executor, RUNS, scheduler, ship=ship_instances)
-    read = read_portfolio(portfolio)
+    read, instances = chosen_portfolio(domain, portfolio, instances)
+    if not instances:
+        raise InputError("there is nothing to measure: give instance files or folders")
     limit = cutoff_of(read, cutoff)
     if read.without:
         sys.stderr.write(f"{read.without}\n")
-    given = list(instances_in(instances, read.instances))
+    given = list(instances_in(instances, read.instances, models=read.models))
     kept = state or default_state(out)
     try:
         with (

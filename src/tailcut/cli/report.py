@@ -1,4 +1,4 @@
-"""``tailcut report``: tables, figures and a page made of a result file."""
+"""``tailcut report``: tables, figures and a page made of a result file, or of a live run."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ def command(
     results: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[RESULTS]",
-            help="Result file of `tailcut bench`. Optional with --paper (results.db) and --scenario-dir.",
+            metavar="[RESULTS|STATE]",
+            help="Result file of `tailcut bench`, or state file of `tailcut run` or `serve`. Optional with "
+            "--paper (results.db) and --scenario-dir.",
         ),
     ] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write the report into.")] = Path(
@@ -49,18 +50,25 @@ def command(
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds to run, with --paper or --scenario-dir.")] = 10,
+    project: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of a state file: its project. Without: run, or the only one."),
+    ] = None,
     modules: ModulesOption = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes.", show_default="all cores")] = os.cpu_count()
     or 1,
 ) -> None:
-    """Turn a result file into tables, figures and one self-contained page.
+    """Turn a result file, or a live run, into tables, figures and one self-contained page.
+
+    Of a state file: what the run did, and an estimate of what each single solver would have cost on the same
+    instances. It is only read, also while the run goes on.
 
     Writes DIR/index.html, DIR/tables (Markdown, LaTeX, CSV, HTML) and DIR/figures. With the scenarios at
     hand (--aslib), the page also shows the survival curves of their algorithms.
     """
     from tailcut.cli.progress_bars import ProgressBars, called_as
     from tailcut.report.figures.canvas import FORMATS, require, with_svg
-    from tailcut.report.reports import report_paper, report_results, report_scenario
+    from tailcut.report.reports import report_live_run, report_paper, report_results, report_scenario
 
     require()
     wanted = with_svg(formats or FORMATS)
@@ -71,6 +79,9 @@ def command(
             "--selector goes with --scenario-dir; a report shows all selectors of its result file"
         )
     import_with_folder(modules or ())
+    live = results is not None and not paper and scenario_dir is None and _is_state_file(results)
+    if project is not None and not live:
+        raise InputError("--project goes with a state file")
     _writable(out)
     try:
         with ProgressBars() as bars:
@@ -98,6 +109,8 @@ def command(
                     command=called_as(),
                     progress=bars,
                 )
+            elif results is not None and live:
+                page = report_live_run(results, out, project=project, formats=wanted, progress=bars)
             elif results is not None:
                 folder = existing(aslib) if aslib else None
                 drawing = 1 if modules else jobs  # other processes do not know which of them are schedules
@@ -108,6 +121,18 @@ def command(
         sys.stderr.write("stopped; results computed so far are kept: run the same command again\n")
         raise typer.Exit(130) from None
     typer.echo(str(page))
+
+
+def _is_state_file(path: Path) -> bool:
+    """Return whether a file begins as the database of a journal does."""
+    from tailcut.journal.schema import APPLICATION
+
+    try:
+        with path.open("rb") as file:
+            head = file.read(72)
+    except OSError:
+        return False
+    return head.startswith(b"SQLite format 3") and int.from_bytes(head[68:72], "big") == APPLICATION
 
 
 def _writable(out: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tailcut.cli.aslib_folder import AslibOption
+from tailcut.cli.domain_option import DomainOption, chosen_portfolio
 from tailcut.cli.executor_options import (
     RUNS,
     RunExecutorOption,
@@ -22,18 +23,27 @@ from tailcut.cli.warm_start_option import WarmStartOption, past_source
 from tailcut.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tailcut.live.instances import Instance
     from tailcut.live.portfolio import Portfolio
     from tailcut.live.stream import StreamSettings
 
 
 def command(
-    portfolio: Annotated[Path, typer.Argument(metavar="PORTFOLIO", help="Portfolio file (TOML).")],
+    portfolio: Annotated[
+        str | None,
+        typer.Argument(metavar="PORTFOLIO", help="Portfolio file (TOML); left out with --domain."),
+    ] = None,
     instances: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="INSTANCES...", help="Instance files, folders of them, or - for a list on standard input."
+            metavar="INSTANCES...",
+            help="Instance files, folders of them, or - for a list on standard input: a path per line, or "
+            'JSON as {"instance": PATH, "cutoff": S, "priority": P}.',
         ),
     ] = None,
+    domain: DomainOption = None,
     cutoff: Annotated[
         float | None,
         typer.Option(
@@ -67,10 +77,17 @@ def command(
         str | None,
         typer.Option(
             metavar="NAME[:key=value,...]",
-            help="Selector. Without: the portfolio's, else tailcut.",
+            help="Selector. Without: the portfolio's, else that of the state file, else tailcut_schedule.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the selector.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the selector, and of --shuffle.")] = 0,
+    shuffle: Annotated[
+        bool, typer.Option("--shuffle", help="Serve files and folders in a random order, by the seed.")
+    ] = False,
+    watch: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Serve the files of a folder, and those that come into it."),
+    ] = None,
     warm_start: WarmStartOption = None,
     aslib: AslibOption = None,
     measure_first: Annotated[
@@ -105,6 +122,28 @@ def command(
             help="Run such lessons beside the instances, one at a time, for S of the time of the answers.",
         ),
     ] = 0.0,
+    retry: Annotated[
+        str | None,
+        typer.Option(
+            metavar="unsolved|failed",
+            help="Serve instances again that have no answer: all, or those with a run that failed. "
+            "--cutoff is then the time for these. Without INSTANCES: those of the state file.",
+        ),
+    ] = None,
+    trust: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SOLVER", help="Use a solver again that was put aside; may be repeated."),
+    ] = None,
+    second_opinion: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            metavar="S",
+            help="Have a share S of the answers, and all of solvers that contradicted another, checked by "
+            "another solver.",
+        ),
+    ] = 0.0,
     check_only: Annotated[
         bool, typer.Option("--check", help="Try each solver on a tiny instance and run nothing else.")
     ] = False,
@@ -122,31 +161,43 @@ def command(
     """
     from tailcut.cli.run_view import JsonView, print_check, print_totals, progress_view
     from tailcut.live.instances import instances_in
-    from tailcut.live.portfolio import read_portfolio
 
     check_executor(executor, RUNS, scheduler, ship=ship_instances)
     if executor == "dask" and (learn_idle or learn_share):
         raise InputError("lessons run on this machine: leave out --learn-idle and --learn-share with dask")
-    read = read_portfolio(portfolio)
+    read, instances = chosen_portfolio(domain, portfolio, instances)
     if check_only:
         from tailcut.live.check import check_portfolio
 
-        checked = check_portfolio(read, list(instances_in(instances or [], read.instances)))
+        checked = check_portfolio(read, list(instances_in(instances, read.instances, models=read.models)))
         print_check(checked, as_json)
         raise typer.Exit(0 if checked.passed else 1)
+    wanted = None
+    if retry is not None:
+        from tailcut.live.attempts import Retry, RetryKind
+        from tailcut.live.stream import begun_stream
+
+        wanted = Retry(RetryKind.parse(retry), cutoff)
+        begun = begun_stream(state)
+        cutoff, instances = begun.cutoff, instances or begun.unsolved
     settings = _settings(read, selector, cutoff, seed)
     if read.without:
         sys.stderr.write(f"{read.without}\n")
     source = None if warm_start is None else past_source(warm_start, aslib)
-    if not instances:
-        raise InputError("there is nothing to run: give instance files, folders, or - for a list")
+    if wanted is not None and not instances:
+        sys.stderr.write(f"nothing to retry: every instance of {state} has an answer\n")
+        raise typer.Exit(0)
+    if not instances and watch is None:
+        raise InputError("there is nothing to run: give instance files, folders, - for a list, or --watch")
+    if shuffle and (watch is not None or "-" in (instances or ())):
+        raise InputError("what is still to come cannot be shuffled: leave out --shuffle, or - and --watch")
     from tailcut.journal import Journal
     from tailcut.live.idle_lessons import LearnIdle
     from tailcut.live.measure_first import MeasureChoice, MeasureFirst
     from tailcut.live.stream import run_stream
 
     absent: list[str] = []
-    given = instances_in(instances, read.instances, on_absent=absent.append)
+    given = _stream_of(instances or [], read, watch, absent, seed if shuffle else None)
     try:
         with (
             terminable(),
@@ -158,7 +209,7 @@ def command(
                 journal,
                 read,
                 settings,
-                given if "-" in instances else list(given),
+                given,
                 answers or state.with_suffix(".jsonl"),
                 outputs=outputs,
                 executor=place,
@@ -169,6 +220,9 @@ def command(
                 if measure_first
                 else None,
                 learn_idle=LearnIdle(learn_idle, learn_share) if learn_idle or learn_share else None,
+                retry=wanted,
+                trust=trust or (),
+                second_opinion=second_opinion,
             )
     except KeyboardInterrupt:
         sys.stderr.write(f"stopped; what is done is kept in {state}: run the same command again\n")
@@ -177,14 +231,39 @@ def command(
     print_totals(totals, as_json)
 
 
+def _stream_of(
+    instances: list[str], portfolio: Portfolio, watch: Path | None, absent: list[str], shuffle: int | None
+) -> Iterable[Instance]:
+    """Return the instances: a list where all of them are known, else as they arrive."""
+    from tailcut.live.arrivals import Arrivals, watched
+    from tailcut.live.instances import instances_in
+    from tailcut.live.order import shuffled, words_on_order
+
+    given = instances_in(instances, portfolio.instances, on_absent=absent.append, models=portfolio.models)
+    if watch is not None:
+        return Arrivals(given, watched(watch, portfolio.instances))
+    if "-" in instances:
+        return Arrivals(given)
+    known = list(given)
+    if shuffle is not None:
+        return shuffled(known, shuffle)
+    words = words_on_order(known)
+    if words is not None:
+        sys.stderr.write(f"{words}\n")
+    return known
+
+
 def _settings(portfolio: Portfolio, selector: str | None, cutoff: float | None, seed: int) -> StreamSettings:
     from tailcut.bench.plan import Contender
-    from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR
+    from tailcut.catalogue import BASELINES
     from tailcut.live.portfolio import cutoff_of
     from tailcut.live.stream import StreamSettings
 
     limit = cutoff_of(portfolio, cutoff)
-    contender = Contender.parse(selector or portfolio.selector or DEFAULT_SELECTOR)
+    named = selector or portfolio.selector
+    if named is None:
+        return StreamSettings(None, limit, seed)
+    contender = Contender.parse(named)
     if contender.selector in BASELINES:
         raise InputError(f"{contender.selector} is a hindsight baseline: it cannot choose")
     return StreamSettings(contender.selector, limit, seed, dict(contender.hyperparameters))

@@ -42,6 +42,14 @@ class QuietView(StreamObserver):
         """Print a line."""
         _say(f"solver {solver} is not in the portfolio any more")
 
+    def solver_put_aside(self, solver: str, words: str) -> None:  # noqa: ARG002
+        """Print a line that nobody overlooks."""
+        _say(f"WARNING: {words}")
+
+    def instance_again(self, instance: str, words: str) -> None:
+        """Print a line."""
+        _say(f"{instance} is served again: {words}")
+
     def warm_started(self, report: WarmStart) -> None:
         """Print what was learned, and what was left over."""
         for line in report.words():

@@ -18,6 +18,7 @@ from tailcut.errors import TailcutError
 from tailcut.journal import Journal
 from tailcut.service import error_responses, pages, projects, reading, steps
 from tailcut.service.access import Access
+from tailcut.service.estimates import Estimates
 from tailcut.service.guard import OPEN, READING, Guard
 from tailcut.service.journal_writer import JournalWriter
 from tailcut.service.prometheus import ServerMetrics
@@ -43,11 +44,13 @@ def build(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         writer = JournalWriter(path, limits, metrics)
         reader = JournalReader(Journal(path, read_only=True))
-        app.state.context = ServiceContext(writer, reader, limits, metrics, access)
+        estimates = Estimates(path)
+        app.state.context = ServiceContext(writer, reader, limits, metrics, access, estimates)
         writer.start()
         try:
             yield
         finally:
+            await estimates.close()
             reader.close()
             writer.stop()
 

@@ -28,7 +28,6 @@ def project_statistics(project: Project, latencies: Sequence[float]) -> dict[str
         "solved": counted.solved,
         "unsolved": counted.instances - counted.solved,
         "par10": counted.par10,
-        "regret": counted.regret,
         "algorithms": [_algorithm(counted, name) for name in selector.algorithms],
         "curve": list(_curve(counted)),
         "latency_ms": _latency(latencies),
@@ -60,7 +59,6 @@ def _curve(counted: ProjectStatistics) -> Iterator[dict[str, Any]]:
             "at": point.at,
             "par10": point.loss / point.instances,
             "par10_latest": (point.loss - lost) / (point.instances - before),
-            "regret": point.regret,
             "solved": point.solved,
             "unsolved": point.instances - point.solved,
         }

@@ -175,6 +175,26 @@ class RemoteProject:
         request = Request(features, instance, cutoff, among, spent, feature_cost)
         return Decision.from_dict(self._post("/select", _with_key(request, key)))
 
+    def race(
+        self,
+        features: Features = None,
+        *,
+        k: int,
+        instance: str | None = None,
+        cutoff: float | None = None,
+        among: Iterable[str] | None = None,
+        spent: float = 0.0,
+        feature_cost: float = 0.0,
+        running: Mapping[str, float] | None = None,
+        failed: Mapping[str, float] | None = None,
+        key: str | None = None,
+    ) -> list[Decision]:
+        """Decide as `Selector.race`; `key` is made up unless you have one of your own."""
+        request = Request(features, instance, cutoff, among, spent, feature_cost)
+        body = {"k": k, "running": dict(running or {}), "failed": dict(failed or {})}
+        found = self._post("/race", {**_with_key(request, key), **body})
+        return [Decision.from_dict(one) for one in found["decisions"]]
+
     def select_batch(self, requests: Sequence[Mapping[str, Any]]) -> list[Decision | ServiceError]:
         """Decide for several instances: each request holds keywords of `select`.
 

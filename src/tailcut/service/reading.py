@@ -53,8 +53,22 @@ async def metrics(shared: Shared) -> Response:
     summary="What a project has done",
 )
 async def get_statistics(project: Name, shared: Shared) -> Response:
-    """Return counts, PAR10, an estimate of regret, the curve over time and the latest latencies."""
+    """Return counts, PAR10, the curve over time and the latest latencies."""
     return json_response(await live_stream.latest_statistics(shared.writer, project))
+
+
+@router.get(
+    "/projects/{project}/estimate",
+    response_model=responses.EstimateResponse,
+    summary="What each single algorithm would have cost, an estimate",
+)
+async def get_estimate(project: Name, shared: Shared) -> Response:
+    """Return the latest estimate, for the latest 1,000 instances; a new one is begun when it has become old.
+
+    It is made beside the server, so the first response has none yet.
+    """
+    await _number(shared, project)
+    return json_response(shared.estimates.latest(project, shared.writer.revisions.get(project, 0)))
 
 
 @router.get(

@@ -158,6 +158,22 @@ class SelectBody(Body):
         return Request(features, self.instance, self.cutoff, self.among, self.spent, self.feature_cost)
 
 
+class RaceBody(SelectBody):
+    """An instance on which several algorithms are to run at once."""
+
+    k: int = Field(strict=True, ge=1, le=limits.ALGORITHMS, description="Runs at once, at most")
+    running: dict[AlgorithmName, Seconds] = Field(
+        default={},
+        max_length=limits.ALGORITHMS,
+        description="Algorithms that run on it already, and for how many seconds",
+    )
+    failed: dict[AlgorithmName, Seconds] = Field(
+        default={},
+        max_length=limits.ALGORITHMS,
+        description="Algorithms whose runs on it have ended without an answer, and after how many seconds",
+    )
+
+
 class SelectBatchBody(Body):
     """Several instances that need decisions."""
 

@@ -38,6 +38,12 @@ class DecisionResponse(BaseModel):
     repeated: bool = Field(description="Whether this response was given before")
 
 
+class RaceResponse(BaseModel):
+    """Which algorithms to run on an instance at once; observe every one of them."""
+
+    decisions: list[DecisionResponse] = Field(description="At most k; none if nobody is left to run")
+
+
 class ObservationResponse(BaseModel):
     """An outcome was taken in."""
 
@@ -174,7 +180,6 @@ class StatisticsPoint(BaseModel):
     at: float
     par10: float
     par10_latest: float = Field(description="PAR10 of the instances since the point before")
-    regret: float | None
     solved: int
     unsolved: int
 
@@ -203,12 +208,49 @@ class StatisticsResponse(BaseModel):
     solved: int
     unsolved: int
     par10: float | None
-    regret: float | None = Field(
-        description="Seconds lost against the best single algorithm by its own mean: an estimate"
-    )
     algorithms: list[AlgorithmStatistics]
     curve: list[StatisticsPoint] = Field(description="At most 256 points, oldest first")
     latency_ms: LatencyStatistics
+
+
+class AlgorithmEstimate(BaseModel):
+    """What one algorithm alone would have cost, in seconds of PAR10 per instance."""
+
+    name: str
+    par10: float | None = Field(description="The estimate; null: it never ran, so there is none")
+    low: float
+    high: float
+    known: int = Field(description="On how many of the instances its cost is known")
+    ran: int
+    exact: bool = Field(description="Whether all costs are known: then it is no estimate")
+
+
+class SavedEstimate(BaseModel):
+    """Seconds of PAR10 per instance saved against the best single algorithm; below 0: lost."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+class RunEstimateValues(BaseModel):
+    """What a project cost, and what each single algorithm would have cost on the same instances."""
+
+    is_estimate: Literal[True]
+    level: float = Field(description="How often an interval is to hold the truth")
+    instances: int
+    par10: float
+    best: str | None = Field(description="The algorithm with the lowest estimate")
+    saved: SavedEstimate | None
+    solvers: list[AlgorithmEstimate] = Field(description="The lowest estimate first")
+
+
+class EstimateResponse(BaseModel):
+    """The latest estimate; null: there is none yet."""
+
+    last_event: int | None = Field(description="Up to which event it goes")
+    estimate: RunEstimateValues | None
+    under_way: bool = Field(description="Whether a newer one is being made")
 
 
 class HistoryEvent(BaseModel):

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from tailcut.journal import Journal
 from tailcut.service import service_limits as limits
 from tailcut.service.access import Access
+from tailcut.service.estimates import Estimates
 from tailcut.service.journal_writer import JournalWriter
 from tailcut.service.prometheus import ServerMetrics
 from tailcut.service.service_limits import ServiceLimits
@@ -53,6 +54,7 @@ class ServiceContext:
     limits: ServiceLimits
     metrics: ServerMetrics
     access: Access
+    estimates: Estimates
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     streams: int = 0
     """Live streams that are open."""

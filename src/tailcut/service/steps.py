@@ -18,6 +18,7 @@ from tailcut.service.request_bodies import (
     ObserveBatchBody,
     ObserveBody,
     ProceedBody,
+    RaceBody,
     SelectBatchBody,
     SelectBody,
 )
@@ -29,6 +30,7 @@ from tailcut.service.responses import (
     ObservationBatchResponse,
     ObservationResponse,
     ProceedResponse,
+    RaceResponse,
 )
 from tailcut.service.shared import Name, Route, Shared, json_response
 from tailcut.types import Decision
@@ -49,6 +51,36 @@ async def select(project: Name, request: SelectBody, shared: Shared) -> Response
         return decide(kept, request, decided_before(kept, [request]))
 
     return json_response(await shared.writer.with_project(project, work, timed=True))
+
+
+@router.post(
+    "/race", response_model=RaceResponse, summary="Decide which algorithms to run on an instance at once"
+)
+async def race(project: Name, request: RaceBody, shared: Shared) -> Response:
+    """Return up to `k` runs that are best together; the first answer wins, and each run is observed.
+
+    With a `key` the request may be sent again, as with `select`.
+    """
+
+    def work(kept: Project) -> dict[str, Any]:
+        if request.features is not None:
+            check_room(kept, len(request.features))
+        before, features = kept.selector.decisions, request.request().features
+        made = kept.race(
+            features,
+            k=request.k,
+            instance=request.instance,
+            cutoff=request.cutoff,
+            among=request.among,
+            spent=request.spent,
+            feature_cost=request.feature_cost,
+            running=request.running,
+            failed=request.failed,
+            key=request.key,
+        )
+        return {"decisions": [response_of(one, repeated=one.id < before) for one in made]}
+
+    return json_response(await shared.writer.with_project(project, work, timed=True, steps=request.k))
 
 
 @router.post(

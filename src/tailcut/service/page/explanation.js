@@ -43,6 +43,7 @@ function because(why) {
   const known = {
     "first run": "because it had not run before",
     exploration: "by chance, to explore",
+    "fail-over": "because the run before it failed",
     "lowest score": `because its score${judged} was lowest`,
   };
   return known[why.reason] ?? `because: ${why.reason}`;

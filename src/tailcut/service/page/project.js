@@ -4,7 +4,7 @@ import { algorithmsPart } from "./algorithms.js";
 import { get, of, Refused, Unreachable } from "./api.js";
 import { chart } from "./chart.js";
 import { decisionsPart } from "./decisions.js";
-import { el, name, say } from "./dom.js";
+import { el, name, say, table } from "./dom.js";
 import { clock, count, day, milliseconds, number, percent, plural, seconds, signed } from "./format.js";
 import { follow } from "./live.js";
 import { address } from "./projects.js";
@@ -13,7 +13,9 @@ const QUIET = 10; // seconds between two announcements of new figures at least
 
 export async function showProject(place, context) {
   const { project, signal } = context;
-  const parts = [tiles(), charts(), algorithmsPart(context, refresher), decisionsPart(context, refresher)];
+  const estimate = estimatePart();
+  const shown = tiles();
+  const parts = [shown, charts(), estimate, algorithmsPart(context, refresher), decisionsPart(context, refresher)];
   const about = el("p", { class: "note" }, "Loading…");
   const empty = howToAsk(project);
   place.replaceChildren(el("h1", {}, name(project)), about, empty.element, ...parts.map((part) => part.element));
@@ -22,9 +24,16 @@ export async function showProject(place, context) {
     say(about, description(info));
     empty.describe(info);
   });
+  const estimated = refresher(5, context, async () => {
+    const found = await get(`${of(project)}/estimate`, { signal });
+    shown.take(found);
+    estimate.take(found);
+    if (found.under_way) estimated();
+  });
   const announced = { at: 0 };
   const take = (statistics) => {
     describe();
+    estimated();
     empty.element.hidden = statistics.decisions > 0;
     for (const part of parts) part.update(statistics);
     announce(statistics, announced, context);
@@ -137,22 +146,53 @@ function tiles() {
   };
   const element = el("dl", { class: "tiles" },
     tile("decisions", "Decisions"), tile("solved", "Solved"), tile("par10", "PAR10 so far"),
-    tile("regret", "Regret so far"), tile("pending", "Waiting"), tile("latency", "Decision latency"));
+    tile("saved", "Saved, estimate"), tile("pending", "Waiting"), tile("latency", "Decision latency"));
   const set = (key, value, more) => {
     say(values.get(key)[0], value);
     say(values.get(key)[1], more);
   };
   return {
     element,
+    take({ estimate, under_way: busy }) {
+      if (!estimate?.saved) return set("saved", "–", busy ? "being estimated" : "not known yet");
+      const { estimate: middle, low, high } = estimate.saved;
+      set("saved", signed(middle), `${signed(low)} to ${signed(high)} per instance, against ${estimate.best} alone: ${verdict(low, high)}`);
+    },
     update(now) {
       const share = now.instances ? now.solved / now.instances : null;
       const { p50, p99 } = now.latency_ms;
       set("decisions", count(now.decisions), `${count(now.outcomes)} outcomes known`);
       set("solved", percent(share), `${count(now.solved)} of ${plural(now.instances, "instance")}`);
       set("par10", seconds(now.par10), "per instance");
-      set("regret", signed(now.regret), now.regret === null ? "not known" : now.regret <= 0 ? "picking pays" : "lost to the best one");
       set("pending", count(now.pending), now.given_up ? `${count(now.given_up)} given up` : "for an outcome");
       set("latency", milliseconds(p50), p99 === null ? "none since the start" : `99 % below ${milliseconds(p99)}`);
+    },
+  };
+}
+
+/** Whether picking paid, in words that claim no more than the interval does. */
+function verdict(low, high) {
+  if (low > 0) return "picking pays";
+  return high < 0 ? "picking loses" : "open";
+}
+
+/** What each algorithm alone would have cost: a row each, the interval as a bar. */
+function estimatePart() {
+  const rows = el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Estimates, table" });
+  const about = el("p", { class: "note" }, "No estimate yet.");
+  const element = el("section", { class: "estimate" },
+    el("h2", {}, "What each algorithm alone would have cost: an estimate"), about, rows);
+  return {
+    element,
+    update() {},
+    take({ estimate }) {
+      if (!estimate) return;
+      say(about, `PAR10 per instance over the latest ${plural(estimate.instances, "instance")}, which cost ${seconds(estimate.par10)}. ` +
+        `Intervals are to hold the truth in ${percent(estimate.level)} of all cases; costs that are all known are exact.`);
+      const kind = (one) => (one.exact ? "exact" : one.par10 === null ? "never ran" : "estimate");
+      const cells = (one) => [one.name, one.par10 === null ? "–" : seconds(one.par10), seconds(one.low), seconds(one.high),
+        `${count(one.known)} of ${count(estimate.instances)}`, kind(one)];
+      rows.replaceChildren(table("Estimates", ["algorithm", ">PAR10", ">from", ">to", ">known", "kind"], estimate.solvers.map(cells)));
     },
   };
 }
@@ -168,14 +208,12 @@ const OVER_INSTANCES = {
 function charts() {
   const par10 = chart({ ...OVER_INSTANCES, title: "PAR10", y: seconds,
     note: "Mean seconds per instance; one that is not solved counts ten times its cutoff. Lower is better." });
-  const regret = chart({ ...OVER_INSTANCES, title: "Regret so far", y: signed,
-    note: "Seconds of PAR10 lost against the best single algorithm by its own mean: an estimate. Below 0, picking pays." });
   const solved = chart({ ...OVER_INSTANCES, title: "Solved and timeouts", y: count,
     note: "Timeouts are all instances that ended without an answer, failed runs among them." });
   const latency = chart({ title: "Decision latency", xName: "latest decisions since the server started",
     x: (value) => `decision ${count(value)}`, xTick: OVER_INSTANCES.xTick, y: milliseconds, tick: number, empty: "No decision since the server started",
     note: "Milliseconds from a request's arrival until its decision was on disk." });
-  const all = [par10, regret, solved, latency];
+  const all = [par10, solved, latency];
   return {
     element: el("section", { "aria-label": "Charts", class: "charts" }, ...all.map((one) => one.element)),
     update(now) {
@@ -187,8 +225,6 @@ function charts() {
         line("so far", curve.map((point) => point.par10), "ours"),
         line(`last ${span} instances`, latest(curve, span), "recent"),
       ] });
-      const known = curve.filter((point) => point.regret !== null);
-      regret.update({ x: known.map((point) => point.instances), series: [line("regret", known.map((point) => point.regret), "main")] });
       solved.update({ x, series: [
         line("solved", curve.map((point) => point.solved), "solved", "area"),
         line("timeouts", curve.map((point) => point.unsolved), "timeout", "area"),
@@ -202,8 +238,8 @@ function charts() {
 function upToNow(now) {
   const last = now.curve.at(-1);
   if (!now.instances || last?.instances === now.instances) return now.curve;
-  const { instances, par10, regret, solved, unsolved } = now;
-  return [...now.curve, { instances, par10, regret, solved, unsolved }];
+  const { instances, par10, solved, unsolved } = now;
+  return [...now.curve, { instances, par10, solved, unsolved }];
 }
 
 /** PAR10 of the last `span` instances or so, at each point; null where there were not as many yet. */

@@ -1,0 +1,108 @@
+"""``tailcut watch``: a run, shown while it goes on."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tailcut.cli.stopping import terminable
+
+if TYPE_CHECKING:
+    from tailcut.live.following import FinishedInstance, RunProgress
+
+
+def command(
+    state: Annotated[Path, typer.Argument(metavar="STATE", help="State file of `tailcut run` or `serve`.")],
+    project: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Its project. Without: run, or the only one.")
+    ] = None,
+    every: Annotated[float, typer.Option(min=0.1, metavar="S", help="Seconds between two looks.")] = 1.0,
+    once: Annotated[bool, typer.Option("--once", help="Look once and end.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON object whenever something has changed.")
+    ] = False,
+) -> None:
+    """Show a run while it goes on: what is solved, what runs now, what each solver does.
+
+    The state file is only read, in short looks: the run is neither blocked nor slowed down. It ends when
+    the run does, or with Ctrl-C. `tailcut report` makes a page of it, with an estimate of what it saved.
+    """
+    from tailcut.live.following import followed_run
+
+    followed = followed_run(state, project)
+    try:
+        with terminable():
+            if as_json or once or not sys.stdout.isatty():
+                _print_changes(followed.look, every, once=once, as_json=as_json)
+            else:
+                _show(followed.look, every)
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    finally:
+        followed.close()
+
+
+def _print_changes(look: Any, every: float, *, once: bool, as_json: bool) -> None:
+    shown = -1
+    while True:
+        now: RunProgress = look()
+        if now.last_event != shown or now.written is False:
+            shown = now.last_event
+            typer.echo(json.dumps(now.as_dict()) if as_json else line(now))
+        if once or now.written is False:
+            return
+        time.sleep(every)
+
+
+def line(now: RunProgress) -> str:
+    """Return where a run stands in one line."""
+    par10 = "" if now.par10 is None else f", PAR10 {now.par10:.4g} s"
+    doing = ", ".join(f"{one.solver} on {one.instance}" for one in now.running[:3])
+    more = f" and {len(now.running) - 3} more" if len(now.running) > 3 else ""
+    end = "" if now.written is not False else "; nobody writes to it"
+    return f"{now.solved} of {now.over} solved{par10}{f'; now {doing}{more}' if doing else ''}{end}"
+
+
+def _show(look: Any, every: float) -> None:
+    from rich.live import Live
+
+    with Live(auto_refresh=False) as live:
+        while True:
+            now: RunProgress = look()
+            live.update(_view(now), refresh=True)
+            if now.written is False:
+                return
+            time.sleep(every)
+
+
+def _ending(one: FinishedInstance) -> str:
+    return f"solved by {one.solver}" if one.solved else "not solved"
+
+
+def _view(now: RunProgress) -> Any:
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    clock = time.time()
+    head = Text(f"{now.state}: {now.selector}, cutoff {now.cutoff:g} s", style="bold")
+    status = "nobody writes to it: stopped or finished" if now.written is False else "going on"
+    if now.last_event_at is not None:
+        status += f", last event {max(clock - now.last_event_at, 0.0):.0f} s ago"
+    solvers = Table("solver", box=None, pad_edge=False)
+    for name in ("runs", "solved", "seconds"):
+        solvers.add_column(name, justify="right")
+    for one in now.solvers:
+        solvers.add_row(Text(one.solver), str(one.runs), str(one.solved), f"{one.seconds:.1f}")
+    parts: list[Any] = [head, Text(status), Text(line(now).partition("; now")[0]), solvers]
+    parts += [
+        Text(f"now   {one.solver} on {one.instance}: {clock - one.since:.0f} of {one.budget:.3g} s")
+        for one in now.running[:8]
+    ]
+    parts += [Text(f"over  {one.instance}: {_ending(one)}, {one.seconds:.3g} s") for one in now.latest]
+    return Group(*parts)

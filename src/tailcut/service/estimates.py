@@ -1,0 +1,70 @@
+"""The estimate of what single algorithms would have cost, made beside the server and kept for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PAUSE = 10.0
+"""Seconds between two estimates of a project at least."""
+SHARE = 0.05
+"""Share of the time that may go into estimates of a project."""
+
+log = logging.getLogger("tailcut.service")
+
+
+@dataclass
+class _KeptEstimate:
+    content: dict[str, Any] | None = None
+    revision: int = -1
+    """The last event that was there when it was begun."""
+    following: float = 0.0
+    """When the next may be begun, by the monotonic clock."""
+    under_way: asyncio.Task[None] | None = None
+
+
+class Estimates:
+    """Makes estimates in processes of their own, one at a time for each project; asking never waits."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._kept = path, dict[str, _KeptEstimate]()
+
+    def latest(self, project: str, revision: int) -> dict[str, Any]:
+        """Return the latest estimate, None in its place if there is none; begin a new one if it is old."""
+        kept = self._kept.setdefault(project, _KeptEstimate())
+        if kept.under_way is None and kept.revision != revision and time.monotonic() >= kept.following:
+            kept.revision = revision
+            kept.under_way = asyncio.create_task(self._make(project, kept))
+        content = kept.content or {"last_event": None, "estimate": None}
+        return {**content, "under_way": kept.under_way is not None}
+
+    async def _make(self, project: str, kept: _KeptEstimate) -> None:
+        begun = time.monotonic()
+        command = (sys.executable, "-m", "tailcut.estimate", str(self._path), project)
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
+        try:
+            output, errors = await process.communicate()
+            if process.returncode == 0:
+                kept.content = json.loads(output)
+            else:
+                log.error("no estimate for %s: %s", project, errors.decode(errors="replace").strip()[-500:])
+        finally:
+            if process.returncode is None:
+                process.kill()
+            now = time.monotonic()
+            kept.following = now + max(PAUSE, (now - begun) / SHARE)
+            kept.under_way = None
+
+    async def close(self) -> None:
+        """End what is under way."""
+        tasks = [one.under_way for one in self._kept.values() if one.under_way is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
