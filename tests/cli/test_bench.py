@@ -105,6 +105,7 @@ def test_the_command_prints_one_object_per_scenario_and_selector(generated: Path
         "unsolved",
         "decision_us",
         "extra_cpu",
+        "cpu_seconds",
     }
     sbs = [row for row in rows if row["selector"] == "sbs"]
     assert all(row["npar10"] == pytest.approx(1.0) and row["par10_std"] < 1e-9 for row in sbs)

@@ -29,8 +29,13 @@ if os.nice(0) == 19:
         time.sleep(1000)
     own = [[name, *os.environ["LESSON"].split()]]
     limit = float(own[0][1])
+while os.nice(0) < 19 and os.path.exists(path + ".hold"):
+    time.sleep(0.01)
 """
-"""What the toys do at the lowest priority: burn 0.04 s and sleep, unless the environment has another line."""
+"""What the toys do at the lowest priority: burn 0.04 s and sleep, unless the environment has another line.
+
+For an answer they work at once, unless a file says to hold.
+"""
 CUTOFF = 2
 """Lessons then have 0.2 s, and 0.02 s are worth keeping: little, for they wait for a busy machine."""
 WALL_FACTOR = 3000
@@ -90,15 +95,25 @@ def listening(folder: Path, *more: str, lesson: str | None = None) -> Iterator[s
             running.kill()
 
 
+def give(running: subprocess.Popen[str], name: str) -> None:
+    """Give an instance."""
+    assert running.stdin is not None
+    running.stdin.write(f"instances/{name}.toy\n")
+
+
 def serve(running: subprocess.Popen[str], name: str) -> float:
     """Give an instance and wait for its answer; return how long that took."""
-    assert running.stdin is not None
-    assert running.stdout is not None
     begun = time.monotonic()
-    running.stdin.write(f"instances/{name}.toy\n")
+    give(running, name)
+    return read_answer(running, name) - begun
+
+
+def read_answer(running: subprocess.Popen[str], name: str) -> float:
+    """Wait for an answer, which is the next one; return when it came."""
+    assert running.stdout is not None
     line = json.loads(running.stdout.readline())
     assert (Path(line["instance"]).stem, line["answer"]) == (name, "yes")
-    return time.monotonic() - begun
+    return time.monotonic()
 
 
 def end(running: subprocess.Popen[str]) -> tuple[dict[str, float], str]:
@@ -128,6 +143,25 @@ def test_an_instance_that_comes_while_lessons_run_starts_at_once(
     assert [first["note"]["lesson"], "i0.toy"] in started(tmp_path)[:jobs]
     assert said["runs"] == len(lessons(tmp_path))
     assert said["extra_seconds"] >= sum(one.body["note"]["run"]["seconds"] for one in lessons(tmp_path))
+
+
+def test_of_two_workers_the_one_with_a_lesson_takes_what_comes(tmp_path: Path) -> None:
+    prepare(tmp_path)
+    hold = tmp_path / "instances" / "i1.toy.hold"
+    hold.touch()
+    with listening(tmp_path, "--cutoff", str(CUTOFF), "--jobs", "2", "--learn-idle") as running:
+        serve(running, "i0")
+        give(running, "i1")
+        wait_for(lambda: any(line[0] == "start" and line[2] == "i1.toy" for line in toy.log(tmp_path)))
+        before = len(learned(tmp_path))
+        wait_for_lessons(lambda: len(started(tmp_path, "enough")) > before)
+        assert serve(running, "i2") < 60.0, "the lesson would sleep on for ten minutes"
+        assert hold.exists()
+        assert len(learned(tmp_path)) == before + 1
+        hold.unlink()
+        read_answer(running, "i1")
+        end(running)
+    assert [event.body["note"]["run"]["ending"] for event in lessons(tmp_path)][before] == "cancelled"
 
 
 def test_what_lessons_take_is_counted_apart_and_changes_no_answer(tmp_path: Path) -> None:
@@ -163,9 +197,18 @@ def test_nothing_changes_without_being_asked(tmp_path: Path) -> None:
 
 def test_a_share_runs_beside_and_is_kept_to(tmp_path: Path) -> None:
     prepare(tmp_path, count=20)
-    share = ("run", "portfolio.toml", "instances", "--cutoff", "2", "--learn-share", "0.2", "--json")
-    ended = tailcut(tmp_path, *share, before="import os; os.environ['LESSON'] = '0.03 yes'")
-    said = json.loads(ended.stdout.splitlines()[-1])["lessons"]
+    hold = tmp_path / "instances" / "i1.toy.hold"
+    hold.touch()
+    share = ("--cutoff", str(CUTOFF), "--learn-share", "0.2")
+    with listening(tmp_path, *share, lesson="0.03 yes") as running:
+        serve(running, "i0")
+        give(running, "i1")
+        wait_for_lessons(lambda: len(learned(tmp_path)) > 0)  # the only worker is busy
+        hold.unlink()
+        read_answer(running, "i1")
+        for number in range(2, 20):
+            serve(running, f"i{number}")
+        said, _ = end(running)
     spent = sum(record["seconds"] for record in answers(tmp_path).values())
     assert said["runs"] == len(lessons(tmp_path)) > 0
     assert said["extra_seconds"] < 0.2 * spent + 0.2, "the last one may exceed it"
