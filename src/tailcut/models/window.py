@@ -71,7 +71,7 @@ def check_records(window: SlidingWindow[Any], n_algorithms: int, kinds: tuple[ty
     """Raise `StateFileError` unless a restored window holds records of these kinds, the algorithm first."""
     expect(len(window) <= window.size, f"records: expected {window.size} at most")
     for record in window:
-        fine = len(record) == len(kinds) and all(map(isinstance, record, kinds))
+        fine = tuple(map(type, record)) == kinds  # True is an int, too, but indexes otherwise
         expect(fine and 0 <= record[0] < n_algorithms, f"records: {record!r:.50} is not one")
         expect_finite(records=[float(value) for value in record])
 

@@ -126,6 +126,7 @@ class FeatureBudget(Stateful):
     def admit(self, vector: Array, *, given: bool, cost: float, cutoff: float) -> Array:
         """Return what a policy gets of an instance whose features took `cost` seconds, `given` or not.
 
+        >>> import numpy as np
         >>> budget, features = FeatureBudget(), np.array([1.0, 2.0])
         >>> budget.admit(features, given=True, cost=0.5, cutoff=60.0).tolist()
         [1.0, 2.0]

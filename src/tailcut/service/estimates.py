@@ -58,6 +58,7 @@ class Estimates:
         finally:
             if process.returncode is None:
                 process.kill()
+                await process.communicate()  # the loop cannot be closed before its pipes are
             now = time.monotonic()
             kept.following = now + max(PAUSE, (now - begun) / SHARE)
             kept.under_way = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from tailcut.domains.csp import DOMAIN
 from tailcut.domains.csp.answers import parse_solution_lines
 from tailcut.domains.csp.features import extract
 from tailcut.domains.csp.flatzinc import Constraint, Var, parse_flatzinc
-from tailcut.domains.csp.solve import cp_sat, main, solved
+from tailcut.domains.csp.solve import main, solved
 from tailcut.domains.csp.verify import refuted
 from tailcut.domains.found import find_program
 from tailcut.errors import InputError
@@ -35,19 +37,25 @@ MODELS = [
 ]
 
 
+def cp_sat(file: Path) -> subprocess.CompletedProcess[str]:
+    """Run CP-SAT in a process of its own: OR-Tools has HiGHS inside and cannot be loaded beside another."""
+    command = [sys.executable, "-m", "tailcut.domains.csp.solve", "cp-sat", str(file)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 @needs_minizinc
 @pytest.mark.parametrize("model", MODELS)
 def test_gecode_and_cp_sat_agree(model: str, tmp_path: Path) -> None:
     pytest.importorskip("ortools", reason="needs OR-Tools: pip install 'tailcut[csp]'")
     (tmp_path / "m.mzn").write_text(model)
     one = solved("gecode", find_program("fzn-gecode"), tmp_path / "m.mzn")
-    other = solved("cp-sat", None, tmp_path / "m.mzn")
+    other = cp_sat(tmp_path / "m.mzn").stdout
     assert parse_solution_lines(one).get("_objective") == parse_solution_lines(other).get("_objective")
     assert ("UNSATISFIABLE" in one) == ("UNSATISFIABLE" in other)
     assert refuted(tmp_path / "m.mzn", one) is refuted(tmp_path / "m.mzn", other) is None
 
 
-def test_flatzinc_is_read_and_solved_without_minizinc() -> None:
+def test_flatzinc_is_read_and_solved_without_minizinc(tmp_path: Path) -> None:
     pytest.importorskip("ortools", reason="needs OR-Tools: pip install 'tailcut[csp]'")
     text = (
         "array [1..2] of int: c = [1,2];\nvar 0..5: x :: output_var;\nvar bool: b :: output_var;\n"
@@ -55,9 +63,12 @@ def test_flatzinc_is_read_and_solved_without_minizinc() -> None:
     )
     flat = parse_flatzinc(text)
     assert flat.constraints[0] == Constraint("int_lin_le", [[1, 2], [Var("x"), 3], 9])
-    assert cp_sat(flat) == "x = 3;\nb = false;\n----------\n==========\n"
-    with pytest.raises(InputError, match="is not given the constraint float_eq"):
-        cp_sat(parse_flatzinc("var 0..1: x;\nconstraint float_eq(x, 1);\nsolve satisfy;\n"))
+    (tmp_path / "m.fzn").write_text(text)
+    assert cp_sat(tmp_path / "m.fzn").stdout == "x = 3;\nb = false;\n----------\n==========\n"
+    (tmp_path / "m.fzn").write_text("var 0..1: x;\nconstraint float_eq(x, 1);\nsolve satisfy;\n")
+    refused = cp_sat(tmp_path / "m.fzn")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "is not given the constraint float_eq" in refused.stderr
     with pytest.raises(InputError, match="line 1: cannot be read as FlatZinc"):
         parse_flatzinc("var 0.0..1.0: x;")
 

@@ -24,7 +24,7 @@ class WeightedFormula(NamedTuple):
     def cost(self, literals: Sequence[int]) -> int | None:
         r"""Return what an assignment costs; None if it breaks a hard clause. Variables left out are false.
 
-        >>> formula = parse_wcnf("h 1 2 0\\n3 -1 0\\n")
+        >>> formula = parse_wcnf("h 1 2 0\n3 -1 0\n")
         >>> formula.cost([1]), formula.cost([-1, 2]), formula.cost([-1])
         (3, 0, None)
         """

@@ -43,7 +43,7 @@ def with_model(text: bytes) -> Script:
 def commands(text: bytes, start: int = 0) -> Iterator[tuple[int, int]]:
     r"""Yield where each expression that stands in no other begins and ends.
 
-    >>> [b"(a (b)) ; )\\n(c)"[start:end] for start, end in commands(b"(a (b)) ; )\\n(c)")]
+    >>> [b"(a (b)) ; )\n(c)"[start:end] for start, end in commands(b"(a (b)) ; )\n(c)")]
     [b'(a (b))', b'(c)']
     """
     depth = begun = 0
@@ -67,7 +67,7 @@ def plain_output(output: bytes, checks: int) -> bytes:
     >>> plain_output(b'unsat\n(error "no model")\n', 1)
     b'unsat\n'
     >>> plain_output(b"sat\nunsat\n", 2)[:24]
-    b'sat\nunsat\n; 2 checks: d6'
+    b'sat\nunsat\n; 2 checks: a6'
     """
     said = _STATUS.findall(output)
     if checks == 1:
@@ -81,7 +81,7 @@ def plain_output(output: bytes, checks: int) -> bytes:
 def model_of(output: bytes) -> dict[bytes, bytes]:
     r"""Return the definitions in a model by the symbols they define; empty if anything else stands in it.
 
-    >>> model_of(b"sat\\n((define-fun x () Int 5))")
+    >>> model_of(b"sat\n((define-fun x () Int 5))")
     {b'x': b'(define-fun x () Int 5)'}
     """
     _, _, rest = output.partition(b"(")
