@@ -107,3 +107,19 @@ def test_without_outcomes_there_is_no_estimate(tmp_path: Path) -> None:
         running.create("empty", "tailcut", algorithms=["a", "b"])
         assert estimate_of(running, "empty")["estimate"] is None
         assert running.call("GET", "/v1/projects/nobody/estimate").status == 404
+
+
+def test_a_server_that_stops_ends_the_estimate_under_way(tmp_path: Path) -> None:
+    for pause in (0.0, 0.2):  # before and after the process is there
+        with Running(tmp_path / "state.db") as running:
+            path = running.create(f"p{pause}", "tailcut", algorithms=["a", "b"])
+            assert running.call("GET", f"{path}/estimate").json["under_way"]
+            time.sleep(pause)
+        assert not any(b"tailcut.estimate" in words for words in _children())
+
+
+def _children() -> Iterator[list[bytes]]:
+    """Yield the command of each process that this one has started."""
+    for task in Path("/proc/self/task").iterdir():
+        for number in (task / "children").read_text().split():
+            yield Path(f"/proc/{number}/cmdline").read_bytes().split(b"\0")
