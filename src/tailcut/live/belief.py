@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from tailcut.domains.domain import AnswerRule
+from tailcut.domains.domain import AnswerRule, answers_agree
 
 if TYPE_CHECKING:
     from tailcut.live.instance_record import RunRecord
@@ -39,8 +39,11 @@ def same_answer(one: RunRecord, other: RunRecord) -> bool:
     True
     >>> same_answer({**run, "objective": 100.0}, {**run, "objective": 101.0})
     False
+    >>> same_answer({**run, "answer": "optimal 941"}, {**run, "answer": "optimal 940.999998"})
+    True
     """
-    if one["answer"] != other["answer"]:
+    first, second = one["answer"], other["answer"]
+    if first != second and (first is None or second is None or not answers_agree(first, second)):
         return False
     if "objective" not in one or "objective" not in other:
         return True
