@@ -142,6 +142,7 @@ def test_the_root_moves_by_the_slopes_over_the_curvatures() -> None:
         ODDS,
         runs.end,
         runs.solved.view(np.uint8),
+        runs.order,
         CUTS,
         forest.hardness.shift,
         forest.hardness.frequencies(),
@@ -340,7 +341,8 @@ def test_an_algorithm_that_leaves_takes_its_runs_along() -> None:
     np.testing.assert_array_equal(runs.end, before[1][:, [0, 2]])
     np.testing.assert_array_equal(runs.solved, before[2][:, [0, 2]])
     np.testing.assert_array_equal(runs.x, before[0])
-    np.testing.assert_array_equal(runs.classes, before[3])
+    np.testing.assert_array_equal(runs.order, before[3][:, [0, 2]])
+    np.testing.assert_array_equal(runs.classes, before[4])
 
 
 def test_with_other_features_all_instances_are_new() -> None:
@@ -416,3 +418,28 @@ def test_a_damaged_state_is_refused(damage: Damage) -> None:
 def test_a_state_of_more_instances_than_there_is_room_for_is_refused() -> None:
     with pytest.raises(StateFileError):
         _restored(_stirred(), size=5)
+
+
+def test_a_later_run_is_not_blamed_for_harder_instances() -> None:
+    """The same failure says less of an algorithm when another has failed on the instance before."""
+    shifts = []
+    for recorded in (True, False):
+        forest = _forest(n_features=1)
+        for _ in range(2):
+            forest.put(np.zeros(1), 0, 1.0, False, MIDDLE, recorded=recorded)
+            forest.put(np.zeros(1), 1, 1.0, False, MIDDLE, recorded=recorded)
+        forest.grow(ODDS, CUTS)
+        shifts.append(forest.shift(np.zeros(1)))
+    alone, after = shifts
+    assert alone[1] < after[1] < 0.0
+    assert alone[0] == after[0] < 0.0
+
+
+def test_an_instance_is_known_as_far_as_algorithms_ran_there() -> None:
+    forest = _forest(n_features=1)
+    for number in range(6):
+        for algorithm in range(1 + number % 3):
+            forest.put(np.array([float(number)]), algorithm, 0.5, True, MIDDLE)
+    forest.grow(ODDS, CUTS)
+    near = forest.near(np.array([2.5]))
+    assert forest.known(near) == pytest.approx((1 + near.rows % 3) / 3)

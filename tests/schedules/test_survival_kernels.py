@@ -45,6 +45,20 @@ def _log_likelihood(v: Array, end: float, solved: bool) -> float:
     return total
 
 
+def _order(end: Array, seed: int) -> NDArray[np.int32]:
+    """Return in which order runs were made, (n, K): on every third instance they were recorded."""
+    rng = np.random.default_rng(seed)
+    order = np.array([rng.permutation(end.shape[1]) + 1 for _ in end], dtype=np.int32)
+    order[(end == 0.0) | (np.arange(len(end)) % 3 == 0)[:, None]] = 0
+    return order
+
+
+def _slopes(odds: Array, end: Array, solved: Flags, least: float) -> tuple[Array, Array, Array]:
+    """Return those of recorded runs."""
+    recorded = np.zeros(end.shape, np.int32)
+    return slopes(odds, end, solved.view(np.uint8), recorded, CUTS, SHIFT, FREQUENCY, least)
+
+
 def _marginal(moves: Array, odds: Array, end: Array, solved: Flags) -> float:
     """Return the log-likelihood of all runs on an instance, if algorithms are moved by `moves` (K,)."""
     by_class = [
@@ -60,11 +74,12 @@ def _marginal(moves: Array, odds: Array, end: Array, solved: Flags) -> float:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_slopes_and_curvatures_are_the_derivatives_of_the_marginal_log_likelihood_of_each_run(
+def test_slopes_and_curvatures_are_derivatives_of_the_log_likelihood_given_the_runs_before(
     seed: int,
 ) -> None:
     odds, end, solved = _runs(seed)
-    slope, curvature, _ = slopes(odds, end, solved.view(np.uint8), CUTS, SHIFT, FREQUENCY, NO_LEAST)
+    order = _order(end, seed)
+    slope, curvature, _ = slopes(odds, end, solved.view(np.uint8), order, CUTS, SHIFT, FREQUENCY, NO_LEAST)
     step = 1e-3
     for i, a in np.ndindex(end.shape):
         if end[i, a] == 0.0:
@@ -72,8 +87,9 @@ def test_slopes_and_curvatures_are_the_derivatives_of_the_marginal_log_likelihoo
             continue
         move = np.zeros(len(odds))
         move[a] = step
-        alone = np.where(np.arange(len(odds)) == a, end[i], 0.0)
-        below, here, above = (_marginal(by * move, odds, alone, solved[i]) for by in (-1.0, 0.0, 1.0))
+        before = (order[i] > 0) & (order[i] < order[i, a])
+        until = np.where(before | (np.arange(len(odds)) == a), end[i], 0.0)
+        below, here, above = (_marginal(by * move, odds, until, solved[i]) for by in (-1.0, 0.0, 1.0))
         assert slope[i, a] == pytest.approx((above - below) / (2.0 * step), abs=2e-6)
         assert curvature[i, a] == pytest.approx((2.0 * here - above - below) / step**2, abs=2e-5)
 
@@ -81,7 +97,7 @@ def test_slopes_and_curvatures_are_the_derivatives_of_the_marginal_log_likelihoo
 @pytest.mark.parametrize("seed", range(3))
 def test_classes_follow_bayes_rule(seed: int) -> None:
     odds, end, solved = _runs(seed)
-    _, _, classes = slopes(odds, end, solved.view(np.uint8), CUTS, SHIFT, FREQUENCY, 0.02)
+    _, _, classes = _slopes(odds, end, solved, 0.02)
     for i in range(len(end)):
         joint = FREQUENCY.copy()
         for a in np.flatnonzero(end[i]):
@@ -94,8 +110,8 @@ def test_classes_follow_bayes_rule(seed: int) -> None:
 
 def test_a_curvature_is_at_least_what_was_asked_for() -> None:
     odds, end, solved = _runs(0, n=200)
-    _, plain, _ = slopes(odds, end, solved.view(np.uint8), CUTS, SHIFT, FREQUENCY, NO_LEAST)
-    _, raised, _ = slopes(odds, end, solved.view(np.uint8), CUTS, SHIFT, FREQUENCY, 0.02)
+    _, plain, _ = _slopes(odds, end, solved, NO_LEAST)
+    _, raised, _ = _slopes(odds, end, solved, 0.02)
     ran = end > 0.0
     assert plain[ran].min() < 0.02 < plain[ran].max()
     np.testing.assert_array_equal(raised[ran], np.maximum(plain[ran], 0.02))
@@ -107,7 +123,7 @@ def test_a_curvature_is_at_least_what_was_asked_for() -> None:
 @pytest.mark.parametrize("answer", [False, True])
 def test_slopes_are_finite_for_extreme_odds(level: float, seconds: float, answer: bool) -> None:
     odds, end = np.full((2, len(CUTS)), level), np.full((1, 2), seconds)
-    found = slopes(odds, end, np.full((1, 2), answer).view(np.uint8), CUTS, SHIFT, FREQUENCY, 0.02)
+    found = _slopes(odds, end, np.full((1, 2), answer), 0.02)
     assert all(np.isfinite(values).all() for values in found)
     assert found[2].sum() == pytest.approx(1.0)
 
@@ -181,7 +197,16 @@ def test_a_solution_learned_in_the_last_interval_counts_there_wherever_it_was() 
     odds = np.full((1, 2), -1.0)
     cuts = np.array([0.1, 0.5])
     late, last = (
-        slopes(odds, np.array([[end]]), np.ones((1, 1), np.uint8), cuts, SHIFT, FREQUENCY, NO_LEAST)
+        slopes(
+            odds,
+            np.array([[end]]),
+            np.ones((1, 1), np.uint8),
+            np.zeros((1, 1), np.int32),
+            cuts,
+            SHIFT,
+            FREQUENCY,
+            NO_LEAST,
+        )
         for end in (0.7, 0.5)
     )
     for one, other in zip(late, last, strict=True):

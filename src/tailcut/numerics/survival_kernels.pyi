@@ -27,6 +27,7 @@ def slopes(
     odds: _Reals,
     end: _Reals,
     solved: _Bytes,
+    order: _Small,
     cuts: _Reals,
     shift: _Reals,
     frequency: _Reals,

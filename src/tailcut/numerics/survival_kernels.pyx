@@ -80,6 +80,7 @@ def slopes(
     const double[:, ::1] odds,
     const double[:, ::1] end,
     const uint8_t[:, ::1] solved,
+    const int32_t[:, ::1] order,
     const double[::1] cuts,
     const double[::1] shift,
     const double[::1] frequency,
@@ -88,11 +89,12 @@ def slopes(
     """Return slope and curvature (n, K) of the log-likelihood of each run, and the classes (n, M) of each instance.
 
     The likelihood is that of a shift of the log-odds (K, J) of its algorithm, marginal over the classes of
-    hardness, each run by itself. The probabilities of the classes returned are those given all runs on the
-    instance. A curvature is at least `least`; where there was no run both are 0.
+    hardness, given the runs made before it on the same instance: those of a lower `order` above 0. The
+    probabilities of the classes returned are those given all runs on the instance. A curvature is at least
+    `least`; where there was no run both are 0.
     """
     cdef Py_ssize_t n = end.shape[0], algorithms = end.shape[1], intervals = cuts.shape[0]
-    cdef Py_ssize_t classes = shift.shape[0], i, a, j, m
+    cdef Py_ssize_t classes = shift.shape[0], i, a, b, j, m
     slope_ = np.zeros((n, algorithms))
     curvature_ = np.zeros((n, algorithms))
     probability_ = np.empty((n, classes))
@@ -103,6 +105,7 @@ def slopes(
     cdef double[:, ::1] curved = np.empty((algorithms, classes))
     cdef double[:, ::1] likely = np.empty((algorithms, classes))
     cdef double[::1] logs = np.empty(classes)
+    cdef double[::1] given = np.empty(classes)
     cdef double low, part, chance, v, likelihood, g, h, best, total, mean, square, share
     cdef bint here
     with nogil:
@@ -133,7 +136,7 @@ def slopes(
                         if here:
                             break
                     logs[m] += likelihood
-                    likely[a, m] = log(frequency[m]) + likelihood
+                    likely[a, m] = likelihood
                     by_class[a, m] = g
                     curved[a, m] = h
             best = logs[0]
@@ -149,16 +152,22 @@ def slopes(
             for a in range(algorithms):
                 if end[i, a] <= 0.0:
                     continue
-                best = likely[a, 0]
+                for m in range(classes):
+                    given[m] = log(frequency[m]) + likely[a, m]
+                for b in range(algorithms):
+                    if 0 < order[i, b] < order[i, a]:
+                        for m in range(classes):
+                            given[m] += likely[b, m]
+                best = given[0]
                 for m in range(1, classes):
-                    if likely[a, m] > best:
-                        best = likely[a, m]
+                    if given[m] > best:
+                        best = given[m]
                 total = 0.0
                 mean = 0.0
                 square = 0.0
                 h = 0.0
                 for m in range(classes):
-                    share = exp(likely[a, m] - best)
+                    share = exp(given[m] - best)
                     total += share
                     mean += share * by_class[a, m]
                     square += share * by_class[a, m] * by_class[a, m]

@@ -209,7 +209,8 @@ class HazardSchedule(Policy):
         base += self.forest.shift(x)[:, None]
         near, trust = self.forest.near(x), self.forest.trust
         odds = np.concatenate([base[:, :, None] + hard, self.forest.odds(near, base, CUTS)], axis=2)
-        classes = np.concatenate([(1.0 - trust) * self.forest.classes(near), trust * near.weight])
+        alike = trust * near.weight * self.forest.known(near)
+        classes = np.concatenate([(1.0 - alike.sum()) * self.forest.classes(near), alike])
         return View(odds, classes, Curves(odds, cuts=self.cuts), len(hard))
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
@@ -234,11 +235,13 @@ class HazardSchedule(Policy):
         if self.forest.due:
             self._grow()
 
-    def _remember(self, algorithm: int, x: Array, end: float, solved: bool, classes: Array) -> None:
+    def _remember(
+        self, algorithm: int, x: Array, end: float, solved: bool, classes: Array, *, recorded: bool = False
+    ) -> None:
         """Keep a run in the forest."""
         if len(x):
             share = min(max(end / self.cuts[-1], 1e-9), 1.0)
-            self.forest.put(x, algorithm, share, solved, classes)
+            self.forest.put(x, algorithm, share, solved, classes, recorded=recorded)
 
     def _grow(self) -> None:
         self._latest = None
@@ -256,7 +259,7 @@ class HazardSchedule(Policy):
             else:
                 classes = self.hardness.frequencies()
             for algorithm, end, solved in ended:
-                self._remember(algorithm, x[row], end, solved, classes)
+                self._remember(algorithm, x[row], end, solved, classes, recorded=True)
         self._latest = None
         if self.forest.due:
             self._grow()

@@ -2,17 +2,19 @@
 
 It keeps instances with all that is known of every algorithm on each, and grows trees on their features. Every
 run has a slope g and a curvature h: those of its log-likelihood with respect to a shift of its algorithm's
-log-odds, marginal over the classes of hardness, each run by itself. A node moves the shift of an
-algorithm by sum (g - h shift) / (sum h + w) from that of its parent, and a split is worth the sum over both
-sides and all algorithms of (sum (g - h shift))^2 / (sum h + w): the trees of `tailcut.models.growing`, with
-target g / h and weight h. The forest says three things of a new instance:
+log-odds, marginal over the classes of hardness, given that the runs before it on the same instance had
+failed. So an algorithm that is run after others, on the harder instances, is not blamed for that. A node
+moves the shift of an algorithm by sum (g - h shift) / (sum h + w) from that of its parent, and a split is
+worth the sum over both sides and all algorithms of (sum (g - h shift))^2 / (sum h + w): the trees of
+`tailcut.models.growing`, with target g / h and weight h. The forest says three things of a new instance:
 
     shift    what to add to the log-odds of each algorithm
     classes  how hard it may be: as hard as the instances that are like it
     odds     what to expect if it is like one of them, with all that is known of that one
 
 Which algorithms fail together, and which one solves what another does not, is in the last alone. How far to
-trust it is learned: how likely each outcome was by it, and how likely without it.
+trust it is learned: how likely each outcome was by it, and how likely without it. A past instance counts for
+it as far as it is known, by the share of the algorithms that ran there.
 """
 
 from __future__ import annotations
@@ -67,6 +69,8 @@ class PastRuns(NamedTuple):
     """When the longest run of each ended, 0 where there was none, shape (n, K)."""
     solved: NDArray[np.bool_]
     """Whether it had solved the instance, shape (n, K)."""
+    order: NDArray[np.int32]
+    """Number of that run among those made on the instance, from 1; 0 if it was recorded, shape (n, K)."""
     classes: Array
     """How likely the instance is of each class of hardness, shape (n, M)."""
 
@@ -163,6 +167,10 @@ class SurvivalForest(Stateful):
             rows = np.sort(rows[np.argpartition(-weight[rows], NEAREST)[:NEAREST]])
         return Near(rows, weight[rows] / max(weight[rows].sum(), 1e-300))
 
+    def known(self, near: Near) -> Array:
+        """Return the share of algorithms of which something is known on each of those near, shape (m,)."""
+        return np.asarray((self._room.end[near.rows] > 0.0).mean(axis=1))
+
     def classes(self, near: Near) -> Array:
         """Return how likely an instance that is like those near is of each class of hardness, shape (M,)."""
         everywhere = self.hardness.frequencies()
@@ -194,8 +202,13 @@ class SurvivalForest(Stateful):
             share = trust * with_them / total
             self.trusted, self.distrusted = self.trusted + share, self.distrusted + 1.0 - share
 
-    def put(self, x: Array, algorithm: int, end: float, solved: bool, classes: Array) -> None:
-        """Take in a run that ended at a fraction of the cutoff, beside others on the same features."""
+    def put(
+        self, x: Array, algorithm: int, end: float, solved: bool, classes: Array, *, recorded: bool = False
+    ) -> None:
+        """Take in a run that ended at a fraction of the cutoff, beside others on the same features.
+
+        A recorded run was made whatever the others did; any other because those before it had failed.
+        """
         row = self._rows.get(x.tobytes())
         if row is None:
             row = self._free_row()
@@ -206,6 +219,7 @@ class SurvivalForest(Stateful):
         room = self._room
         if solved or (end > room.end[row, algorithm] and not room.solved[row, algorithm]):
             room.end[row, algorithm], room.solved[row, algorithm] = end, solved
+            room.order[row, algorithm] = 0 if recorded else room.order[row].max() + 1
         room.classes[row] = classes
 
     def failed_for(self, x: Array, algorithm: int) -> float:
@@ -231,6 +245,7 @@ class SurvivalForest(Stateful):
             del self._rows[before]
         self._room.x[row] = x
         self._room.end[row], self._room.solved[row] = 0.0, False
+        self._room.order[row] = 0
         self._rows[x.tobytes()] = row
 
     def _replace(self, runs: PastRuns, size: int) -> None:
@@ -257,6 +272,7 @@ class SurvivalForest(Stateful):
             odds,
             runs.end,
             runs.solved.view(np.uint8),
+            runs.order,
             cuts,
             self.hardness.shift,
             self.hardness.frequencies(),
@@ -281,13 +297,16 @@ class SurvivalForest(Stateful):
         runs = self.runs()
         nothing = np.zeros((len(runs.x), 1))
         end, solved = np.hstack([runs.end, nothing]), np.hstack([runs.solved, nothing > 0.0])
-        self._replace(runs._replace(end=end, solved=solved), len(self._room.x))
+        order = np.hstack([runs.order, nothing.astype(np.int32)])
+        self._replace(runs._replace(end=end, solved=solved, order=order), len(self._room.x))
 
     def remove(self, algorithm: int) -> None:
         """Forget an algorithm."""
         runs = self.runs()
-        end, solved = np.delete(runs.end, algorithm, axis=1), np.delete(runs.solved, algorithm, axis=1)
-        self._replace(runs._replace(end=end, solved=solved), len(self._room.x))
+        left = {
+            name: np.delete(getattr(runs, name), algorithm, axis=1) for name in ("end", "solved", "order")
+        }
+        self._replace(runs._replace(**left), len(self._room.x))
 
     def widen(self, n_features: int) -> None:
         """Let instances have this many features: those kept have none of them, and are forgotten."""
@@ -311,6 +330,7 @@ class SurvivalForest(Stateful):
             expect(same and len(values) == len(runs.x) <= self.size, f"{name}: of another shape")
         expect_finite(end=runs.end, classes=runs.classes, x=runs.x)
         expect((runs.classes >= 0.0).all(), "classes: a probability is less than 0")
+        expect((runs.order[runs.end <= 0.0] == 0).all(), "order: of a run that was not made")
         self._replace(runs, len(runs.x))
         expect(len(self._rows) == self.kept, "x: two rows of the same features")
 
@@ -339,5 +359,9 @@ class SurvivalForest(Stateful):
 def _room(size: int, n_features: int, n_algorithms: int, n_classes: int) -> PastRuns:
     shape = (size, n_algorithms)
     return PastRuns(
-        np.zeros((size, n_features)), np.zeros(shape), np.zeros(shape, np.bool_), np.zeros((size, n_classes))
+        np.zeros((size, n_features)),
+        np.zeros(shape),
+        np.zeros(shape, np.bool_),
+        np.zeros(shape, np.int32),
+        np.zeros((size, n_classes)),
     )
