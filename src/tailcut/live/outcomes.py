@@ -14,7 +14,7 @@ from tailcut.errors import LiveError
 from tailcut.live.belief import read_objective
 from tailcut.live.content import FileContent
 from tailcut.live.instances import Instance
-from tailcut.live.jobs import features_job, solver_job, verify_job
+from tailcut.live.jobs import JobStopper, features_job, solver_job, verify_job
 from tailcut.live.limits import Ended, Ending
 from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
 from tailcut.live.runnable import check_started
@@ -118,10 +118,19 @@ class SolverRun(NamedTuple):
 
 
 def solver_run(
-    portfolio: Portfolio, solver: Solver, instance: Instance, budget: float, *, seed: int = 0
+    portfolio: Portfolio,
+    solver: Solver,
+    instance: Instance,
+    budget: float,
+    *,
+    seed: int = 0,
+    stopper: JobStopper | None = None,
 ) -> Workflow[SolverRun]:
-    """Run a solver on an instance for at most so many seconds, and check what it says."""
-    ended = yield solver_job(portfolio, solver, instance, budget, seed=seed)
+    """Run a solver on an instance for at most so many seconds, and check what it says.
+
+    Who holds the `stopper` may end the solver early. An answer that is being checked is not stopped any more.
+    """
+    ended = yield solver_job(portfolio, solver, instance, budget, seed=seed)._replace(stopper=stopper)
     check_started(ended, f"{portfolio.file}: solvers.{solver.name}")
     found = yield from verified_answer(portfolio, solver, instance, ended)
     outcome = outcome_of(portfolio, ended, found.answer, budget)
@@ -136,6 +145,12 @@ def unchecked_run(portfolio: Portfolio, ended: Ended) -> SolverRun:
     """Return what came of a run that was given up while its answer was checked: nothing is known of it."""
     note = run_note(portfolio, ended, VerifiedAnswer(None), math.inf)
     note |= {"ending": str(Ending.CANCELLED)}
+    return SolverRun(Outcome.censored(_LEAST), note, b"")
+
+
+def dismissed_run() -> SolverRun:
+    """Return what came of a run that was chosen, but not begun: another solver had answered by then."""
+    note: dict[str, Any] = {"ending": str(Ending.CANCELLED), "seconds": 0.0, "answer": None}
     return SolverRun(Outcome.censored(_LEAST), note, b"")
 
 
@@ -225,7 +240,8 @@ def run_note(portfolio: Portfolio, ended: Ended, found: VerifiedAnswer, budget: 
     if starved(portfolio, ended, budget):
         problem = (
             f"waited {ended.waited:.1f} s for a processor and was stopped by the wall's clock after "
-            f"{ended.cpu:.2f} of {budget:g} s of CPU time: give fewer --jobs, or a larger wall_factor"
+            f"{ended.cpu:.2f} of {budget:g} s of CPU time: "
+            "give fewer --jobs, a smaller --parallel, or a larger wall_factor"
         )
     note: dict[str, Any] = {
         "ending": str(ended.ending),

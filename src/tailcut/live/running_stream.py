@@ -43,6 +43,7 @@ def run(
     outputs: str | Path | None = None,
     cutoff: float | None = None,
     jobs: int = 1,
+    parallel: int = 1,
     selector: str | None = None,
     hyperparameters: Mapping[str, Any] | None = None,
     seed: int = 0,
@@ -54,7 +55,8 @@ def run(
     """Run the solvers of a portfolio on instances, as `tailcut run` does; return the totals.
 
     `portfolio` is a TOML file, or what `read_portfolio` made of one. `instances` are files and folders; what
-    is not a list is asked for the next one when a worker is free, so a generator may wait for work. The
+    is not a list is asked for the next one when a worker is free, so a generator may wait for work. Up to
+    `parallel` solvers run at once on each of `jobs` instances: the first answer wins. The
     same call again continues where it stopped. An exception of a callback ends the stream; what is
     done is kept. See docs/live.md.
     """
@@ -75,6 +77,7 @@ def run(
             Path(state).with_suffix(".jsonl") if answers is None else Path(answers),
             outputs=None if outputs is None else Path(outputs),
             jobs=jobs,
+            parallel=parallel,
             observer=_Calling(callbacks) if isinstance(callbacks, Callbacks) else callbacks,
             warm_start=None if warm_start is None else Path(warm_start),
             measure_first=measure_first,

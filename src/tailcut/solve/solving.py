@@ -15,9 +15,10 @@ from tailcut.live.instances import Instance
 from tailcut.live.jobs import ProgramJob
 from tailcut.live.limits import Ended, Launcher, RunningProgram
 from tailcut.live.portfolio import Portfolio
+from tailcut.live.racing import RaceBook
 from tailcut.live.workflows import Workflow
 from tailcut.solve.convention import Shown, shown_answer, shown_unknown
-from tailcut.solve.deciders import Arrival, Decider, Note, Runners
+from tailcut.solve.deciders import Arrival, Decider, Note
 from tailcut.types import Decision, Outcome, Status
 
 T = TypeVar("T")
@@ -107,30 +108,28 @@ class Solving:
 
     async def _race(self, arrival: Arrival) -> None:
         """Run several solvers at once; when one ends without an answer, another takes its place."""
-        began = asyncio.get_running_loop().time()
-        tasks: dict[asyncio.Task[bool], tuple[Decision, float]] = {}
-        failed: dict[str, float] = {}
+        book = RaceBook(self._parallel, self._cutoff - arrival.feature_seconds)
+        tasks: dict[asyncio.Task[Outcome], Decision] = {}
         first: Decision | None = None
         last: Decision | None = None
         rounds = 0
         while not self._stopped and self._answering is None:
-            now = asyncio.get_running_loop().time() - began
-            if now + arrival.feature_seconds < self._cutoff:
-                at_it = {decision.algorithm: now - since for decision, since in tasks.values()}
-                runners = Runners(self._parallel - len(tasks), at_it, dict(failed), now)
+            runners = book.room()
+            if runners is not None:
                 note = arrival.note if first is None else {**arrival.note, "race": first.id}
                 joining = arrival._replace(key=f"{arrival.key} {rounds}", note=note)
                 for decision in await self._asked(self._decider.race, joining, runners):
                     first = first or decision
-                    tasks[asyncio.create_task(self._one(decision))] = decision, now
+                    began = book.started(decision.algorithm)
+                    tasks[asyncio.create_task(self._one(decision, {"began": began}))] = decision
                 rounds += 1
             if not tasks:
                 break
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
-                last, since = tasks.pop(task)
-                ran = asyncio.get_running_loop().time() - began - since
-                failed[last.algorithm] = ran if task.result() else self._cutoff
+                last, outcome = tasks.pop(task), task.result()
+                failed = outcome.status is Status.FAILED
+                book.ended(last.algorithm, outcome.time or 0.0, for_good=failed)
         for task in tasks:
             await task
         if self._answering is None and last is not None and not self._stopped:
@@ -146,6 +145,8 @@ class Solving:
             "feature_seconds": self._feature_seconds,
             "content": FileContent.of(self._instance.path)._asdict(),
         }
+        if self._parallel > 1:
+            note["cutoff"] = self._cutoff  # that of a decision is the end of its slice
         return Arrival(self._instance.name, values, self._feature_seconds, self._cutoff, self._key, note)
 
     async def _features(self, note: dict[str, Any]) -> dict[str, float] | None:
@@ -162,18 +163,16 @@ class Solving:
             self._problems.append(found.problem)
         return found.values or None
 
-    async def _one(self, decision: Decision) -> bool:
-        """Run the solver that was chosen, and learn from it; the first answer ends all other runs.
-
-        Return whether it might have answered with more time.
-        """
+    async def _one(self, decision: Decision, remarks: Note | None = None) -> Outcome:
+        """Run the solver that was chosen, and learn from it; the first answer ends all other runs."""
         solver = self._portfolio.solvers.get(decision.algorithm)
         if solver is None:  # another machine's, or taken out of the portfolio since
             note: dict[str, Any] = {"ending": "gone", "seconds": 0.0, "answer": None}
             await self._learned(decision, Outcome.failed(), note)
-            return False
+            return Outcome.failed()
         job = outcomes.solver_run(self._portfolio, solver, self._instance, decision.budget)
         run = await self._drive(job)
+        run.note.update(remarks or {})
         answer = run.note["answer"]
         first = answer is not None and self._shown is None
         if first:
@@ -184,7 +183,7 @@ class Solving:
             self._answering = learned
         if run.note.get("problem"):
             self._problems.append(f"{decision.algorithm}: {run.note['problem']}")
-        return run.outcome.status is Status.CENSORED
+        return run.outcome
 
     async def _learned(self, decision: Decision, outcome: Outcome, note: Note) -> dict[str, Any]:
         run = {"solver": decision.algorithm, "budget": decision.budget, **note}
