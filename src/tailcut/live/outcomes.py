@@ -163,8 +163,8 @@ def verified_answer(
         answer = read_answer(solver.answers, ended.exit_code, ended.output)
     if answer is None:
         return VerifiedAnswer(None, ended.detail if ended.ending is Ending.CRASHED else None)
-    if solver.gives is not None and answer not in solver.gives:
-        may = ", ".join(solver.gives)
+    if not solver.may_give(answer):
+        may = ", ".join(solver.gives or ())
         return VerifiedAnswer(None, f"answer {answer}: not believed, for it gives no other than {may}")
     return (yield from _checked(portfolio, solver, instance, answer, ended))
 

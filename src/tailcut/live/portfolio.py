@@ -74,7 +74,11 @@ class Solver:
     program: Program
     answers: tuple[AnswerRule, ...]
     gives: tuple[str, ...] | None = None
-    """The answers it may give; None: all. Any other counts as none."""
+    """The kinds of answers it may give; None: all. Any other counts as none."""
+
+    def may_give(self, answer: str) -> bool:
+        """Return whether an answer is of a kind that it may give: `optimal 19` is of the kind `optimal`."""
+        return self.gives is None or any(f"{answer} ".startswith(f"{kind} ") for kind in self.gives)
 
 
 @dataclass(frozen=True)
@@ -256,7 +260,7 @@ def _of_domain(
 def _gives(table: TomlTable, rules: tuple[AnswerRule, ...]) -> tuple[str, ...] | None:
     if "gives" not in table:
         return None
-    known = [rule.answer for rule in rules]
+    known = [rule.kind for rule in rules]
     given = table.texts("gives")
     if not given or not set(given) <= set(known):
         raise table.wrong("gives", f"a list of answers that it has rules for: {', '.join(known)}")
