@@ -40,7 +40,7 @@ def command(
         typer.Argument(
             metavar="INSTANCES...",
             help="Instance files, folders of them, or - for a list on standard input: a path per line, or "
-            'JSON as {"instance": PATH, "cutoff": S, "priority": P}.',
+            'JSON as {"instance": PATH, "cutoff": S, "priority": P, "tags": {"family": NAME}}.',
         ),
     ] = None,
     domain: DomainOption = None,

@@ -10,7 +10,6 @@ comes late and in any order. Nothing is known of terminals here: who wants to se
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 from collections import deque
 from collections.abc import Sequence
@@ -29,6 +28,7 @@ from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio, Program, Solver
 from tailcut.live.printable import printable
 from tailcut.live.race_runs import RaceRuns
+from tailcut.live.tags import with_tags
 from tailcut.live.trust import Trust
 from tailcut.live.workflows import WideWorkflow, Workflow
 from tailcut.state import statefile
@@ -184,6 +184,9 @@ class Engine:
         budget = selector.feature_budget(cutoff=self._cutoff(instance))
         found = record.computed
         if found is None:
+            if budget > 0.0 and program is None and (instance.tags or self.portfolio.tags):
+                own = with_tags({}, instance.tags, selector.feature_names, always=self.portfolio.tags)
+                return _Features(own, 0.0, None)
             if program is None or budget == 0.0:
                 return _Features(None, 0.0, None)
             for observer in self.observers:
@@ -195,9 +198,8 @@ class Engine:
         if not values and known is None:
             problem = f"{problem}; {selector.name} cannot choose without features"
             return _Features(None, found.seconds, problem, cannot_choose=True)
-        if known is not None:
-            values = {name: values.get(name, math.nan) for name in known}
-        return _Features(values, found.seconds, problem)
+        tagged = with_tags(values, instance.tags, known, always=self.portfolio.tags)
+        return _Features(tagged, found.seconds, problem)
 
     def run_chosen(
         self,

@@ -23,7 +23,7 @@ _PROGRAM = ("command", "entry", "arguments", "environment", "memory", "limit")
 _SOLVER = ("command", "entry", "arguments", "environment", "memory", "answers", "gives")
 _FILE = (
     "domain", "cutoff", "selector", "clock", "wall_factor", "memory", "folder", "instances", "preload",
-    "answers", "features", "verify", "solvers", "check", "favourite",
+    "answers", "features", "verify", "solvers", "check", "favourite", "tags",
 )  # fmt: skip
 PLACES = ("instance", "cutoff", "memory", "seed")
 """What may stand in braces in a solver's command: its file, seconds, bytes (0: no limit), a seed."""
@@ -111,6 +111,8 @@ class Portfolio:
     """Why it has not the features of its domain."""
     models: Mapping[str, str] = field(default_factory=dict)
     """Files of a folder that are no instances where others lie beside them, see `Domain`."""
+    tags: bool = False
+    """Whether instances may have tags, even if the first has none (`tailcut.live.tags`)."""
     text: str = ""
     """What the file says, word by word."""
 
@@ -168,6 +170,7 @@ def _portfolio(table: TomlTable, file: Path, text: str) -> Portfolio:
         lacking=tuple(lacking),
         without=without,
         models=domain.models,
+        tags=table.flag("tags"),
         text=text,
     )
 

@@ -16,6 +16,7 @@ from tailcut.live.instance_record import InstanceRecord
 from tailcut.live.instances import Instance
 from tailcut.live.measure_first import MeasureChoice, MeasureFirst, in_random_order, most_diverse
 from tailcut.live.observer import StreamObserver
+from tailcut.live.tags import with_tags
 from tailcut.live.workflows import WideWorkflow
 
 _TRIES = 5
@@ -72,7 +73,7 @@ class Preparation:
             self._compute([instance])
             found = self.records[instance.name].computed
             if found is not None and found.values:
-                return list(found.values)
+                return list(with_tags(found.values, instance.tags, None, always=self.engine.portfolio.tags))
         return None
 
     def _compute(self, instances: Iterable[Instance]) -> None:
