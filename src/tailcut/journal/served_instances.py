@@ -48,8 +48,6 @@ class ServedRun:
     ended: float | None = None
     seconds: float | None = None
     """How long it ran by the clock that counts; None: it has not ended."""
-    wall: float | None = None
-    """How long it ran by the wall's clock, where that is known."""
     status: Status | None = None
     problem: str | None = None
 
@@ -72,7 +70,7 @@ class AskedInstance:
     answer: str | None = None
     problem: str | None = None
     raced: bool = False
-    """Whether solvers ran on it at once: time is wall time then."""
+    """Whether solvers ran on it at once."""
 
     @property
     def answering(self) -> ServedRun | None:
@@ -91,12 +89,8 @@ class AskedInstance:
     def seconds(self) -> float:
         """Seconds used so far by what was chosen, features included."""
         if self.answering is not None:
-            return self._used_after(self.answering)
-        return max(map(self._used_after, self.runs), default=self.cutoff)
-
-    def _used_after(self, run: ServedRun) -> float:
-        took = run.wall if self.raced and run.wall is not None else run.seconds
-        return run.spent + (took or 0.0)
+            return self.answering.spent + (self.answering.seconds or 0.0)
+        return max((run.spent + (run.seconds or 0.0) for run in self.runs), default=self.cutoff)
 
     @property
     def par10(self) -> float:
@@ -194,7 +188,7 @@ class ServedInstances:
         run = next(run for run in reversed(one.runs) if run.decision == decision)
         run.ended, run.status, run.problem = at, outcome.status, note.get("problem")
         took = run.budget if outcome.time is None else outcome.time
-        run.seconds, run.wall = float(note.get("seconds", took)), note.get("wall")
+        run.seconds = float(note.get("seconds", took))
         solved = outcome.status is Status.SOLVED
         # What failed would not have solved it in any time.
         one.learn(run.algorithm, SolverFate(one.cutoff if outcome.time is None else outcome.time, solved))

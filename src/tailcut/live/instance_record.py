@@ -49,11 +49,13 @@ class ChosenRun(NamedTuple):
     decision: int
     solver: str
     budget: float
+    spent: float
+    """Seconds that were used of the cutoff before, features included; of a race, on this core."""
 
     @staticmethod
     def of(decision: Decision) -> ChosenRun:
         """Return the run that a decision asks for."""
-        return ChosenRun(decision.id, decision.algorithm, decision.budget)
+        return ChosenRun(decision.id, decision.algorithm, decision.budget, decision.spent)
 
 
 class MeasurePlan(NamedTuple):
@@ -84,6 +86,8 @@ class InstanceRecord:
     """Of a race, the other runs that have not ended, by their decisions."""
     raced: bool = False
     """Whether several solvers were to run on it at once."""
+    used: float = 0.0
+    """Of a race: seconds used of the cutoff on the core with the answer, else on the core used most."""
     first_decision: int | None = None
     last_decision: int | None = None
     """The last decision that was observed."""
@@ -139,6 +143,10 @@ class InstanceRecord:
             self.pending = None
         if run["ending"] == ASIDE:
             self.void.add(run["solver"])
+        if self.chosen_answer is None:
+            self.used = max(self.used, ended.spent + run["seconds"])
+        elif run["answer"] == self.chosen_answer and sum(one["answer"] is not None for one in self.runs) == 1:
+            self.used = ended.spent + run["seconds"]
         answered = self.closed or run["answer"] is not None
         self.closed = answered or (not schedules and self.pending is None and not self.rivals)
         self._verdict = None
@@ -239,11 +247,10 @@ class InstanceRecord:
     def seconds(self) -> float:
         """Seconds of its cutoff used so far by what was chosen, features included.
 
-        Of a race these are seconds by the wall's clock, up to the first answer.
+        Of a race, on the core that the answer came from: runs at once take time only once.
         """
         if self.raced:
-            won = next((run for run in self.runs if run["answer"] is not None and "began" in run), None)
-            return self.wall if won is None else self.feature_seconds + won["began"] + won.get("wall", 0.0)
+            return self.used or self.feature_seconds
         return float(self.feature_seconds + sum(run["seconds"] for run in self.runs))
 
     @property
@@ -371,4 +378,4 @@ def _begun(instance: str, note: Mapping[str, Any], found: Mapping[str, InstanceR
 
 
 def _pending(decision: Mapping[str, Any]) -> ChosenRun:
-    return ChosenRun(decision["id"], decision["algorithm"], decision["budget"])
+    return ChosenRun(decision["id"], decision["algorithm"], decision["budget"], decision["spent"])

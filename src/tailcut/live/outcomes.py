@@ -47,7 +47,8 @@ class VerifiedAnswer(NamedTuple):
 def read_features(ended: Ended) -> FeatureValues:
     """Return the features that a program printed as a JSON object."""
     if ended.ending is not Ending.FINISHED or ended.exit_code != 0:
-        return FeatureValues({}, f"features: {ended.detail or ended.ending}, exit code {ended.exit_code}")
+        words = last_error_line(ended) or ended.detail or ended.ending
+        return FeatureValues({}, f"features: {words} (exit code {ended.exit_code})")
     try:
         values = json.loads(ended.output, parse_int=float)  # an integer may have any number of digits
     except (ValueError, RecursionError) as error:

@@ -6,6 +6,7 @@ all at once; who had lost by then is not.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from tailcut.live import outcomes
@@ -31,9 +32,10 @@ class RaceRuns:
         self._engine, self._instance, self._record = engine, instance, record
         self._cutoff = engine.cutoff if record.cutoff is None else record.cutoff
         limit = self._cutoff - record.feature_seconds
-        self._book = RaceBook(engine.parallel, limit, elapsed=record.race_seconds)
+        self._book = RaceBook(engine.parallel, limit, used=max(0.0, record.used - record.feature_seconds))
+        self._began = time.monotonic() - record.race_seconds
         for run in record.runs:
-            self._note_end(run)
+            self._book.left_unsolved(run["solver"], run["seconds"], for_good=_is_final(run))
         self._waiting = record.open_runs
         """Those that were chosen and have not been begun, or not in this process."""
         self._stoppers: dict[int, JobStopper] = {}
@@ -100,10 +102,14 @@ class RaceRuns:
     def _one(self, chosen: ChosenRun) -> Workflow[None]:
         """Make one run, which can be stopped."""
         stopper = self._stoppers[chosen.decision] = JobStopper()
-        began = self._book.started(chosen.solver)
+        self._book.started(chosen.solver, max(0.0, chosen.spent - self._record.feature_seconds))
+        began = time.monotonic() - self._began
         yield from self._engine.run_chosen(self._instance, self._record, chosen, began=began, stopper=stopper)
         del self._stoppers[chosen.decision]
-        self._note_end(next(run for run in reversed(self._record.runs) if run["solver"] == chosen.solver))
+        run = next(run for run in reversed(self._record.runs) if run["solver"] == chosen.solver)
+        self._book.ended(run["solver"], run["seconds"], for_good=_is_final(run))
 
-    def _note_end(self, run: RunRecord) -> None:
-        self._book.ended(run["solver"], run["seconds"], for_good=run["ending"] not in _MORE_TIME)
+
+def _is_final(run: RunRecord) -> bool:
+    """Return whether a run would not have answered in any time."""
+    return run["ending"] not in _MORE_TIME

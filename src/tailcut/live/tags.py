@@ -1,8 +1,8 @@
 """Tags of instances as features: what the user knows of an instance and no file says.
 
 A selector's features are fixed with its first instance, but new tags may come at any time. So tags are
-hashed: `family=bmc` is +1 or -1 in one of a few places. Two tags may share a place,
-with different signs or the same; the other features, and what is learned of the solvers, still tell such instances apart.
+hashed: `family=bmc` is +1 or -1 in one of a few places. Two tags may share a place, with different signs or
+the same; by the other features such instances may still differ.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ def test_sixty_formulas(tmp_path: Path) -> None:
     (tmp_path / "queue").mkdir()
     rng = np.random.default_rng(3)
     for number in range(COUNT):
-        formula = uniform(rng, n=int(rng.integers(40, 90)), k=3, ratio=4.26)
+        formula = uniform(rng, n=int(rng.integers(40, 70)), k=3, ratio=4.26)
         dimacs.write(tmp_path / "queue" / f"threshold-{number:02}.cnf", formula)
-    lines = run_domain(tmp_path, "sat", "--measure-cutoff", "2")  # a local search ends on no refutation
+    lines = run_domain(tmp_path, "sat", "--measure-cutoff", "0.5")  # a local search ends on no refutation
     answers = [line["answer"] for line in lines.values()]
     assert set(answers) == {"SATISFIABLE", "UNSATISFIABLE"}
     assert min(answers.count(one) for one in set(answers)) >= 10

@@ -91,8 +91,7 @@ def draw_waterfall(instances: Sequence[AskedInstance], algorithms: Sequence[str]
         height = 0.8 / len(one.runs) if one.raced else 0.8
         for lane, run in enumerate(one.runs):
             at = place - 0.4 + (lane + 0.5) * height if one.raced else place
-            took = run.wall if one.raced else run.seconds
-            axes.barh(at, took or 0.0, left=run.spent, color=colours[run.algorithm], height=height)
+            axes.barh(at, run.seconds or 0.0, left=run.spent, color=colours[run.algorithm], height=height)
         if not one.solved:
             axes.plot([one.seconds], [place], "x", color=INK, markersize=3.5, clip_on=False)
     axes.set_yticks(range(len(shown)), [shortened(one.name or "?", 30) for one in shown], fontsize=5.5)
