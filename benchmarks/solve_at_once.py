@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -39,11 +40,14 @@ def called(path: Path, folder: Path, cutoff: float, kills: threading.Semaphore) 
         stderr=subprocess.DEVNULL,
     )
     try:
-        output, _ = call.communicate(timeout=2.0)
+        output, _ = call.communicate(timeout=0.7)
     except subprocess.TimeoutExpired:
-        if kills.acquire(blocking=False):
+        mine = kills.acquire(blocking=False)
+        if mine:
             call.kill()
         output, _ = call.communicate()
+        if mine and call.returncode != -signal.SIGKILL:
+            kills.release()  # it had just ended: another one is killed
     return str(path), output, call.returncode
 
 
@@ -117,6 +121,7 @@ def main() -> None:
     once = max(outcomes.values()) == 1 and set(outcomes) == set(decisions) and max(asked.values()) == 1
     served = len(asked) >= given.instances - len(killed)
     known = sum(codes[code] for code in (0, 10, 20)) + len(killed) == given.instances
+    known &= len(killed) == given.kill
     sys.exit(0 if once and served and known and not mistakes and not pending else 1)
 
 

@@ -8,39 +8,42 @@ from __future__ import annotations
 
 import numpy as np
 
-import mps
-from solution import print_solution
+from tailcut.domains.mip.answers import solution_text
+from tailcut.domains.mip.mps import Floats, Indices, IntegerProgram, read_program
 
 NOT_MY_KIND = 3
 
 
 def main(arguments: list[str]) -> int:
     """Solve the program in a file and print its solution; exit code 3: not of this kind, or no solution."""
-    program = mps.read(arguments[0])
+    program = read_program(arguments[0])
     if not _is_change(program):
         return NOT_MY_KIND
-    counts = cheapest(program.values.astype(int), program.cost[program.columns], int(program.sides[0]))
+    counts = cheapest(program.values.astype(int), program.cost[program.columns], int(program.row_lower[0]))
     if counts is None or np.any(counts > program.upper[program.columns]):
         return NOT_MY_KIND
     x = np.zeros(len(program.names))
     x[program.columns] = counts
-    print_solution(program.names, x.tolist(), float(program.cost @ x))
+    print(solution_text(program.names, x.tolist(), program.objective(x)), end="")
     return 0
 
 
-def _is_change(program: mps.Program) -> bool:
+def _is_change(program: IntegerProgram) -> bool:
     """Return whether all there is to a program is to reach an amount with coins of positive cost."""
     return bool(
-        program.senses == ("E",)
+        len(program.row_lower) == 1
+        and program.row_lower[0] == program.row_upper[0]
+        and not program.maximise
+        and not program.lower.any()
         and program.whole.all()
         and (program.cost > 0).all()
         and (program.values >= 1).all()
         and (program.values % 1 == 0).all()
-        and program.sides[0] >= 0
+        and program.row_lower[0] >= 0
     )
 
 
-def cheapest(coins: mps.Indices, cost: mps.Floats, amount: int) -> mps.Indices | None:
+def cheapest(coins: Indices, cost: Floats, amount: int) -> Indices | None:
     """Return how many of each coin pay an amount at the least cost; None if none do.
 
     >>> cheapest(np.array([3, 5]), np.array([1.0, 1.0]), 14)

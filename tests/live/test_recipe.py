@@ -1,4 +1,4 @@
-"""The recipe for integer programs is followed: the commands of its page, word by word, and its programs."""
+"""The recipe for a solver of one's own is followed: the commands of its page, and its program."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ pytest.importorskip("pulp", reason="the recipe needs CBC: pip install pulp")
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "recipe-mip.md"
 FOLDER = ROOT / "examples" / "mip"
-CLAIM = "Optimal - objective value 19\n 1 x1 3\n 2 x2 1\n"
-"""The optimum of tiny.mps: 3 * 6 + 9 = 27 for 3 * 4 + 7 = 19."""
 
 
 def shell(script: str, folder: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
@@ -40,7 +38,7 @@ def copied(folder: Path) -> Path:
     """Return a copy of the recipe's folder, at the place the page speaks of."""
     target = folder / "examples" / "mip"
     target.mkdir(parents=True)
-    for file in [*FOLDER.glob("*.py"), FOLDER / "portfolio.toml", FOLDER / "tiny.mps"]:
+    for file in (FOLDER / "change.py", FOLDER / "portfolio.toml"):
         shutil.copy(file, target)
     return target
 
@@ -63,75 +61,29 @@ def test_the_page_can_be_followed(tmp_path: Path) -> None:
     for (commands, shown), output in zip(steps, printed, strict=False):
         if not shown:
             assert output == "", f"the page shows nothing of {commands}"
-        elif "..." in shown:  # shortened; which solver was chosen depends on the machine
-            first = [lines[0].partition(" (")[0] for lines in (shape(output), shape(shown))]
-            assert first[0] == first[1], commands
+        elif "..." in shown:  # shortened: which solver was chosen depends on the machine
+            assert output, commands
         else:
             assert shape(output) == shape(shown), commands
             exact += 1
-    assert exact == 3
+    assert exact == 1
 
     mip = tmp_path / "my-programs"
     answers = [json.loads(line) for line in (mip / "tailcut-run.jsonl").read_text().splitlines()]
-    assert len(answers) == 15
-    assert {answer["answer"] for answer in answers} == {"optimal"}
-    assert len(list((mip / "solutions").iterdir())) == 15
+    assert len(answers) == 12
+    assert {answer["answer"].split()[0] for answer in answers} == {"optimal", "infeasible"}
+    assert len(list((mip / "solutions").iterdir())) == 12
     assert (mip / "measured" / "description.txt").exists()
 
 
-def test_the_same_seed_writes_the_same_programs_and_they_are_read_back(tmp_path: Path) -> None:
-    mip = copied(tmp_path)
-    shell("python generate.py a 3 7; python generate.py b 3 7; python generate.py c 3 8", mip)
-    texts = {name: [file.read_text() for file in sorted((mip / name).iterdir())] for name in "abc"}
-    assert texts["a"] == texts["b"]
-    assert not set(texts["a"]) & set(texts["c"])
-    again = "import sys, mps; from pathlib import Path; p = Path(sys.argv[1]); mps.write(p, mps.read(p))"
-    shell(f"for file in c/*; do python -c '{again}' $file; done", mip)
-    assert [file.read_text() for file in sorted((mip / "c").iterdir())] == texts["c"]
+def test_the_programs_own_examples_hold() -> None:
+    shell("python -m doctest change.py", FOLDER)
 
 
-def test_the_programs_own_examples_hold(tmp_path: Path) -> None:
-    shell("python -m doctest change.py solution.py", copied(tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("claim", "reason"),
-    [
-        (CLAIM, None),
-        (CLAIM.replace("19", "18"), "the objective is 19, not 18"),
-        (CLAIM.replace("x1 3", "x1 4"), "row 0 is violated by 6"),
-        (CLAIM.replace("x1 3", "x1 5"), "x1 is out of its bounds"),
-        (CLAIM.replace("x1 3", "x1 -1"), "x1 is out of its bounds"),
-        ("Optimal - objective value 19.75\n0 x0 5.25\n1 x1 1\n", "x0 must be a whole number"),
-        (CLAIM.replace("x1 3", "x1 nan"), "must be a finite number"),
-        (CLAIM.replace("x1 3", "x7 3"), "there is no variable x7"),
-        ("Stopped on time - objective value 17\n", "the first line must state the objective"),
-        ("", "the first line must state the objective"),
-    ],
-)
-def test_a_claim_is_checked(tmp_path: Path, claim: str, reason: str | None) -> None:
-    mip = copied(tmp_path)
-    (mip / "output").write_text(claim)
-    check = "from verify import main; raise SystemExit(main(['tiny.mps', 'output', 'optimal', 'claims.txt']))"
-    ended = shell(f'python -c "{check}"', mip, code=0 if reason is None else 1)
-    assert reason is None or reason in ended.stderr
-    assert (mip / "claims.txt").exists() == (reason is None)
-
-
-def test_a_claim_that_an_earlier_solution_proves_wrong_is_refuted(tmp_path: Path) -> None:
-    mip = copied(tmp_path)
-    (mip / "best").write_text(CLAIM)
-    (mip / "worse").write_text("Optimal - objective value 20\n 0 x0 3\n 1 x1 1\n 2 x2 1\n")
-    (mip / "check.py").write_text(
-        "import sys; from verify import main; raise SystemExit(main([*sys.argv[1:], 'claims.txt']))"
-    )
-    shell("python check.py tiny.mps none infeasible", mip)
-    shell("python check.py tiny.mps worse optimal", mip)
-    shell("python check.py tiny.mps best optimal", mip)
-    refuted = shell("python check.py tiny.mps worse optimal", mip, code=1)
-    assert "20 is not the optimum: 19 was found before" in refuted.stderr
-    assert "19 was found before" in shell("python check.py tiny.mps none infeasible", mip, code=1).stderr
-    another = (
-        "mkdir other; sed s/27/28/ tiny.mps > other/tiny.mps; python check.py other/tiny.mps none infeasible"
-    )
-    shell(another, mip)
+def test_the_solver_gives_up_on_what_is_not_its_kind(tmp_path: Path) -> None:
+    folder = copied(tmp_path)
+    shell("python -m tailcut.domains.mip.generate queue --count 4", folder)
+    call = 'python -c "import sys, change; sys.exit(change.main(sys.argv[1:]))" queue/'
+    assert "Optimal" in shell(call + "change-0000.mps", folder).stdout
+    for other in ("cover-0001", "lots-0002", "knapsack-0003"):
+        assert shell(call + f"{other}.mps", folder, code=3).stdout == ""

@@ -82,13 +82,22 @@ def cell_executor(
 
 @contextmanager
 def program_executor(
-    name: str, scheduler: str | None, jobs: int | None, portfolio: Portfolio, *, ship: bool = False
+    name: str,
+    scheduler: str | None,
+    jobs: int | None,
+    portfolio: Portfolio,
+    *,
+    ship: bool = False,
+    parallel: int = 1,
 ) -> Iterator[tuple[ProgramExecutor, int]]:
-    """Give the place where programs run, and how many are to be under way: `jobs`, or what suits it."""
+    """Give the place where programs run, and how many are to be under way: `jobs`, or what suits it.
+
+    There is room for `parallel` times as many, which race: on this machine.
+    """
     if name != "dask":
         from tailcut.live.local_executor import LocalProgramExecutor
 
-        with LocalProgramExecutor.of(portfolio, jobs or 1) as here:
+        with LocalProgramExecutor.of(portfolio, (jobs or 1) * parallel) as here:
             yield here, jobs or 1
         return
     from tailcut.cluster.connect import Capacity, connected

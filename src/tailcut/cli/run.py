@@ -40,7 +40,7 @@ def command(
         typer.Argument(
             metavar="INSTANCES...",
             help="Instance files, folders of them, or - for a list on standard input: a path per line, or "
-            'JSON as {"instance": PATH, "cutoff": S, "priority": P}.',
+            'JSON as {"instance": PATH, "cutoff": S, "priority": P, "tags": {"family": NAME}}.',
         ),
     ] = None,
     domain: DomainOption = None,
@@ -70,6 +70,15 @@ def command(
             help="Instances at the same time. Without: 1; with dask, as many as its workers have threads.",
         ),
     ] = None,
+    parallel: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="K",
+            help="Solvers at once on the same instance, those that are best together; the first answer wins. "
+            "Takes N times K cores.",
+        ),
+    ] = 1,
     executor: RunExecutorOption = "processes",
     scheduler: SchedulerOption = None,
     ship_instances: ShipOption = False,
@@ -165,6 +174,8 @@ def command(
     check_executor(executor, RUNS, scheduler, ship=ship_instances)
     if executor == "dask" and (learn_idle or learn_share):
         raise InputError("lessons run on this machine: leave out --learn-idle and --learn-share with dask")
+    if executor == "dask" and parallel > 1:
+        raise InputError("a race is run on this machine: leave out --parallel with dask")
     read, instances = chosen_portfolio(domain, portfolio, instances)
     if check_only:
         from tailcut.live.check import check_portfolio
@@ -201,7 +212,10 @@ def command(
     try:
         with (
             terminable(),
-            program_executor(executor, scheduler, jobs, read, ship=ship_instances) as (place, at_once),
+            program_executor(executor, scheduler, jobs, read, ship=ship_instances, parallel=parallel) as (
+                place,
+                at_once,
+            ),
             Journal(state) as journal,
             JsonView() if as_json else progress_view() as view,
         ):
@@ -223,6 +237,7 @@ def command(
                 retry=wanted,
                 trust=trust or (),
                 second_opinion=second_opinion,
+                parallel=parallel,
             )
     except KeyboardInterrupt:
         sys.stderr.write(f"stopped; what is done is kept in {state}: run the same command again\n")

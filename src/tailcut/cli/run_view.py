@@ -154,6 +154,8 @@ def headline(totals: Totals, n_instances: int | None) -> str:
     """Return the state of a stream in one line."""
     done = f"{totals.over} of {n_instances}" if n_instances else str(totals.over)
     line = f"{done} instances: {totals.solved} solved, {totals.unsolved} not, {totals.seconds:.1f} s"
+    if totals.raced:
+        line += f" ({totals.raced} raced: {totals.cpu:.1f} s of CPU time, {totals.wall:.1f} s of wall time)"
     if totals.measured:
         line += f"; {totals.extra_seconds:.1f} s extra to measure {len(totals.measured)} of them"
     if totals.lesson_seconds:
@@ -209,6 +211,9 @@ def print_totals(totals: Totals, as_json: bool) -> None:
         if totals.measured:
             found = {"instances": len(totals.measured), "extra_runs": totals.extra_runs}
             typer.echo(json.dumps({"measured": {**found, "extra_seconds": totals.extra_seconds}}))
+        if totals.raced:
+            raced = {"instances": totals.raced, "cpu": totals.cpu, "wall": totals.wall}
+            typer.echo(json.dumps({"raced": raced}))
         if totals.lesson_seconds:
             lessons = {"runs": totals.lesson_runs, "extra_seconds": totals.lesson_seconds}
             typer.echo(json.dumps({"lessons": lessons}))

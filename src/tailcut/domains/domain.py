@@ -21,6 +21,11 @@ class AnswerRule:
     unless: re.Pattern[bytes] | None = None
     """One that must not be found there, such as an error before the answer."""
 
+    @property
+    def kind(self) -> str:
+        """What it is called without what is read off the output: `optimal` of `optimal {objective}`."""
+        return self.answer.partition("{")[0].strip()
+
     def read(self, exit_code: int, output: bytes) -> str | None:
         """Return the answer if a run that ended like this gave it."""
         if self.exit_code is not None and exit_code != self.exit_code:

@@ -5,6 +5,7 @@ It follows from the events alone, so it can be read beside the process that writ
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -68,17 +69,28 @@ class AskedInstance:
     """When it was over; None: it is under way."""
     answer: str | None = None
     problem: str | None = None
+    raced: bool = False
+    """Whether solvers ran on it at once."""
+
+    @property
+    def answering(self) -> ServedRun | None:
+        """The first run that solved it; None: none did."""
+        return next(
+            (run for run in sorted(self.runs, key=_end_of) if run.status is Status.SOLVED),
+            None,
+        )
 
     @property
     def solved(self) -> bool:
         """Whether what was chosen solved it."""
-        return bool(self.runs) and self.runs[-1].status is Status.SOLVED
+        return any(run.status is Status.SOLVED for run in self.runs)
 
     @property
     def seconds(self) -> float:
         """Seconds used so far by what was chosen, features included."""
-        last = self.runs[-1] if self.runs else None
-        return self.cutoff if last is None else last.spent + (last.seconds or 0.0)
+        if self.answering is not None:
+            return self.answering.spent + (self.answering.seconds or 0.0)
+        return max((run.spent + (run.seconds or 0.0) for run in self.runs), default=self.cutoff)
 
     @property
     def par10(self) -> float:
@@ -111,6 +123,8 @@ class ServedInstances:
         self._begun = 0
         self._by_decision: dict[int, AskedInstance] = {}
         self._by_name: dict[str, AskedInstance] = {}
+        self._raced: OrderedDict[int, AskedInstance] = OrderedDict()
+        """By their first decisions, which name a race."""
 
     @property
     def over(self) -> list[AskedInstance]:
@@ -152,10 +166,16 @@ class ServedInstances:
 
     def _begin(self, body: Mapping[str, Any], note: Mapping[str, Any], at: float) -> None:
         made = body["decision"]
-        one = AskedInstance(
-            made["instance"], body["features"], made["cutoff"], at, problem=note.get("problem")
-        )
-        self._add(one)
+        one = self._raced.get(note["race"]) if "race" in note else None
+        if one is not None:  # one more joins those that run on it already
+            one.raced, one.over = True, one.over if one.solved else None
+        else:
+            cutoff = note.get("cutoff", made["cutoff"])
+            one = AskedInstance(made["instance"], body["features"], cutoff, at, problem=note.get("problem"))
+            self._add(one)
+            self._raced[made["id"]] = one
+            if self.most is not None and len(self._raced) > self.most:
+                self._raced.popitem(last=False)
         self._choose(one, made, at)
 
     def _choose(self, one: AskedInstance, made: Mapping[str, Any], at: float) -> None:
@@ -174,8 +194,10 @@ class ServedInstances:
         one.learn(run.algorithm, SolverFate(one.cutoff if outcome.time is None else outcome.time, solved))
         if solved:
             one.answer = note.get("answer")
-        if solved or not self.schedules:
-            one.over = at
+        running = one.raced and any(other.status is None for other in one.runs)
+        if solved or (not self.schedules and not running):
+            one.over = at if one.over is None else one.over
+        if solved or one.over is not None:
             del self._by_decision[decision]
 
     def _proceed(self, one: AskedInstance, made: Mapping[str, Any] | None, at: float) -> None:
@@ -198,6 +220,10 @@ class ServedInstances:
                     served.learn(name, fate)
             elif fates and (self.most is None or len(self.recorded) < self.most):
                 self.recorded.append(RecordedInstance(_plain(runs, row), runs.cutoff, fates))
+
+
+def _end_of(run: ServedRun) -> float:
+    return math.inf if run.ended is None else run.ended
 
 
 def _recorded(runs: RecordedRuns, row: int, algorithm: int) -> SolverFate:

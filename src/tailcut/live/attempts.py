@@ -65,6 +65,6 @@ def served_again(
     wanted = {} if retry is None else dict.fromkeys(retry.chosen(records), "as wanted")
     for name, record in records.items():
         mended = sorted(record.void.intersection(solvers))
-        if mended and record.pending is None and record.answer is None:
+        if mended and not record.open_runs and record.answer is None:
             wanted[name] = f"{', '.join(mended)} did not work then"
     return wanted

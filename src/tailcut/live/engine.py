@@ -10,7 +10,6 @@ comes late and in any order. Nothing is known of terminals here: who wants to se
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 from collections import deque
 from collections.abc import Sequence
@@ -22,15 +21,18 @@ from tailcut.journal import Project
 from tailcut.journal.answered import one_run
 from tailcut.live import outcomes
 from tailcut.live.aside import AsideSolvers
-from tailcut.live.instance_record import ASIDE, ChosenRun, InstanceRecord
+from tailcut.live.instance_record import ASIDE, ChosenRun, InstanceRecord, RunRecord
 from tailcut.live.instances import Instance
+from tailcut.live.jobs import JobStopper
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio, Program, Solver
 from tailcut.live.printable import printable
+from tailcut.live.race_runs import RaceRuns
+from tailcut.live.tags import with_tags
 from tailcut.live.trust import Trust
-from tailcut.live.workflows import Workflow
+from tailcut.live.workflows import WideWorkflow, Workflow
 from tailcut.state import statefile
-from tailcut.types import Decision, Outcome
+from tailcut.types import Outcome
 
 _LONGEST_NAME = 200
 """Bytes of a file's name; file systems take 255, and a temporary name beside it is longer."""
@@ -65,14 +67,17 @@ class Engine:
         observers: Sequence[StreamObserver] = (),
         aside: AsideSolvers | None = None,
         trust: Trust | None = None,
+        parallel: int = 1,
     ) -> None:
+        self.parallel = parallel
+        """So many solvers at most run at once on an instance."""
         self.portfolio, self.project, self.cutoff, self.outputs = portfolio, project, cutoff, outputs
         self.observers = tuple(observers)
         self.aside = AsideSolvers(portfolio, project, {}, self.observers) if aside is None else aside
         self.trust = Trust(portfolio, self.aside) if trust is None else trust
         self.put_off: list[PutOff] = []
         """Instances whose features could not be read before it was known which features there are."""
-        self.urgent: deque[Workflow[InstanceRecord]] = deque()
+        self.urgent: deque[WideWorkflow[InstanceRecord]] = deque()
         """Runs that measure instances: they go before instances that have not been begun."""
 
     def serve(
@@ -82,7 +87,7 @@ class Engine:
         *,
         may_put_off: bool = False,
         measure_cutoff: float | None = None,
-    ) -> Workflow[InstanceRecord]:
+    ) -> WideWorkflow[InstanceRecord]:
         """Bring an instance to its end, from the beginning or from where its record stops.
 
         With `may_put_off`, one that cannot be begun yet is added to `put_off`; its record is not over. With
@@ -92,16 +97,23 @@ class Engine:
         record = InstanceRecord(instance.name) if record is None else record
         if not record.begun:
             yield from self._begin(instance, record, may_put_off=may_put_off, measure_cutoff=measure_cutoff)
-        elif record.pending is None and not record.closed:
-            self._proceed(record)
-        self._queue_extra(instance, record)
-        while record.pending is not None:
-            yield from self._run(instance, record, record.pending)
-            if not record.closed:
-                self._proceed(record)
+        if self.parallel > 1 or record.raced:
+            yield from RaceRuns(self, instance, record).run()
+        else:
+            yield from self._in_turn(instance, record)
         self._queue_extra(instance, record)
         yield from self.trust.opinions(self, instance, record)
         return record
+
+    def _in_turn(self, instance: Instance, record: InstanceRecord) -> Workflow[None]:
+        """Run one solver after the other until there is an answer, or the schedule is at its end."""
+        if record.begun and record.pending is None and not record.closed:
+            self.proceed(record, record.seconds)
+        self._queue_extra(instance, record)
+        while record.pending is not None:
+            yield from self.run_chosen(instance, record, record.pending)
+            if not record.closed:
+                self.proceed(record, record.seconds)
 
     def _begin(
         self, instance: Instance, record: InstanceRecord, *, may_put_off: bool, measure_cutoff: float | None
@@ -125,15 +137,30 @@ class Engine:
             # The features are paid for by then, whichever solver runs: as for the one that is chosen.
             limit = min(measure_cutoff, cutoff - found.seconds)
             note["measure"] = {"solvers": list(self.portfolio.solvers), "cutoff": limit}
-        decision = self.project.select(
-            found.values,
-            instance=record.instance,
-            cutoff=instance.cutoff,
-            feature_cost=found.seconds,
-            note=note,
-        )
-        record.selected(_pending(decision), found.values, note)
         record.cutoff = cutoff
+        if self.parallel > 1:
+            note["cutoff"] = cutoff  # that of a decision is the end of its slice
+            made = self.project.race(
+                found.values,
+                k=self.parallel,
+                instance=record.instance,
+                cutoff=instance.cutoff,
+                feature_cost=found.seconds,
+                note=note,
+            )
+        else:
+            made = [
+                self.project.select(
+                    found.values,
+                    instance=record.instance,
+                    cutoff=instance.cutoff,
+                    feature_cost=found.seconds,
+                    note=note,
+                )
+            ]
+        record.selected(ChosenRun.of(made[0]), found.values, note)
+        for rival in made[1:]:
+            record.joined(ChosenRun.of(rival))
 
     def _cutoff(self, instance: Instance) -> float:
         return self.cutoff if instance.cutoff is None else instance.cutoff
@@ -157,6 +184,9 @@ class Engine:
         budget = selector.feature_budget(cutoff=self._cutoff(instance))
         found = record.computed
         if found is None:
+            if budget > 0.0 and program is None and (instance.tags or self.portfolio.tags):
+                own = with_tags({}, instance.tags, selector.feature_names, always=self.portfolio.tags)
+                return _Features(own, 0.0, None)
             if program is None or budget == 0.0:
                 return _Features(None, 0.0, None)
             for observer in self.observers:
@@ -168,12 +198,22 @@ class Engine:
         if not values and known is None:
             problem = f"{problem}; {selector.name} cannot choose without features"
             return _Features(None, found.seconds, problem, cannot_choose=True)
-        if known is not None:
-            values = {name: values.get(name, math.nan) for name in known}
-        return _Features(values, found.seconds, problem)
+        tagged = with_tags(values, instance.tags, known, always=self.portfolio.tags)
+        return _Features(tagged, found.seconds, problem)
 
-    def _run(self, instance: Instance, record: InstanceRecord, pending: ChosenRun) -> Workflow[None]:
-        """Run the solver that was chosen, check what it says, and learn from it."""
+    def run_chosen(
+        self,
+        instance: Instance,
+        record: InstanceRecord,
+        pending: ChosenRun,
+        *,
+        began: float | None = None,
+        stopper: JobStopper | None = None,
+    ) -> Workflow[None]:
+        """Run the solver that was chosen, check what it says, and learn from it.
+
+        In a race `began` says when, in seconds since its beginning, and `stopper` may end the run.
+        """
         solver = self.portfolio.solvers.get(pending.solver)
         note: dict[str, Any]
         if solver is None or pending.solver in self.aside:  # not any more, since the decision
@@ -182,13 +222,23 @@ class Engine:
         else:
             for observer in self.observers:
                 observer.run_started(record, pending.solver, pending.budget)
-            outcome, note = yield from self._try(solver, instance, record, pending.budget)
-        self.project.observe(pending.decision, outcome, note=note)
-        record.observed(note, schedules=self.project.selector.schedules)
-        for observer in self.observers:
-            observer.run_ended(record, record.runs[-1])
-        yield from self.aside.ended(record, record.runs[-1])
+            outcome, note = yield from self._try(solver, instance, record, pending.budget, stopper)
+        if began is not None:
+            note["began"] = began
+        run = self.learn_chosen(record, pending, outcome, note)
+        yield from self.aside.ended(record, run)
         self.trust.ended(record)
+
+    def learn_chosen(
+        self, record: InstanceRecord, chosen: ChosenRun, outcome: Outcome, note: dict[str, Any]
+    ) -> RunRecord:
+        """Learn how a run ended that was chosen, and return its record."""
+        self.project.observe(chosen.decision, outcome, note=note)
+        record.observed(note, schedules=self.project.selector.schedules, decision=chosen.decision)
+        run = record.runs[-1]
+        for observer in self.observers:
+            observer.run_ended(record, run)
+        return run
 
     def _queue_extra(self, instance: Instance, record: InstanceRecord) -> None:
         """Queue the runs that measure an instance, as soon as it is known which ones are to be made.
@@ -232,26 +282,32 @@ class Engine:
         return record
 
     def _try(
-        self, solver: Solver, instance: Instance, record: InstanceRecord, budget: float
+        self,
+        solver: Solver,
+        instance: Instance,
+        record: InstanceRecord,
+        budget: float,
+        stopper: JobStopper | None = None,
     ) -> Workflow[tuple[Outcome, dict[str, Any]]]:
         """Return what a run teaches, and what to note of it; keep what the first that answers printed."""
         run = yield from outcomes.solver_run(
-            self.portfolio, solver, instance, budget, seed=self.project.description.get("seed", 0)
+            self.portfolio,
+            solver,
+            instance,
+            budget,
+            seed=self.project.description.get("seed", 0),
+            stopper=stopper,
         )
         note = run.note
         if note["answer"] is not None and record.answer is None and self.outputs is not None:
             note["output"] = keep_output(self.outputs, instance, run.output)
         return run.outcome, note
 
-    def _proceed(self, record: InstanceRecord) -> None:
-        """Ask for the next decision on an instance that is not solved."""
+    def proceed(self, record: InstanceRecord, spent: float) -> None:
+        """Ask for the next decision on an instance that is not solved after so many seconds."""
         assert record.last_decision is not None
-        decision = self.project.proceed(record.last_decision, spent=record.seconds)
-        record.proceeded(None if decision is None else _pending(decision))
-
-
-def _pending(decision: Decision) -> ChosenRun:
-    return ChosenRun(decision.id, decision.algorithm, decision.budget)
+        decision = self.project.proceed(record.last_decision, spent=spent)
+        record.proceeded(None if decision is None else ChosenRun.of(decision))
 
 
 def keep_output(folder: Path, instance: Instance, output: bytes) -> str:

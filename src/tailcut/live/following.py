@@ -152,7 +152,7 @@ class FollowedRun:
                 FinishedInstance(
                     one.name,
                     one.solved,
-                    one.runs[-1].algorithm if one.solved else None,
+                    None if one.answering is None else one.answering.algorithm,
                     one.seconds,
                     one.over or 0.0,
                 )

@@ -114,10 +114,10 @@ class IdleLessons:
         portfolio = self._engine.portfolio
         work = outcomes.solver_run(portfolio, portfolio.solvers[offer.algorithm], instance, offer.budget)
         try:
-            first = yield next(work)._replace(stopper=stopper)
+            first = yield next(work)._replace(stopper=stopper, lowest_priority=True)
             job = work.send(first)  # to check an answer
             while True:
-                checked = yield job._replace(stopper=stopper)
+                checked = yield job._replace(stopper=stopper, lowest_priority=True)
                 if checked.ending is Ending.CANCELLED:
                     return outcomes.unchecked_run(portfolio, first)
                 job = work.send(checked)

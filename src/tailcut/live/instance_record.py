@@ -12,6 +12,7 @@ from tailcut.live.belief import Verdict, verdict
 from tailcut.live.content import FileContent
 from tailcut.live.limits import Ending
 from tailcut.live.outcomes import ComputedFeatures
+from tailcut.types import Decision
 
 ASIDE = "put aside"
 """The ending of a run that was not made: its solver had been put aside since it was chosen."""
@@ -38,6 +39,8 @@ class RunRecord(TypedDict):
     """Whether it gave an answer that the portfolio's checker found wrong."""
     said: NotRequired[str]
     """The end of what it printed, where that was no answer."""
+    began: NotRequired[float]
+    """Of a race: how many seconds after its beginning, by the wall's clock."""
 
 
 class ChosenRun(NamedTuple):
@@ -46,6 +49,13 @@ class ChosenRun(NamedTuple):
     decision: int
     solver: str
     budget: float
+    spent: float
+    """Seconds that were used of the cutoff before, features included; of a race, on this core."""
+
+    @staticmethod
+    def of(decision: Decision) -> ChosenRun:
+        """Return the run that a decision asks for."""
+        return ChosenRun(decision.id, decision.algorithm, decision.budget, decision.spent)
 
 
 class MeasurePlan(NamedTuple):
@@ -74,6 +84,10 @@ class InstanceRecord:
     pending: ChosenRun | None = None
     rivals: dict[int, ChosenRun] = field(default_factory=dict)
     """Of a race, the other runs that have not ended, by their decisions."""
+    raced: bool = False
+    """Whether several solvers were to run on it at once."""
+    used: float = 0.0
+    """Of a race: seconds used of the cutoff on the core with the answer, else on the core used most."""
     first_decision: int | None = None
     last_decision: int | None = None
     """The last decision that was observed."""
@@ -113,8 +127,10 @@ class InstanceRecord:
             self.measure = MeasurePlan(tuple(plan["solvers"]), plan["cutoff"])
 
     def joined(self, rival: ChosenRun) -> None:
-        """Add one more run that was begun beside the others: a race."""
+        """Add one more run that is made beside the others: a race."""
         self.rivals[rival.decision] = rival
+        self.raced = True
+        self.closed = self.chosen_answer is not None
 
     def observed(self, note: Mapping[str, Any], *, schedules: bool, decision: int | None = None) -> None:
         """Add how a run ended: that of a decision of a race, else the pending one."""
@@ -127,6 +143,10 @@ class InstanceRecord:
             self.pending = None
         if run["ending"] == ASIDE:
             self.void.add(run["solver"])
+        if self.chosen_answer is None:
+            self.used = max(self.used, ended.spent + run["seconds"])
+        elif run["answer"] == self.chosen_answer and sum(one["answer"] is not None for one in self.runs) == 1:
+            self.used = ended.spent + run["seconds"]
         answered = self.closed or run["answer"] is not None
         self.closed = answered or (not schedules and self.pending is None and not self.rivals)
         self._verdict = None
@@ -181,25 +201,31 @@ class InstanceRecord:
         return self.first_decision is not None or self.closed
 
     @property
+    def open_runs(self) -> list[ChosenRun]:
+        """The runs that were chosen and have not ended."""
+        return [*([] if self.pending is None else [self.pending]), *self.rivals.values()]
+
+    @property
     def missing(self) -> list[str]:
         """The solvers whose further runs have not ended; what the chosen runs say is not asked again."""
         if self.measure is None:
             return []
         known = {run["solver"] for run in self.runs if _says_enough(run, self.measure.cutoff)}
         known.update(self.extra)
-        if self.pending is not None:
-            known.add(self.pending.solver)
+        known.update(run.solver for run in self.open_runs)
         return [name for name in self.measure.solvers if name not in known]
 
     @property
     def over(self) -> bool:
         """Whether it has an answer, or nothing is left that could give one."""
+        if self.raced and self.open_runs:  # who lost is still being stopped
+            return False
         return self.answer is not None or (self.closed and not self.missing)
 
     @property
     def complete(self) -> bool:
         """Whether there is nothing left to do, measuring included."""
-        return self.closed and not self.missing
+        return self.closed and not self.missing and not (self.raced and self.open_runs)
 
     @property
     def answering(self) -> RunRecord | None:
@@ -215,12 +241,36 @@ class InstanceRecord:
     @property
     def chosen_answer(self) -> str | None:
         """The answer of the runs that were chosen, None if they gave none."""
-        return self.runs[-1]["answer"] if self.runs else None
+        return next((run["answer"] for run in self.runs if run["answer"] is not None), None)
 
     @property
     def seconds(self) -> float:
-        """Seconds used so far by what was chosen, features included."""
+        """Seconds of its cutoff used so far by what was chosen, features included.
+
+        Of a race, on the core that the answer came from: runs at once take time only once.
+        """
+        if self.raced:
+            return self.used or self.feature_seconds
         return float(self.feature_seconds + sum(run["seconds"] for run in self.runs))
+
+    @property
+    def cpu(self) -> float:
+        """CPU seconds used so far by what was chosen, features included."""
+        return float(self.feature_seconds + sum(run.get("cpu", 0.0) for run in self.runs))
+
+    @property
+    def wall(self) -> float:
+        """Wall time used so far by what was chosen, features included; runs of a race share it."""
+        return float(self.feature_seconds + self.race_seconds + self._wall_in_turn)
+
+    @property
+    def race_seconds(self) -> float:
+        """Wall time from the beginning of its race to the last run that has ended."""
+        return max((run["began"] + run.get("wall", 0.0) for run in self.runs if "began" in run), default=0.0)
+
+    @property
+    def _wall_in_turn(self) -> float:
+        return sum(run.get("wall", 0.0) for run in self.runs if "began" not in run)
 
     @property
     def extra_seconds(self) -> float:
@@ -244,6 +294,8 @@ class InstanceRecord:
             "solver": None if self.answering is None else self.answering["solver"],
             **({"disputed": True} if self.verdict.is_open else {}),
             "seconds": self.seconds,
+            "cpu": self.cpu,
+            "wall": self.wall,
             "feature_seconds": self.feature_seconds,
             **({"problem": self.problem} if self.problem else {}),
             "runs": self.runs,
@@ -285,7 +337,7 @@ def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, Inst
                 record = found[body["instance"]] = _begun(body["instance"], note, found)
                 pending = _pending(body["decision"])
                 record.selected(pending, body["features"], note)
-                record.cutoff = body["decision"]["cutoff"]
+                record.cutoff = note.get("cutoff", body["decision"]["cutoff"])
                 by_decision[pending.decision] = by_first[pending.decision] = record
             case EventKind.OBSERVE:
                 by_decision[body["decision"]].observed(note, schedules=schedules, decision=body["decision"])
@@ -326,4 +378,4 @@ def _begun(instance: str, note: Mapping[str, Any], found: Mapping[str, InstanceR
 
 
 def _pending(decision: Mapping[str, Any]) -> ChosenRun:
-    return ChosenRun(decision["id"], decision["algorithm"], decision["budget"])
+    return ChosenRun(decision["id"], decision["algorithm"], decision["budget"], decision["spent"])

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple, TextIO
 
 from tailcut.errors import InputError
@@ -26,6 +27,8 @@ class Instance(NamedTuple):
     """Seconds for it; None: as for all."""
     priority: float = 0.0
     """Of those that wait, the one with the highest is next."""
+    tags: Mapping[str, str] = MappingProxyType({})
+    """What is known of it besides: features of the selector (`tailcut.live.tags`)."""
 
 
 def instances_in(
@@ -39,7 +42,7 @@ def instances_in(
     """Yield each instance once: files as given, folders searched for `patterns`, `-` read line by line.
 
     Names and folders are checked before the first is yielded; lines of a list only when they come. A line
-    is a path, or a JSON object with `instance` and, where wanted, `cutoff` and `priority`. One
+    is a path, or a JSON object with `instance` and, where wanted, `cutoff`, `priority` and `tags`. One
     that names no file is an error, or skipped with a call of `on_absent`, which is given what is wrong.
     Files of a folder that match a key of `models` are no instances where others that match its value lie
     beside them.
@@ -75,7 +78,7 @@ def _listed(lines: TextIO, on_absent: Callable[[str], None] | None) -> Iterator[
                 on_absent(str(error))
 
 
-_FIELDS = ("instance", "cutoff", "priority")
+_FIELDS = ("instance", "cutoff", "priority", "tags")
 
 
 def read_line(text: str, number: int) -> Instance:
@@ -86,7 +89,7 @@ def read_line(text: str, number: int) -> Instance:
     >>> read_line('{"instance": "/etc/hostname", "cutof": 5}', 7)
     Traceback (most recent call last):
         ...
-    tailcut.errors.InputError: line 7: cutof is not known; known: instance, cutoff, priority
+    tailcut.errors.InputError: line 7: cutof is not known; known: instance, cutoff, priority, tags
     """
     if not text.startswith("{"):
         path = _file(Path(text))
@@ -105,13 +108,24 @@ def read_line(text: str, number: int) -> Instance:
     cutoff = given.get("cutoff")
     if cutoff is not None:
         cutoff = check_seconds(f"{where}: cutoff", cutoff, above_zero=True)
-    return Instance(str(path), path.absolute(), cutoff, _priority(given.get("priority", 0.0), where))
+    priority = _priority(given.get("priority", 0.0), where)
+    return Instance(str(path), path.absolute(), cutoff, priority, _tags(given.get("tags", {}), where))
 
 
 def _priority(value: object, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InputError(f"{where}: priority must be a finite number, got {value!r}")
     return float(value)
+
+
+def _tags(value: object, where: str) -> dict[str, str]:
+    """Return tags by name; a number or a truth value stands for itself as a text."""
+    if not isinstance(value, dict):
+        raise InputError(f'{where}: tags must be an object, as {{"family": "bmc"}}, got {value!r}')
+    wrong = next((name for name, one in value.items() if not isinstance(one, str | int | float)), None)
+    if wrong is not None:
+        raise InputError(f"{where}: tags.{printable(wrong)} must be a text, a number, true or false")
+    return {name: one if isinstance(one, str) else json.dumps(one) for name, one in value.items()}
 
 
 def _files(path: Path, patterns: tuple[str, ...], models: Mapping[str, str]) -> list[Path]:

@@ -54,7 +54,8 @@ class ProgramJob(NamedTuple):
     made: Path | None = None
     """A file made for this run alone, given to it by this path."""
     stopper: JobStopper | None = None
-    """If given, it may be stopped at any time, and runs at the lowest priority: on this machine only."""
+    """If given, it may be stopped at any time: on this machine only."""
+    lowest_priority: bool = False
 
 
 def features_job(portfolio: Portfolio, program: Program, instance: Instance, most: float) -> ProgramJob:

@@ -49,7 +49,7 @@ class LocalProgramExecutor:
     def _run(self, job: ProgramJob) -> Ended:
         stopper = job.stopper
         running = self._launcher.start(
-            job.program, job.limits, keep_output=job.keep_output, lowest_priority=stopper is not None
+            job.program, job.limits, keep_output=job.keep_output, lowest_priority=job.lowest_priority
         )
         if stopper is not None:
             stopper.attach(running)

@@ -14,7 +14,7 @@ from tailcut.errors import LiveError
 from tailcut.live.belief import read_objective
 from tailcut.live.content import FileContent
 from tailcut.live.instances import Instance
-from tailcut.live.jobs import features_job, solver_job, verify_job
+from tailcut.live.jobs import JobStopper, features_job, solver_job, verify_job
 from tailcut.live.limits import Ended, Ending
 from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
 from tailcut.live.runnable import check_started
@@ -47,7 +47,8 @@ class VerifiedAnswer(NamedTuple):
 def read_features(ended: Ended) -> FeatureValues:
     """Return the features that a program printed as a JSON object."""
     if ended.ending is not Ending.FINISHED or ended.exit_code != 0:
-        return FeatureValues({}, f"features: {ended.detail or ended.ending}, exit code {ended.exit_code}")
+        words = last_error_line(ended) or ended.detail or ended.ending
+        return FeatureValues({}, f"features: {words} (exit code {ended.exit_code})")
     try:
         values = json.loads(ended.output, parse_int=float)  # an integer may have any number of digits
     except (ValueError, RecursionError) as error:
@@ -118,10 +119,19 @@ class SolverRun(NamedTuple):
 
 
 def solver_run(
-    portfolio: Portfolio, solver: Solver, instance: Instance, budget: float, *, seed: int = 0
+    portfolio: Portfolio,
+    solver: Solver,
+    instance: Instance,
+    budget: float,
+    *,
+    seed: int = 0,
+    stopper: JobStopper | None = None,
 ) -> Workflow[SolverRun]:
-    """Run a solver on an instance for at most so many seconds, and check what it says."""
-    ended = yield solver_job(portfolio, solver, instance, budget, seed=seed)
+    """Run a solver on an instance for at most so many seconds, and check what it says.
+
+    Who holds the `stopper` may end the solver early. An answer that is being checked is not stopped any more.
+    """
+    ended = yield solver_job(portfolio, solver, instance, budget, seed=seed)._replace(stopper=stopper)
     check_started(ended, f"{portfolio.file}: solvers.{solver.name}")
     found = yield from verified_answer(portfolio, solver, instance, ended)
     outcome = outcome_of(portfolio, ended, found.answer, budget)
@@ -139,6 +149,12 @@ def unchecked_run(portfolio: Portfolio, ended: Ended) -> SolverRun:
     return SolverRun(Outcome.censored(_LEAST), note, b"")
 
 
+def dismissed_run() -> SolverRun:
+    """Return what came of a run that was chosen, but not begun: another solver had answered by then."""
+    note: dict[str, Any] = {"ending": str(Ending.CANCELLED), "seconds": 0.0, "answer": None}
+    return SolverRun(Outcome.censored(_LEAST), note, b"")
+
+
 def verified_answer(
     portfolio: Portfolio, solver: Solver, instance: Instance, ended: Ended
 ) -> Workflow[VerifiedAnswer]:
@@ -148,8 +164,8 @@ def verified_answer(
         answer = read_answer(solver.answers, ended.exit_code, ended.output)
     if answer is None:
         return VerifiedAnswer(None, ended.detail if ended.ending is Ending.CRASHED else None)
-    if solver.gives is not None and answer not in solver.gives:
-        may = ", ".join(solver.gives)
+    if not solver.may_give(answer):
+        may = ", ".join(solver.gives or ())
         return VerifiedAnswer(None, f"answer {answer}: not believed, for it gives no other than {may}")
     return (yield from _checked(portfolio, solver, instance, answer, ended))
 
@@ -225,7 +241,8 @@ def run_note(portfolio: Portfolio, ended: Ended, found: VerifiedAnswer, budget: 
     if starved(portfolio, ended, budget):
         problem = (
             f"waited {ended.waited:.1f} s for a processor and was stopped by the wall's clock after "
-            f"{ended.cpu:.2f} of {budget:g} s of CPU time: give fewer --jobs, or a larger wall_factor"
+            f"{ended.cpu:.2f} of {budget:g} s of CPU time: "
+            "give fewer --jobs, a smaller --parallel, or a larger wall_factor"
         )
     note: dict[str, Any] = {
         "ending": str(ended.ending),

@@ -23,7 +23,7 @@ _PROGRAM = ("command", "entry", "arguments", "environment", "memory", "limit")
 _SOLVER = ("command", "entry", "arguments", "environment", "memory", "answers", "gives")
 _FILE = (
     "domain", "cutoff", "selector", "clock", "wall_factor", "memory", "folder", "instances", "preload",
-    "answers", "features", "verify", "solvers", "check", "favourite",
+    "answers", "features", "verify", "solvers", "check", "favourite", "tags",
 )  # fmt: skip
 PLACES = ("instance", "cutoff", "memory", "seed")
 """What may stand in braces in a solver's command: its file, seconds, bytes (0: no limit), a seed."""
@@ -74,7 +74,11 @@ class Solver:
     program: Program
     answers: tuple[AnswerRule, ...]
     gives: tuple[str, ...] | None = None
-    """The answers it may give; None: all. Any other counts as none."""
+    """The kinds of answers it may give; None: all. Any other counts as none."""
+
+    def may_give(self, answer: str) -> bool:
+        """Return whether an answer is of a kind that it may give: `optimal 19` is of the kind `optimal`."""
+        return self.gives is None or any(f"{answer} ".startswith(f"{kind} ") for kind in self.gives)
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,8 @@ class Portfolio:
     """Why it has not the features of its domain."""
     models: Mapping[str, str] = field(default_factory=dict)
     """Files of a folder that are no instances where others lie beside them, see `Domain`."""
+    tags: bool = False
+    """Whether instances may have tags, even if the first has none (`tailcut.live.tags`)."""
     text: str = ""
     """What the file says, word by word."""
 
@@ -164,6 +170,7 @@ def _portfolio(table: TomlTable, file: Path, text: str) -> Portfolio:
         lacking=tuple(lacking),
         without=without,
         models=domain.models,
+        tags=table.flag("tags"),
         text=text,
     )
 
@@ -256,7 +263,7 @@ def _of_domain(
 def _gives(table: TomlTable, rules: tuple[AnswerRule, ...]) -> tuple[str, ...] | None:
     if "gives" not in table:
         return None
-    known = [rule.answer for rule in rules]
+    known = [rule.kind for rule in rules]
     given = table.texts("gives")
     if not given or not set(given) <= set(known):
         raise table.wrong("gives", f"a list of answers that it has rules for: {', '.join(known)}")

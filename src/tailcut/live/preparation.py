@@ -16,7 +16,8 @@ from tailcut.live.instance_record import InstanceRecord
 from tailcut.live.instances import Instance
 from tailcut.live.measure_first import MeasureChoice, MeasureFirst, in_random_order, most_diverse
 from tailcut.live.observer import StreamObserver
-from tailcut.live.workflows import Workflow
+from tailcut.live.tags import with_tags
+from tailcut.live.workflows import WideWorkflow
 
 _TRIES = 5
 """Instances whose features are computed at most to learn what the features are called."""
@@ -43,7 +44,7 @@ class Preparation:
         self,
         engine: Engine,
         records: dict[str, InstanceRecord],
-        run: Callable[[Iterator[Workflow[InstanceRecord]]], None],
+        run: Callable[[Iterator[WideWorkflow[InstanceRecord]]], None],
     ) -> None:
         self.engine, self.records, self.run = engine, records, run
 
@@ -72,7 +73,7 @@ class Preparation:
             self._compute([instance])
             found = self.records[instance.name].computed
             if found is not None and found.values:
-                return list(found.values)
+                return list(with_tags(found.values, instance.tags, None, always=self.engine.portfolio.tags))
         return None
 
     def _compute(self, instances: Iterable[Instance]) -> None:
@@ -80,7 +81,7 @@ class Preparation:
         program = self.engine.portfolio.features
         assert program is not None
 
-        def lacking() -> Iterator[Workflow[InstanceRecord]]:
+        def lacking() -> Iterator[WideWorkflow[InstanceRecord]]:
             for instance in instances:
                 record = self.records.get(instance.name)
                 if record is None or (not record.begun and not _is_current(instance, record)):

@@ -36,13 +36,14 @@ class Callbacks:
 
 def run(
     portfolio: Portfolio | str | Path,
-    instances: Iterable[str | Path],
+    instances: Iterable[str | Path | Instance],
     *,
     state: str | Path = "tailcut-run.db",
     answers: str | Path | None = None,
     outputs: str | Path | None = None,
     cutoff: float | None = None,
     jobs: int = 1,
+    parallel: int = 1,
     selector: str | None = None,
     hyperparameters: Mapping[str, Any] | None = None,
     seed: int = 0,
@@ -53,19 +54,19 @@ def run(
 ) -> Totals:
     """Run the solvers of a portfolio on instances, as `tailcut run` does; return the totals.
 
-    `portfolio` is a TOML file, or what `read_portfolio` made of one. `instances` are files and folders; what
-    is not a list is asked for the next one when a worker is free, so a generator may wait for work. The
-    same call again continues where it stopped. An exception of a callback ends the stream; what is
-    done is kept. See docs/live.md.
+    `portfolio` is a TOML file, or what `read_portfolio` made of one. `instances` are files and folders, or
+    values of `Instance`, which may have tags, a cutoff and a priority of their own. What is not a list is
+    asked for the next one when a worker is free, so a generator may wait for work. Up to `parallel` solvers
+    run at once on each of `jobs` instances: the first answer wins. The same call again continues where it
+    stopped. An exception of a callback ends the stream; what is done is kept. See docs/live.md.
     """
     read = portfolio if isinstance(portfolio, Portfolio) else read_portfolio(portfolio)
     name = selector or read.selector or DEFAULT_SELECTOR
     settings = StreamSettings(name, cutoff_of(read, cutoff), seed, dict(hyperparameters or {}))
     given: Iterable[Instance]
+    given = (one for each in instances for one in _instances(each, read))
     if isinstance(instances, list | tuple):
-        given = list(instances_in(map(str, instances), read.instances))
-    else:
-        given = (one for each in instances for one in instances_in([str(each)], read.instances))
+        given = list({one.name: one for one in given}.values())
     with Journal(state) as journal:
         return run_stream(
             journal,
@@ -75,11 +76,18 @@ def run(
             Path(state).with_suffix(".jsonl") if answers is None else Path(answers),
             outputs=None if outputs is None else Path(outputs),
             jobs=jobs,
+            parallel=parallel,
             observer=_Calling(callbacks) if isinstance(callbacks, Callbacks) else callbacks,
             warm_start=None if warm_start is None else Path(warm_start),
             measure_first=measure_first,
             learn_idle=learn_idle,
         )
+
+
+def _instances(each: str | Path | Instance, portfolio: Portfolio) -> Iterable[Instance]:
+    if isinstance(each, Instance):
+        return [each]
+    return instances_in([str(each)], portfolio.instances, models=portfolio.models)
 
 
 class _Calling(StreamObserver):

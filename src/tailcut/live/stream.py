@@ -33,7 +33,8 @@ from tailcut.live.preparation import Preparation, Wanted, new_record
 from tailcut.live.runnable import check_runnable
 from tailcut.live.totals import Totals
 from tailcut.live.trust import Trust, contradictions_in
-from tailcut.live.workflows import ProgramExecutor, Workflow, run_workflows
+from tailcut.live.workflows import ProgramExecutor, WideWorkflow, run_workflows
+from tailcut.types import check_whole_number
 
 DEFAULT = "tailcut_schedule"
 """The selector of a stream, unless another is asked for."""
@@ -69,8 +70,11 @@ def run_stream(
     retry: Retry | None = None,
     trust: Collection[str] = (),
     second_opinion: float = 0.0,
+    parallel: int = 1,
 ) -> Totals:
     """Serve what is left of a stream, `jobs` instances at a time; return the totals, those before included.
+
+    Up to `parallel` solvers run at once on each instance, and the first answer wins: on this machine only.
 
     `answers` gets a JSON line for each instance that is over, the folder `outputs` what the answering solver
     printed. Programs run where `executor` says; without, on this machine. `warm_start` is the folder of a
@@ -106,10 +110,13 @@ def run_stream(
         observers=(totals, heard),
         aside=aside,
         trust=judge,
+        parallel=check_whole_number("parallel", parallel, at_least=1),
     )
     with (
         AnswersFile(answers, before.values()) as written,
-        nullcontext(executor) if executor is not None else LocalProgramExecutor.of(portfolio, jobs) as place,
+        nullcontext(executor)
+        if executor is not None
+        else LocalProgramExecutor.of(portfolio, jobs * parallel) as place,
     ):
         for record in records.values():
             record.announced = record.over
@@ -122,7 +129,7 @@ def run_stream(
                 totals.instance_over(record)
                 heard.instance_over(record)
 
-        def run(workflows: Iterator[Workflow[InstanceRecord]], spare: IdleLessons | None = None) -> None:
+        def run(workflows: Iterator[WideWorkflow[InstanceRecord]], spare: IdleLessons | None = None) -> None:
             run_workflows(workflows, place, at_once=jobs, on_result=note, urgent=engine.urgent, spare=spare)
 
         preparation = Preparation(engine, records, run)
@@ -301,7 +308,7 @@ class _Remaining:
 
     def workflows(
         self, wanted: Iterable[Wanted], lessons: IdleLessons | None
-    ) -> Iterator[Workflow[InstanceRecord]]:
+    ) -> Iterator[WideWorkflow[InstanceRecord]]:
         """Yield the work on one instance after the other."""
         for instance, measure_cutoff in wanted:
             record = self.records.get(instance.name)

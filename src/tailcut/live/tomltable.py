@@ -77,6 +77,13 @@ class TomlTable:
                 hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(allowed)}"
                 raise PortfolioError(f"{self.file}: {self.name(field)} is not known here; {hint}")
 
+    def flag(self, name: str) -> bool:
+        """Return a truth value; False where there is none."""
+        value = self._values.get(name, False)
+        if not isinstance(value, bool):
+            raise self.wrong(name, "true or false")
+        return value
+
     def is_false(self, field: str) -> bool:
         """Return whether a field says that something is not wanted."""
         return self._values.get(field) is False

@@ -41,6 +41,11 @@ class Totals(StreamObserver):
     solved: int = 0
     unsolved: int = 0
     seconds: float = 0.0
+    cpu: float = 0.0
+    wall: float = 0.0
+    """CPU and wall time of what was chosen; where the one is more, several solvers ran at once."""
+    raced: int = 0
+    """Instances on which several solvers ran at once."""
     feature_seconds: float = 0.0
     measured: set[str] = field(default_factory=set)
     """Instances that are over and are, or were, run with every solver."""
@@ -105,11 +110,13 @@ class Totals(StreamObserver):
 
     def run_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
         """Count what an instance is doing."""
-        self.current[record.instance] = CurrentStep(solver, budget, self.clock())
+        name = _in_race(record, solver) if record.raced else record.instance
+        self.current[name] = CurrentStep(solver, budget, self.clock())
 
     def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:
         """Count a run."""
         self._add_run(run)
+        self.current.pop(_in_race(record, run["solver"]), None)
         if record.announced:  # another solver was faster
             self.seconds += run["seconds"]
         if run.get("problem"):
@@ -168,7 +175,14 @@ class Totals(StreamObserver):
         self.solved += count * (record.answer is not None)
         self.unsolved += count * (record.answer is None)
         self.seconds += count * record.seconds
+        self.cpu += count * record.cpu
+        self.wall += count * record.wall
+        self.raced += count * record.raced
         self.feature_seconds += count * record.feature_seconds
+
+
+def _in_race(record: InstanceRecord, solver: str) -> str:
+    return f"{record.instance} (race, {solver})"
 
 
 def _besides(record: InstanceRecord, solver: str) -> str:

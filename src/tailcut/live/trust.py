@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from tailcut.live.aside import AsideReason, AsideSolvers
 from tailcut.live.belief import said
 from tailcut.live.instance_record import InstanceRecord
+from tailcut.live.limits import Ending
 from tailcut.live.portfolio import Portfolio
 
 if TYPE_CHECKING:
@@ -69,15 +70,15 @@ class Trust:
             return None
         found = record.verdict
         wanted = found.is_open or (not found.involved and not record.extra and self._is_checked(record))
-        ran = {run["solver"] for run in record.all_runs}
+        # Who lost a race was stopped, and may still be asked.
+        ran = {run["solver"] for run in record.all_runs if run["ending"] != str(Ending.CANCELLED)}
         left = [name for name in self._portfolio.solvers if name not in ran and name not in self._aside]
         if not wanted or not left:
             return None
-        answer = record.answering["answer"]
+        answer = record.answering["answer"] or ""
 
         def rank(name: str) -> tuple[bool, int]:
-            gives = self._portfolio.solvers[name].gives
-            return gives is None or answer in gives, self._answered[name]
+            return self._portfolio.solvers[name].may_give(answer), self._answered[name]
 
         return max(left, key=rank)
 

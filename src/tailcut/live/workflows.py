@@ -2,7 +2,8 @@
 
 Whatever waits for a program (an instance on its way from features to an answer, one cell of a measurement)
 is written as one straight generator: it yields a `ProgramJob` and is sent how that ended. `run_workflows`
-keeps several of them going. Where the jobs run is up to the `ProgramExecutor`.
+keeps several of them going. Where the jobs run is up to the `ProgramExecutor`. A workflow that has several
+jobs under way at once, as a race, yields `JobsAtOnce`; `tailcut.live.workflow_group` makes them of workflows.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from tailcut.live.jobs import JobStopper, ProgramJob
 from tailcut.live.limits import Call, Command, Ended
@@ -21,6 +22,20 @@ Result = TypeVar("Result")
 
 Workflow = Generator[ProgramJob, Ended, Result]
 """Yields jobs, is sent how each ended, and returns what came of it."""
+
+
+@dataclass(frozen=True)
+class JobsAtOnce:
+    """Jobs of one workflow that run at once: it is resumed each time that one of them has ended."""
+
+    starting: Mapping[int, ProgramJob]
+    """Those to start, by numbers of the workflow's own; others may be under way."""
+    ended: deque[tuple[int, Ended]]
+    """Where it is added which one has ended, and how."""
+
+
+WideWorkflow = Generator[ProgramJob | JobsAtOnce, Ended, Result]
+"""A workflow that may have several jobs under way; it counts as one all the same."""
 
 
 _MOMENT = 0.1
@@ -60,12 +75,12 @@ class ProgramExecutor(Protocol):
 
 
 def run_workflows(
-    workflows: Iterator[Workflow[Result]],
+    workflows: Iterator[WideWorkflow[Result]],
     executor: ProgramExecutor,
     *,
     at_once: int,
     on_result: Callable[[Result], None],
-    urgent: deque[Workflow[Result]] | None = None,
+    urgent: deque[WideWorkflow[Result]] | None = None,
     spare: SpareWork[Result] | None = None,
 ) -> None:
     """Run all workflows to their end, `at_once` at a time, each begun when there is room for it.
@@ -76,27 +91,28 @@ def run_workflows(
     `workflows` may take its time to give the next one: it is asked in a thread of its own, and what is under
     way continues meanwhile. An error of a workflow, of a job or of `workflows` ends the loop.
     """
-    running: dict[Future[Ended], Workflow[Result]] = {}
-    upcoming: Future[Workflow[Result] | None] | None = _next_of(workflows)
-    before = deque[Workflow[Result]]() if urgent is None else urgent
+    running: _Running[Result] = {}
+    upcoming: Future[WideWorkflow[Result] | None] | None = _next_of(workflows)
+    before = deque[WideWorkflow[Result]]() if urgent is None else urgent
     besides = _SpareRuns(spare, executor, on_result)
     try:
         while running or before or upcoming is not None:
-            besides.make_room(at_once - len(running))
-            if before and len(running) < at_once:
+            free = at_once - len({one.workflow for one in running.values()})
+            besides.make_room(free)
+            if before and free > 0:
                 _step(before.popleft(), None, running, executor, on_result)
                 continue
-            room = upcoming is not None and len(running) < at_once
             waiting: set[Future[Any]] = {*running, *besides.running}
-            if room and upcoming is not None:
+            if upcoming is not None and free > 0:
                 waiting.add(upcoming)
-            wanted = besides.wanted(at_once - len(running))
+            wanted = besides.wanted(free)
             finished = wait(waiting, _MOMENT if wanted else None, return_when=FIRST_COMPLETED).done
             if not finished:
                 besides.begin()
             for future in [one for one in running if one in finished]:
-                workflow = running.pop(future)
-                _step(workflow, future.result(), running, executor, on_result)
+                one = running.pop(future)
+                one.note(future.result())
+                _step(one.workflow, future.result(), running, executor, on_result)
             if upcoming is not None and upcoming in finished:
                 begun = upcoming.result()
                 upcoming = None if begun is None else _next_of(workflows)
@@ -105,8 +121,25 @@ def run_workflows(
             besides.step(finished)  # at last: nobody waits for it
         besides.end()
     finally:
-        for workflow in (*running.values(), *(one.workflow for one in besides.running.values())):
-            workflow.close()
+        for under_way in running.values():
+            under_way.workflow.close()
+        for beside in besides.running.values():
+            beside.workflow.close()
+
+
+class _UnderWayJob(NamedTuple, Generic[Result]):
+    """A job that runs, for which workflow, and what it is called there if that has several."""
+
+    workflow: WideWorkflow[Result]
+    number: int = 0
+    told: deque[tuple[int, Ended]] | None = None
+
+    def note(self, ended: Ended) -> None:
+        if self.told is not None:
+            self.told.append((self.number, ended))
+
+
+_Running = dict[Future[Ended], _UnderWayJob[Result]]
 
 
 class _SpareRuns(Generic[Result]):
@@ -158,30 +191,34 @@ class _SpareRuns(Generic[Result]):
             self.step(wait(self.running, return_when=FIRST_COMPLETED).done)
 
     def _step(self, one: StoppableWork[Result], ended: Ended | None) -> None:
-        begun: dict[Future[Ended], Workflow[Result]] = {}
+        begun: _Running[Result] = {}
         _step(one.workflow, ended, begun, self._executor, self._on_result)
         self.running.update(dict.fromkeys(begun, one))
 
 
 def _step(
-    workflow: Workflow[Result],
+    workflow: WideWorkflow[Result],
     ended: Ended | None,
-    running: dict[Future[Ended], Workflow[Result]],
+    running: _Running[Result],
     executor: ProgramExecutor,
     on_result: Callable[[Result], None],
 ) -> None:
     """Send a workflow how its last job ended and start its next one, or take its result."""
     try:
-        job = next(workflow) if ended is None else workflow.send(ended)
+        asked = next(workflow) if ended is None else workflow.send(ended)
     except StopIteration as stopped:
         on_result(stopped.value)
-    else:
-        running[executor.submit(job)] = workflow
+        return
+    if isinstance(asked, ProgramJob):
+        running[executor.submit(asked)] = _UnderWayJob(workflow)
+        return
+    for number, job in asked.starting.items():
+        running[executor.submit(job)] = _UnderWayJob(workflow, number, asked.ended)
 
 
-def _next_of(workflows: Iterator[Workflow[Result]]) -> Future[Workflow[Result] | None]:
+def _next_of(workflows: Iterator[WideWorkflow[Result]]) -> Future[WideWorkflow[Result] | None]:
     """Return a future of the next workflow, None when there are no more."""
-    future: Future[Workflow[Result] | None] = Future()
+    future: Future[WideWorkflow[Result] | None] = Future()
 
     def ask() -> None:
         try:

@@ -17,6 +17,7 @@ from tailcut.errors import ConflictingOutcomeError, InputError
 from tailcut.journal import Journal, Project
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio, cutoff_of
+from tailcut.live.racing import Runners
 from tailcut.live.stream import PROJECT, StreamSettings, open_project, update_solvers
 from tailcut.types import Decision, Outcome
 
@@ -35,18 +36,6 @@ class Arrival(NamedTuple):
     cutoff: float
     key: str
     note: Note
-
-
-class Runners(NamedTuple):
-    """Who takes part in a race, and how many may join."""
-
-    k: int
-    running: Mapping[str, float]
-    """For how many seconds each has been at it."""
-    failed: Mapping[str, float]
-    """Those that have ended without an answer, and after how many seconds."""
-    spent: float
-    """Seconds by the clock that were used before, features excepted."""
 
 
 class Decider(Protocol):

@@ -9,9 +9,10 @@ from typing import Any
 
 from tailcut.errors import InputError, ServiceError
 from tailcut.live.portfolio import Portfolio
+from tailcut.live.racing import Runners
 from tailcut.live.stream import DEFAULT
 from tailcut.service.client import Client, RemoteProject
-from tailcut.solve.deciders import Arrival, Note, Runners, new_settings
+from tailcut.solve.deciders import Arrival, Note, new_settings
 from tailcut.types import Decision, Outcome
 
 

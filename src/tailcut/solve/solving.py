@@ -15,9 +15,10 @@ from tailcut.live.instances import Instance
 from tailcut.live.jobs import ProgramJob
 from tailcut.live.limits import Ended, Launcher, RunningProgram
 from tailcut.live.portfolio import Portfolio
+from tailcut.live.racing import RaceBook
 from tailcut.live.workflows import Workflow
 from tailcut.solve.convention import Shown, shown_answer, shown_unknown
-from tailcut.solve.deciders import Arrival, Decider, Note, Runners
+from tailcut.solve.deciders import Arrival, Decider, Note
 from tailcut.types import Decision, Outcome, Status
 
 T = TypeVar("T")
@@ -30,6 +31,14 @@ class Solved(NamedTuple):
     problems: list[str]
     """For standard error."""
     report: dict[str, Any]
+
+
+class _RunEnd(NamedTuple):
+    """How a run ended."""
+
+    seconds: float
+    failed: bool
+    """Whether more time would not have helped."""
 
 
 class Solving:
@@ -57,6 +66,8 @@ class Solving:
         """The first run that answered, and what is shown of it."""
         self._began = 0.0
         self._feature_seconds = 0.0
+        self._used = 0.0
+        """Of a race: seconds of the cutoff used on the answer's core, else on the one used most."""
 
     def stop(self) -> None:
         """End what runs: it is learned as unfinished where it was stopped."""
@@ -75,18 +86,26 @@ class Solving:
             await (self._in_turn(arrival) if self._parallel == 1 else self._race(arrival))
         shown, answering = self._shown or shown_unknown(self._portfolio), self._answering
         if answering is None and not self._stopped:
-            self._problems.append(f"not solved within {self._cutoff:g} s")
+            self._problems.append(self._why_unsolved())
         report = {
             "instance": self._instance.name,
             "answer": None if answering is None else answering["answer"],
             "solver": None if answering is None else answering["solver"],
-            "seconds": self._spent if self._parallel == 1 else self._since_start(),
+            "seconds": self._spent if self._parallel == 1 else self._used,
             "cpu": self._feature_seconds + sum(run.get("cpu", 0.0) for run in self._runs),
             "wall": self._since_start(),
             "feature_seconds": self._feature_seconds,
             "runs": self._runs,
         }
         return Solved(shown, self._problems, report)
+
+    def _why_unsolved(self) -> str:
+        """Return why there is no answer, for people: what solvers said, if they all gave up early."""
+        said = [f"{run['solver']}: {run['said']}" for run in self._runs if "said" in run]
+        used = self._spent if self._parallel == 1 else self._used
+        if not said or used >= 0.9 * self._cutoff:
+            return f"not solved within {self._cutoff:g} s"
+        return f"no solver has an answer; {said[-1]}"
 
     @property
     def _spent(self) -> float:
@@ -107,30 +126,29 @@ class Solving:
 
     async def _race(self, arrival: Arrival) -> None:
         """Run several solvers at once; when one ends without an answer, another takes its place."""
-        began = asyncio.get_running_loop().time()
-        tasks: dict[asyncio.Task[bool], tuple[Decision, float]] = {}
-        failed: dict[str, float] = {}
+        book = RaceBook(self._parallel, self._cutoff - arrival.feature_seconds)
+        tasks: dict[asyncio.Task[_RunEnd], Decision] = {}
+        began = self._since_start()
         first: Decision | None = None
         last: Decision | None = None
         rounds = 0
         while not self._stopped and self._answering is None:
-            now = asyncio.get_running_loop().time() - began
-            if now + arrival.feature_seconds < self._cutoff:
-                at_it = {decision.algorithm: now - since for decision, since in tasks.values()}
-                runners = Runners(self._parallel - len(tasks), at_it, dict(failed), now)
+            runners = book.room()
+            if runners is not None:
                 note = arrival.note if first is None else {**arrival.note, "race": first.id}
                 joining = arrival._replace(key=f"{arrival.key} {rounds}", note=note)
                 for decision in await self._asked(self._decider.race, joining, runners):
                     first = first or decision
-                    tasks[asyncio.create_task(self._one(decision))] = decision, now
+                    book.started(decision.algorithm)
+                    since = {"began": self._since_start() - began}
+                    tasks[asyncio.create_task(self._one(decision, since))] = decision
                 rounds += 1
             if not tasks:
                 break
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
-                last, since = tasks.pop(task)
-                ran = asyncio.get_running_loop().time() - began - since
-                failed[last.algorithm] = ran if task.result() else self._cutoff
+                last, run = tasks.pop(task), task.result()
+                book.ended(last.algorithm, run.seconds, for_good=run.failed)
         for task in tasks:
             await task
         if self._answering is None and last is not None and not self._stopped:
@@ -146,6 +164,8 @@ class Solving:
             "feature_seconds": self._feature_seconds,
             "content": FileContent.of(self._instance.path)._asdict(),
         }
+        if self._parallel > 1:
+            note["cutoff"] = self._cutoff  # that of a decision is the end of its slice
         return Arrival(self._instance.name, values, self._feature_seconds, self._cutoff, self._key, note)
 
     async def _features(self, note: dict[str, Any]) -> dict[str, float] | None:
@@ -162,18 +182,16 @@ class Solving:
             self._problems.append(found.problem)
         return found.values or None
 
-    async def _one(self, decision: Decision) -> bool:
-        """Run the solver that was chosen, and learn from it; the first answer ends all other runs.
-
-        Return whether it might have answered with more time.
-        """
+    async def _one(self, decision: Decision, remarks: Note | None = None) -> _RunEnd:
+        """Run the solver that was chosen, and learn from it; the first answer ends all other runs."""
         solver = self._portfolio.solvers.get(decision.algorithm)
         if solver is None:  # another machine's, or taken out of the portfolio since
             note: dict[str, Any] = {"ending": "gone", "seconds": 0.0, "answer": None}
             await self._learned(decision, Outcome.failed(), note)
-            return False
+            return _RunEnd(0.0, failed=True)
         job = outcomes.solver_run(self._portfolio, solver, self._instance, decision.budget)
         run = await self._drive(job)
+        run.note.update(remarks or {})
         answer = run.note["answer"]
         first = answer is not None and self._shown is None
         if first:
@@ -182,9 +200,11 @@ class Solving:
         learned = await self._learned(decision, run.outcome, run.note)
         if first:
             self._answering = learned
+        if first or self._answering is None:
+            self._used = max(decision.spent + run.note["seconds"], 0.0 if first else self._used)
         if run.note.get("problem"):
             self._problems.append(f"{decision.algorithm}: {run.note['problem']}")
-        return run.outcome.status is Status.CENSORED
+        return _RunEnd(run.note["seconds"], run.outcome.status is Status.FAILED)
 
     async def _learned(self, decision: Decision, outcome: Outcome, note: Note) -> dict[str, Any]:
         run = {"solver": decision.algorithm, "budget": decision.budget, **note}

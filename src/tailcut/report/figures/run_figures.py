@@ -73,10 +73,13 @@ def draw_estimate(found: RunEstimate) -> Figure:
 
 @styled
 def draw_waterfall(instances: Sequence[AskedInstance], algorithms: Sequence[str]) -> Figure:
-    """Return one bar per instance, its runs side by side; a cross: it was not solved."""
+    """Return one bar per instance, its runs side by side, those of a race one below the other.
+
+    A cross: it was not solved.
+    """
     shown = sorted(instances, key=lambda one: -one.seconds)[:SHOWN]
-    height = 0.15 * len(shown) + 1.1
-    figure, grid = sheet(7.6, height)
+    total = 0.15 * len(shown) + 1.1
+    figure, grid = sheet(7.6, total)
     axes = grid[0, 0]
     colours = {
         name: ALGORITHMS[i] if i < len(ALGORITHMS) else OTHER_ALGORITHMS for i, name in enumerate(algorithms)
@@ -85,8 +88,10 @@ def draw_waterfall(instances: Sequence[AskedInstance], algorithms: Sequence[str]
     for place, one in enumerate(shown):
         if one.runs and one.runs[0].spent:
             axes.barh(place, one.runs[0].spent, color=INK, height=0.8)
-        for run in one.runs:
-            axes.barh(place, run.seconds or 0.0, left=run.spent, color=colours[run.algorithm], height=0.8)
+        height = 0.8 / len(one.runs) if one.raced else 0.8
+        for lane, run in enumerate(one.runs):
+            at = place - 0.4 + (lane + 0.5) * height if one.raced else place
+            axes.barh(at, run.seconds or 0.0, left=run.spent, color=colours[run.algorithm], height=height)
         if not one.solved:
             axes.plot([one.seconds], [place], "x", color=INK, markersize=3.5, clip_on=False)
     axes.set_yticks(range(len(shown)), [shortened(one.name or "?", 30) for one in shown], fontsize=5.5)
@@ -100,9 +105,9 @@ def draw_waterfall(instances: Sequence[AskedInstance], algorithms: Sequence[str]
     if len(used) > len(ALGORITHMS):
         handles.append(axes.bar(0, 0, color=OTHER_ALGORITHMS))
         labels.append("others")
-    top = 1 - 0.15 / height
+    top = 1 - 0.15 / total
     figure.legend(
         handles, labels, loc="upper left", bbox_to_anchor=(0.765, top), fontsize=7, borderaxespad=0.0
     )
-    figure.subplots_adjust(left=0.24, right=0.75, bottom=0.5 / height, top=top)
+    figure.subplots_adjust(left=0.24, right=0.75, bottom=0.5 / total, top=top)
     return figure
