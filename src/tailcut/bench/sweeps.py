@@ -9,7 +9,7 @@ import numpy as np
 
 from tailcut.bench.conditions import STREAM, Conditions, LessonChoice
 from tailcut.bench.plan import DEFAULT, PUBLISHED, Contender
-from tailcut.catalogue import DEFAULT_SELECTOR
+from tailcut.catalogue import DEFAULT_SELECTOR, PEERS
 
 
 @dataclass(frozen=True)
@@ -154,6 +154,13 @@ PLANS = {
         (
             *_under(SETTINGS, (Conditions(cv=True), Conditions(cv=True, learn_on=True))),
             *_under(("sbs_train", "sbs", "oracle"), (Conditions(cv=True),)),
+        ),
+    ),
+    "peers": NamedPlan(
+        "our own and other people's selectors, of Vowpal Wabbit, MABWiser, river and scikit-learn",
+        tuple(
+            Contender.of(name)
+            for name in (DEFAULT_SELECTOR, "bounded_thompson", *PEERS, "tailcut_schedule", "sbs", "oracle")
         ),
     ),
 }
