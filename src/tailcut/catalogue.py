@@ -49,6 +49,10 @@ PEERS = (
     "vw_squarecb",
     "river_forests",
     "extra_trees",
+    "medley_nearest",
+    "medley_thompson",
+    "medley_exp3",
+    "online_greedy",
 )
 """Other people's selectors, for comparison: rows of `tailcut.peers`, imported when asked for by name."""
 

@@ -17,6 +17,9 @@ LEARNING_ONLINE = (
 )
 """One pick per instance, learned outcome by outcome."""
 
+SCHEDULES = ("medley_nearest", "medley_thompson", "medley_exp3", "online_greedy")
+"""Several runs per instance; no library needed."""
+
 
 def needs(name: str) -> None:
     """Skip the test where the library of a row is missing, with the reason."""

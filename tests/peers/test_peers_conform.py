@@ -10,11 +10,11 @@ from tailcut.catalogue import recipe
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
 from tailcut.testing import CHECKS, Factory, factory
-from tests.peers.names import LEARNING_ONLINE, needs
+from tests.peers.names import LEARNING_ONLINE, SCHEDULES, needs
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", LEARNING_ONLINE)
+@pytest.mark.parametrize("name", [*LEARNING_ONLINE, *SCHEDULES])
 def test_peer_conforms(name: str, check: Callable[[Factory], None]) -> None:
     needs(name)
     check(factory(name, **({"trees": 3} if "trees" in recipe(name).hyperparameters else {})))

@@ -157,7 +157,7 @@ PLANS = {
         ),
     ),
     "peers": NamedPlan(
-        "our own and other people's selectors, of Vowpal Wabbit, MABWiser, river and scikit-learn",
+        "our own and other people's: Vowpal Wabbit, MABWiser, river, scikit-learn, schedules",
         tuple(
             Contender.of(name)
             for name in (DEFAULT_SELECTOR, "bounded_thompson", *PEERS, "tailcut_schedule", "sbs", "oracle")

@@ -10,13 +10,15 @@ from functools import partial
 
 from tailcut.peers.libraries import EXTRA
 from tailcut.peers.mab_wiser import MabWiser
+from tailcut.peers.medley import Exp3Medley, NearestMedley, ThompsonMedley
+from tailcut.peers.online_greedy import OnlineGreedy
 from tailcut.peers.refitted_trees import RefittedTrees
 from tailcut.peers.river_forests import RiverForests
 from tailcut.peers.vowpal_wabbit import ByProbability, VowpalWabbit
 from tailcut.policies.censoring import Lost
 from tailcut.policies.exploration import Greedy
 from tailcut.policies.first_runs import FirstRuns
-from tailcut.policies.recipes import Recipe
+from tailcut.policies.recipes import Recipe, ScheduleRecipe
 from tailcut.policies.targets import BoundedLoss
 
 VW = Recipe(
@@ -30,14 +32,14 @@ VW = Recipe(
     exploration=ByProbability,
     target=BoundedLoss,
     first_runs=partial(FirstRuns, pace=0.0),  # what it did not choose itself, it could not weigh
-    hyperparameters={"solved_share": 0.3, "explore": 0.02, "learning_rate": 0.5},
+    hyperparameters={"solved_share": 0.3, "explore": 0.02, "learning_rate": 2.0},
 )
 VW_SQUARECB = replace(
     VW,
     name="vw_squarecb",
     summary="Vowpal Wabbit: cb_explore_adf with SquareCB, on our bounded loss",
     model=partial(VowpalWabbit, explorer="squarecb", cb_type="mtr"),
-    hyperparameters={**VW.hyperparameters, "explore": 100.0},
+    hyperparameters={**VW.hyperparameters, "explore": 1000.0},
 )
 MABWISER_LINGREEDY = Recipe(
     name="mabwiser_lingreedy",
@@ -57,22 +59,22 @@ MABWISER_LINUCB = replace(
     name="mabwiser_linucb",
     summary="MABWiser's LinUCB: a ridge per algorithm, upper bounds, on our bounded loss",
     model=partial(MabWiser, learning_policy="LinUCB"),
-    hyperparameters={**MABWISER_LINGREEDY.hyperparameters, "alpha": 0.1},
+    hyperparameters={**MABWISER_LINGREEDY.hyperparameters, "alpha": 0.03},
 )
 MABWISER_LINTS = replace(
     MABWISER_LINGREEDY,
     name="mabwiser_lints",
     summary="MABWiser's LinTS: a ridge per algorithm, draws of its weights, on our bounded loss",
     model=partial(MabWiser, learning_policy="LinTS"),
-    hyperparameters={**MABWISER_LINGREEDY.hyperparameters, "alpha": 0.1},
+    hyperparameters={**MABWISER_LINGREEDY.hyperparameters, "alpha": 0.03},
 )
 RIVER_FORESTS = Recipe(
     name="river_forests",
-    summary="river's Mondrian forest per algorithm, learned one outcome at a time, on our bounded loss",
+    summary="river's adaptive random forest per algorithm, one outcome at a time, on our bounded loss",
     libraries=("river",),
     extra=EXTRA,
     representation="centred",
-    model=partial(RiverForests, kind="AMFRegressor"),
+    model=partial(RiverForests, kind="ARFRegressor"),
     censoring=Lost,
     exploration=Greedy,
     target=BoundedLoss,
@@ -91,4 +93,31 @@ EXTRA_TREES = Recipe(
     target=BoundedLoss,
     first_runs=partial(FirstRuns, in_order=False),
     hyperparameters={"solved_share": 0.3, "trees": 20, "refit": 10, "pace": 1.0},
+)
+MEDLEY_NEAREST = ScheduleRecipe(
+    name="medley_nearest",
+    summary="MedleySolver's nearest neighbours: exponential runtimes on similar instances",
+    representation="standardised",
+    policy=NearestMedley,
+    hyperparameters={"confidence": 0.9, "neighbours": 10},
+)
+MEDLEY_THOMPSON = ScheduleRecipe(
+    name="medley_thompson",
+    summary="MedleySolver's Thompson sampling: draws of the share solved, exponential runtimes",
+    representation="none",
+    policy=ThompsonMedley,
+    hyperparameters={"confidence": 0.9},
+)
+MEDLEY_EXP3 = ScheduleRecipe(
+    name="medley_exp3",
+    summary="MedleySolver's Exp3: draws from its probabilities, exponential runtimes",
+    representation="none",
+    policy=Exp3Medley,
+    hyperparameters={"confidence": 0.9, "gamma": 0.1},
+)
+ONLINE_GREEDY = ScheduleRecipe(
+    name="online_greedy",
+    summary="The online greedy schedule of Streeter and Golovin: a bandit for each place, features unseen",
+    policy=OnlineGreedy,
+    hyperparameters={"gamma": 0.1, "places": 8},
 )
