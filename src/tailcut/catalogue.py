@@ -56,6 +56,9 @@ PEERS = (
 )
 """Other people's selectors, for comparison: rows of `tailcut.peers`, imported when asked for by name."""
 
+OFFLINE_PEERS = ("pairwise_forests", "best_label_forest")
+"""Those that learn by `fit` alone."""
+
 _THOMPSON = Recipe(
     name="thompson",
     summary="Thompson sampling on log-runtimes, timeouts learned as the cutoff",
@@ -262,7 +265,10 @@ def find_all() -> list[Row]:
 @cache
 def _entry_points() -> dict[str, EntryPoint]:
     """Return what installed packages offer as selectors, and our own peers; none of it is imported."""
-    peers = (EntryPoint(name, f"tailcut.peers.rows:{name.upper()}", ENTRY_POINTS) for name in PEERS)
+    peers = (
+        EntryPoint(name, f"tailcut.peers.rows:{name.upper()}", ENTRY_POINTS)
+        for name in (*PEERS, *OFFLINE_PEERS)
+    )
     return {one.name: one for one in (*entry_points(group=ENTRY_POINTS), *peers)}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tailcut.bench.conditions import STREAM, Conditions, LessonChoice
 from tailcut.bench.plan import DEFAULT, PUBLISHED, Contender
-from tailcut.catalogue import DEFAULT_SELECTOR, PEERS
+from tailcut.catalogue import DEFAULT_SELECTOR, OFFLINE_PEERS, PEERS
 
 
 @dataclass(frozen=True)
@@ -161,6 +161,14 @@ PLANS = {
         tuple(
             Contender.of(name)
             for name in (DEFAULT_SELECTOR, "bounded_thompson", *PEERS, "tailcut_schedule", "sbs", "oracle")
+        ),
+    ),
+    "offline": NamedPlan(
+        "our own and other people's after fit, in cross-validation: extra trees, pairwise forests",
+        (
+            *_under((*SETTINGS, "extra_trees", *OFFLINE_PEERS), (Conditions(cv=True),)),
+            Contender.of("extra_trees", trees=100).under(Conditions(cv=True)),
+            *_under(("sbs_train", "sbs", "oracle"), (Conditions(cv=True),)),
         ),
     ),
 }

@@ -31,7 +31,8 @@ PLANS = (
     "learning: our own selectors, the first instances measured with all algorithms: none, or up to 100; "
     "lessons; "
     "cv: our own selectors in cross-validation, without and with learning on, and three baselines; "
-    "peers: our own and other people's: Vowpal Wabbit, MABWiser, river, scikit-learn, schedules."
+    "peers: our own and other people's: Vowpal Wabbit, MABWiser, river, scikit-learn, schedules; "
+    "offline: our own and other people's after fit, in cross-validation: extra trees, pairwise forests."
 )
 """What `tailcut.bench.sweeps` says of its plans, which take long to import; a test holds them together."""
 

@@ -12,6 +12,7 @@ from tailcut.peers.libraries import EXTRA
 from tailcut.peers.mab_wiser import MabWiser
 from tailcut.peers.medley import Exp3Medley, NearestMedley, ThompsonMedley
 from tailcut.peers.online_greedy import OnlineGreedy
+from tailcut.peers.recorded_rows import BestLabelForest, PairwiseForests
 from tailcut.peers.refitted_trees import RefittedTrees
 from tailcut.peers.river_forests import RiverForests
 from tailcut.peers.vowpal_wabbit import ByProbability, VowpalWabbit
@@ -120,4 +121,18 @@ ONLINE_GREEDY = ScheduleRecipe(
     summary="The online greedy schedule of Streeter and Golovin: a bandit for each place, features unseen",
     policy=OnlineGreedy,
     hyperparameters={"gamma": 0.1, "places": 8},
+)
+PAIRWISE_FORESTS = replace(
+    EXTRA_TREES,
+    name="pairwise_forests",
+    summary="Offline, like SATzilla: a cost-sensitive forest per pair of algorithms votes; by `fit` alone",
+    model=PairwiseForests,
+    hyperparameters={"solved_share": 0.3, "trees": 25},
+)
+BEST_LABEL_FOREST = replace(
+    EXTRA_TREES,
+    name="best_label_forest",
+    summary="Offline: a forest that names the best algorithm, multi-class classification; by `fit` alone",
+    model=BestLabelForest,
+    hyperparameters={"solved_share": 0.3, "trees": 100},
 )
