@@ -41,6 +41,24 @@ Their names are taken, but they are no selectors."""
 ENTRY_POINTS = "tailcut.selectors"
 """The group of entry points by which installed packages offer selectors of their own: name -> row."""
 
+PEERS = (
+    "mabwiser_lingreedy",
+    "mabwiser_linucb",
+    "mabwiser_lints",
+    "vw",
+    "vw_squarecb",
+    "river_forests",
+    "extra_trees",
+    "medley_nearest",
+    "medley_thompson",
+    "medley_exp3",
+    "online_greedy",
+)
+"""Other people's selectors, for comparison: rows of `tailcut.peers`, imported when asked for by name."""
+
+OFFLINE_PEERS = ("pairwise_forests", "best_label_forest")
+"""Those that learn by `fit` alone."""
+
 _THOMPSON = Recipe(
     name="thompson",
     summary="Thompson sampling on log-runtimes, timeouts learned as the cutoff",
@@ -208,7 +226,7 @@ _ROWS: list[Row] = [
 ]
 
 CATALOGUE: dict[str, Row] = {row.name: row for row in _ROWS}
-"""Every selector by its name."""
+"""Every selector of our own by its name, and those registered; `find` also knows peers and offered ones."""
 
 
 def recipe(name: str) -> Row:
@@ -226,30 +244,35 @@ def recipe(name: str) -> Row:
             field="selector",
         )
     question = did_you_mean(name, [*CATALOGUE, *BASELINES, *_entry_points()])
-    known = f"known: {', '.join(CATALOGUE)}; in hindsight, for benchmarks only: {', '.join(BASELINES)}"
+    names = dict.fromkeys([*CATALOGUE, *_entry_points()])
+    known = f"known: {', '.join(names)}; in hindsight, for benchmarks only: {', '.join(BASELINES)}"
     raise InputError(f"unknown selector {name!r}{question}; {known}", field="selector")
 
 
 def find(name: str) -> Row | None:
     """Return the row called `name`, also one that an installed package offers; None if there is none."""
     if name not in CATALOGUE and name not in BASELINES and name in _entry_points():
-        register(_from_outside(name))
+        return _from_outside(name)
     return CATALOGUE.get(name)
 
 
 def find_all() -> list[Row]:
     """Return all rows, those that installed packages offer included."""
-    for name in _entry_points():
-        find(name)
-    return list(CATALOGUE.values())
+    found = {**CATALOGUE, **{name: find(name) for name in _entry_points()}}
+    return [row for row in found.values() if row is not None]
 
 
 @cache
 def _entry_points() -> dict[str, EntryPoint]:
-    """Return what installed packages offer as selectors; none of it is imported."""
-    return {one.name: one for one in entry_points(group=ENTRY_POINTS)}
+    """Return what installed packages offer as selectors, and our own peers; none of it is imported."""
+    peers = (
+        EntryPoint(name, f"tailcut.peers.rows:{name.upper()}", ENTRY_POINTS)
+        for name in (*PEERS, *OFFLINE_PEERS)
+    )
+    return {one.name: one for one in (*entry_points(group=ENTRY_POINTS), *peers)}
 
 
+@cache
 def _from_outside(name: str) -> Row:
     """Return the row that an entry point stands for, or say which one is broken."""
     offered = f"the entry point {name!r} of {ENTRY_POINTS!r}"

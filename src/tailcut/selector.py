@@ -75,7 +75,7 @@ class Selector(Saved):
         max_pending: int = 10_000,
         **hyperparameters: Any,
     ) -> None:
-        self._recipe = selector if isinstance(selector, Row) else recipe(selector)
+        self._recipe = (selector if isinstance(selector, Row) else recipe(selector)).if_installed()
         self._settings = self._recipe.settings(hyperparameters)
         self._algorithms = check_names("algorithms", algorithms)
         if not self._algorithms:
@@ -152,6 +152,11 @@ class Selector(Saved):
     def may_skip_features(self) -> bool:
         """Whether it can skip features where they cost more than they bring (docs/feature-budget.md)."""
         return self._budget is not None
+
+    @property
+    def can_be_saved(self) -> bool:
+        """Whether `save` works: some selectors of others keep what they learned to themselves."""
+        return self._recipe.can_be_saved
 
     @property
     def schedules(self) -> bool:

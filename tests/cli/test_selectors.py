@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 from tailcut import CATALOGUE
-from tailcut.catalogue import BASELINES
+from tailcut.catalogue import BASELINES, OFFLINE_PEERS, PEERS
 from tests.cli.conftest import run
 
 
 def test_selectors_lists_every_name_with_parts_and_hyperparameters() -> None:
     rows = json.loads(run("selectors", "--json").stdout)
-    assert {row["name"] for row in rows} == {*CATALOGUE, *BASELINES}
+    assert {row["name"] for row in rows} == {*CATALOGUE, *PEERS, *OFFLINE_PEERS, *BASELINES}
     by_name = {row["name"]: row for row in rows}
     assert by_name["rand_bclinucb_rev"]["parts"] == {
         "representation": "paper",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.store import Result, Store, opened
 from tailcut.bench.summary import summarise
 from tailcut.bench.sweeps import PLANS
-from tailcut.errors import InputError
+from tailcut.errors import InputError, MissingExtraError
 from tailcut.scenarios import Scenario
 from tailcut.scenarios.collection import scenarios_in
 from tailcut.types import PENALTY
@@ -45,6 +45,8 @@ class BenchOutcome:
     """One per scenario and contender, as `summarise` makes them, in the order asked for."""
     failed: list[tuple[Cell, Result]]
     """Cells that failed this time, with their errors."""
+    missing: dict[str, str] = field(default_factory=dict)
+    """Contenders of the plan that were not run, by their labels, with what is not installed."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,11 @@ class Benchmark:
     scenarios: tuple[tuple[str, Scenario], ...]
     """Each with the folder it was read from."""
     contenders: tuple[Contender, ...]
+    """Those that can be run."""
     cells: tuple[Cell, ...]
     penalty: float
+    missing: tuple[Contender, ...] = ()
+    """Those of the plan that need what is not installed."""
 
     def run(
         self,
@@ -78,7 +83,7 @@ class Benchmark:
             rows = summarise(self._as_asked(store))
         order = {label: i for i, label in enumerate(dict.fromkeys(one.label for one in self.contenders))}
         rows.sort(key=lambda row: (row["scenario"], order[row["selector"]]))
-        return BenchOutcome(rows, failed)
+        return BenchOutcome(rows, failed, {one.label: one.missing for one in self.missing})
 
     def _as_asked(self, store: Store) -> list[dict[str, Any]]:
         """Return the rows of the cells under the labels asked for, not those first stored under.
@@ -105,18 +110,22 @@ def benchmark(
     """Return the benchmark of the scenarios in a folder, ready to run.
 
     Without `scenarios`, those that the named plan is meant for, or all with `whole_folder`; without
-    `contenders`, those of the plan. Contenders without conditions of their own get `conditions`; in
-    cross-validation, the best of the training folds is one of them, and those that learn on are added to
-    those that do not.
+    `contenders`, those of the plan, as far as what they need is installed. Contenders without conditions of
+    their own get `conditions`; in cross-validation, the best of the training folds is one of them, and those
+    that learn on are added to those that do not.
     """
     if plan_name not in PLANS:
         raise InputError(f"unknown plan {plan_name!r}; known: {', '.join(PLANS)}")
     named = PLANS[plan_name]
     chosen = under_conditions(contenders or named.contenders, conditions)
+    absent = tuple(one for one in chosen if one.missing)
+    if absent and contenders:  # named by the caller, not by the plan
+        raise MissingExtraError(f"{absent[0].label} {absent[0].missing}")
+    chosen = tuple(one for one in chosen if not one.missing)
     preferred = None if whole_folder else named.scenarios
     found = scenarios_in(folder, scenarios, preferred, progress.scenario_left_out)
     cells = plan(found, chosen, seeds, penalty, first_seed=first_seed)
-    return Benchmark(tuple(found), chosen, tuple(cells), penalty)
+    return Benchmark(tuple(found), chosen, tuple(cells), penalty, absent)
 
 
 def under_conditions(contenders: Sequence[Contender], conditions: Conditions) -> tuple[Contender, ...]:

@@ -114,6 +114,11 @@ class Contender:
         named = f"{self.selector}:{options}" if options else self.selector
         return f"{named}@{self.conditions.label}" if self.conditions.label else named
 
+    @property
+    def missing(self) -> str:
+        """What is not installed that it needs, and how to install it; empty: nothing."""
+        return "" if self.selector in BASELINES else recipe(self.selector).missing
+
     def settings(self) -> dict[str, Any]:
         """Return all hyperparameters, defaults included."""
         return (

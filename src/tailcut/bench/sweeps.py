@@ -9,7 +9,7 @@ import numpy as np
 
 from tailcut.bench.conditions import STREAM, Conditions, LessonChoice
 from tailcut.bench.plan import DEFAULT, PUBLISHED, Contender
-from tailcut.catalogue import DEFAULT_SELECTOR
+from tailcut.catalogue import DEFAULT_SELECTOR, OFFLINE_PEERS, PEERS
 
 
 @dataclass(frozen=True)
@@ -153,6 +153,21 @@ PLANS = {
         "our own selectors in cross-validation, without and with learning on, and three baselines",
         (
             *_under(SETTINGS, (Conditions(cv=True), Conditions(cv=True, learn_on=True))),
+            *_under(("sbs_train", "sbs", "oracle"), (Conditions(cv=True),)),
+        ),
+    ),
+    "peers": NamedPlan(
+        "our own and other people's: Vowpal Wabbit, MABWiser, river, scikit-learn, schedules",
+        tuple(
+            Contender.of(name)
+            for name in (DEFAULT_SELECTOR, "bounded_thompson", *PEERS, "tailcut_schedule", "sbs", "oracle")
+        ),
+    ),
+    "offline": NamedPlan(
+        "our own and other people's after fit, in cross-validation: extra trees, pairwise forests",
+        (
+            *_under((*SETTINGS, "extra_trees", *OFFLINE_PEERS), (Conditions(cv=True),)),
+            Contender.of("extra_trees", trees=100).under(Conditions(cv=True)),
             *_under(("sbs_train", "sbs", "oracle"), (Conditions(cv=True),)),
         ),
     ),

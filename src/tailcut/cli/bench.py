@@ -30,7 +30,9 @@ PLANS = (
     "settings: our own selectors with one hyperparameter lower or higher at a time; "
     "learning: our own selectors, the first instances measured with all algorithms: none, or up to 100; "
     "lessons; "
-    "cv: our own selectors in cross-validation, without and with learning on, and three baselines."
+    "cv: our own selectors in cross-validation, without and with learning on, and three baselines; "
+    "peers: our own and other people's: Vowpal Wabbit, MABWiser, river, scikit-learn, schedules; "
+    "offline: our own and other people's after fit, in cross-validation: extra trees, pairwise forests."
 )
 """What `tailcut.bench.sweeps` says of its plans, which take long to import; a test holds them together."""
 
@@ -181,8 +183,10 @@ def command(
         say_failed(cell, result)
     if as_json:
         typer.echo(json.dumps(outcome.rows, indent=2))
+        for label, reason in outcome.missing.items():
+            sys.stderr.write(f"left out: {label} {reason}\n")
     else:
-        print_tables(outcome.rows, penalty)
+        print_tables(outcome.rows, penalty, outcome.missing)
         typer.echo(f"{len(planned.cells)} cells in {time.perf_counter() - started:.1f} s; results in {out}")
     if outcome.failed:
         raise typer.Exit(1)

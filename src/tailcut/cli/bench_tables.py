@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
@@ -13,11 +14,13 @@ from rich.table import Table
 from tailcut.bench.labels import labelled
 
 
-def print_tables(rows: list[dict[str, Any]], penalty: float) -> None:
-    """Print one table per scenario, narrow enough for 80 columns."""
+def print_tables(rows: list[dict[str, Any]], penalty: float, missing: Mapping[str, str]) -> None:
+    """Print one table per scenario, narrow enough for 80 columns; below it, who could not run and why."""
     console = Console(width=None if sys.stdout.isatty() else 100)
     for scenario, group in groupby(rows, key=lambda row: str(row["scenario"])):
         console.print(_table(scenario, list(group), penalty))
+        for label, reason in missing.items():
+            console.print(f"{labelled(label)} {reason}", markup=False, highlight=False)
 
 
 def _table(scenario: str, rows: list[dict[str, Any]], penalty: float) -> Table:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.errors import JournalError, OutOfTurnError, UnknownDecisionError
+from tailcut.errors import InputError, JournalError, OutOfTurnError, UnknownDecisionError
 from tailcut.explain.explanation import Explanation
 from tailcut.journal.answered import LentLessons, LessonOffer
 from tailcut.journal.events import DamagedError, Event, EventKind, NewEvent, Snapshot
@@ -74,7 +74,9 @@ class Project:
     @classmethod
     def create(cls, journal: Journal, name: str, description: Mapping[str, Any]) -> Project:
         """Begin a project: `description` holds the keywords of `Selector`, and whatever else to keep."""
-        make(description)  # raises if it cannot be made, before anything is written
+        made = make(description)  # raises if it cannot be made, before anything is written
+        if not made.can_be_saved:
+            raise InputError(f"{made.name} cannot be saved, so it cannot be a project", field="selector")
         journal.create(name, dict(description))
         return cls(journal, name)
 

@@ -31,8 +31,8 @@ class Forests(Model):
     A forest is grown when a prediction needs it, so learning several outcomes in a row costs one.
     """
 
-    STATE = ("histories",)
-    GROWING = ("histories",)
+    STATE: ClassVar[tuple[str, ...]] = ("histories",)
+    GROWING: ClassVar[tuple[str, ...]] = ("histories",)
     bounded: ClassVar[bool] = False
     needs_features: ClassVar[bool] = True
 

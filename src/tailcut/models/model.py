@@ -23,6 +23,8 @@ class Model(Stateful, ABC):
     """Whether its predictions mean anything."""
     in_bulk: ClassVar[bool] = False
     """Whether recorded runs are better learned all at once than one after the other."""
+    can_be_saved: ClassVar[bool] = True
+    """Whether `state` returns all that it has learned; one that cannot says so by an error."""
 
     @abstractmethod
     def predict(self, x: Array) -> tuple[Array, Array]:

@@ -310,7 +310,7 @@ class OnePick(Policy):
         """Return what runs on the instance represented by `x` will take, as far as the parts know."""
         if self.forecaster is not None:
             return self.forecaster.predict(self._as_missing(x), progress, self.penalty)
-        if not self.model.learns:
+        if not self.model.learns or not self.parts.target.predicts_runtimes:
             return None
         mean, variance = self.model.predict(x)
         deviation = self.parts.exploration.noise_deviation * np.sqrt(1.0 + variance)

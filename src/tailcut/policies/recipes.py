@@ -11,9 +11,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from importlib.util import find_spec
+from typing import Any, ClassVar, Self
 
-from tailcut.errors import InputError
+from tailcut.errors import InputError, MissingExtraError
 from tailcut.models import Model
 from tailcut.policies.censoring import CensoringRule
 from tailcut.policies.exploration import Exploration
@@ -38,6 +39,10 @@ class Row(ABC):
     summary: str
     representation: str = "paper"
     hyperparameters: Mapping[str, Value] = field(default_factory=dict)
+    libraries: tuple[str, ...] = ()
+    """Modules that must be installed beside the package itself."""
+    extra: str = ""
+    """The extra that installs them."""
     schedules: ClassVar[bool] = False
     """Whether it may stop an algorithm early and start another on the same instance."""
 
@@ -56,6 +61,28 @@ class Row(ABC):
     @abstractmethod
     def bounded(self) -> bool:
         """Whether memory and time per step are independent of the horizon."""
+
+    @property
+    def can_be_saved(self) -> bool:
+        """Whether a selector can be saved to a file, and so be the project of a journal."""
+        return True
+
+    @property
+    def missing(self) -> str:
+        """What is not installed and how to install it; empty: nothing is missing.
+
+        >>> from tailcut.catalogue import recipe
+        >>> recipe("thompson").missing
+        ''
+        """
+        absent = [name for name in self.libraries if find_spec(name) is None]
+        return f"needs {', '.join(absent)}: pip install 'tailcut[{self.extra}]'" if absent else ""
+
+    def if_installed(self) -> Self:
+        """Return the row itself, or say what is missing."""
+        if self.missing:
+            raise MissingExtraError(f"{self.name} {self.missing}")
+        return self
 
     @property
     @abstractmethod
@@ -213,6 +240,11 @@ class Recipe(Row):
     def bounded(self) -> bool:
         """Whether memory and time per step are independent of the horizon."""
         return bool(_callee(self.model).bounded)
+
+    @property
+    def can_be_saved(self) -> bool:
+        """Whether its model can be saved."""
+        return bool(_callee(self.model).can_be_saved)
 
     @property
     def works_without_features(self) -> bool:

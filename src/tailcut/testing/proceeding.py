@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tailcut.errors import OutOfTurnError, TailcutError, UnknownDecisionError
 from tailcut.selector import Selector
-from tailcut.testing.small_stream import Factory, serve, small_scenario
+from tailcut.testing.small_stream import Factory, learned, serve, small_scenario
 from tailcut.types import Decision
 
 _MOST = 1000
@@ -51,6 +51,8 @@ def save_and_load_within_an_instance(make: Factory) -> None:
     """Restored between two runs on an instance, or during one, a selector goes on exactly as before."""
     scenario = small_scenario()
     original = make(scenario)
+    if not original.can_be_saved:
+        return
     for _ in serve(original, scenario, range(30)):
         pass
     decision: Decision | None = original.select(scenario.features[30], among=scenario.algorithms[1:])
@@ -117,11 +119,11 @@ def out_of_turn_is_refused(make: Factory) -> None:
 
 
 def _refused(selector: Selector, decision: Decision | int, expected: type[TailcutError]) -> None:
-    before = selector.to_bytes()
+    before = learned(selector)
     try:
         selector.proceed(decision)
     except expected:
-        assert selector.to_bytes() == before, "a refused call changed the selector"
+        assert learned(selector) == before, "a refused call changed the selector"
     else:
         raise AssertionError(f"proceed() on {decision} was accepted")
 

@@ -52,6 +52,11 @@ def outcome_of(scenario: SyntheticScenario, row: int, decision: Decision) -> Out
     return Outcome.censored(decision.budget)
 
 
+def learned(selector: Selector) -> bytes:
+    """Return all that a selector has learned, for comparison; nothing where it keeps that to itself."""
+    return selector.to_bytes() if selector.can_be_saved else b""
+
+
 def serve(selector: Selector, scenario: SyntheticScenario, rows: range) -> Iterator[Decision]:
     """Serve instances one after the other, each until it is over, every run observed at once."""
     for row in rows:

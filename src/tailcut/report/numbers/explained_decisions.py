@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tailcut.bench.labels import conditions_of, name_of
 from tailcut.bench.plan import Contender
 from tailcut.bench.replay import shuffled
-from tailcut.catalogue import CATALOGUE
+from tailcut.catalogue import find
 from tailcut.explain.explanation import Explanation
 from tailcut.report.numbers.standings import Standing
 from tailcut.scenarios import Scenario
@@ -44,7 +44,7 @@ class ExplainedDecisions:
 def explainable(standings: Sequence[Standing]) -> str | None:
     """Return the best selector whose decisions are explained by runtimes, at a cost that does not grow."""
     for standing in standings:
-        row = CATALOGUE.get(name_of(standing.selector))
+        row = find(name_of(standing.selector))
         if conditions_of(standing.selector):
             continue  # its decisions are not those of a plain stream
         if row is not None and row.bounded and row.predicts_runtimes:

@@ -14,7 +14,7 @@ from tailcut.bench.labels import ContenderKind, default_of, is_schedule, kind_of
 from tailcut.bench.plan import DEFAULT
 from tailcut.bench.store import Store
 from tailcut.bench.sweeps import SWEEPS, Sweep
-from tailcut.catalogue import BASELINES, CATALOGUE
+from tailcut.catalogue import BASELINES, find
 from tailcut.errors import InputError
 from tailcut.types import PENALTY
 
@@ -192,11 +192,11 @@ def _canonical(label: str, settings: dict[str, Any]) -> str:
     A cell is stored once under the first label it was asked for, so the point of a sweep that has the
     default value is also the selector of the comparison.
 
-    >>> _canonical("thompson:noise_variance=1.0", CATALOGUE["thompson"].settings({}))
+    >>> _canonical("thompson:noise_variance=1.0", recipe("thompson").settings({}))
     'thompson'
     """
-    name = name_of(label)
-    return default_of(label) if name in CATALOGUE and CATALOGUE[name].settings({}) == settings else label
+    row = find(name_of(label))
+    return default_of(label) if row is not None and row.settings({}) == settings else label
 
 
 def _latest(cells: Iterable[CellRow], origins: dict[str, int]) -> tuple[list[CellRow], int, int]:

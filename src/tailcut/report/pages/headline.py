@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tailcut.bench.labels import ContenderKind, kind_of, labelled, name_of
 from tailcut.bench.ranks import Ranking
-from tailcut.catalogue import CATALOGUE
+from tailcut.catalogue import find
 from tailcut.report.numbers.results import Results
 from tailcut.report.numbers.standings import Standing
 
@@ -69,7 +69,7 @@ def _schedules(schedules: Sequence[Standing], par: str) -> list[str]:
 
 
 def _needs_features(best: Standing) -> bool:
-    recipe = CATALOGUE.get(name_of(best.selector))
+    recipe = find(name_of(best.selector))
     return recipe is None or recipe.needs_features
 
 

@@ -1,0 +1,20 @@
+"""The libraries of others: which a row needs, imported when a policy is built and not before."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from tailcut.errors import MissingExtraError
+
+EXTRA = "peers"
+"""The extra that installs all of them."""
+
+
+def library(module: str) -> Any:
+    """Return a module of a library, or say which extra installs it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        name = module.partition(".")[0]
+        raise MissingExtraError(f"{name} cannot be imported: pip install 'tailcut[{EXTRA}]'") from error

@@ -1,0 +1,138 @@
+"""The rows: other people's selectors with the settings that serve them best on our representation and loss.
+
+The settings were chosen on the seeds 100 to 102 of the 21 runtime scenarios; docs/peers.md reports others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from tailcut.peers.libraries import EXTRA
+from tailcut.peers.mab_wiser import MabWiser
+from tailcut.peers.medley import Exp3Medley, NearestMedley, ThompsonMedley
+from tailcut.peers.online_greedy import OnlineGreedy
+from tailcut.peers.recorded_rows import BestLabelForest, PairwiseForests
+from tailcut.peers.refitted_trees import RefittedTrees
+from tailcut.peers.river_forests import RiverForests
+from tailcut.peers.vowpal_wabbit import ByProbability, VowpalWabbit
+from tailcut.policies.censoring import Lost
+from tailcut.policies.exploration import Greedy
+from tailcut.policies.first_runs import FirstRuns
+from tailcut.policies.recipes import Recipe, ScheduleRecipe
+from tailcut.policies.targets import BoundedLoss
+
+VW = Recipe(
+    name="vw",
+    summary="Vowpal Wabbit: cb_explore_adf, epsilon-greedy, on our bounded loss",
+    libraries=("vowpalwabbit",),
+    extra=EXTRA,
+    representation="standardised",
+    model=partial(VowpalWabbit, explorer="epsilon", cb_type="mtr"),
+    censoring=Lost,
+    exploration=ByProbability,
+    target=BoundedLoss,
+    first_runs=partial(FirstRuns, pace=0.0),  # what it did not choose itself, it could not weigh
+    hyperparameters={"solved_share": 0.3, "explore": 0.02, "learning_rate": 2.0},
+)
+VW_SQUARECB = replace(
+    VW,
+    name="vw_squarecb",
+    summary="Vowpal Wabbit: cb_explore_adf with SquareCB, on our bounded loss",
+    model=partial(VowpalWabbit, explorer="squarecb", cb_type="mtr"),
+    hyperparameters={**VW.hyperparameters, "explore": 1000.0},
+)
+MABWISER_LINGREEDY = Recipe(
+    name="mabwiser_lingreedy",
+    summary="MABWiser's LinGreedy: a ridge per algorithm, on our bounded loss",
+    libraries=("mabwiser",),
+    extra=EXTRA,
+    representation="standardised",
+    model=partial(MabWiser, learning_policy="LinGreedy"),
+    censoring=Lost,
+    exploration=Greedy,
+    target=BoundedLoss,
+    first_runs=partial(FirstRuns, in_order=False),
+    hyperparameters={"solved_share": 0.3, "ridge": 30.0, "pace": 1.0},
+)
+MABWISER_LINUCB = replace(
+    MABWISER_LINGREEDY,
+    name="mabwiser_linucb",
+    summary="MABWiser's LinUCB: a ridge per algorithm, upper bounds, on our bounded loss",
+    model=partial(MabWiser, learning_policy="LinUCB"),
+    hyperparameters={**MABWISER_LINGREEDY.hyperparameters, "alpha": 0.03},
+)
+MABWISER_LINTS = replace(
+    MABWISER_LINGREEDY,
+    name="mabwiser_lints",
+    summary="MABWiser's LinTS: a ridge per algorithm, draws of its weights, on our bounded loss",
+    model=partial(MabWiser, learning_policy="LinTS"),
+    hyperparameters={**MABWISER_LINGREEDY.hyperparameters, "alpha": 0.03},
+)
+RIVER_FORESTS = Recipe(
+    name="river_forests",
+    summary="river's adaptive random forest per algorithm, one outcome at a time, on our bounded loss",
+    libraries=("river",),
+    extra=EXTRA,
+    representation="centred",
+    model=partial(RiverForests, kind="ARFRegressor"),
+    censoring=Lost,
+    exploration=Greedy,
+    target=BoundedLoss,
+    first_runs=partial(FirstRuns, in_order=False),
+    hyperparameters={"solved_share": 0.3, "trees": 10, "pace": 1.0},
+)
+EXTRA_TREES = Recipe(
+    name="extra_trees",
+    summary="scikit-learn's extra trees per algorithm, fitted again every ten outcomes, on our bounded loss",
+    libraries=("sklearn",),
+    extra=EXTRA,
+    representation="trees",
+    model=RefittedTrees,
+    censoring=Lost,
+    exploration=Greedy,
+    target=BoundedLoss,
+    first_runs=partial(FirstRuns, in_order=False),
+    hyperparameters={"solved_share": 0.3, "trees": 20, "refit": 10, "pace": 1.0},
+)
+MEDLEY_NEAREST = ScheduleRecipe(
+    name="medley_nearest",
+    summary="MedleySolver's nearest neighbours: exponential runtimes on similar instances",
+    representation="standardised",
+    policy=NearestMedley,
+    hyperparameters={"confidence": 0.9, "neighbours": 10},
+)
+MEDLEY_THOMPSON = ScheduleRecipe(
+    name="medley_thompson",
+    summary="MedleySolver's Thompson sampling: draws of the share solved, exponential runtimes",
+    representation="none",
+    policy=ThompsonMedley,
+    hyperparameters={"confidence": 0.9},
+)
+MEDLEY_EXP3 = ScheduleRecipe(
+    name="medley_exp3",
+    summary="MedleySolver's Exp3: draws from its probabilities, exponential runtimes",
+    representation="none",
+    policy=Exp3Medley,
+    hyperparameters={"confidence": 0.9, "gamma": 0.1},
+)
+ONLINE_GREEDY = ScheduleRecipe(
+    name="online_greedy",
+    summary="The online greedy schedule of Streeter and Golovin: a bandit for each place, features unseen",
+    policy=OnlineGreedy,
+    hyperparameters={"gamma": 0.1, "places": 8},
+)
+PAIRWISE_FORESTS = replace(
+    EXTRA_TREES,
+    name="pairwise_forests",
+    summary="Offline, like SATzilla: a cost-sensitive forest per pair of algorithms votes; by `fit` alone",
+    model=PairwiseForests,
+    hyperparameters={"solved_share": 0.3, "trees": 25},
+)
+BEST_LABEL_FOREST = replace(
+    EXTRA_TREES,
+    name="best_label_forest",
+    summary="Offline: a forest that names the best algorithm, multi-class classification; by `fit` alone",
+    model=BestLabelForest,
+    hyperparameters={"solved_share": 0.3, "trees": 100},
+)

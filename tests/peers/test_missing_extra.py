@@ -1,0 +1,81 @@
+"""Without the extra: a selector, a benchmark and a plan say what is missing, and everything else works."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.peers.names import LEARNING_ONLINE
+
+BLOCKED = """
+import sys
+from importlib.machinery import PathFinder
+
+
+class Blocked(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name.partition(".")[0] in {"vowpalwabbit", "mabwiser", "river", "sklearn"}:
+            return None
+        return super().find_spec(name, path, target)
+
+
+sys.meta_path[:] = [Blocked if one is PathFinder else one for one in sys.meta_path]
+"""
+
+
+def _python(code: str, *arguments: str, expected: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run code in a Python that finds none of the libraries."""
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED + code, *arguments], capture_output=True, text=True, timeout=200
+    )
+    assert done.returncode == expected, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+BENCH = "from tailcut.cli import main; main()"
+
+
+@pytest.mark.parametrize("name", LEARNING_ONLINE)
+def test_a_selector_names_the_extra(name: str) -> None:
+    code = f"""
+from tailcut import Selector
+from tailcut.errors import MissingExtraError
+try:
+    Selector({name!r}, ["a", "b"], 60.0)
+except MissingExtraError as error:
+    print(error)
+"""
+    said = _python(code).stdout
+    assert said.startswith(f"{name} needs ")
+    assert said.endswith("pip install 'tailcut[peers]'\n")
+
+
+def test_a_benchmark_of_such_a_selector_names_the_extra(tmp_path: Path) -> None:
+    done = _python(BENCH, "bench", "--selector", "vw", "--out", f"{tmp_path}/r.db", expected=2)
+    assert "vw needs vowpalwabbit: pip install 'tailcut[peers]'" in done.stderr
+
+
+def test_a_plan_runs_the_others_and_says_which_are_missing(tmp_path: Path) -> None:
+    options = ["bench", "--plan", "peers", "--seeds", "1", "--jobs", "1", "--out", f"{tmp_path}/r.db"]
+    done = _python(BENCH, *options, "--json")
+    assert "tailcut" in {row["selector"] for row in json.loads(done.stdout)}
+    assert "left out: river_forests needs river: pip install 'tailcut[peers]'" in done.stderr
+    shown = _python(BENCH, *options).stdout
+    assert all(f"{name} needs " in shown for name in LEARNING_ONLINE)
+
+
+def test_nothing_of_the_peers_is_imported_before_it_is_asked_for() -> None:
+    code = """
+import sys
+from tailcut import Selector
+selector = Selector("tailcut", ["a", "b"], 60.0)
+selector.observe(selector.select([1.0]), runtime=1.0)
+print([name for name in sys.modules if name.startswith("tailcut.peers")])
+"""
+    assert _python(code).stdout == "[]\n"
