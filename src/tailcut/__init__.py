@@ -6,8 +6,8 @@ The data flow, and the folder of each step:
     outcome  -> policies (targets, censoring) -> models               (Selector.observe)
     unsolved -> schedules -> decision, while time is left             (Selector.proceed)
 
-`Selector` is the way in; `tailcut.catalogue` lists the selectors by name, each a row of parts; docs/design.md
-follows one decision and one outcome through the files.
+`Selector` is the way in; `tailcut.catalogue` lists the selectors by name, each a row of parts;
+docs/background/design.md follows one decision and one outcome through the files.
 """
 
 from importlib import import_module

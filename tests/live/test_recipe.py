@@ -16,7 +16,7 @@ pytest.importorskip("highspy", reason="the recipe needs HiGHS: pip install 'tail
 pytest.importorskip("pulp", reason="the recipe needs CBC: pip install pulp")
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "recipe-mip.md"
+PAGE = ROOT / "docs" / "howto" / "recipe-mip.md"
 FOLDER = ROOT / "examples" / "mip"
 CLAIM = "Optimal - objective value 19\n 1 x1 3\n 2 x2 1\n"
 """The optimum of tiny.mps: 3 * 6 + 9 = 27 for 3 * 4 + 7 = 19."""

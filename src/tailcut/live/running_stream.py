@@ -56,7 +56,7 @@ def run(
     `portfolio` is a TOML file, or what `read_portfolio` made of one. `instances` are files and folders; what
     is not a list is asked for the next one when a worker is free, so a generator may wait for work. The
     same call again continues where it stopped. An exception of a callback ends the stream; what is
-    done is kept. See docs/live.md.
+    done is kept. See docs/howto/live.md.
     """
     read = portfolio if isinstance(portfolio, Portfolio) else read_portfolio(portfolio)
     name = selector or read.selector or DEFAULT_SELECTOR
