@@ -49,6 +49,22 @@ def test_the_catalogue_page_lists_the_catalogue() -> None:
     assert expected in page, "stale: paste the output of `tailcut selectors --markdown` between the marks"
 
 
+def test_the_reference_of_the_commands_is_current() -> None:
+    from tools.command_reference import PAGE, page
+
+    assert PAGE.read_text(encoding="utf-8") == page(), "stale: python -m tools.command_reference"
+
+
+def test_the_api_page_has_every_public_name() -> None:
+    import tailcut
+    from tailcut import bench
+
+    page = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    shown = {line.rpartition(".")[2] for line in page.splitlines() if line.startswith("::: ")}
+    public = {*tailcut.__all__, *bench.__all__} - {"CATALOGUE", "__version__", "TailcutError"}
+    assert public - shown == set()
+
+
 def test_every_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     pages = [page.relative_to(ROOT / "docs").as_posix() for page in PAGES[1:]]
