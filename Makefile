@@ -30,7 +30,7 @@ lint: setup ## formatting, lint, types and import contract
 	$(BIN)/lint-imports
 
 docs: setup ## build the documentation into site/, strictly
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/zensical build --clean --strict
 
 bench-core: setup ## time per decision of the core, as a table
 	$(BIN)/python benchmarks/core.py

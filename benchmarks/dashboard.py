@@ -1,4 +1,4 @@
-"""Take the pictures of the dashboard that docs/service.md shows: a real server, a made-up stream, Chromium.
+"""Take the pictures of the dashboard in docs/reference/service.md: a real server, a made-up stream, Chromium.
 
     python benchmarks/dashboard.py [--to docs/figures] [--all]
 

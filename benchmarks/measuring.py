@@ -1,4 +1,4 @@
-"""What to measure first, for which stream and portfolio: the table of docs/warm-start.md, from a result file.
+"""What to measure first, by stream and portfolio: the table of docs/howto/warm-start.md, from a result file.
 
     tailcut bench --plan learning --aslib aslib_data --seeds 3 --out learning.db
     python benchmarks/measuring.py learning.db --selector tailcut

@@ -12,7 +12,7 @@ from tailcut.catalogue import CATALOGUE
 from tailcut.cli.selectors import listing, markdown
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def _blocks(page: Path, language: str) -> list[tuple[int, str]]:
@@ -36,7 +36,7 @@ def test_python_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_the_explanation_shown_is_the_one_printed(capsys: pytest.CaptureFixture[str]) -> None:
     """But for its digits: another processor may round differently."""
-    page = ROOT / "docs" / "explain.md"
+    page = ROOT / "docs" / "howto" / "explain.md"
     exec(_blocks(page, "python")[0][1], {})
     printed = capsys.readouterr().out
     shown = _blocks(page, "text")[0][1]
@@ -44,15 +44,31 @@ def test_the_explanation_shown_is_the_one_printed(capsys: pytest.CaptureFixture[
 
 
 def test_the_catalogue_page_lists_the_catalogue() -> None:
-    page = (ROOT / "docs" / "catalogue.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "catalogue.md").read_text(encoding="utf-8")
     expected = f"<!-- tailcut selectors --markdown -->\n{markdown(listing())}\n<!-- end -->"
     assert expected in page, "stale: paste the output of `tailcut selectors --markdown` between the marks"
 
 
+def test_the_reference_of_the_commands_is_current() -> None:
+    from tools.command_reference import PAGE, page
+
+    assert PAGE.read_text(encoding="utf-8") == page(), "stale: python -m tools.command_reference"
+
+
+def test_the_api_page_has_every_public_name() -> None:
+    import tailcut
+    from tailcut import bench
+
+    page = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    shown = {line.rpartition(".")[2] for line in page.splitlines() if line.startswith("::: ")}
+    public = {*tailcut.__all__, *bench.__all__} - {"CATALOGUE", "__version__", "TailcutError"}
+    assert public - shown == set()
+
+
 def test_every_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    missing = [page.name for page in (ROOT / "docs").glob("*.md") if f" {page.name}" not in navigation]
-    assert missing == []
+    pages = [page.relative_to(ROOT / "docs").as_posix() for page in PAGES[1:]]
+    assert [page for page in pages if f" {page}\n" not in navigation] == []
 
 
 def test_commands_named_in_the_docs_exist() -> None:
@@ -101,7 +117,7 @@ def test_the_readme_shows_what_the_demo_replays(tmp_path: Path) -> None:
 def test_the_sat_page_names_files_that_its_own_command_writes() -> None:
     from tailcut.domains.sat.generators import plan
 
-    page = (ROOT / "docs" / "sat.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "sat.md").read_text(encoding="utf-8")
     found = re.search(r"sat generate --out formulas --count (\d+) --seed (\d+)", page)
     assert found is not None
     written = {name for name, _, _ in plan(int(found[1]), int(found[2]), None)}
@@ -127,7 +143,8 @@ def test_numbers_and_names_that_pages_take_from_the_code() -> None:
 @pytest.mark.parametrize("name", ["limits.md", "scaling.md", "service.md", "solve.md", "state.md"])
 def test_every_promise_names_tests_that_exist(name: str) -> None:
     """In the table of promises each row names tests, or the benchmark that measured it."""
-    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    (found,) = (ROOT / "docs").rglob(name)
+    page = found.read_text(encoding="utf-8")
     assert page.count("| promise | test |") == 1
     table = page.split("| promise | test |\n|---|---|\n")[1].split("\n\n")[0]
     for row in table.splitlines():

@@ -77,7 +77,7 @@ def test_nobody_reads_the_underscore_of_another_object() -> None:
 
 
 def test_the_design_page_shows_the_folders_that_there_are() -> None:
-    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "background" / "design.md").read_text(encoding="utf-8")
     tree = page.split("```text", 1)[1].split("```", 1)[0]
     shown = set(re.findall(r"^  ([a-z_]+(?:\.py|/))", tree, flags=re.MULTILINE))
     there = {f"{path.name}/" for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
@@ -85,7 +85,7 @@ def test_the_design_page_shows_the_folders_that_there_are() -> None:
 
 
 def test_the_design_page_visits_each_file_once() -> None:
-    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "background" / "design.md").read_text(encoding="utf-8")
     for title in ("One decision", "One outcome"):
         walk = page.split(f"### {title}", 1)[1].split("\n### ", 1)[0].split("\n## ", 1)[0]
         visited = re.findall(r"^\d+\. `([a-z_/]+\.py)`", walk, flags=re.MULTILINE)

@@ -6,8 +6,8 @@ The data flow, and the folder of each step:
     outcome  -> policies (targets, censoring) -> models               (Selector.observe)
     unsolved -> schedules -> decision, while time is left             (Selector.proceed)
 
-`Selector` is the way in; `tailcut.catalogue` lists the selectors by name, each a row of parts; docs/design.md
-follows one decision and one outcome through the files.
+`Selector` is the way in; `tailcut.catalogue` lists the selectors by name, each a row of parts;
+docs/background/design.md follows one decision and one outcome through the files.
 """
 
 from importlib import import_module
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tailcut.selector import Selector
     from tailcut.types import Decision, Outcome, Request
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "CATALOGUE": "tailcut.catalogue",

@@ -150,7 +150,7 @@ class Selector(Saved):
 
     @property
     def may_skip_features(self) -> bool:
-        """Whether it can skip features where they cost more than they bring (docs/feature-budget.md)."""
+        """Whether it can skip features that cost more than they bring (docs/howto/feature-budget.md)."""
         return self._budget is not None
 
     @property
@@ -420,7 +420,7 @@ class Selector(Saved):
         unknown here are ignored, those without runs stay untried. Features are matched by name where both
         sides have names, further ones are ignored; else their number must agree. Runs are learned as if
         stopped at the shorter of the two cutoffs. Left out are runs that are unknown: unsolved without
-        a runtime (nan), or marked so by `known`, shape (n, K). See docs/warm-start.md.
+        a runtime (nan), or marked so by `known`, shape (n, K). See docs/howto/warm-start.md.
         """
         past = warm_start.matched(scenario, known, self._algorithms, self._cutoff)
         features = warm_start.features_of(scenario, past.rows, self._reader, needed=self.needs_features)

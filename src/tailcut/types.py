@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.display.html_table import html_table
 from tailcut.errors import InputError, NotExplainedError
 
 if TYPE_CHECKING:
@@ -278,11 +279,13 @@ class Origin(NamedTuple):
     """Of a schedule, the longest each algorithm had run unsuccessfully on the instance."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Decision:
     """Which algorithm to run on an instance, for how long, and what it was weighed against.
 
     >>> decision = Decision(0, "i1", "kissat", 60.0, 60.0, {"kissat": 0.2, "minisat": 0.7}, "lowest score")
+    >>> decision
+    Decision(0: kissat for 60 s on 'i1', lowest score of 2)
     >>> Decision.from_dict(decision.to_dict()) == decision
     True
     """
@@ -303,8 +306,18 @@ class Decision:
     """How many runs on this instance came before; only a schedule goes beyond 0."""
     spent: float = 0.0
     """Seconds used on the instance before this run, features included."""
-    origin: Origin | None = field(default=None, repr=False, compare=False)
+    origin: Origin | None = field(default=None, compare=False)
     """What `explain` needs."""
+
+    def __repr__(self) -> str:
+        place = "" if self.instance is None else f" on {self.instance!r}"
+        run = f"{self.algorithm} for {self.budget:.4g} s{place}"
+        return f"Decision({self.id}: {run}, {self.reason} of {len(self.scores)})"
+
+    def _repr_html_(self) -> str:
+        """Show the scores, the lowest first."""
+        rows = sorted(self.scores.items(), key=lambda one: (math.isnan(one[1]), one[1]))
+        return html_table(repr(self), ["algorithm", "score"], rows)
 
     def explain(self, *, top: int = 5) -> Explanation:
         """Return why it was made, with the `top` features that weighed most; best asked at once.

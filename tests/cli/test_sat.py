@@ -57,7 +57,7 @@ def test_generate_an_unknown_family(tmp_path: Path) -> None:
 
 
 def test_the_page_lists_the_solvers() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "sat.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "sat.md").read_text(encoding="utf-8")
     rows = "\n".join(f"| `{name}` | {what} |" for name, what in SOLVERS.items())
     assert f"| name | what it is |\n|---|---|\n{rows}\n" in page
 

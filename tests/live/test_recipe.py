@@ -16,7 +16,7 @@ pytest.importorskip("highspy", reason="the recipe needs HiGHS: pip install 'tail
 pytest.importorskip("pulp", reason="the recipe needs CBC: pip install pulp")
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "recipe-mip.md"
+PAGE = ROOT / "docs" / "howto" / "recipe-mip.md"
 FOLDER = ROOT / "examples" / "mip"
 
 

@@ -37,7 +37,7 @@ def test_it_is_complementary_and_sound() -> None:
 
 def test_the_docs_table_is_its_own() -> None:
     scenario = Scenario.read(bundled.SCENARIO)
-    page = (ROOT / "docs" / "sat.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "sat.md").read_text(encoding="utf-8")
     lines = page.split("<!-- solved -->")[1].split("<!-- end -->")[0].strip().splitlines()
     shown = {row[1].strip(" `"): row[2:10] for row in (line.split("|") for line in lines[2:])}
     families = np.array([name.split("-")[0] for name in scenario.instances])

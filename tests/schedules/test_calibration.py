@@ -117,7 +117,8 @@ def _whole(selector: Selector, rng: np.random.Generator) -> float:
 def test_after_fit_whole_runs_where_slices_only_look_good() -> None:
     """How long an instance takes is its own, up to a factor by chance: who runs next faces the same.
 
-    The trees have learned from the instances rehearsed, which helps whole runs (docs/tailcut-schedule.md).
+    The trees have learned from the instances rehearsed, which helps whole runs:
+    docs/background/tailcut-schedule.md.
     """
     rng = np.random.default_rng(0)
     takes = np.exp(rng.uniform(np.log(0.1), np.log(1000.0), (80, 1)))

@@ -1,4 +1,4 @@
-"""The lines of README.md and docs/service.md work word by word; only the port is another."""
+"""The lines of README.md and docs/reference/service.md work word by word; only the port is another."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 @pytest.mark.skipif(not (shutil.which("curl") and shutil.which("bash")), reason="needs curl and bash")
-@pytest.mark.parametrize(("page", "least"), [("README.md", 4), ("docs/service.md", 18)])
+@pytest.mark.parametrize(("page", "least"), [("README.md", 4), ("docs/reference/service.md", 18)])
 def test_the_curl_lines_work(page: str, least: int, tmp_path: Path) -> None:
     lines = "".join(block for block in blocks(page, "sh") if "curl" in block)
     assert lines.count("curl ") >= least
@@ -51,7 +51,7 @@ def test_the_curl_lines_work(page: str, least: int, tmp_path: Path) -> None:
 
 
 def test_the_answer_shown_is_the_one_given(shared: Running) -> None:
-    shown = json.loads(blocks("docs/service.md", "json")[0])
+    shown = json.loads(blocks("docs/reference/service.md", "json")[0])
     path = shared.create("sat", "tailcut", algorithms=["kissat", "minisat"], cutoff=300)
     given = shared.call("POST", f"{path}/select", {"features": [0.3, 120.0], "instance": "i1"}).json
     assert given.pop("scores") == pytest.approx(shown.pop("scores"), abs=0.001)
@@ -59,18 +59,18 @@ def test_the_answer_shown_is_the_one_given(shared: Running) -> None:
 
 
 def test_the_error_shown_is_the_one_given(shared: Running) -> None:
-    shown = json.loads(blocks("docs/service.md", "json")[1])
+    shown = json.loads(blocks("docs/reference/service.md", "json")[1])
     path = shared.create("wrong")
     assert shared.call("POST", f"{path}/select", b'{"features": [1.0, NaN]}').json == shown
 
 
 def test_the_python_lines_work(shared: Running) -> None:
-    for source in blocks("docs/service.md", "py"):
+    for source in blocks("docs/reference/service.md", "py"):
         exec(source.replace(ADDRESS, shared.address), {"token": shared.token})
 
 
 def test_the_token_lines_work(shared: Running) -> None:
-    (lines,) = (block for block in blocks("docs/service.md", "sh") if "token revoke" in block)
+    (lines,) = (block for block in blocks("docs/reference/service.md", "sh") if "token revoke" in block)
     tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     folder = shared.path.parent
     shutil.copy(shared.path, folder / "farm.db")
@@ -79,7 +79,7 @@ def test_the_token_lines_work(shared: Running) -> None:
 
 
 def test_every_route_is_listed(shared: Running) -> None:
-    page = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "service.md").read_text(encoding="utf-8")
     listed = page.split("<!-- routes -->\n")[1].split("<!-- end -->")[0].splitlines()[2:]
     document = shared.call("GET", "/v1/openapi.json").json
     rows = [

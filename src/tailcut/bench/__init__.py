@@ -1,5 +1,36 @@
 """The benchmark: replay recorded runtimes through selectors, keep the results, compare them.
 
 plan (which cells) -> execution (missing ones, on all cores) -> store (one SQLite file) -> summary, ranks;
-`benchmark` does all of it
+`benchmark` does all of it. From Python, `from tailcut import bench` is enough:
+
+    outcome = bench.run(["tailcut", "thompson", "sbs"], seeds=3)
+    outcome.to_frame()
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tailcut.bench.benchmark import BenchOutcome, BenchProgress
+    from tailcut.bench.notebook import compare, run
+    from tailcut.bench.plan import Contender
+    from tailcut.bench.store import opened
+
+_PLACES = {
+    "BenchOutcome": "tailcut.bench.benchmark",
+    "BenchProgress": "tailcut.bench.benchmark",
+    "Contender": "tailcut.bench.plan",
+    "compare": "tailcut.bench.notebook",
+    "opened": "tailcut.bench.store",
+    "run": "tailcut.bench.notebook",
+}
+"""Where each public name is defined; imported when first asked for."""
+
+__all__ = ["BenchOutcome", "BenchProgress", "Contender", "compare", "opened", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'tailcut.bench' has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(_PLACES[name]), name)
+    return found

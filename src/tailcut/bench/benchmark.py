@@ -14,6 +14,8 @@ from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.store import Result, Store, opened
 from tailcut.bench.summary import summarise
 from tailcut.bench.sweeps import PLANS
+from tailcut.display.data_frame import data_frame
+from tailcut.display.html_table import html_table
 from tailcut.errors import InputError, MissingExtraError
 from tailcut.scenarios import Scenario
 from tailcut.scenarios.collection import scenarios_in
@@ -37,7 +39,11 @@ SILENT = BenchProgress()
 """Hears everything and says nothing."""
 
 
-@dataclass(frozen=True)
+_SHOWN = ("scenario", "selector", "seeds", "par10_mean", "par10_std", "npar10", "unsolved", "decision_us")
+"""The columns that a notebook shows."""
+
+
+@dataclass(frozen=True, repr=False)
 class BenchOutcome:
     """What came of a benchmark."""
 
@@ -47,6 +53,24 @@ class BenchOutcome:
     """Cells that failed this time, with their errors."""
     missing: dict[str, str] = field(default_factory=dict)
     """Contenders of the plan that were not run, by their labels, with what is not installed."""
+
+    def __repr__(self) -> str:
+        numbers = {
+            "scenario": len({row["scenario"] for row in self.rows}),
+            "selector": len({row["selector"] for row in self.rows}),
+            "cell": len(self.failed),
+        }
+        counts = ", ".join(f"{number} {word}{'s' * (number != 1)}" for word, number in numbers.items())
+        return f"BenchOutcome({counts} failed)"
+
+    def _repr_html_(self) -> str:
+        """Show the rows, within each scenario the cheapest first."""
+        ordered = sorted(self.rows, key=lambda row: (row["scenario"], row["par10_mean"]))
+        return html_table(repr(self), _SHOWN, [[row[name] for name in _SHOWN] for row in ordered])
+
+    def to_frame(self) -> Any:
+        """Return the rows as a pandas data frame, one per scenario and selector."""
+        return data_frame(self.rows)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 A folder here is a domain, found by its name. It describes itself as `DOMAIN` in its `__init__.py`, which
 imports nothing heavy; nothing else needs to know of it. Packages that are installed offer domains of their
-own by entry points of the group `tailcut.domains`: a name, and the `Domain`. docs/domains.md shows how.
+own by entry points of the group `tailcut.domains`: a name, and the `Domain` (docs/reference/domains.md).
 
 >>> "sat" in domain_names()
 True

@@ -2,8 +2,8 @@
 
 Costs that are known are taken as they are: of instances on which a solver ran to its end, by choice or to
 measure. The others are drawn from a model of all runs (`survival_model`), which is only a model: how far it
-is off where a solver was not chosen was measured in scenarios in which the truth is known (docs/saved.md),
-and each draw is moved by as much. A solver that never ran has no estimate, only bounds.
+is off where a solver was not chosen was measured in scenarios in which the truth is known
+(docs/howto/saved.md); each draw is moved by as much. A solver that never ran has no estimate, only bounds.
 """
 
 from __future__ import annotations

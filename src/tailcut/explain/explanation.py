@@ -9,7 +9,11 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any
+
+from tailcut.display.data_frame import data_frame
+from tailcut.display.html_table import html_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class FeatureEffect:
     more than 0 speaks for the chosen one, less for its rival."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """Why a selector chose an algorithm; `str()` gives a table for people, `to_json()` one for programs."""
 
@@ -79,8 +83,30 @@ class Explanation:
         """Whether there are predicted runtimes."""
         return any(one.predicted_runtime is not None for one in self.algorithms)
 
+    def __repr__(self) -> str:
+        run = f"{self.algorithm} for at most {seconds(self.budget)} s"
+        return f"Explanation({self.selector}: {run}, {self._because()}; {len(self.algorithms)} on offer)"
+
     def __str__(self) -> str:
         return self.text()
+
+    def _repr_html_(self) -> str:
+        """Show the beliefs, the best by score first, and the features that weighed most."""
+        ordered = sorted(self.algorithms, key=lambda one: (one.score is None, one.score))
+        columns = ["algorithm", "runs", "score", "predicted runtime, s", "timeout"]
+        rows = [
+            [one.name, one.runs, one.score, one.predicted_runtime, _share(one.timeout_probability)]
+            for one in ordered
+        ]
+        weights = "".join(f"<li>{escape(self._weight(one))}</li>" for one in self.features)
+        table = html_table(
+            f"{self.algorithm} for at most {seconds(self.budget)} s, {self._because()}", columns, rows
+        )
+        return table + (f"<ul>{weights}</ul>" if weights else "")
+
+    def to_frame(self) -> Any:
+        """Return the beliefs as a pandas data frame, one row per algorithm."""
+        return data_frame([asdict(one) for one in self.algorithms])
 
     def text(self, most: int | None = 12) -> str:
         """Return the explanation as lines of text with an aligned table of the `most` best by score.
@@ -137,6 +163,10 @@ class Explanation:
     def to_json(self, indent: int | None = None) -> str:
         """Return the explanation as strict JSON."""
         return json.dumps(self.to_dict(), allow_nan=False, indent=indent)
+
+
+def _share(probability: float | None) -> str | None:
+    return None if probability is None else percent(probability)
 
 
 def seconds(value: float) -> str:

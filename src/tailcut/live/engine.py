@@ -40,7 +40,7 @@ _LONGEST_NAME = 200
 
 class _Features(NamedTuple):
     values: dict[str, float] | None
-    """None where they cost more than they bring (docs/feature-budget.md), and where they failed."""
+    """None where they cost more than they bring (docs/howto/feature-budget.md), and where they failed."""
     seconds: float
     problem: str | None
     cannot_choose: bool = False

@@ -58,7 +58,7 @@ def run(
     values of `Instance`, which may have tags, a cutoff and a priority of their own. What is not a list is
     asked for the next one when a worker is free, so a generator may wait for work. Up to `parallel` solvers
     run at once on each of `jobs` instances: the first answer wins. The same call again continues where it
-    stopped. An exception of a callback ends the stream; what is done is kept. See docs/live.md.
+    stopped. An exception of a callback ends the stream; what is done is kept. See docs/howto/live.md.
     """
     read = portfolio if isinstance(portfolio, Portfolio) else read_portfolio(portfolio)
     name = selector or read.selector or DEFAULT_SELECTOR

@@ -13,7 +13,7 @@ Everything here is in units of an unsolved instance, so that seconds and timeout
             posterior that starts at 1 +- 1.
 
 Costs have heavy tails, so no features may take more than a `share` of the cutoff: what is not there by then
-is not waited for. That alone saves most of what they cost (docs/research.md).
+is not waited for. That alone saves most of what they cost (docs/background/research.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One pick by its latest runs only, for streams on which algorithms change their ways.
 
-The model lets go of old runs itself (docs/drift.md says how a model offers that); here are the counts that
-go with it.
+The model lets go of old runs itself (docs/howto/drift.md says how a model offers that); here are the counts
+that go with it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where the published table departs from the paper's formulas, each departure a switch.
 
 The defaults reproduce the table. Turning one switch to the value in `PAPER` puts the paper's formula in
-that one place; `docs/replication.md` shows what each does to the numbers.
+that one place; `docs/background/replication.md` shows what each does to the numbers.
 
 Sources: the paper's formulas are those of Tornede, Bengs, Hüllermeier, "Machine Learning for Online
 Algorithm Selection under Censored Feedback", AAAI 2022. The departures were found by re-running; that

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.display.data_frame import data_frame
+from tailcut.display.html_table import html_table
 from tailcut.scenarios.columns import STATUSES
 from tailcut.types import PENALTY, Array
 
@@ -58,7 +60,7 @@ class FeatureStep(_ByValue):
     """Whether the scenario's authors use it by default."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scenario(_ByValue):
     """Recorded runs of K algorithms on n instances with d features, repetitions made one.
 
@@ -68,8 +70,12 @@ class Scenario(_ByValue):
     ...         "runtime": [1.0, 60.0, 60.5, 8.0]}
     >>> features = {"instance": ["i1", "i2"], "size": [10.0, None]}
     >>> scenario = Scenario.from_frames(runs, features, cutoff=60.0, name="tiny")
+    >>> scenario
+    Scenario('tiny': 2 instances, 2 algorithms, 1 feature, cutoff 60 s, 25% of the runs unsolved)
     >>> scenario.losses().tolist()
     [[1.0, 60.0], [600.0, 8.0]]
+    >>> scenario.to_frame().shape
+    (4, 4)
     """
 
     name: str
@@ -105,6 +111,33 @@ class Scenario(_ByValue):
         arrays += [c for c in (self.ground_truth or {}).values() if isinstance(c, np.ndarray)]
         for array in arrays:
             array.flags.writeable = False
+
+    def __repr__(self) -> str:
+        n, k, d = len(self.instances), len(self.algorithms), len(self.feature_names)
+        counts = [
+            f"{number} {word}{'s' * (number != 1)}"
+            for number, word in ((n, "instance"), (k, "algorithm"), (d, "feature"))
+        ]
+        unsolved = f"{1.0 - self.solved.mean():.0%} of the runs unsolved" if self.solved.size else "no runs"
+        return f"Scenario({self.name!r}: {', '.join(counts)}, cutoff {self.cutoff:g} s, {unsolved})"
+
+    def _repr_html_(self) -> str:
+        """Show each algorithm with what it solves, the best by PAR10 first."""
+        costs, solved = self.losses().mean(axis=0), self.solved.mean(axis=0)
+        rows = [[self.algorithms[i], f"{solved[i]:.1%}", float(costs[i])] for i in np.argsort(costs)]
+        return html_table(repr(self), ["algorithm", "solved", "mean PAR10, s"], rows)
+
+    def to_frame(self) -> Any:
+        """Return all runs as a pandas data frame: instance, algorithm, runtime, status."""
+        n, k = self.runtimes.shape
+        return data_frame(
+            {
+                "instance": np.repeat(np.array(self.instances, dtype=object), k),
+                "algorithm": np.tile(np.array(self.algorithms, dtype=object), n),
+                "runtime": self.runtimes.ravel(),
+                "status": [STATUSES[code] for code in self.statuses.ravel()],
+            }
+        )
 
     def losses(self, penalty: float = PENALTY) -> Array:
         """Return the PARk loss of every run, shape (n, K): its time if solved, else `penalty` cutoffs."""

@@ -6,7 +6,7 @@ both kinds are tried on it (`tailcut.schedules.rehearsal`), and new ones are com
 times what such promises have cost. Where several runs on an instance are no better than one, that is noticed.
 
 Plans that were really carried out are no such evidence: each is of one kind only, and over a few hundred
-instances luck decides which kind looks better (docs/research.md).
+instances luck decides which kind looks better (docs/background/research.md).
 """
 
 from __future__ import annotations

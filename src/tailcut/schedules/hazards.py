@@ -32,7 +32,7 @@ PER_LOG_TIME = 0.1
 """Prior chance of a solution per unit of log-time afterwards."""
 LEVEL, SKILL, TURN, COMMON = 0.4, 0.5, 0.1, 0.3
 """Prior variances: of a level, a skill, a turn, and of the level common to all intervals. With the two
-numbers above they describe the hazards of the 21 scenarios taken together; see docs/research.md."""
+numbers above they describe the hazards of the 21 scenarios together; see docs/background/research.md."""
 
 
 class Hazards(Stateful):

@@ -9,5 +9,5 @@ solving.py      one instance from its features to the answer of the first solver
 deciders.py     who decides: a project in the state file, or one behind HTTP
 convention.py   what an answer looks like from outside: output and exit code
 
-docs/solve.md says why there is a daemon, and what happens when any of these processes is killed.
+docs/howto/solve.md says why there is a daemon, and what happens when any of these processes is killed.
 """

@@ -64,7 +64,9 @@ def test_what_children_used_is_counted_while_the_parent_lives(launcher: Launcher
 
 def test_what_forgotten_children_used_is_counted(launcher: Launcher, solver: Solver) -> None:
     if launcher.method.startswith("process tree"):
-        pytest.skip("the kernel drops the time of children whose parent ignores SIGCHLD: docs/limits.md")
+        pytest.skip(
+            "the kernel drops the time of children whose parent ignores SIGCHLD: docs/reference/limits.md"
+        )
     ended = finish(launcher, solver("burn_by_forgotten_children", 0.1, 1000), ResourceLimits(cpu=0.5))
     assert ended.ending == Ending.CPU_LIMIT
     assert 0.5 <= ended.cpu < 2.5

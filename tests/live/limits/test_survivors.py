@@ -157,7 +157,7 @@ def test_server_and_supervisor_are_killed_at_once(solver: Solver, mark: str) -> 
     """Nobody is left to adopt the orphans, but their control group is known."""
     with Launcher() as launcher:
         if launcher.method.startswith("process tree"):
-            pytest.skip("without control groups they survive: docs/limits.md")
+            pytest.skip("without control groups they survive: docs/reference/limits.md")
         run = launcher.start(solver("detached", "sleep"), ResourceLimits())
         wait_for(lambda: len(alive(mark)) == 3)
         server = launcher._server

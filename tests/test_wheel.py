@@ -1,0 +1,43 @@
+"""The built wheel works in an environment that has nothing else: the lines of README.md and the home page."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def _run(*command: str | Path, cwd: Path) -> str:
+    ended = subprocess.run(
+        [str(one) for one in command], cwd=cwd, capture_output=True, text=True, timeout=280
+    )
+    assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]
+    return ended.stdout
+
+
+@pytest.mark.slow
+def test_the_wheel_in_an_empty_environment(tmp_path: Path) -> None:
+    quiet = ("--quiet", "--disable-pip-version-check")
+    isolated = ("--no-deps", "--no-build-isolation")  # what builds it is installed already
+    _run(sys.executable, "-m", "pip", "wheel", *quiet, *isolated, "--wheel-dir", tmp_path, ROOT, cwd=tmp_path)
+    (wheel,) = tmp_path.glob("tailcut-*.whl")
+    _run(sys.executable, "-m", "venv", tmp_path / "empty", cwd=tmp_path)
+    python = tmp_path / "empty" / "bin" / "python"
+    pinned = ("--constraint", ROOT / "constraints.txt")
+    _run(python, "-m", "pip", "install", *quiet, *pinned, f"{wheel}[cli,bench]", cwd=tmp_path)
+
+    installed = _run(python, "-c", "import tailcut; print(tailcut.__file__)", cwd=tmp_path)
+    assert str(tmp_path) in installed
+    for page in ("README.md", "docs/index.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for source in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            _run(python, "-c", source, cwd=tmp_path)
+    tailcut = tmp_path / "empty" / "bin" / "tailcut"
+    assert "tailcut_schedule" in _run(tailcut, "selectors", cwd=tmp_path)
+    bench = ("bench", "--selector", "tailcut", "--selector", "sbs", "--seeds", "1", "--json")
+    assert '"npar10": 1.0' in _run(tailcut, *bench, cwd=tmp_path)
