@@ -67,6 +67,7 @@ def fingerprint(
     found.follow([CROSS_VALIDATING] * cross_validated + [RUNNING_EXTRA] * runs_extra + [RACING] * raced)
     for part in parts:
         found.follow_part(part)
+    found.libraries.update(() if row is None else row.libraries)  # imported by name, which is not seen
     described = "" if row is None else _described(row)
     code = hashlib.sha256("\n".join([described, *sorted(found.digests)]).encode()).hexdigest()
     python = ".".join(map(str, sys.version_info[:2]))
