@@ -84,7 +84,9 @@ def _page(
             "How fast each selector learns",
             shown(figures, "learning")
             + table(who_learns)
-            + "".join(shown(figures, f"{kind}-{end}") for kind in ("regret", "solved", "choices")),
+            + "".join(
+                shown(figures, f"{kind}-{end}") for kind in ("instances", "regret", "solved", "choices")
+            ),
         ),
         *explained_section(report, figures),
         Section("reproduce", "How to reproduce it", reproduce(report, source)),
