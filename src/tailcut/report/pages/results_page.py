@@ -73,7 +73,7 @@ def _page(report: Report, tables: Sequence[Sheet], figures: Figures, source: str
     tests = "" if pairs is None else table(pairs)
     compared = shown(figures, "critical-difference") + tests + shown(figures, "regret-overview")
     sections = [
-        Section("summary", "In short", words + shown(figures, "npar10") + table(summary)),
+        Section("summary", "In short", shown(figures, "npar10") + words + table(summary)),
         Section("comparison", "Comparison", f'{compared}<div class="two">{tradeoff}</div>'),
         Section("tables", "Tables", "".join(table(sheet) for sheet in by_key.values())),
         Section("scenarios", "Scenarios", table(overview) + _scenarios(report, figures)),
