@@ -39,10 +39,12 @@ def _texts(path: Path) -> str:
 
 
 def test_all_kinds_are_there(found: dict[str, Drawing]) -> None:
-    expected = {"regret-overview", "critical-difference", "tradeoff-linucb", "tradeoff-thompson"}
+    expected = {"npar10", "regret-overview", "critical-difference", "tradeoff-thompson"}
     expected |= {"tradeoff-competitors"}
     for scenario in ("ALPHA", "BETA", "GAMMA"):
-        expected |= {f"{kind}-{scenario}" for kind in ("regret", "solved", "choices", "survival")}
+        expected |= {
+            f"{kind}-{scenario}" for kind in ("instances", "regret", "solved", "choices", "survival")
+        }
     expected |= {f"explained-ALPHA-{step}" for step in (6, 30, 60)}
     assert set(found) == expected
 

@@ -1,4 +1,4 @@
-"""Comparing selectors over scenarios: average ranks, wins, Friedman and Nemenyi.
+"""Comparing selectors over scenarios: average ranks, wins, Friedman, Nemenyi and pairwise Wilcoxon.
 
 After Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 2006.
 """
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tailcut.bench.labels import ContenderKind
+from tailcut.bench.pair_tests import PairTest, pair_tests
 from tailcut.errors import InputError
 from tailcut.types import Array
 
@@ -35,6 +36,8 @@ class Ranking:
     critical_difference: float
     """Average ranks that differ by more differ significantly (Nemenyi)."""
     alpha: float
+    pairs: tuple[PairTest, ...] = ()
+    """Wilcoxon's tests of all pairs, the better ranked first."""
 
 
 def rank(values: Array, selectors: list[str], scenarios: list[str], alpha: float = 0.05) -> Ranking:
@@ -62,6 +65,7 @@ def rank(values: Array, selectors: list[str], scenarios: list[str], alpha: float
         friedman_p=float(stats.chi2.sf(chi2, k - 1)),
         critical_difference=_critical_difference(n, k, alpha),
         alpha=alpha,
+        pairs=pair_tests(values[:, order], [selectors[i] for i in order]),
     )
 
 

@@ -58,7 +58,7 @@ ABLATIONS: dict[str, dict[str, float]] = {
     "no ridge": {"ridge": 1e9},
     "no empirical Bayes: a fixed prior for the algorithms": {"prior_weight": 1e9},
     "all first runs at once": {"pace": 1e9},
-    "nobody run again but by score": {"again": 0.0},
+    "repeated runs only by score": {"again": 0.0},
     "no exploration": {"noise_variance": 1e-12},
     "exploration by 0.6 of the posterior deviation": {"noise_variance": 0.36},
     "exploration by the posterior deviation": {"noise_variance": 1.0},

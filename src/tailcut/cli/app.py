@@ -35,7 +35,7 @@ COMMANDS = {
     "solve": "Solve one instance with the solvers that the past speaks for, as if it were a single solver.",
     "measure": "Run every solver of a portfolio on every instance and write a scenario that `tailcut bench` "
     "reads.",
-    "watch": "Show a run while it goes on: what is solved, what runs now, what each solver does.",
+    "watch": "Show a run as it happens: what is solved, what runs now, what each solver does.",
     "serve": "Serve the projects of a state file over HTTP.",
     "state": "Check, export, compact, repair and teach state files.",
     "token": "Create, list and revoke the tokens of a state file.",

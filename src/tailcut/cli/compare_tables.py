@@ -15,7 +15,7 @@ from rich.table import Table
 
 from tailcut.bench.labels import ContenderKind, hyperparameters_of, labelled
 from tailcut.bench.leave_out import Difference, LeftOut, SettingsChoice
-from tailcut.bench.ranks import RankedGroup
+from tailcut.bench.ranks import RankedGroup, Ranking
 
 
 def say_who_is_left_out(kinds: Mapping[str, ContenderKind], groups: Sequence[RankedGroup]) -> None:
@@ -61,6 +61,17 @@ def print_group(group: RankedGroup) -> None:
         f"Nemenyi: ranks that differ by more than {ranking.critical_difference:.2f} "
         f"differ at the level {ranking.alpha:g}."
     )
+    typer.echo(_pairs_said(ranking))
+
+
+def _pairs_said(ranking: Ranking) -> str:
+    """Say from which others the best ranked differs."""
+    best = ranking.selectors[0]
+    own = [pair for pair in ranking.pairs if pair.first == best]
+    alike = [f"{labelled(pair.second)} ({pair.p_holm:.2g})" for pair in own if pair.p_holm > ranking.alpha]
+    differs = f"{labelled(best)} differs from {len(own) - len(alike)} of {len(own)}"
+    said = f"Wilcoxon, with Holm's correction: {differs}"
+    return f"{said}; not shown to differ (p): {', '.join(alike)}." if alike else f"{said}."
 
 
 def print_choices(found: list[SettingsChoice], par: str, *, as_json: bool) -> None:

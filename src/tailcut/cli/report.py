@@ -61,7 +61,7 @@ def command(
     """Turn a result file, or a live run, into tables, figures and one self-contained page.
 
     Of a state file: what the run did, and an estimate of what each single solver would have cost on the same
-    instances. It is only read, also while the run goes on.
+    instances. It is only read, even during the run.
 
     Writes DIR/index.html, DIR/tables (Markdown, LaTeX, CSV, HTML) and DIR/figures. With the scenarios at
     hand (--aslib), the page also shows the survival curves of their algorithms.

@@ -12,13 +12,14 @@ import typer
 def listing() -> list[dict[str, Any]]:
     """Return every selector and hindsight baseline as plain values."""
     from tailcut.bench.labels import ContenderKind
-    from tailcut.catalogue import BASELINES, find_all
+    from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR, find_all
 
     baselines = [
         {"name": name, "summary": summary, "kind": ContenderKind.BASELINE, "parts": {}, "hyperparameters": {}}
         for name, summary in BASELINES.items()
     ]
-    return [recipe.describe() for recipe in find_all()] + baselines
+    recipes = sorted(find_all(), key=lambda recipe: recipe.name != DEFAULT_SELECTOR)  # the default first
+    return [recipe.describe() for recipe in recipes] + baselines
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:

@@ -1,4 +1,4 @@
-"""``tailcut watch``: a run, shown while it goes on."""
+"""``tailcut watch``: a run, shown as it happens."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def command(
         bool, typer.Option("--json", help="Print a JSON object whenever something has changed.")
     ] = False,
 ) -> None:
-    """Show a run while it goes on: what is solved, what runs now, what each solver does.
+    """Show a run as it happens: what is solved, what runs now, what each solver does.
 
     The state file is only read, in short looks: the run is neither blocked nor slowed down. It ends when
     the run does, or with Ctrl-C. `tailcut report` makes a page of it, with an estimate of what it saved.
@@ -91,7 +91,7 @@ def _view(now: RunProgress) -> Any:
 
     clock = time.time()
     head = Text(f"{now.state}: {now.selector}, cutoff {now.cutoff:g} s", style="bold")
-    status = "nobody writes to it: stopped or finished" if now.written is False else "going on"
+    status = "nobody writes to it: stopped or finished" if now.written is False else "running"
     if now.last_event_at is not None:
         status += f", last event {max(clock - now.last_event_at, 0.0):.0f} s ago"
     solvers = Table("solver", box=None, pad_edge=False)

@@ -36,7 +36,7 @@ TRIAL = 100
 """Instances with features before they may be given up: what they bring has to be learned first."""
 EVERY = 8
 """Where features do not pay, one instance in so many has them all the same: at an eighth of the price the
-model goes on learning from them, and may find that they do."""
+model continues to learn from them, and may find that they do."""
 NOISE = 0.12
 """Variance of a run's loss that no features tell."""
 BENEFIT_OF_DOUBT = 2.0

@@ -24,7 +24,7 @@ from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio, read_portfolio
 from tailcut.live.stream import StreamSettings, run_stream
 from tailcut.report.progress import ReportProgress
-from tailcut.report.reports import report_scenario
+from tailcut.report.reports import report_live_run, report_scenario
 from tailcut.scenarios import Scenario, bundled
 
 LIVE = "tailcut_schedule"
@@ -82,6 +82,7 @@ def run_demo(
     """Solve formulas live, replay the bundled scenario, write a report on it; everything goes into `out`."""
     live, single = _solve_live(out, instances, jobs, progress)
     rows = _replay(out, seeds, jobs, progress)
+    report_live_run(out / "live.db", out / "report" / "live", formats=["svg"])
     page = report_scenario(
         bundled.SCENARIO,
         out / "results.db",
@@ -91,6 +92,7 @@ def run_demo(
         formats=["svg"],
         jobs=jobs,
         command=command,
+        live_page="live/index.html",
         progress=progress,
     )
     return DemoOutcome(live, single, rows, page)

@@ -86,11 +86,12 @@ def report_scenario(
     jobs: int = 1,
     modules: Sequence[str] = (),
     command: str = "",
+    live_page: str | None = None,
     progress: ReportProgress = SILENT,
 ) -> Path:
     """Run what `source` lacks on one scenario and write the practitioner's page about it; return the page.
 
-    `modules` are imported by the processes that run it: they register selectors.
+    `modules` are imported by the processes that run it: they register selectors. `live_page` is linked.
     """
     scenario = Scenario.read(folder)
     names = [*selectors, "oracle", "sbs"] if selectors else DEFAULT
@@ -102,7 +103,14 @@ def report_scenario(
         report = gather(store, scenario=scenario, hashes={cell.hash for cell in cells}, progress=progress)
     found = complement(scenario, report.results.penalty)
     return write_scenario_page(
-        report, scenario, found, out, formats=formats, source=source.name, progress=progress
+        report,
+        scenario,
+        found,
+        out,
+        formats=formats,
+        source=source.name,
+        live_page=live_page,
+        progress=progress,
     )
 
 

@@ -40,12 +40,12 @@ _RED, _LIGHT_RED = "#d55e00", "#f2a067"
 _GREEN, _LIGHT_GREEN = "#009e73", "#63c9a9"
 _PINK, _DARK_PINK, _LIGHT_PINK = "#cc79a7", "#9c4676", "#e5b3ce"
 _VIOLET, _LIGHT_VIOLET = "#9d24f3", "#c27dfa"
-_GOLD, _GREY, _BROWN = "#e69f00", "#9a9a9a", "#7a4b1e"
+_GOLD, _GREY, _BROWN, _CRIMSON = "#e69f00", "#9a9a9a", "#7a4b1e", "#b00020"
 
 LOOKS = {
     "tailcut": Look(_VIOLET, SOLID, "*", "ours", 2.0),
-    "tailcut_schedule": Look(_LIGHT_VIOLET, DASHED, "P", "schedules", 2.0),
-    "bounded_thompson": Look(_VIOLET, DASHDOT, "p", "ours", 1.8),
+    "tailcut_schedule": Look(_CRIMSON, SOLID, "P", "schedules", 2.0),
+    "bounded_thompson": Look(_LIGHT_VIOLET, DASHDOT, "p", "ours", 1.8),
     "thompson": Look(_BLUE, SOLID, "o", "Thompson"),
     "thompson_rev": Look(_BLUE, DASHED, "s", "Thompson"),
     "bj_thompson": Look(_LIGHT_BLUE, SOLID, "^", "Thompson"),

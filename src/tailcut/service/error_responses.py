@@ -27,7 +27,7 @@ class NoProjectError(TailcutError, LookupError):
 
 
 class BusyError(TailcutError, RuntimeError):
-    """Too much is going on at the same time."""
+    """Too many requests at the same time."""
 
 
 class SetAsideError(TailcutError, RuntimeError):
@@ -141,7 +141,7 @@ _MEANINGS = {
     413: "The body is too large",
     422: "A field is not what it should be",
     500: "A fault of the server; look for the id in its log",
-    503: "The state cannot be written at the moment, or too much is going on",
+    503: "The state cannot be written at the moment, or there are too many requests",
     507: "The disk is full",
 }
 RESPONSES: dict[int | str, dict[str, Any]] = {

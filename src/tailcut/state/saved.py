@@ -1,4 +1,4 @@
-"""Keeping an object in a file: what a state file needs of it, written once."""
+"""Keeping an object in a file: what a saved selector needs of it, written once."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Saved(ABC):
 
 
 def kind_of(cls: type) -> str:
-    """Return what a state file calls the objects of a class.
+    """Return what a saved selector calls the objects of a class.
 
     >>> kind_of(Saved)
     'saved'

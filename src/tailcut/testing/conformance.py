@@ -30,7 +30,7 @@ def same_seed_same_choices(make: Factory) -> None:
 
 
 def save_and_load_continue(make: Factory) -> None:
-    """Restored from its bytes, a selector goes on exactly as before; one that cannot be saved says so."""
+    """Restored from its bytes, a selector continues exactly as before; one that cannot be saved says so."""
     scenario = small_scenario()
     original = make(scenario)
     if not make.recipe.can_be_saved:
@@ -210,7 +210,7 @@ def one_algorithm(make: Factory) -> None:
 
 
 def warm_start_saves_first_runs(make: Factory) -> None:
-    """Algorithms with recorded runs get no first run, others do; all else goes on as ever."""
+    """Algorithms with recorded runs get no first run, others do; all else stays as it was."""
     scenario = small_scenario()
     known = np.ones((60, 4), dtype=np.bool_)
     known[:, 2] = known[30:] = False  # nothing of the third algorithm, nothing of the later instances

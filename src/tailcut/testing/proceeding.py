@@ -48,7 +48,7 @@ def solved_ends_it(make: Factory) -> None:
 
 
 def save_and_load_within_an_instance(make: Factory) -> None:
-    """Restored between two runs on an instance, or during one, a selector goes on exactly as before."""
+    """Restored between two runs on an instance, or during one, a selector continues exactly as before."""
     scenario = small_scenario()
     original = make(scenario)
     if not original.can_be_saved:

@@ -18,6 +18,8 @@ from tailcut.report.figures import (
     cpu_tradeoff,
     critical,
     decision,
+    instance_scatter,
+    npar_bars,
     regret,
     sensitivity,
     solved,
@@ -51,6 +53,11 @@ def drawings(report: Report) -> list[Drawing]:
     """Return all figures of a report, the large ones first so that no process waits for another."""
     par, many = report.results.par, report.featured
     found = []
+    if npar_bars.bars(report.standings):
+        text = (
+            f"Mean n{par} over scenarios: 1 is the single best solver, 0 the best solver for every instance."
+        )
+        found.append(Drawing("npar10", text, npar_bars.draw, (report.standings, par)))
     curves = [part.regret for part in report.scenarios if part.regret is not None]
     if len(curves) > 1:
         text = (
@@ -82,6 +89,12 @@ def _of_scenario(part: ScenarioPart, report: Report) -> Iterator[Drawing]:
     if part.regret is not None:
         text = f"{name}: cumulative {par} regret against the oracle; bands: one deviation over seeds."
         yield Drawing(f"regret-{end}", text, regret.draw, (part.regret, many, par), name)
+    if part.versus is not None:
+        text = (
+            f"{name}: each instance under {labelled(part.versus.selector)} against the single best solver, "
+            f"seed {part.versus.seed}; below the line the selector is faster."
+        )
+        yield Drawing(f"instances-{end}", text, instance_scatter.draw, (part.versus,), name)
     if part.solved is not None:
         text = f"{name}: share of instances solved within a time, for selectors, sbs and oracle (VBS)."
         yield Drawing(f"solved-{end}", text, solved.draw, (part.solved, many), name)

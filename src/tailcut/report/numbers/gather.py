@@ -16,6 +16,7 @@ from tailcut.bench.ranks import Ranking
 from tailcut.bench.replay import replay_baseline
 from tailcut.bench.store import Store
 from tailcut.errors import TailcutError
+from tailcut.report.numbers.against_single_best import InstanceScatter, against_single_best
 from tailcut.report.numbers.explained_decisions import ExplainedDecisions, explain_decisions, explainable
 from tailcut.report.numbers.extra_cpu import CpuCurve, cpu_curves
 from tailcut.report.numbers.kaplan_meier import SurvivalCurve, survival_curves
@@ -48,6 +49,8 @@ class ScenarioPart:
     """How each selector learns, in the order of the standings; needs results of sbs and oracle."""
     notes: tuple[str, ...]
     """What was left out, and why."""
+    versus: InstanceScatter | None = None
+    """The best selector against the single best solver, instance by instance."""
 
     @property
     def algorithms(self) -> list[str]:
@@ -170,6 +173,7 @@ def _part(
         shares=tuple(windows),
         survival=tuple(survival_curves(scenario, results.penalty)) if scenario is not None else (),
         learning=learnings([one.selector for one in ordered], losses),
+        versus=against_single_best(name, [one.selector for one in ordered], losses, cutoff),
         notes=tuple(notes),
     )
 

@@ -40,13 +40,17 @@ def scatters(standings: Sequence[Standing]) -> list[Scatter]:
     plots = [
         Scatter("tradeoff-linucb", "LinUCB variants", _points(linucb)),
         Scatter("tradeoff-thompson", "Thompson variants", _points(thompson)),
-        Scatter(
-            "tradeoff-competitors",
-            "Two best LinUCB and Thompson variants and the others",
-            _points(competitors),
-        ),
+        Scatter("tradeoff-competitors", _title(linucb, thompson, others), _points(competitors)),
     ]
-    return [plot for plot in plots if plot.points]
+    return [plot for plot in plots if len(plot.points) > 1]
+
+
+def _title(linucb: Sequence[Standing], thompson: Sequence[Standing], others: Sequence[Standing]) -> str:
+    """Return a title that names only what is in the plot."""
+    kinds = [name for name, found in (("LinUCB", linucb), ("Thompson", thompson)) if len(found) > 2]
+    if not kinds or not others:
+        return "All selectors"
+    return f"Two best {' and '.join(kinds)} variants and the others"
 
 
 def _points(standings: Sequence[Standing]) -> tuple[TradeoffPoint, ...]:

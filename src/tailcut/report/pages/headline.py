@@ -40,7 +40,7 @@ def headline(results: Results, standings: Sequence[Standing], ranked: Ranking | 
 
 def _best(best: Standing, par: str) -> str:
     return (
-        f"The lowest mean n{par} has {best.selector}: {best.npar_mean:.2f} over "
+        f"{best.selector} has the lowest mean n{par}: {best.npar_mean:.2f} over "
         f"{_count(best.scenarios, 'scenario')} (0 is the best solver for every instance, 1 the single best "
         f"solver, both known only in hindsight). Its median re{par} is {best.repar_median:.2f}, and it "
         f"leaves {best.unsolved:.1%} of the instances unsolved on average.{_blind(best)}{_extra(best)}"
@@ -88,7 +88,8 @@ def _blind(best: Standing) -> str:
 
 def _against_single_best(best: Standing) -> str:
     beaten = (
-        f"{best.selector} beats the single best solver on {best.beats_sbs} of {best.scenarios} scenarios."
+        f"{best.selector} beats the single best solver on "
+        f"{best.beats_sbs} of {_count(best.scenarios, 'scenario')}."
     )
     if best.npar_mean < 1.0:
         return (
@@ -99,8 +100,8 @@ def _against_single_best(best: Standing) -> str:
     return (
         f"{beaten} So on average it does not reach what always running the best solver would have cost, had "
         f"one known which it is: it pays {best.npar_mean - 1.0:.2f} times the gap between virtual and single "
-        f"best on top, for exploring{_and_features(best)} and for wrong choices. But only who has run all "
-        f"solvers beforehand knows the single best one; whoever starts without such data cannot choose it."
+        f"best on top, for exploring{_and_features(best)} and for wrong choices. But the single best "
+        f"solver is known only after running all solvers; without such data nobody can choose it."
     )
 
 
@@ -111,10 +112,10 @@ def _field(contenders: Sequence[Standing], par: str, n: int) -> str:
     text = f"Next by mean n{par}: {names}."
     if any_better:
         return (
-            f"{text} {len(any_better)} of {len(contenders)} selectors beat the single best solver on at "
-            f"least one of the {n} scenarios, none on more than {most}."
+            f"{text} {len(any_better)} of {_count(len(contenders), 'selector')} beat the single best solver"
+            + ("." if n == 1 else f" on at least one of the {n} scenarios, none on more than {most}.")
         )
-    return f"{text} No selector beats the single best solver on any of the {n} scenarios."
+    return f"{text} No selector beats the single best solver on any scenario."
 
 
 def _significance(ranked: Ranking) -> str:

@@ -18,6 +18,7 @@ from tailcut.report.pages.missing import left_out
 from tailcut.report.progress import SILENT, ReportProgress
 from tailcut.report.tables.extra_cpu_sheet import extra_cpu_sheet
 from tailcut.report.tables.formats import write_tables
+from tailcut.report.tables.pairs_sheet import pairs_sheet
 from tailcut.report.tables.sheet import Sheet, grid_sheet, scenarios_sheet, schedules_sheet, standings_sheet
 
 
@@ -25,10 +26,12 @@ def sheets(report: Report) -> list[Sheet]:
     """Return all tables of a report."""
     par = report.results.par
     schedules = schedules_sheet(report.standings, par)
+    pairs = pairs_sheet(report.ranked, par)
     extra = extra_cpu_sheet(report.grids, [part.description for part in report.scenarios], par)
     return [
         standings_sheet(report.standings, par),
         *([] if schedules is None else [schedules]),
+        *([] if pairs is None else [pairs]),
         *([] if extra is None else [extra]),
         *(
             grid_sheet(grid, par, report.ranked)
@@ -66,9 +69,11 @@ def _page(report: Report, tables: Sequence[Sheet], figures: Figures, source: str
     words = paragraphs(headline(report.results, report.standings, report.ranked))
     tradeoff = "".join(shown(figures, name) for name in figures if name.startswith("tradeoff"))
     sweeps = "".join(shown(figures, name) for name in figures if name.startswith("sensitivity"))
-    compared = shown(figures, "critical-difference") + shown(figures, "regret-overview")
+    pairs = by_key.pop("pairs", None)
+    tests = "" if pairs is None else table(pairs)
+    compared = shown(figures, "critical-difference") + tests + shown(figures, "regret-overview")
     sections = [
-        Section("summary", "In short", words + table(summary)),
+        Section("summary", "In short", shown(figures, "npar10") + words + table(summary)),
         Section("comparison", "Comparison", f'{compared}<div class="two">{tradeoff}</div>'),
         Section("tables", "Tables", "".join(table(sheet) for sheet in by_key.values())),
         Section("scenarios", "Scenarios", table(overview) + _scenarios(report, figures)),
@@ -120,7 +125,7 @@ def _scenarios(report: Report, figures: Figures) -> str:
 
 def _scenario(part: ScenarioPart, report: Report, figures: Figures, *, opened: bool) -> str:
     end = slug(part.name)
-    kinds = ("regret", "solved", "choices", "survival")
+    kinds = ("instances", "regret", "solved", "choices", "survival")
     drawn = "".join(shown(figures, f"{kind}-{end}") for kind in kinds)
     body = paragraphs([_in_words(part, report)]) + f'<div class="two">{drawn}</div>'
     return details(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,9 +32,13 @@ def write_scenario_page(
     *,
     formats: Sequence[str] = FORMATS,
     source: str = "results.db",
+    live_page: str | None = None,
     progress: ReportProgress = SILENT,
 ) -> Path:
-    """Write the report on the one scenario that `report` is about and return its page."""
+    """Write the report on the one scenario that `report` is about and return its page.
+
+    `live_page` is the address of the page of a live run on such instances, to be linked.
+    """
     par = report.results.par
     (part,) = report.scenarios
     tables = [
@@ -47,7 +52,7 @@ def write_scenario_page(
     render_all(wanted, out / "figures", with_svg(formats), 1, progress)
     path = out / "index.html"
     figures = read_svgs(wanted, out / "figures")
-    path.write_text(_page(report, scenario, found, tables, figures, source), encoding="utf-8")
+    path.write_text(_page(report, scenario, found, tables, figures, source, live_page), encoding="utf-8")
     return path
 
 
@@ -60,7 +65,7 @@ def _drawings(report: Report, found: Complement, learned: Sequence[Learning]) ->
     return [
         Drawing("learning", learning, practice.draw_learning, (shown, par)),
         Drawing("growth", growth, practice.draw_growth, (found, par)),
-        *(one for one in drawings(report) if one.scenario is not None),
+        *(one for one in drawings(report) if one.scenario is not None or one.name == "npar10"),
     ]
 
 
@@ -71,12 +76,17 @@ def _page(
     tables: Sequence[Sheet],
     figures: Figures,
     source: str,
+    live_page: str | None,
 ) -> str:
     who_learns, solvers, pairs, overview = tables
     end = slug(scenario.name)
     words = paragraphs(in_words(report, scenario, found))
+    live = ""
+    if live_page is not None:
+        text = "The live run: what the solvers did, and what it saved"
+        live = f'<p><a href="{html.escape(live_page)}">{text}</a></p>'
     sections = [
-        Section("summary", "In short", words + table(overview)),
+        Section("summary", "In short", live + shown(figures, "npar10") + words + table(overview)),
         Section("solvers", "The solvers", table(solvers) + shown(figures, f"survival-{end}")),
         Section("together", "Which solvers complement each other", shown(figures, "growth") + table(pairs)),
         Section(
@@ -84,7 +94,9 @@ def _page(
             "How fast each selector learns",
             shown(figures, "learning")
             + table(who_learns)
-            + "".join(shown(figures, f"{kind}-{end}") for kind in ("regret", "solved", "choices")),
+            + "".join(
+                shown(figures, f"{kind}-{end}") for kind in ("instances", "regret", "solved", "choices")
+            ),
         ),
         *explained_section(report, figures),
         Section("reproduce", "How to reproduce it", reproduce(report, source)),
@@ -106,8 +118,8 @@ def in_words(report: Report, scenario: Scenario, found: Complement) -> list[str]
     lines = [
         f"Always running {best.name}, the single best of {len(found.solvers)} solvers, costs "
         f"{found.sbs:.2f} s per instance ({par}) and leaves {best.timeouts:.1%} of {n} instances unsolved. "
-        f"A perfect choice per instance would cost {found.vbs:.2f} s; {found.unsolved} instances are solved "
-        f"by none."
+        f"A perfect choice per instance would cost {found.vbs:.2f} s; no solver solves {found.unsolved} of "
+        f"the {n}."
     ]
     if found.sbs <= found.vbs:
         return [*lines, "The single best solver is best on every instance: there is nothing to choose."]
