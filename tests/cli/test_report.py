@@ -25,7 +25,7 @@ def test_it_writes_tables_figures_and_the_page(written: Path) -> None:
     keys = {"summary", "par10", "npar10", "repar10", "unsolved", "decision", "scenarios", "wilcoxon"}
     tables = {path.name for path in (written / "tables").iterdir()}
     assert tables == {f"{key}.{ending}" for key in keys for ending in ("md", "tex", "csv", "html")}
-    assert len(list((written / "figures").glob("*.svg"))) == 20
+    assert len(list((written / "figures").glob("*.svg"))) == 23
     assert list((written / "figures").glob("*.pdf")) == []
 
 
