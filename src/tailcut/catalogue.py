@@ -1,7 +1,7 @@
 """One table: the name of a selector, its parts and its hyperparameters.
 
 A row says which class fills each slot of a policy (`tailcut.policies.recipes`). A new selector is one more
-row (CONTRIBUTING.md): a `Recipe` if it picks one algorithm per instance, a `ScheduleRecipe` if it may continue
+row (CONTRIBUTING.md): a `Recipe` if it picks one algorithm per instance, a `ScheduleRecipe` if it may turn
 to another.
 """
 

@@ -22,10 +22,10 @@ from tests.report.conftest import command, fill
 
 
 def test_it_writes_tables_figures_and_the_page(written: Path) -> None:
-    keys = {"summary", "par10", "npar10", "repar10", "unsolved", "decision", "scenarios"}
+    keys = {"summary", "par10", "npar10", "repar10", "unsolved", "decision", "scenarios", "wilcoxon"}
     tables = {path.name for path in (written / "tables").iterdir()}
     assert tables == {f"{key}.{ending}" for key in keys for ending in ("md", "tex", "csv", "html")}
-    assert len(list((written / "figures").glob("*.svg"))) == 20
+    assert len(list((written / "figures").glob("*.svg"))) == 23
     assert list((written / "figures").glob("*.pdf")) == []
 
 
@@ -44,7 +44,7 @@ def test_the_tables_hold_what_the_file_holds(written: Path, results: Path) -> No
 def test_the_page_says_what_is_in_it_and_how_it_came_about(written: Path) -> None:
     page = (written / "index.html").read_text(encoding="utf-8")
     assert "4 selectors on 3 scenarios, 3 seeds each: 54 results." in page
-    assert "The lowest mean nPAR10 has" in page
+    assert "has the lowest mean nPAR10" in page
     assert "beats the single best solver on" in page
     assert "$ tailcut bench --of-this-test" in page
     assert "numpy: " in page
@@ -222,4 +222,4 @@ def test_the_command_reports_on_a_real_scenario(aslib: Path, tmp_path: Path) -> 
     assert "the single best of 4 solvers" in page
     assert "of 527 instances unsolved" in page
     unsolved = int((~Scenario.read(aslib / "CPMP-2015").solved.any(axis=1)).sum())
-    assert f"{unsolved} instances are solved by none" in page
+    assert f"no solver solves {unsolved} of the" in page

@@ -27,7 +27,7 @@ def loaded(results: Path) -> Results:
 
 def test_a_selector_better_than_the_single_best_is_said_to_be(loaded: Results) -> None:
     text = " ".join(headline(loaded, [GOOD, SBS, BAD], RANKED))
-    assert "The lowest mean nPAR10 has thompson: 0.75" in text
+    assert "thompson has the lowest mean nPAR10: 0.75" in text
     assert "beats the single best solver on 3 of 3 scenarios" in text
     assert "closes 25% of the gap" in text
     assert "looks at no features" not in text

@@ -69,7 +69,7 @@ def _page(report: Report, tables: Sequence[Sheet], figures: Figures, source: str
     words = paragraphs(headline(report.results, report.standings, report.ranked))
     tradeoff = "".join(shown(figures, name) for name in figures if name.startswith("tradeoff"))
     sweeps = "".join(shown(figures, name) for name in figures if name.startswith("sensitivity"))
-    pairs = by_key.pop("pairs", None)
+    pairs = by_key.pop("wilcoxon", None)
     tests = "" if pairs is None else table(pairs)
     compared = shown(figures, "critical-difference") + tests + shown(figures, "regret-overview")
     sections = [

@@ -32,4 +32,4 @@ def pairs_sheet(ranked: Ranking | None, par: str) -> Sheet | None:
     if len(ranked.pairs) > MOST:
         note += f" The first {MOST} pairs by average rank are shown."
     columns = ("pair", "first better on", "worse on", "p", "p corrected", f"differ at {ranked.alpha:g}")
-    return Sheet("pairs", "Pairwise comparison", note, columns, rows)
+    return Sheet("wilcoxon", "Pairwise comparison", note, columns, rows)
