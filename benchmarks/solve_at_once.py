@@ -62,7 +62,7 @@ def wrong(path: str, output: bytes, code: int) -> str | None:
     if answer.status is SatStatus.UNSATISFIABLE:
         command = [sys.executable, "-m", "tailcut.domains.sat.solve", "cadical300", path]
         try:
-            checked = subprocess.run(command, capture_output=True, timeout=60).returncode
+            checked = subprocess.run(command, capture_output=True, timeout=30).returncode
         except subprocess.TimeoutExpired:
             return None
         if checked == SatStatus.SATISFIABLE.exit_code:
