@@ -1,6 +1,6 @@
 """The rows: other people's selectors with the settings that serve them best on our representation and loss.
 
-Settings were chosen on the seeds 100 and 101, as far as docs/background/peers.md says. It reports other seeds.
+docs/background/peers.md says on which seeds the settings were chosen; it reports others.
 """
 
 from __future__ import annotations
