@@ -422,17 +422,19 @@ def test_a_state_of_more_instances_than_there_is_room_for_is_refused() -> None:
 
 def test_a_later_run_is_not_blamed_for_harder_instances() -> None:
     """The same failure says less of an algorithm when another has failed on the instance before."""
-    shifts = []
-    for recorded in (True, False):
+
+    def shift(*algorithms: int, recorded: bool = False) -> Array:
         forest = _forest(n_features=1)
-        for _ in range(2):
-            forest.put(np.zeros(1), 0, 1.0, False, MIDDLE, recorded=recorded)
-            forest.put(np.zeros(1), 1, 1.0, False, MIDDLE, recorded=recorded)
+        for algorithm in algorithms:
+            forest.put(np.zeros(1), algorithm, 1.0, False, MIDDLE, recorded=recorded)
         forest.grow(ODDS, CUTS)
-        shifts.append(forest.shift(np.zeros(1)))
-    alone, after = shifts
-    assert alone[1] < after[1] < 0.0
-    assert alone[0] == after[0] < 0.0
+        return forest.shift(np.zeros(1))
+
+    first, alone, both, recorded = shift(0), shift(1), shift(0, 1), shift(0, 1, recorded=True)
+    assert alone[1] < both[1] < 0.0
+    assert both[0] == first[0]  # what came later is no reason
+    assert (recorded[1], recorded[2]) == (both[1], 0.0)
+    assert first[0] < recorded[0] < 0.0  # recorded runs are taken together
 
 
 def test_an_instance_is_known_as_far_as_algorithms_ran_there() -> None:

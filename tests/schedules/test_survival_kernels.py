@@ -87,7 +87,7 @@ def test_slopes_and_curvatures_are_derivatives_of_the_log_likelihood_given_the_r
             continue
         move = np.zeros(len(odds))
         move[a] = step
-        before = (order[i] > 0) & (order[i] < order[i, a])
+        before = (order[i] < order[i, a]) | ((order[i] == 0) & (order[i, a] == 0))
         until = np.where(before | (np.arange(len(odds)) == a), end[i], 0.0)
         below, here, above = (_marginal(by * move, odds, until, solved[i]) for by in (-1.0, 0.0, 1.0))
         assert slope[i, a] == pytest.approx((above - below) / (2.0 * step), abs=2e-6)

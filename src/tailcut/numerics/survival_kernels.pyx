@@ -89,9 +89,9 @@ def slopes(
     """Return slope and curvature (n, K) of the log-likelihood of each run, and the classes (n, M) of each instance.
 
     The likelihood is that of a shift of the log-odds (K, J) of its algorithm, marginal over the classes of
-    hardness, given the runs made before it on the same instance: those of a lower `order` above 0. The
-    probabilities of the classes returned are those given all runs on the instance. A curvature is at least
-    `least`; where there was no run both are 0.
+    hardness, given the runs made before it on the same instance, which have a lower `order`; recorded runs,
+    of order 0, are given each other. The probabilities of the classes returned are those given all runs on
+    the instance. A curvature is at least `least`; where there was no run both are 0.
     """
     cdef Py_ssize_t n = end.shape[0], algorithms = end.shape[1], intervals = cuts.shape[0]
     cdef Py_ssize_t classes = shift.shape[0], i, a, b, j, m
@@ -155,7 +155,8 @@ def slopes(
                 for m in range(classes):
                     given[m] = log(frequency[m]) + likely[a, m]
                 for b in range(algorithms):
-                    if 0 < order[i, b] < order[i, a]:
+                    here = order[i, b] < order[i, a] or order[i, a] == 0 == order[i, b]
+                    if here and b != a and end[i, b] > 0.0:
                         for m in range(classes):
                             given[m] += likely[b, m]
                 best = given[0]
