@@ -128,7 +128,15 @@ def test_an_algorithm_that_comes_and_goes_changes_nothing_for_the_others() -> No
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("level_variance", 0.0), ("skill_variance", 2.0), ("turn", np.nan), ("level", 1e9), ("common", -1.0)],
+    [
+        ("level_variance", 0.0),
+        ("skill_variance", 2.0),
+        ("skill_variance", 0.6),
+        ("spread", 0.0),
+        ("turn", np.nan),
+        ("level", 1e9),
+        ("common", -1.0),
+    ],
 )
 def test_beliefs_that_cannot_be_are_refused(name: str, value: float) -> None:
     hazards = Hazards(n_algorithms=2)
@@ -155,3 +163,34 @@ def test_what_a_run_says(
 ) -> None:
     start, answers, weights = passed(known, end, solved, np.array([1.0, 3.0, 10.0]))
     assert (start, answers.tolist(), weights.tolist()) == expected
+
+
+def _played(skills: Array, runs: int = 200) -> Hazards:
+    """Return what is believed of algorithms of these skills after so many answers of each."""
+    hazards, rng = Hazards(n_algorithms=len(skills)), np.random.default_rng(0)
+    for _ in range(runs):
+        for algorithm, skill in enumerate(skills.tolist()):
+            answer = float(rng.random() < expit(skill - 1.0))
+            hazards.learn(algorithm, 0, np.array([answer]), np.ones(1), *SURE)
+    return hazards
+
+
+def test_how_different_algorithms_are_is_learned() -> None:
+    alike, unlike = _played(np.zeros(30)), _played(np.linspace(-2.0, 2.0, 30))
+    for _ in range(20):
+        alike.learn_spread()
+        unlike.learn_spread()
+    assert alike.spread < 0.2 < SKILL < unlike.spread
+    assert np.abs(alike.skill).max() < 0.5 < np.abs(unlike.skill).max()
+    alike.add()
+    assert alike.skill_variance[-1] == alike.spread
+
+
+def test_a_new_prior_leaves_what_the_runs_have_said() -> None:
+    """A Gaussian posterior over its prior is the likelihood: the same before and after."""
+    hazards = _played(np.array([-1.0, 0.0, 2.0]))
+    before = hazards.skill / hazards.skill_variance, 1.0 / hazards.skill_variance - 1.0 / hazards.spread
+    hazards.learn_spread()
+    assert hazards.spread != SKILL
+    after = hazards.skill / hazards.skill_variance, 1.0 / hazards.skill_variance - 1.0 / hazards.spread
+    np.testing.assert_allclose(after, before, rtol=1e-9)

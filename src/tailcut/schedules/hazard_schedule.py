@@ -245,6 +245,7 @@ class HazardSchedule(Policy):
 
     def _grow(self) -> None:
         self._latest = None
+        self.hazards.learn_spread()
         self.forest.grow(self.hazards.log_odds(), CUTS)
 
     def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:

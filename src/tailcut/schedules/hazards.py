@@ -33,6 +33,10 @@ PER_LOG_TIME = 0.1
 LEVEL, SKILL, TURN, COMMON = 0.4, 0.5, 0.1, 0.3
 """Prior variances: of a level, a skill, a turn, and of the level common to all intervals. With the two
 numbers above they describe the hazards of the 21 scenarios together; see docs/background/research.md."""
+SPREAD_WEIGHT = 4.0
+"""How many algorithms it counts for that skills vary as above."""
+LEAST_SPREAD, LARGEST_SPREAD = 0.01, 1.0
+"""Bounds of the variance of skills."""
 
 
 class Hazards(Stateful):
@@ -45,7 +49,16 @@ class Hazards(Stateful):
     [True, True]
     """
 
-    STATE = ("level", "level_variance", "common", "skill", "skill_variance", "turn", "turn_variance")
+    STATE = (
+        "level",
+        "level_variance",
+        "common",
+        "skill",
+        "skill_variance",
+        "turn",
+        "turn_variance",
+        "spread",
+    )
 
     def __init__(self, *, n_algorithms: int) -> None:
         steps = np.diff(np.log(CUTS)) * PER_LOG_TIME
@@ -54,6 +67,8 @@ class Hazards(Stateful):
         self.common = np.array([0.0, COMMON])
         """Mean and variance of the level common to all intervals."""
         self.skill, self.skill_variance = np.zeros(n_algorithms), np.full(n_algorithms, SKILL)
+        self.spread = SKILL
+        """Prior variance of a skill: how different the algorithms of this portfolio are."""
         self.turn = np.zeros((n_algorithms, len(CUTS)))
         self.turn_variance = np.full((n_algorithms, len(CUTS)), TURN)
 
@@ -63,6 +78,9 @@ class Hazards(Stateful):
         variances = (self.level_variance, self.common[1:], self.skill_variance, self.turn_variance)
         fine = all(((one > 0.0) & (one <= 1.0)).all() for one in variances)
         expect(fine, "level_variance, common, skill_variance, turn_variance: expected at most 1")
+        expect(LEAST_SPREAD <= self.spread <= LARGEST_SPREAD, "spread: expected 0.01 to 1")
+        sure = (self.skill_variance <= self.spread * (1.0 + 1e-9)).all()
+        expect(bool(sure), "skill_variance: above that of the prior")
         largest = max(float(np.abs(getattr(self, name)).max(initial=0.0)) for name in self.STATE)
         expect(largest < 1e6, "level, skill or turn: holds a giant")
 
@@ -94,9 +112,25 @@ class Hazards(Stateful):
             classes,
         )
 
+    def learn_spread(self) -> None:
+        """Learn how different the algorithms are at all, by one step of EM (empirical Bayes).
+
+        Skills take the new prior in place of the old one: their precisions change by the difference of the
+        two, and what the runs have said of them stays.
+        """
+        squares = float((self.skill**2 + self.skill_variance).sum())
+        spread = (SPREAD_WEIGHT * SKILL + squares) / (SPREAD_WEIGHT + len(self.skill))
+        spread = min(max(spread, LEAST_SPREAD), LARGEST_SPREAD)
+        before = 1.0 / self.skill_variance
+        after = before - 1.0 / self.spread + 1.0 / spread
+        self.skill, self.skill_variance, self.spread = self.skill * before / after, 1.0 / after, spread
+
     def add(self) -> None:
         """Make room for one more algorithm, the last in number."""
-        self.skill, self.skill_variance = np.append(self.skill, 0.0), np.append(self.skill_variance, SKILL)
+        self.skill, self.skill_variance = (
+            np.append(self.skill, 0.0),
+            np.append(self.skill_variance, self.spread),
+        )
         self.turn = np.vstack([self.turn, np.zeros(len(CUTS))])
         self.turn_variance = np.vstack([self.turn_variance, np.full(len(CUTS), TURN)])
 
