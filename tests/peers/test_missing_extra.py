@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench.conftest import write_scenario
 from tests.peers.names import LEARNING_ONLINE
 
 BLOCKED = """
@@ -62,7 +63,9 @@ def test_a_benchmark_of_such_a_selector_names_the_extra(tmp_path: Path) -> None:
 
 
 def test_a_plan_runs_the_others_and_says_which_are_missing(tmp_path: Path) -> None:
-    options = ["bench", "--plan", "peers", "--seeds", "1", "--jobs", "1", "--out", f"{tmp_path}/r.db"]
+    write_scenario(tmp_path / "aslib", "ONE")
+    options = ["bench", "--plan", "peers", "--aslib", f"{tmp_path}/aslib", "--seeds", "1", "--jobs", "1"]
+    options += ["--out", f"{tmp_path}/r.db"]
     done = _python(BENCH, *options, "--json")
     assert "tailcut" in {row["selector"] for row in json.loads(done.stdout)}
     assert "left out: river_forests needs river: pip install 'tailcut[peers]'" in done.stderr

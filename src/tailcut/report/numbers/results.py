@@ -192,7 +192,7 @@ def _canonical(label: str, settings: dict[str, Any]) -> str:
     A cell is stored once under the first label it was asked for, so the point of a sweep that has the
     default value is also the selector of the comparison.
 
-    >>> _canonical("thompson:noise_variance=1.0", recipe("thompson").settings({}))
+    >>> _canonical("thompson:noise_variance=1.0", find("thompson").settings({}))
     'thompson'
     """
     row = find(name_of(label))
