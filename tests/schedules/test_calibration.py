@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -115,11 +117,7 @@ def _whole(selector: Selector, rng: np.random.Generator) -> float:
 
 
 def test_after_fit_whole_runs_where_slices_only_look_good() -> None:
-    """How long an instance takes is its own, up to a factor by chance: who runs next faces the same.
-
-    The trees have learned from the instances rehearsed, which helps whole runs:
-    docs/background/tailcut-schedule.md.
-    """
+    """How long an instance takes is its own, up to a factor by chance: who runs next faces the same."""
     rng = np.random.default_rng(0)
     takes = np.exp(rng.uniform(np.log(0.1), np.log(1000.0), (80, 1)))
     selector = Selector("tailcut_schedule", [f"a{number}" for number in range(20)], CUTOFF)
@@ -139,6 +137,24 @@ def test_after_fit_slices_where_they_are_good() -> None:
     selector = Selector("tailcut_schedule", [f"a{number}" for number in range(10)], CUTOFF)
     selector.fit(_recorded(runtimes, rng))
     assert _whole(selector, rng) < 0.5
+
+
+def test_rehearsals_are_on_instances_that_the_trees_have_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    seen: list[int] = []
+    rehearse = HazardSchedule._rehearse
+
+    def watched(self: HazardSchedule, x: Array, *rest: Any) -> None:
+        assert self.forest.grown
+        assert not (self.forest.runs().x == x).all(axis=1).any()
+        seen.append(self.forest.kept)
+        rehearse(self, x, *rest)
+
+    monkeypatch.setattr(HazardSchedule, "_rehearse", watched)
+    selector = Selector("tailcut_schedule", ["a0", "a1", "a2"], CUTOFF)
+    selector.fit(_recorded(rng.uniform(1.0, 200.0, (50, 3)), rng))
+    assert seen == [25] * 25
+    assert schedule_of(selector).forest.kept == 50
 
 
 def schedule_of(selector: Selector) -> HazardSchedule:

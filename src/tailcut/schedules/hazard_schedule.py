@@ -249,10 +249,22 @@ class HazardSchedule(Policy):
         self.forest.grow(self.hazards.log_odds(), CUTS)
 
     def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:
-        """Learn recorded runs: all of them in the forest, the hazards from a sample."""
-        self._latest = None
-        learned = 0
-        for row in range(len(x)):
+        """Learn recorded runs: all of them in the forest, the hazards from a sample.
+
+        Some instances of which all outcomes are known are held back at first: on them, which the trees have
+        not seen, it is learned how far to trust instances alike, and plans.
+        """
+        known = np.flatnonzero(runs.known.all(axis=1))
+        held = known[len(known) - min(len(known) // 2, TRUST_SAMPLE) :].tolist()
+        learned = self._take_in(x, runs, np.setdiff1d(np.arange(len(x)), held).tolist(), 0)
+        if held and self.forest.grown:
+            for row in held:
+                self._rehearse(x[row], runs.seconds[row], runs.solved[row], progress.cutoff)
+        self._take_in(x, runs, held, learned)
+
+    def _take_in(self, x: Array, runs: RecordedOutcomes, rows: list[int], learned: int) -> int:
+        """Learn these rows, and grow; return how many runs the hazards have learned of this record."""
+        for row in rows:
             ended = list(_ended(runs, row))
             if learned < HAZARD_SAMPLE:
                 learned += len(ended)
@@ -264,9 +276,7 @@ class HazardSchedule(Policy):
         self._latest = None
         if self.forest.due:
             self._grow()
-        everyone = runs.known.all(axis=1) if self.forest.grown else np.zeros(len(x), dtype=np.bool_)
-        for row in np.flatnonzero(everyone)[:TRUST_SAMPLE].tolist():
-            self._rehearse(x[row], runs.seconds[row], runs.solved[row], progress.cutoff)
+        return learned
 
     def _learn_row(self, x: Array, ended: list[tuple[int, float, bool]]) -> Array:
         """Let the hazards learn recorded runs on one instance; return how hard it is."""
