@@ -75,9 +75,14 @@ class PastRuns(NamedTuple):
     classes: Array
     """How likely the instance is of each class of hardness, shape (n, M)."""
 
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All fields, in order."""
+        return (self.x, self.end, self.solved, self.order, self.classes)
+
     def first(self, count: int) -> PastRuns:
         """Return the first so many instances: views, not copies."""
-        return PastRuns(*(values[:count] for values in self))  # type: ignore[arg-type]
+        return PastRuns(*(values[:count] for values in self.arrays))
 
 
 class Near(NamedTuple):
@@ -252,7 +257,7 @@ class SurvivalForest(Stateful):
     def _replace(self, runs: PastRuns, size: int) -> None:
         self._room = _room(max(size, 64), runs.x.shape[1], runs.end.shape[1], runs.classes.shape[1])
         self.kept = len(runs.x)
-        for room, values in zip(self._room, runs, strict=True):
+        for room, values in zip(self._room.arrays, runs.arrays, strict=True):
             room[: self.kept] = values
         self._rows = {runs.x[i].tobytes(): i for i in range(self.kept)}
 
@@ -326,7 +331,7 @@ class SurvivalForest(Stateful):
         expect(saved.keys() == set(PastRuns._fields), "filled: expected past runs")
         expect(all(isinstance(values, np.ndarray) for values in saved.values()), "filled: expected arrays")
         runs = PastRuns(**saved)
-        for name, room, values in zip(PastRuns._fields, self._room, runs, strict=True):
+        for name, room, values in zip(PastRuns._fields, self._room.arrays, runs.arrays, strict=True):
             same = values.dtype == room.dtype and values.shape[1:] == room.shape[1:]
             expect(same and len(values) == len(runs.x) <= self.size, f"{name}: of another shape")
         expect_finite(end=runs.end, classes=runs.classes, x=runs.x)
