@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -13,8 +14,9 @@ ROOT = Path(__file__).parents[1]
 
 
 def _run(*command: str | Path, cwd: Path) -> str:
+    environment = {name: value for name, value in os.environ.items() if name != "TAILCUT_ASLIB"}
     ended = subprocess.run(
-        [str(one) for one in command], cwd=cwd, capture_output=True, text=True, timeout=280
+        [str(one) for one in command], cwd=cwd, env=environment, capture_output=True, text=True, timeout=280
     )
     assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]
     return ended.stdout
