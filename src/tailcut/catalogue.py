@@ -162,7 +162,7 @@ _ROWS: list[Row] = [
         censoring=Lost,
         exploration=Thompson,
         target=BoundedLoss,
-        first_runs=partial(FirstRuns, in_order=False),
+        first_runs=partial(FirstRuns, in_order=False, must_pay=True),
         forecaster=RuntimeForecast,
         hyperparameters={
             "solved_share": 0.3,
