@@ -12,7 +12,6 @@ from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 
 from tailcut.errors import InputError, did_you_mean
-from tailcut.explain.forecast import RuntimeForecast
 from tailcut.models import Forests, Layers, LeastSquares, Nothing, RidgeBank, RunningMeans
 from tailcut.policies.censoring import AtCutoff, BuckleyJames, Drop, Lost
 from tailcut.policies.exploration import Bounds, Greedy, Thompson, Uniform
@@ -163,7 +162,6 @@ _ROWS: list[Row] = [
         exploration=Thompson,
         target=BoundedLoss,
         first_runs=partial(FirstRuns, in_order=False, must_pay=True),
-        forecaster=RuntimeForecast,
         hyperparameters={
             "solved_share": 0.3,
             "noise_variance": 0.09,
@@ -185,7 +183,6 @@ _ROWS: list[Row] = [
         censoring=Lost,
         exploration=Thompson,
         target=BoundedLoss,
-        forecaster=RuntimeForecast,
         hyperparameters={"ridge": 30.0, "noise_variance": 0.01, "solved_share": 0.3},
     ),
     Recipe(

@@ -91,7 +91,7 @@ def _fields(explanation: Explanation) -> dict[str, Any]:
     return {name: getattr(explanation, name) for name in Explanation.__slots__}
 
 
-@pytest.mark.parametrize("name", ["thompson", "thompson_rev", "bounded_thompson"])
+@pytest.mark.parametrize("name", ["thompson", "thompson_rev"])
 def test_it_tells_what_was_learned(name: str) -> None:
     _, decision = _served(name)
     explanation = decision.explain()
@@ -201,7 +201,7 @@ def test_removed_algorithms_have_no_numbers() -> None:
 
 
 def test_time_used_before_counts() -> None:
-    selector, _ = _served("bounded_thompson")
+    selector, _ = _served("thompson")
     late, fresh = (selector.select([9.0, 0.5, 5.0], spent=spent).explain() for spent in (99.0, 0.0))
     for one, other in zip(late.algorithms, fresh.algorithms, strict=True):
         assert one.timeout_probability is not None

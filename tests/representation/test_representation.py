@@ -125,4 +125,4 @@ def test_trees_see_the_values_behind_those_of_twofold() -> None:
         x[1] = np.nan
         np.testing.assert_array_equal(trees(x), twofold(x)[4:])
         np.testing.assert_array_equal(trees.peek(x), trees(x))
-    assert (trees.linear_width, trees.width) == (3, 3)
+    assert trees.width == 3

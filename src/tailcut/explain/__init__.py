@@ -1,1 +1,1 @@
-"""Why a decision fell as it did: explanations, and the runtime forecasts they need."""
+"""Why a decision was made: explanations."""

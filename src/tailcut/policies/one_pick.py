@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,30 +35,6 @@ FAIL_OVER = "fail-over"
 """The reason of a choice that follows a run that failed."""
 
 
-class Forecaster(Protocol):
-    """A model on the side that predicts runtimes for explanations and never decides."""
-
-    def learn(self, algorithm: int, x: Array, outcome: Outcome, cutoff: float) -> None:
-        """Take in how a run of `algorithm` went on the instance represented by `x`."""
-        ...
-
-    def predict(self, x: Array, progress: Progress, penalty: float) -> Forecasts:
-        """Return what runs on the instance represented by `x` will take."""
-        ...
-
-    def add(self) -> None:
-        """Make room for one more algorithm, the last in number."""
-        ...
-
-    def remove(self, algorithm: int) -> None:
-        """Forget an algorithm; those behind it move up by one."""
-        ...
-
-    def widen(self, n_features: int) -> None:
-        """Take represented instances of this many entries: new ones in front, those known behind."""
-        ...
-
-
 @dataclass(frozen=True)
 class Parts:
     """What a policy is made of."""
@@ -72,7 +48,6 @@ class Parts:
     """What the model predicts of a run."""
     first_runs: FirstRuns
     """Which runs are due before scores decide."""
-    forecaster: Forecaster | None = None
     feature_budget: FeatureBudget | None = None
     """What features cost and bring, where the model can also predict without them."""
 
@@ -83,7 +58,6 @@ class OnePick(Policy):
     STATE: ClassVar[tuple[str, ...]] = (
         "representation",
         "model",
-        "forecaster",
         "runs",
         "censored",
         "explore_stream",
@@ -101,7 +75,7 @@ class OnePick(Policy):
         fail_over: Flag = 0,
     ) -> None:
         self.parts = parts
-        self.representation, self.model, self.forecaster = parts.representation, parts.model, parts.forecaster
+        self.representation, self.model = parts.representation, parts.model
         self.epsilon = epsilon
         """Probability of a uniformly random choice instead of the lowest score."""
         self.penalty = penalty
@@ -202,8 +176,6 @@ class OnePick(Policy):
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:  # noqa: ARG002
         """Learn the outcome of a run of `algorithm` on the instance represented by `x`."""
         cutoff, parts = progress.cutoff, self.parts
-        if self.forecaster is not None:
-            self.forecaster.learn(algorithm, self._as_missing(x), outcome, cutoff)
         if outcome.status is Status.SOLVED:
             assert outcome.time is not None
             self._teach(algorithm, x, parts.target.value(outcome.time, cutoff), 1.0)
@@ -226,9 +198,6 @@ class OnePick(Policy):
         target = np.full(runs.known.shape, np.nan)
         for row, algorithm in np.argwhere(runs.known).tolist():
             seconds = float(runs.seconds[row, algorithm])
-            if self.forecaster is not None:
-                outcome = runs.outcome(row, algorithm)
-                self.forecaster.learn(algorithm, self._as_missing(x[row]), outcome, cutoff)
             if runs.solved[row, algorithm]:
                 target[row, algorithm] = parts.target.value(seconds, cutoff)
             else:
@@ -246,12 +215,6 @@ class OnePick(Policy):
             budget.check(algorithm, target, model.predict(x)[0], model.predict(NO_FEATURES)[0])
         model.update(algorithm, x, target, weight)
 
-    def _as_missing(self, x: Array) -> Array:
-        """Return a represented instance for parts that know no absent features: all values are missing."""
-        if self.parts.feature_budget is None or len(x):
-            return x
-        return self.representation.peek(np.full(self.n_features, np.nan))
-
     def _lesson(self, algorithm: int, x: Array, run: Unfinished) -> PseudoObservation | None:
         return self.parts.censoring.lesson(run, lambda: self.model.look(algorithm, x), self.censor_stream)
 
@@ -267,16 +230,12 @@ class OnePick(Policy):
     def add(self) -> None:
         """Make room for one more algorithm, the last in number."""
         self.model.add()
-        if self.forecaster is not None:
-            self.forecaster.add()
         self.runs, self.censored = np.append(self.runs, 0.0), np.append(self.censored, 0.0)
         self._count_untried()
 
     def remove(self, algorithm: int) -> None:
         """Forget an algorithm; those behind it move up by one."""
         self.model.remove(algorithm)
-        if self.forecaster is not None:
-            self.forecaster.remove(algorithm)
         self.runs, self.censored = np.delete(self.runs, algorithm), np.delete(self.censored, algorithm)
         self._count_untried()
 
@@ -284,8 +243,6 @@ class OnePick(Policy):
         """Take instances with this many features from now on; all that was learned stays."""
         self.representation.widen(n_features)
         self.model.widen(self.representation.width, self.representation.views())
-        if self.forecaster is not None:
-            self.forecaster.widen(self.representation.linear_width)
 
     def peek(self, features: Array) -> Array:
         """Return raw features represented, learning nothing."""
@@ -315,9 +272,7 @@ class OnePick(Policy):
         return found
 
     def forecasts(self, x: Array, progress: Progress) -> Forecasts | None:
-        """Return what runs on the instance represented by `x` will take, as far as the parts know."""
-        if self.forecaster is not None:
-            return self.forecaster.predict(self._as_missing(x), progress, self.penalty)
+        """Return what runs on the instance represented by `x` will take, if the model predicts runtimes."""
         if not self.model.learns or not self.parts.target.predicts_runtimes:
             return None
         mean, variance = self.model.predict(x)

@@ -23,7 +23,7 @@ from tailcut.policies.feature_budget import FeatureBudget
 from tailcut.policies.first_runs import FirstRuns
 from tailcut.policies.hyperparameters import Parameter, Value, checked, declared, made
 from tailcut.policies.losses import Loss, Predicted
-from tailcut.policies.one_pick import Forecaster, OnePick, Parts
+from tailcut.policies.one_pick import OnePick, Parts
 from tailcut.policies.policy import Policy
 from tailcut.policies.sliding_window import WindowedPick
 from tailcut.policies.targets import LogSeconds, Target
@@ -204,8 +204,6 @@ class Recipe(Row):
     loss: Callable[..., Loss] = Predicted
     target: Callable[..., Target] = LogSeconds
     first_runs: Callable[..., FirstRuns] = FirstRuns
-    forecaster: Callable[..., Forecaster] | None = None
-    """A model on the side that learns runtimes, so that decisions can be explained by them."""
 
     def _slots(self) -> dict[str, Callable[..., Any]]:
         return {
@@ -223,8 +221,7 @@ class Recipe(Row):
     @property
     def predicts_runtimes(self) -> bool:
         """Whether explanations of its decisions hold predicted runtimes."""
-        by_target = _callee(self.target).predicts_runtimes and _callee(self.model).learns
-        return self.forecaster is not None or bool(by_target)
+        return bool(_callee(self.target).predicts_runtimes and _callee(self.model).learns)
 
     @property
     def options(self) -> dict[str, Value]:
@@ -265,7 +262,6 @@ class Recipe(Row):
         representation = _representation(settings, n_features)
         sizes = {"n_algorithms": n_algorithms, "n_features": representation.width, "seed": seed}
         model = made(self.model, {**settings, **sizes, "views": representation.views()})
-        linear = {"n_algorithms": n_algorithms, "n_features": representation.linear_width}
         parts = Parts(
             representation=representation,
             model=model,
@@ -274,7 +270,6 @@ class Recipe(Row):
             loss=made(self.loss, settings),
             target=made(self.target, settings),
             first_runs=made(self.first_runs, settings),
-            forecaster=None if self.forecaster is None else made(self.forecaster, linear),
             feature_budget=feature_budget,
         )
         kind = WindowedPick if settings.get("window") else OnePick

@@ -62,8 +62,6 @@ class Pipeline(Part):
         self.n_features = n_features
         """How many entries go in; `width` come out."""
         self.width = self.start(n_features)
-        self.linear_width = len(range(self.width)[self.views().linear])
-        """How many of these, from the first on, are meant for linear models."""
 
     def start(self, width: int) -> int:
         """Prepare all parts, each for the width that the one before it gives."""
