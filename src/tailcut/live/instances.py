@@ -14,7 +14,7 @@ from typing import NamedTuple, TextIO
 
 from tailcut.errors import InputError
 from tailcut.live.printable import printable
-from tailcut.types import check_seconds
+from tailcut.numerics.checks import check_seconds
 
 
 class Instance(NamedTuple):

@@ -10,7 +10,8 @@ from enum import StrEnum
 import numpy as np
 
 from tailcut.errors import InputError
-from tailcut.types import Array, check_seconds
+from tailcut.numerics.checks import check_seconds
+from tailcut.types import Array
 
 
 class MeasureChoice(StrEnum):

@@ -16,7 +16,7 @@ from tailcut.errors import InputError, PortfolioError
 from tailcut.live.installed import needed_module, worth_preloading
 from tailcut.live.limits import Call, Command
 from tailcut.live.tomltable import TomlTable, parse_toml, read_toml
-from tailcut.types import check_seconds
+from tailcut.numerics.checks import check_seconds
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _PROGRAM = ("command", "entry", "arguments", "environment", "memory", "limit")

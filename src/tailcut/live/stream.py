@@ -34,7 +34,7 @@ from tailcut.live.runnable import check_runnable
 from tailcut.live.totals import Totals
 from tailcut.live.trust import Trust, contradictions_in
 from tailcut.live.workflows import ProgramExecutor, WideWorkflow, run_workflows
-from tailcut.types import check_whole_number
+from tailcut.numerics.checks import check_whole_number
 
 DEFAULT = "tailcut_schedule"
 """The selector of a stream, unless another is asked for."""

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tailcut.errors import InputError
+from tailcut.numerics.checks import check_names
 from tailcut.numerics.vectors import ordinary
-from tailcut.types import Array, Features, check_names
+from tailcut.types import Array, Features
 
 
 class FeatureReader:
