@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.catalogue import find_all, recipe
+from tailcut.checks.inputs import check_names, check_seconds, check_whole_number
 from tailcut.errors import InputError, NotExplainedError
 from tailcut.explain.explanation import Explanation
 from tailcut.explain.reasons import NOT_MADE, SelectorView, consider, explain_decision
-from tailcut.numerics.checks import check_names, check_seconds, check_whole_number
 from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies import warm_start
 from tailcut.policies.joining import one_more_run

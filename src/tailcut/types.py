@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.checks.inputs import as_number, check_names, check_seconds
 from tailcut.display.html_table import html_table
 from tailcut.errors import InputError, NotExplainedError
-from tailcut.numerics.checks import as_number, check_names, check_seconds
 
 if TYPE_CHECKING:
     from tailcut.explain.explanation import Explanation

@@ -9,8 +9,8 @@ from enum import StrEnum
 
 import numpy as np
 
+from tailcut.checks.inputs import check_seconds
 from tailcut.errors import InputError
-from tailcut.numerics.checks import check_seconds
 from tailcut.types import Array
 
 

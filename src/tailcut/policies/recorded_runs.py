@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.checks.inputs import check_names, check_seconds
 from tailcut.errors import InputError
-from tailcut.numerics.checks import check_names, check_seconds
 from tailcut.policies.selector_like import Recorded
 from tailcut.policies.warm_start import check_recorded, flags, instance_names, table, watched_seconds
 from tailcut.types import Array

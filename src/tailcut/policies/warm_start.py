@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.checks.inputs import check_names, check_seconds
 from tailcut.errors import InputError
-from tailcut.numerics.checks import check_names, check_seconds
 from tailcut.numerics.randomness import stream
 from tailcut.policies.policy import Policy, RecordedOutcomes
 from tailcut.policies.selector_like import Recorded

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tailcut.checks.inputs import check_names, check_seconds
 from tailcut.errors import InputError
-from tailcut.numerics.checks import check_names, check_seconds
 from tailcut.scenarios import aggregate, run_table, tables
 from tailcut.scenarios.columns import STATUSES, Codes, codes
 from tailcut.scenarios.problems import shown
