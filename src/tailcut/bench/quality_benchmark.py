@@ -143,7 +143,7 @@ def _summary(scenario: QualityScenario, label: str, cells: Sequence[dict[str, An
         "seeds": len(cells),
         "loss_mean": mean,
         "loss_std": float(losses.std()),
-        "nloss": share if math.isfinite(share) else None,
+        "nloss": round(share, 12) + 0.0 if math.isfinite(share) else None,  # no -0 by the rounding of a mean
         "decision_us": float(np.mean([cell["decision_us"] for cell in cells])),
     }
 
