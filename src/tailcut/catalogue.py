@@ -55,7 +55,13 @@ PEERS = (
 )
 """Other people's selectors, for comparison: rows of `tailcut.peers`, imported when asked for by name."""
 
-OFFLINE_PEERS = ("pairwise_forests", "best_label_forest")
+OFFLINE_PEERS = (
+    "pairwise_forests",
+    "best_label_forest",
+    "asf_multi_class",
+    "asf_pairwise",
+    "asf_performance",
+)
 """Those that learn by `fit` alone."""
 
 _THOMPSON = Recipe(

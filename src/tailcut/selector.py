@@ -15,13 +15,16 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.catalogue import recipe
+from tailcut.catalogue import find_all, recipe
+from tailcut.checks.inputs import check_names, check_seconds, check_whole_number
 from tailcut.errors import InputError, NotExplainedError
 from tailcut.explain.explanation import Explanation
 from tailcut.explain.reasons import NOT_MADE, SelectorView, consider, explain_decision
 from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies import warm_start
+from tailcut.policies.joining import one_more_run
 from tailcut.policies.lessons import Answered, Lesson, next_lesson
+from tailcut.policies.measured import OutcomeMeasure
 from tailcut.policies.pending import PendingDecisions, PendingRun, number_of
 from tailcut.policies.policy import Choice, Policy
 from tailcut.policies.recipes import Row
@@ -29,18 +32,7 @@ from tailcut.policies.selector_like import Recorded
 from tailcut.representation.reader import FeatureReader
 from tailcut.state.saved import Saved
 from tailcut.state.stateful import expect
-from tailcut.types import (
-    Array,
-    Decision,
-    Features,
-    Origin,
-    Outcome,
-    Progress,
-    Request,
-    check_names,
-    check_seconds,
-    check_whole_number,
-)
+from tailcut.types import Array, Decision, Features, Origin, Outcome, Progress, Request
 
 
 class Selector(Saved):
@@ -89,6 +81,7 @@ class Selector(Saved):
         self._budget = self._recipe.feature_budget(self._settings)
         self._schedules = self._recipe.may_proceed(self._settings)
         self._favourite = self._recipe.favourite(self._settings)
+        self._measure = OutcomeMeasure.UNSETTLED
         self._policy: Policy | None = None  # made by the first select(): only then d is known
 
     def _build(self, n_features: int) -> Policy:
@@ -157,6 +150,16 @@ class Selector(Saved):
     def can_be_saved(self) -> bool:
         """Whether `save` works: some selectors of others keep what they learned to themselves."""
         return self._recipe.can_be_saved
+
+    @property
+    def takes_losses(self) -> bool:
+        """Whether `observe(decision, loss=...)` works: not for schedules, nor for models of runtimes."""
+        return self._recipe.takes_losses
+
+    @property
+    def rated(self) -> bool:
+        """Whether it has learned losses, not times."""
+        return self._measure is OutcomeMeasure.LOSS
 
     @property
     def schedules(self) -> bool:
@@ -257,9 +260,8 @@ class Selector(Saved):
         request = Request(features, instance, cutoff, among, spent, feature_cost)
         made: list[Decision] = []
         while len(made) < check_whole_number("k", k, at_least=1):
-            following = self.joining(
-                request, {**(running or {}), **{one.algorithm: 0.0 for one in made}}, failed
-            )
+            begun = {**(running or {}), **{one.algorithm: 0.0 for one in made}}
+            following = self.joining(request, begun, failed)
             if following is None:
                 break
             made.append(self.decide(following))
@@ -269,31 +271,21 @@ class Selector(Saved):
         self, request: Request, running: Mapping[str, float], failed: Mapping[str, float] | None = None
     ) -> Request | None:
         """Return what to decide for one more run of a race, None if nobody is left; decides nothing."""
-        gone = {**(failed or {}), **running}
         offered = self._offered(request)
         pool = range(len(self._algorithms)) if offered is None else offered.tolist()
-        # A schedule may run longer what was cut short; what failed for good is known to take the cutoff.
-        barred = running if self._schedules else gone
-        free = [number for number in pool if self._algorithms[number] not in barred]
-        limit = request.limit(self._cutoff)
-        used = request.used(limit)
-        if self._schedules:
-            free = [number for number in free if gone.get(self._algorithms[number], 0.0) < limit - used]
-        if not free:
-            return None
-        if self._policy is None:
-            return replace(request, among=[self._algorithms[free[0]]])
-        seen = [gone.get(name, 0.0) for name in self._algorithms] if self._schedules else None
-        progress = Progress(limit, used, None if seen is None else np.array(seen))
-        at = {number: running[name] for number, name in enumerate(self._algorithms) if name in running}
-        best = self._policy.join(self._policy.peek(self._raw(request.features)), free, progress, at)
-        if best is None:
-            return replace(
-                request, among=[self._algorithms[number] for number in (free[:1] if gone else free)]
-            )
-        algorithm, seconds = best
-        slice_end = used + seconds if seconds < progress.left else request.cutoff
-        return replace(request, among=[self._algorithms[algorithm]], cutoff=slice_end)
+        policy = self._policy
+        x = NO_FEATURES if policy is None else policy.peek(self._raw(request.features))
+        return one_more_run(
+            policy,
+            request,
+            x,
+            pool,
+            algorithms=self._algorithms,
+            cutoff=self._cutoff,
+            schedules=self._schedules,
+            running=running,
+            failed=failed or {},
+        )
 
     def _check_features(self, request: Request) -> None:
         if request.features is None and self.needs_features and self._budget is None:
@@ -344,17 +336,22 @@ class Selector(Saved):
         runtime: float | None = None,
         censored_at: float | None = None,
         failed: bool = False,
+        loss: float | None = None,
     ) -> bool:
-        """Learn how a decision went: `runtime`, `censored_at`, `failed`, or an `Outcome`; exactly one.
+        """Learn how a decision went: `runtime`, `censored_at`, `failed`, `loss` or an `Outcome`; exactly one.
 
+        `loss` says how bad the answer was, from 0 to 1 (`Outcome.rated` has other bounds), where that counts
+        and not the time (docs/howto/solution-quality.md). A selector learns one or the other.
         Outcomes may come late and in any order. Each decision is observed once: the same outcome again
         is accepted and changes nothing (False is returned), a different one is an error. An outcome
         for an algorithm that has been removed is taken and teaches nothing.
         """
-        outcome = Outcome.one_of(outcome, runtime, censored_at, failed)
+        outcome = Outcome.one_of(outcome, runtime, censored_at, failed, loss)
+        measure = self._measure.after(OutcomeMeasure.of(outcome), self._recipe, find_all)
         run = self._pending.settle(decision, outcome)
         if run is None:
             return False
+        self._measure = measure
         self._favourite.observed(run, outcome, last=run.failed is None)
         if run.algorithm in self._algorithms:
             assert self._policy is not None
@@ -424,6 +421,8 @@ class Selector(Saved):
         """
         past = warm_start.matched(scenario, known, self._algorithms, self._cutoff)
         features = warm_start.features_of(scenario, past.rows, self._reader, needed=self.needs_features)
+        given = OutcomeMeasure.TIME if past.runs.losses is None else OutcomeMeasure.LOSS
+        self._measure = self._measure.after(given, self._recipe, find_all)
         policy = self._ready()
         cutoff, seed = self._cutoff, self._seed
         return warm_start.teach(policy, past, features, cutoff=cutoff, seed=seed, schedules=self._schedules)
@@ -492,6 +491,8 @@ class Selector(Saved):
 
     def next_lesson(self, candidates: Sequence[Answered]) -> Lesson | None:
         """Return a run on one of these instances that is worth making only to learn from it, by `fit`."""
+        if self.rated:
+            return None
         possible = None if self._policy is None else self._policy.may_be_best()
         return next_lesson(candidates, self._algorithms, self._cutoff, may_be_best=possible, seed=self._seed)
 
@@ -508,7 +509,8 @@ class Selector(Saved):
         if self._policy is None:
             raise NotExplainedError(f"{self.name} has not decided anything yet: there is nothing to explain")
         top = check_whole_number("top", top, at_least=0)
-        return SelectorView(self._policy, self.name, self._algorithms, self._reader.names, top)
+        names = self._reader.names
+        return SelectorView(self._policy, self.name, self._algorithms, names, top, rated=self.rated)
 
     def recall(self, decision: Decision, features: Features, learned: int) -> Decision:
         """Return a decision that was written down, with what an explanation of it needs.
@@ -561,6 +563,7 @@ class Selector(Saved):
             "pending": self._pending.state(),
             "policy": None if self._policy is None else self._policy.state(),
             "favourite": self._favourite.state(),
+            "measure": self._measure.value,
         }
 
     @classmethod
@@ -586,15 +589,6 @@ class Selector(Saved):
         self._pending.restore(state["pending"])
         if "favourite" in state:  # files of earlier days have none
             self._favourite.restore(state["favourite"])
-        self._check_pending()
+        self._measure = OutcomeMeasure(state.get("measure", ""))
+        self._pending.check_fits(self._policy)
         return self
-
-    def _check_pending(self) -> None:
-        """Raise unless the runs that wait are represented as this selector represents instances."""
-        waiting = [*self._pending.runs.values(), *self._pending.open.values()]
-        if waiting:
-            expect(self._policy is not None, "policy: decisions wait, and there is none")
-            width = self._view(0).policy.width
-            same = width is None or all(len(run.x) in (0, width) for run in waiting)
-            expect(same, f"x: expected {width} entries")
-            expect(max((*self._pending.runs, *self._pending.open)) < self.decisions, "next_id: is too low")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.checks.inputs import as_number, check_names, check_seconds
 from tailcut.display.html_table import html_table
 from tailcut.errors import InputError, NotExplainedError
 
@@ -32,62 +33,19 @@ PENALTY = 10.0
 """The k of PARk: an unsolved instance counts k times its cutoff."""
 
 
-def check_names(field: str, given: Iterable[str]) -> tuple[str, ...]:
-    """Return names as a tuple, or say which is not one or comes twice.
-
-    >>> check_names("algorithms", ["a", "b", "a"])
-    Traceback (most recent call last):
-        ...
-    tailcut.errors.InputError: algorithms[2] repeats 'a'
-    """
-    if isinstance(given, str):
-        raise InputError(f"{field} must be a list of names, got the single string {given!r}", field=field)
-    seen: dict[str, None] = {}
-    for position, name in enumerate(given):
-        if not isinstance(name, str) or not name:
-            raise InputError(f"{field}[{position}] must be a non-empty string, got {name!r}", field=field)
-        if name in seen:
-            raise InputError(f"{field}[{position}] repeats {name!r}", field=field)
-        seen[name] = None
-    return tuple(seen)
-
-
-def check_seconds(field: str, given: float, *, above_zero: bool = False) -> float:
-    """Return a finite number of seconds, at least 0 or more than that, or say what is wrong with it.
-
-    >>> check_seconds("cutoff", 0, above_zero=True)
-    Traceback (most recent call last):
-        ...
-    tailcut.errors.InputError: cutoff must be a finite number of seconds > 0, got 0
-    """
-    try:
-        seconds = float(given)
-    except (TypeError, ValueError):
-        seconds = math.nan
-    if not 0.0 <= seconds < math.inf or (above_zero and seconds == 0.0):
-        bound = ">" if above_zero else ">="
-        raise InputError(f"{field} must be a finite number of seconds {bound} 0, got {given!r}", field=field)
-    return seconds
-
-
-def check_whole_number(field: str, given: int, at_least: int) -> int:
-    """Return a whole number, or say what is wrong with it."""
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < at_least:
-        raise InputError(f"{field} must be a whole number >= {at_least}, got {given!r}", field=field)
-    return int(given)
-
-
 class Status(enum.Enum):
     """How a run ended."""
 
     SOLVED = "solved"
     CENSORED = "censored"
     FAILED = "failed"
+    RATED = "rated"
+    """Its answer was judged by a loss, not by its time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is known of a run after it ended: solved at t, censored at t, or failed.
+    """What is known of a run after it ended: solved at t, censored at t, failed, or rated by a loss.
 
     Build it with one of the named constructors:
 
@@ -105,7 +63,18 @@ class Outcome:
 
     status: Status
     time: float | None
-    """Seconds the run took (solved), or was watched (censored); None for a failure."""
+    """Seconds the run took (solved), or was watched (censored); None for a failure or a loss."""
+    loss: float | None = None
+    """How bad the answer was, from 0 (best) to 1 (worst); of a rated run only."""
+
+    def __repr__(self) -> str:
+        loss = "" if self.loss is None else f", loss={self.loss}"
+        return f"Outcome(status={self.status!r}, time={self.time}{loss})"
+
+    @property
+    def answered(self) -> bool:
+        """Whether the run gave an answer, so that its instance is over."""
+        return self.status in (Status.SOLVED, Status.RATED)
 
     @staticmethod
     def solved(runtime: float) -> Outcome:
@@ -133,16 +102,52 @@ class Outcome:
         return Outcome(Status.FAILED, None)
 
     @staticmethod
+    def rated(loss: float, *, best: float = 0.0, worst: float = 1.0) -> Outcome:
+        """Return the outcome of a run whose answer is worth `loss`, on a scale from `best` to `worst`.
+
+        Where more is better, `best` is the larger bound. A value beyond the bounds is an error.
+
+        >>> Outcome.rated(0.37)
+        Outcome(status=<Status.RATED: 'rated'>, time=None, loss=0.37)
+        >>> Outcome.rated(75.0, best=100.0, worst=0.0).loss
+        0.25
+        >>> Outcome.rated(1.5)
+        Traceback (most recent call last):
+            ...
+        tailcut.errors.InputError: loss must be a number from 0 to 1, got 1.5
+        """
+        ends = [as_number(one) for one in (best, worst)]
+        if not all(map(math.isfinite, ends)) or ends[0] == ends[1]:
+            raise InputError(
+                f"best and worst must be two different finite numbers, got {best!r} and {worst!r}",
+                field="loss",
+            )
+        value = as_number(loss)
+        if not min(ends) <= value <= max(ends):
+            raise InputError(
+                f"loss must be a number from {min(ends):g} to {max(ends):g}, got {loss!r}", field="loss"
+            )
+        share = (value - ends[0]) / (ends[1] - ends[0])
+        return Outcome(Status.RATED, None, min(max(share, 0.0), 1.0))
+
+    @staticmethod
     def one_of(
-        outcome: Outcome | None, runtime: float | None, censored_at: float | None, failed: bool
+        outcome: Outcome | None,
+        runtime: float | None,
+        censored_at: float | None,
+        failed: bool,
+        loss: float | None = None,
     ) -> Outcome:
         """Return the one outcome that was given, in whichever form."""
-        given = (outcome is not None) + (runtime is not None) + (censored_at is not None) + bool(failed)
+        forms = (outcome, runtime, censored_at, loss)
+        given = sum(one is not None for one in forms) + bool(failed)
         if given != 1:
             raise InputError(
-                f"give exactly one of outcome, runtime, censored_at and failed=True; got {given}",
+                f"give exactly one of outcome, runtime, censored_at, loss and failed=True; got {given}",
                 field="outcome",
             )
+        if loss is not None:
+            return Outcome.rated(loss)
         if runtime is not None:
             return Outcome.solved(runtime)
         if censored_at is not None:

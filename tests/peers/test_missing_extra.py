@@ -20,7 +20,7 @@ from importlib.machinery import PathFinder
 class Blocked(PathFinder):
     @classmethod
     def find_spec(cls, name, path=None, target=None):
-        if name.partition(".")[0] in {"vowpalwabbit", "mabwiser", "river", "sklearn"}:
+        if name.partition(".")[0] in {"vowpalwabbit", "mabwiser", "river", "sklearn", "asf"}:
             return None
         return super().find_spec(name, path, target)
 
@@ -55,6 +55,12 @@ except MissingExtraError as error:
     said = _python(code).stdout
     assert said.startswith(f"{name} needs ")
     assert said.endswith("pip install 'tailcut[peers]'\n")
+
+
+def test_asf_has_an_extra_of_its_own(tmp_path: Path) -> None:
+    done = _python(BENCH, "bench", "--selector", "asf_pairwise", "--out", f"{tmp_path}/r.db", expected=2)
+    assert "asf_pairwise needs asf" in done.stderr
+    assert "pip install 'tailcut[asf]'" in done.stderr
 
 
 def test_a_benchmark_of_such_a_selector_names_the_extra(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tailcut.bench.replay import Slices, Trace, replay, shuffled
 from tailcut.errors import InputError
 from tailcut.numerics.randomness import stream
-from tailcut.scenarios import Scenario
+from tailcut.scenarios import QualityScenario, Scenario
 from tailcut.selector import Selector
 from tailcut.types import Array, Decision, Features, Outcome, Request, Status
 
@@ -22,7 +22,7 @@ Folds = NDArray[np.int64]
 """The fold of each instance, shape (n,)."""
 
 
-def folds_of(scenario: Scenario, made: int, seed: int) -> Folds:
+def folds_of(scenario: Scenario | QualityScenario, made: int, seed: int) -> Folds:
     """Return the scenario's own folds (cv.arff); where it has none, `made` many, drawn by `seed`.
 
     >>> from types import SimpleNamespace

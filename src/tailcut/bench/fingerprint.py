@@ -32,7 +32,7 @@ from tailcut.policies.recipes import Row
 MEASURING = ("tailcut.bench.replay", "tailcut.bench.metrics")
 """Where every cell starts: what replays a scenario and counts what that cost."""
 CROSS_VALIDATING, RUNNING_EXTRA = "tailcut.bench.cross_validation", "tailcut.bench.extra_runs"
-RACING = "tailcut.bench.race_replay"
+RACING, RATING = "tailcut.bench.race_replay", "tailcut.bench.quality_replay"
 """Where some cells start as well; what they do is nothing to the others."""
 NOT_DECIDING = (
     "tailcut.catalogue",
@@ -57,7 +57,12 @@ class Fingerprint(NamedTuple):
 
 
 def fingerprint(
-    row: Row | None, *, cross_validated: bool = False, runs_extra: bool = False, raced: bool = False
+    row: Row | None,
+    *,
+    cross_validated: bool = False,
+    runs_extra: bool = False,
+    raced: bool = False,
+    rated: bool = False,
 ) -> Fingerprint:
     """Return the fingerprint of a row of the catalogue; None: of a hindsight baseline."""
     parts = [] if row is None else list(_parts(row))
@@ -65,6 +70,7 @@ def fingerprint(
     found = _Closure(frozenset(own))
     found.follow(MEASURING)
     found.follow([CROSS_VALIDATING] * cross_validated + [RUNNING_EXTRA] * runs_extra + [RACING] * raced)
+    found.follow([RATING] * rated)
     for part in parts:
         found.follow_part(part)
     found.libraries.update(() if row is None else row.libraries)  # imported by name, which is not seen

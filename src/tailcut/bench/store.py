@@ -10,7 +10,7 @@ import json
 import math
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +52,12 @@ _LATER = {
 """Columns of cells that were added since; files written before lack them, and are read all the same."""
 
 _CONTEXT = (
+    """CREATE TABLE IF NOT EXISTS quality_cells (
+        hash TEXT PRIMARY KEY, scenario TEXT NOT NULL, selector TEXT NOT NULL, seed INTEGER NOT NULL,
+        loss REAL NOT NULL,  -- mean loss, from 0 to 1
+        best REAL NOT NULL, single REAL NOT NULL,  -- of the best of each instance, of the single best
+        decision_us REAL NOT NULL
+    ) WITHOUT ROWID""",  # scenarios of solution quality, apart from those of runtimes
     "CREATE TABLE IF NOT EXISTS runs (number INTEGER PRIMARY KEY, description TEXT NOT NULL)",  # JSON
     "CREATE TABLE IF NOT EXISTS origins (hash TEXT PRIMARY KEY, run INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS scenarios (name TEXT PRIMARY KEY, description TEXT NOT NULL) WITHOUT ROWID",
@@ -169,6 +175,19 @@ class Store:
             if self._run is not None:
                 self._db.execute("REPLACE INTO origins VALUES (?, ?)", (cell.hash, self._run))
 
+    def add_quality(self, row: Mapping[str, Any]) -> None:
+        """Write one cell of a scenario of solution quality, by the names of the columns."""
+        marks = ", ".join(f":{name}" for name in QUALITY_COLUMNS)
+        with self._db:
+            self._db.execute(
+                f"REPLACE INTO quality_cells ({', '.join(QUALITY_COLUMNS)}) VALUES ({marks})", row
+            )
+
+    def quality_rows(self) -> dict[str, dict[str, Any]]:
+        """Return the cells of scenarios of solution quality, by hash."""
+        found = self._context("quality_cells", ", ".join(QUALITY_COLUMNS))
+        return {values[0]: dict(zip(QUALITY_COLUMNS, values, strict=True)) for values in found}
+
     def begin_run(self, description: dict[str, Any]) -> None:
         """Note what is about to add cells: command, versions, machine; cells added next belong to it."""
         with self._db:
@@ -249,6 +268,8 @@ class Store:
             raise InputError(f"{self.path}: cell {cell_hash:.20}: its steps are damaged: {error}") from None
 
 
+QUALITY_COLUMNS = ("hash", "scenario", "selector", "seed", "loss", "best", "single", "decision_us")
+"""The columns of a cell of a scenario of solution quality."""
 _NUMBER = (int, float)
 _COLUMNS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("hash", "scenario", "selector", "settings"), str),

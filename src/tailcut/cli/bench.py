@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -138,13 +138,19 @@ def command(
     A schedule may run several algorithms on an instance, one after the other within the same cutoff; it is
     marked as one, because selectors that pick once cannot do that.
 
+    A scenario of solution quality is run where it is named, with the selectors that can minimise a loss.
+    It has a table of its own: mean losses, and where they lie between the best of each instance (0) and
+    the single best algorithm (1).
+
     Runs beside the answers (--measure-first, --learn-share) cost nothing in PARk. What they take is shown
     in a column of its own, as a share of the answers' CPU time.
     """
     from tailcut.bench.benchmark import benchmark
     from tailcut.bench.plan import Contender
-    from tailcut.cli.bench_tables import print_tables
+    from tailcut.bench.quality_benchmark import quality_benchmark
+    from tailcut.cli.bench_tables import print_quality, print_tables
     from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
+    from tailcut.scenarios.collection import quality_names
 
     started = time.perf_counter()
     check_executor(executor, CELLS, scheduler)
@@ -161,16 +167,31 @@ def command(
         learn_on=learn_on,
     )
     bars = ProgressBars()
+    folder = or_bundled(aslib, scenario or ())
+    rated = quality_names(folder, scenario or ())
+    judged: dict[str, Any] = {
+        "contenders": contenders or None,
+        "plan_name": plan_name,
+        "seeds": seeds,
+        "first_seed": first_seed,
+        "conditions": conditions,
+    }
+    rated_rows: list[dict[str, Any]] = []
+    if rated:
+        quality = quality_benchmark(folder, rated, **judged)
+        rated_rows = quality.run(out, command=called_as())
+        if not as_json:
+            print_quality(rated_rows, quality.missing)
+        if len(rated) == len(set(scenario or ())):
+            if as_json:
+                typer.echo(json.dumps(rated_rows, indent=2))
+            return
     planned = benchmark(
-        or_bundled(aslib, scenario or ()),
-        scenarios=scenario,
-        contenders=contenders or None,
-        plan_name=plan_name,
+        folder,
+        scenarios=None if scenario is None else [name for name in scenario if name not in rated],
+        **judged,
         whole_folder=aslib is None,
-        seeds=seeds,
-        first_seed=first_seed,
         penalty=penalty,
-        conditions=conditions,
         progress=bars,
     )
     try:
@@ -182,7 +203,7 @@ def command(
     for cell, result in outcome.failed:
         say_failed(cell, result)
     if as_json:
-        typer.echo(json.dumps(outcome.rows, indent=2))
+        typer.echo(json.dumps([*outcome.rows, *rated_rows], indent=2))
         for label, reason in outcome.missing.items():
             sys.stderr.write(f"left out: {label} {reason}\n")
     else:

@@ -23,12 +23,29 @@ def print_tables(rows: list[dict[str, Any]], penalty: float, missing: Mapping[st
             console.print(f"{labelled(label)} {reason}", markup=False, highlight=False)
 
 
+def print_quality(rows: list[dict[str, Any]], missing: Mapping[str, str]) -> None:
+    """Print one table of losses per scenario of solution quality."""
+    console = Console(width=None if sys.stdout.isatty() else 100)
+    for scenario, group in groupby(rows, key=lambda row: str(row["scenario"])):
+        listed = list(group)
+        title = f"{scenario} ({listed[0]['seeds']} seeds; loss by {listed[0]['measure']}, from 0 to 1)"
+        table = _titled(title)
+        for heading in ("loss", "±", "nloss", "µs"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for row in listed:
+            took = f"{row['decision_us']:.0f}" if row["decision_us"] else "-"
+            losses = f"{row['loss_mean']:.4f}", f"{row['loss_std']:.4f}"
+            table.add_row(row["selector"], *losses, _text(row["nloss"]), took)
+        console.print(table)
+        for label, reason in missing.items():
+            console.print(f"{labelled(label)} {reason}", markup=False, highlight=False)
+
+
 def _table(scenario: str, rows: list[dict[str, Any]], penalty: float) -> Table:
     par, seeds = f"PAR{penalty:g}", {row["seeds"] for row in rows}
     counted = " to ".join(str(count) for count in sorted({min(seeds), max(seeds)}))
     title = f"{scenario} ({counted} seeds; {par} in seconds)"
-    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left")
-    table.add_column("selector", overflow="fold")  # a label may be long: it wraps, and numbers do not
+    table = _titled(title)
     trained = any(row["npar10_train"] is not None for row in rows)
     raced = any("cores=" in row["selector"] for row in rows)
     extra = any(row["extra_cpu"] for row in rows)
@@ -48,6 +65,13 @@ def _table(scenario: str, rows: list[dict[str, Any]], penalty: float) -> Table:
             *[_seconds(row["cpu_seconds"])] * raced,
             *[f"{row['extra_cpu']:.1%}"] * extra,
         )
+    return table
+
+
+def _titled(title: str) -> Table:
+    """Return a table with a column of selectors."""
+    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left")
+    table.add_column("selector", overflow="fold")  # a label may be long: it wraps, and numbers do not
     return table
 
 

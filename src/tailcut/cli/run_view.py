@@ -156,6 +156,8 @@ def headline(totals: Totals, n_instances: int | None) -> str:
     line = f"{done} instances: {totals.solved} solved, {totals.unsolved} not, {totals.seconds:.1f} s"
     if totals.raced:
         line += f" ({totals.raced} raced: {totals.cpu:.1f} s of CPU time, {totals.wall:.1f} s of wall time)"
+    if totals.rated:
+        line += f"; mean loss {totals.loss / totals.rated:.4f}"
     if totals.measured:
         line += f"; {totals.extra_seconds:.1f} s extra to measure {len(totals.measured)} of them"
     if totals.lesson_seconds:
@@ -208,6 +210,8 @@ def print_totals(totals: Totals, as_json: bool) -> None:
     for problem in [*totals.problems, *map(str, totals.silent)]:
         sys.stderr.write(f"problem: {printable(problem)}\n")
     if as_json:
+        if totals.rated:
+            typer.echo(json.dumps({"rated": {"runs": totals.rated, "loss": totals.loss / totals.rated}}))
         if totals.measured:
             found = {"instances": len(totals.measured), "extra_runs": totals.extra_runs}
             typer.echo(json.dumps({"measured": {**found, "extra_seconds": totals.extra_seconds}}))

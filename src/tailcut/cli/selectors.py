@@ -15,7 +15,14 @@ def listing() -> list[dict[str, Any]]:
     from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR, find_all
 
     baselines = [
-        {"name": name, "summary": summary, "kind": ContenderKind.BASELINE, "parts": {}, "hyperparameters": {}}
+        {
+            "name": name,
+            "summary": summary,
+            "kind": ContenderKind.BASELINE,
+            "takes_losses": False,
+            "parts": {},
+            "hyperparameters": {},
+        }
         for name, summary in BASELINES.items()
     ]
     recipes = sorted(find_all(), key=lambda recipe: recipe.name != DEFAULT_SELECTOR)  # the default first
@@ -32,7 +39,8 @@ def markdown(rows: list[dict[str, Any]]) -> str:
             if slot in row["parts"]
         )
         settings = ", ".join(f"{key} {value}" for key, value in row["hyperparameters"].items())
-        lines.append(f"| `{row['name']}` | {row['kind']} | {row['summary']} | {parts} | {settings} |")
+        kind = f"{row['kind']}, losses" if row["takes_losses"] else row["kind"]
+        lines.append(f"| `{row['name']}` | {kind} | {row['summary']} | {parts} | {settings} |")
     return "\n".join(lines)
 
 
@@ -54,6 +62,7 @@ def command(
     console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
     for row in rows:
         settings = " ".join(f"{key}={value}" for key, value in row["hyperparameters"].items())
-        console.print(f"[bold]{row['name']}[/bold] ({row['kind']})")
+        losses = ", also on losses" if row["takes_losses"] else ""
+        console.print(f"[bold]{row['name']}[/bold] ({row['kind']}{losses})")
         for line in filter(None, (row["summary"], settings)):
             console.print(Padding(line, (0, 0, 0, 4)))

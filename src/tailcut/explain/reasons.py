@@ -31,6 +31,8 @@ class SelectorView(NamedTuple):
     feature_names: Sequence[str] | None
     top: int
     """How many features are shown."""
+    rated: bool = False
+    """Whether it learns losses, so that nothing is known of runtimes."""
 
 
 class SeenInstance(NamedTuple):
@@ -92,7 +94,7 @@ def explain(
     """Return why `decision` is as it is, from what the policy believes now."""
     policy = view.policy
     number = {name: k for k, name in enumerate(view.algorithms)}
-    found = policy.forecasts(instance.x, instance.progress)
+    found = None if view.rated else policy.forecasts(instance.x, instance.progress)
     rival = _rival(decision)
     return Explanation(
         selector=view.selector,

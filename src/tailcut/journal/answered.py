@@ -134,7 +134,7 @@ class AnsweredInstances(Stateful):
                     one.tried.pop(body["algorithm"], None)
 
     def _observed(self, decision: int, outcome: Outcome) -> None:
-        one, solved = self.under_way[decision], outcome.status is Status.SOLVED
+        one, solved = self.under_way[decision], outcome.answered
         # What failed would not have solved it in any time: there is nothing more to learn.
         seconds = self.cutoff if outcome.time is None else outcome.time
         one.add(one.algorithm, math.inf if solved else seconds)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from tailcut.errors import JournalError
+from tailcut.policies.pending import is_outcome
 from tailcut.types import Decision, Outcome, Status
 
 
@@ -49,7 +50,11 @@ class Event(NamedTuple):
 
     def outcome(self) -> Outcome:
         """Return the outcome that it observed."""
-        return Outcome(Status(self.body["status"]), self.body["time"])
+        outcome = Outcome(Status(self.body["status"]), self.body["time"], self.body.get("loss"))
+        if not is_outcome(outcome):
+            words = f"event {self.number}: {self.body['status']} needs other numbers than it has"
+            raise DamagedError(words, event=self.number, field="status")
+        return outcome
 
 
 class NewEvent(NamedTuple):

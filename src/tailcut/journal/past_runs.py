@@ -122,6 +122,8 @@ class _Gathering:
         self._runs[decision["id"]] = _Run(row, decision["algorithm"], decision["cutoff"])
 
     def _observed(self, run: _Run, outcome: Outcome) -> None:
+        if outcome.loss is not None:
+            raise InputError("its runs were judged by losses: only runtimes can be taken over", field="loss")
         # A failed run would not have solved it in any time: as far as anyone may know, up to the cutoff.
         seconds = run.cutoff if outcome.time is None else outcome.time
         run.row.add(run.solver, _Cell(seconds, outcome.status is Status.SOLVED))

@@ -20,7 +20,7 @@ from tailcut.journal.file import Journal
 from tailcut.journal.project_description import make
 from tailcut.journal.replaying import begun, repeated
 from tailcut.journal.statistics import ProjectStatistics
-from tailcut.policies.pending import number_of
+from tailcut.policies.pending import number_of, plain_outcome
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.policies.selector_like import Recorded
 from tailcut.selector import Selector
@@ -208,14 +208,15 @@ class Project:
         runtime: float | None = None,
         censored_at: float | None = None,
         failed: bool = False,
+        loss: float | None = None,
         note: Mapping[str, Any] | None = None,
     ) -> bool:
         """Learn as `Selector.observe`; an outcome that is known already is not written again."""
-        outcome = Outcome.one_of(outcome, runtime, censored_at, failed)
+        outcome = Outcome.one_of(outcome, runtime, censored_at, failed, loss)
         if not self.selector.observe(decision, outcome):
             return False
         number = number_of(decision)
-        body = {"decision": number, "status": outcome.status.value, "time": outcome.time}
+        body = {"decision": number, **plain_outcome(outcome)}
         self._record(NewEvent(EventKind.OBSERVE, body, None, number), note)
         return True
 

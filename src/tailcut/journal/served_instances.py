@@ -18,6 +18,8 @@ from tailcut.journal.events import Event, EventKind
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.types import PENALTY, Outcome, Status
 
+_ANSWERED = (Status.SOLVED, Status.RATED)
+
 
 class SolverFate(NamedTuple):
     """What is known of one solver on one instance."""
@@ -76,14 +78,14 @@ class AskedInstance:
     def answering(self) -> ServedRun | None:
         """The first run that solved it; None: none did."""
         return next(
-            (run for run in sorted(self.runs, key=_end_of) if run.status is Status.SOLVED),
+            (run for run in sorted(self.runs, key=_end_of) if run.status in _ANSWERED),
             None,
         )
 
     @property
     def solved(self) -> bool:
         """Whether what was chosen solved it."""
-        return any(run.status is Status.SOLVED for run in self.runs)
+        return any(run.status in _ANSWERED for run in self.runs)
 
     @property
     def seconds(self) -> float:
@@ -189,9 +191,10 @@ class ServedInstances:
         run.ended, run.status, run.problem = at, outcome.status, note.get("problem")
         took = run.budget if outcome.time is None else outcome.time
         run.seconds = float(note.get("seconds", took))
-        solved = outcome.status is Status.SOLVED
-        # What failed would not have solved it in any time.
-        one.learn(run.algorithm, SolverFate(one.cutoff if outcome.time is None else outcome.time, solved))
+        solved = outcome.answered
+        if outcome.loss is None:  # of a rated run nobody knows when it would have solved it
+            # What failed would not have solved it in any time.
+            one.learn(run.algorithm, SolverFate(one.cutoff if outcome.time is None else outcome.time, solved))
         if solved:
             one.answer = note.get("answer")
         running = one.raced and any(other.status is None for other in one.runs)

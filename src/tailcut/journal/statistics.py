@@ -35,7 +35,7 @@ class Waiting(NamedTuple):
 class AlgorithmCounts(Stateful):
     """What is known of one algorithm."""
 
-    STATE = ("chosen", "solved", "censored", "failed", "seconds", "loss", "bins")
+    STATE = ("chosen", "solved", "censored", "failed", "seconds", "loss", "bins", "rated", "rated_loss")
 
     def __init__(self, cutoff: float) -> None:
         self.chosen = self.solved = self.censored = self.failed = 0
@@ -44,11 +44,25 @@ class AlgorithmCounts(Stateful):
         self.loss = 0.0
         """PAR10 of the instances it was picked for, in seconds, where one pick is all."""
         self.bins = RuntimeBins(cutoff)
+        self.rated = 0
+        """Runs whose answer was judged by a loss."""
+        self.rated_loss = 0.0
+        """The sum of these losses."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue where `state` was taken; earlier ones know no losses."""
+        super().restore({"rated": 0, "rated_loss": 0.0, **state})
 
     @property
     def outcomes(self) -> int:
         """How many of its runs have ended."""
-        return self.solved + self.censored + self.failed
+        return self.solved + self.censored + self.failed + self.rated
+
+    @property
+    def mean_loss(self) -> float | None:
+        """The mean loss of its runs, where losses count; one that failed loses 1."""
+        judged = self.rated + self.failed
+        return (self.rated_loss + self.failed) / judged if self.rated else None
 
 
 class CurveSample(NamedTuple):
@@ -144,6 +158,11 @@ class ProjectStatistics(Stateful):
         self.outcomes += 1
         counts = self._counts_of(run)
         took = run.budget if outcome.time is None else outcome.time
+        if outcome.loss is not None:
+            counts.rated += 1
+            counts.rated_loss += outcome.loss
+            self._finish(counts, 0.0, at, solved=True)
+            return
         solved = outcome.status is Status.SOLVED
         # A failed run would not have answered in any time: its curve stays up to the cutoff.
         counts.bins.add(run.cutoff if outcome.time is None else outcome.time, solved=solved)
@@ -186,8 +205,19 @@ class ProjectStatistics(Stateful):
 
     @property
     def par10(self) -> float | None:
-        """PAR10 so far: mean seconds per instance, an unsolved one counting ten times its cutoff."""
-        return self.loss / self.instances if self.instances else None
+        """PAR10 so far: mean seconds per instance, an unsolved one counting ten times its cutoff.
+
+        None where losses count, and not times.
+        """
+        return self.loss / self.instances if self.instances and self.mean_loss is None else None
+
+    @property
+    def mean_loss(self) -> float | None:
+        """The mean loss so far, where losses count; a run that failed loses 1."""
+        rated = sum(one.rated for one in self.algorithms.values())
+        failed = sum(one.failed for one in self.algorithms.values())
+        lost = sum(one.rated_loss for one in self.algorithms.values())
+        return (lost + failed) / (rated + failed) if rated else None
 
     def survival(self, algorithm: str) -> list[SurvivalStep]:
         """Return the survival curve of an algorithm's runs."""

@@ -24,6 +24,7 @@ from tailcut.live.aside import AsideSolvers
 from tailcut.live.instance_record import ASIDE, ChosenRun, InstanceRecord, RunRecord
 from tailcut.live.instances import Instance
 from tailcut.live.jobs import JobStopper
+from tailcut.live.objective import rated_run
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio, Program, Solver
 from tailcut.live.printable import printable
@@ -290,6 +291,9 @@ class Engine:
         stopper: JobStopper | None = None,
     ) -> Workflow[tuple[Outcome, dict[str, Any]]]:
         """Return what a run teaches, and what to note of it; keep what the first that answers printed."""
+        rule = self.portfolio.objective
+        if rule is not None:
+            rule.check(instance)
         run = yield from outcomes.solver_run(
             self.portfolio,
             solver,
@@ -298,6 +302,8 @@ class Engine:
             seed=self.project.description.get("seed", 0),
             stopper=stopper,
         )
+        if rule is not None:
+            run = rated_run(rule, instance, run)
         note = run.note
         if note["answer"] is not None and record.answer is None and self.outputs is not None:
             note["output"] = keep_output(self.outputs, instance, run.output)

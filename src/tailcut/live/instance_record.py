@@ -35,6 +35,8 @@ class RunRecord(TypedDict):
     output: NotRequired[str]
     objective: NotRequired[float]
     """The number that it found, where the portfolio says how that is read."""
+    loss: NotRequired[float]
+    """How bad that is, from 0 to 1, where solution quality counts."""
     refuted: NotRequired[bool]
     """Whether it gave an answer that the portfolio's checker found wrong."""
     said: NotRequired[str]

@@ -9,8 +9,9 @@ from enum import StrEnum
 
 import numpy as np
 
+from tailcut.checks.inputs import check_seconds
 from tailcut.errors import InputError
-from tailcut.types import Array, check_seconds
+from tailcut.types import Array
 
 
 class MeasureChoice(StrEnum):

@@ -116,6 +116,8 @@ class SolverRun(NamedTuple):
     note: dict[str, Any]
     """What is written down of it besides."""
     output: bytes
+    truncated: bool = False
+    """Whether there was more output."""
 
 
 def solver_run(
@@ -139,7 +141,7 @@ def solver_run(
     objective = read_objective(solver.answers, found.answer, ended.output) if found.answer else None
     if objective is not None:
         note["objective"] = objective
-    return SolverRun(outcome, note, ended.output)
+    return SolverRun(outcome, note, ended.output, ended.output_truncated)
 
 
 def unchecked_run(portfolio: Portfolio, ended: Ended) -> SolverRun:

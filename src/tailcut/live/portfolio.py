@@ -9,14 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tailcut.checks.inputs import check_seconds
 from tailcut.domains import Domain, domain_names, find_domain
 from tailcut.domains.domain import EXIT_CODE_0_SOLVES, AnswerRule, EntryProgram, TinyInstance
 from tailcut.domains.found import find_solver, is_installed
 from tailcut.errors import InputError, PortfolioError
 from tailcut.live.installed import needed_module, worth_preloading
 from tailcut.live.limits import Call, Command
+from tailcut.live.objective import ObjectiveRule, objective_rule
 from tailcut.live.tomltable import TomlTable, parse_toml, read_toml
-from tailcut.types import check_seconds
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _PROGRAM = ("command", "entry", "arguments", "environment", "memory", "limit")
@@ -24,6 +25,7 @@ _SOLVER = ("command", "entry", "arguments", "environment", "memory", "answers", 
 _FILE = (
     "domain", "cutoff", "selector", "clock", "wall_factor", "memory", "folder", "instances", "preload",
     "answers", "features", "verify", "solvers", "check", "favourite", "tags",
+    "objective",
 )  # fmt: skip
 PLACES = ("instance", "cutoff", "memory", "seed")
 """What may stand in braces in a solver's command: its file, seconds, bytes (0: no limit), a seed."""
@@ -113,6 +115,8 @@ class Portfolio:
     """Files of a folder that are no instances where others lie beside them, see `Domain`."""
     tags: bool = False
     """Whether instances may have tags, even if the first has none (`tailcut.live.tags`)."""
+    objective: ObjectiveRule | None = None
+    """How good answers are, where that counts; None: times count."""
     text: str = ""
     """What the file says, word by word."""
 
@@ -171,6 +175,7 @@ def _portfolio(table: TomlTable, file: Path, text: str) -> Portfolio:
         without=without,
         models=domain.models,
         tags=table.flag("tags"),
+        objective=objective_rule(table.table("objective"), file.parent),
         text=text,
     )
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tailcut.catalogue import recipe
+from tailcut.catalogue import DEFAULT_SELECTOR, find_all, recipe
+from tailcut.checks.inputs import check_whole_number
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
 from tailcut.journal.project_description import NEEDS_HISTORY
@@ -34,7 +35,6 @@ from tailcut.live.runnable import check_runnable
 from tailcut.live.totals import Totals
 from tailcut.live.trust import Trust, contradictions_in
 from tailcut.live.workflows import ProgramExecutor, WideWorkflow, run_workflows
-from tailcut.types import check_whole_number
 
 DEFAULT = "tailcut_schedule"
 """The selector of a stream, unless another is asked for."""
@@ -90,6 +90,13 @@ def run_stream(
     if learn_idle is not None:
         learn_idle.check(portfolio)
     _check_warm_start(journal, warm_start)
+    if portfolio.objective is not None and (
+        warm_start or measure_first or learn_idle or second_opinion or parallel > 1
+    ):
+        raise InputError(
+            f"{portfolio.file}: [objective] judges one run per instance by its answer: leave out "
+            "--warm-start, --measure-first, --learn-idle, --learn-share, --second-opinion and --parallel"
+        )
     check_runnable(portfolio, executor)
     project = open_project(journal, portfolio, settings, heard, trust)
     before = instance_records(project)
@@ -203,6 +210,9 @@ def open_project(
     begun = journal.description(journal.projects()[PROJECT]) if PROJECT in journal.projects() else None
     selector, hyperparameters = _selector(portfolio, settings, begun)
     row = recipe(selector)
+    if portfolio.objective is not None and not row.takes_losses:
+        able = ", ".join(one.name for one in find_all() if one.takes_losses)
+        raise InputError(f"{selector} cannot minimise the loss of [objective]; these can: {able}")
     by_features = hyperparameters.get("representation", "none") != "none"
     if portfolio.features is None and by_features and row.feature_budget(hyperparameters) is None:
         raise InputError(
@@ -240,7 +250,7 @@ def _selector(
     own = {} if begun is None else dict(begun["hyperparameters"])
     if settings.selector is None and begun is not None:
         return begun["selector"], own
-    name = settings.selector or DEFAULT
+    name = settings.selector or (DEFAULT if portfolio.objective is None else DEFAULT_SELECTOR)
     row = recipe(name)
     given = dict(settings.hyperparameters)
     if portfolio.favourite is not None and (begun is None or "favourite" in own):

@@ -125,6 +125,13 @@ class TomlTable:
             raise self.wrong(field, "a number > 0")
         return float(value)
 
+    def finite(self, field: str) -> float:
+        """Return a finite number, which must be there."""
+        value = self._values.get(field)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise self.wrong(field, "a finite number")
+        return float(value)
+
     def whole(self, field: str) -> int | None:
         """Return a whole number, or None where there is none."""
         value = self._values.get(field)

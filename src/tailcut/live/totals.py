@@ -55,6 +55,9 @@ class Totals(StreamObserver):
     lesson_runs: int = 0
     lesson_seconds: float = 0.0
     """Time of runs made only to learn, those of this call that were given up included; in no other sum."""
+    rated: int = 0
+    loss: float = 0.0
+    """Runs that were judged by a loss, and the sum of their losses."""
     skipped: int = 0
     """Instances that were given, and are over from before with the same content."""
     problems: list[str] = field(default_factory=list)
@@ -160,6 +163,9 @@ class Totals(StreamObserver):
         solver.seconds += run["seconds"]
         solver.solved += run["answer"] is not None
         solver.said = run.get("said", solver.said)
+        if "loss" in run:
+            self.rated += 1
+            self.loss += run["loss"]
 
     def _add_extra(self, run: RunRecord) -> None:
         self.extra_runs += 1

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from tailcut.peers.libraries import EXTRA
+from tailcut.peers.asf_selectors import AsfSelector
+from tailcut.peers.libraries import ASF_EXTRA, EXTRA
 from tailcut.peers.mab_wiser import MabWiser
 from tailcut.peers.medley import Exp3Medley, NearestMedley, ThompsonMedley
 from tailcut.peers.online_greedy import OnlineGreedy
@@ -135,4 +136,26 @@ BEST_LABEL_FOREST = replace(
     summary="Offline: a forest that names the best algorithm, multi-class classification; by `fit` alone",
     model=BestLabelForest,
     hyperparameters={"solved_share": 0.3, "trees": 100},
+)
+ASF_MULTI_CLASS = replace(
+    BEST_LABEL_FOREST,
+    name="asf_multi_class",
+    summary="Offline, ASF's MultiClassClassifier on a random forest, on our bounded loss; by `fit` alone",
+    libraries=("asf", "sksurv", "clingo"),
+    extra=ASF_EXTRA,
+    model=partial(AsfSelector, selector="MultiClassClassifier"),
+)
+ASF_PAIRWISE = replace(
+    ASF_MULTI_CLASS,
+    name="asf_pairwise",
+    summary="Offline, ASF's PairwiseClassifier on random forests, on our bounded loss; by `fit` alone",
+    model=partial(AsfSelector, selector="PairwiseClassifier"),
+    hyperparameters={"solved_share": 0.3, "trees": 25},
+)
+ASF_PERFORMANCE = replace(
+    ASF_MULTI_CLASS,
+    name="asf_performance",
+    summary="Offline, ASF's PerformanceModel: a forest per algorithm, on our bounded loss; by `fit` alone",
+    model=partial(AsfSelector, selector="PerformanceModel"),
+    hyperparameters={"solved_share": 0.3, "trees": 25},
 )

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from tailcut.numerics.ranges import NonNegative, Penalty
 from tailcut.policies.pending import PendingRun
 from tailcut.state.stateful import Stateful, expect
-from tailcut.types import PENALTY, Outcome, Status
+from tailcut.types import PENALTY, Outcome
 
 MARGIN = 0.2
 """How much more may be lost, as a share, than the favourite alone would have lost."""
@@ -81,9 +81,10 @@ class Favourite(Stateful):
 
     def observed(self, run: PendingRun, outcome: Outcome, *, last: bool) -> None:
         """Learn how a run went; `last`: nothing follows it, solved or not."""
-        solved = outcome.status is Status.SOLVED
+        solved = outcome.answered
         took = 0.0 if outcome.time is None else outcome.time
         loss = min((run.spent + took) / (self.penalty * run.cutoff), 1.0) if solved else 1.0
+        loss = loss if outcome.loss is None else outcome.loss
         if self.has_alone(run):
             if run.stage == 0:
                 self.alone += 1

@@ -176,6 +176,9 @@ class OnePick(Policy):
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:  # noqa: ARG002
         """Learn the outcome of a run of `algorithm` on the instance represented by `x`."""
         cutoff, parts = progress.cutoff, self.parts
+        if outcome.loss is not None:  # what a bounded target is anyway
+            self._teach(algorithm, x, outcome.loss, 1.0)
+            return
         if outcome.status is Status.SOLVED:
             assert outcome.time is not None
             self._teach(algorithm, x, parts.target.value(outcome.time, cutoff), 1.0)
@@ -197,6 +200,9 @@ class OnePick(Policy):
         cutoff, parts = progress.cutoff, self.parts
         target = np.full(runs.known.shape, np.nan)
         for row, algorithm in np.argwhere(runs.known).tolist():
+            if runs.losses is not None:
+                target[row, algorithm] = runs.losses[row, algorithm]
+                continue
             seconds = float(runs.seconds[row, algorithm])
             if runs.solved[row, algorithm]:
                 target[row, algorithm] = parts.target.value(seconds, cutoff)
@@ -205,7 +211,8 @@ class OnePick(Policy):
                 if lesson is not None and lesson.weight > 0.0:
                     target[row, algorithm] = lesson.target
         self.runs += runs.known.sum(axis=0)
-        self.censored += (runs.known & ~runs.solved).sum(axis=0)
+        if runs.losses is None:
+            self.censored += (runs.known & ~runs.solved).sum(axis=0)
         self._count_untried()
         self.model.update_many(x, target)
 

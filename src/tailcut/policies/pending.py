@@ -10,6 +10,7 @@ import numpy as np
 
 from tailcut.errors import ConflictingOutcomeError, OutOfTurnError, UnknownDecisionError
 from tailcut.numerics.vectors import NO_FEATURES
+from tailcut.policies.policy import Policy
 from tailcut.state.stateful import Stateful, expect
 from tailcut.types import Array, Decision, Outcome, Progress, Status
 
@@ -58,7 +59,7 @@ class PendingRun(NamedTuple):
         >>> run.after(Outcome.failed()).failed  # it would not have solved it in any time
         {'a': 60.0}
         """
-        assert outcome.status is not Status.SOLVED
+        assert not outcome.answered
         # A failed run does not say when it ended; its whole slice counts unless the caller knows better.
         took, known = (self.budget, self.cutoff) if outcome.time is None else (outcome.time, outcome.time)
         failed = dict(self.failed or {})
@@ -116,7 +117,7 @@ class PendingDecisions(Stateful):
             _check_same(decision, run)
         del self.runs[number]
         self.observed[number] = outcome
-        if run.failed is not None and outcome.status is not Status.SOLVED:
+        if run.failed is not None and not outcome.answered:
             self.open[number] = run.after(outcome)
         if len(self.observed) > self.limit:
             oldest, _ = self.observed.popitem(last=False)
@@ -145,6 +146,17 @@ class PendingDecisions(Stateful):
             _check_same(decision, run)
         elif not 0 <= decision.id < self.next_id:
             raise UnknownDecisionError(f"there is no decision {decision.id}")
+
+    def check_fits(self, policy: Policy | None) -> None:
+        """Raise unless the runs that wait are represented as this policy represents instances."""
+        waiting = [*self.runs.values(), *self.open.values()]
+        if not waiting:
+            return
+        expect(policy is not None, "policy: decisions wait, and there is none")
+        width = None if policy is None else policy.width
+        same = width is None or all(len(run.x) in (0, width) for run in waiting)
+        expect(same, f"x: expected {width} entries")
+        expect(max((*self.runs, *self.open)) < self.next_id, "next_id: is too low")
 
     def _check_repeated(self, number: int, outcome: Outcome) -> None:
         """Raise unless this very outcome is already known for the decision."""
@@ -193,16 +205,15 @@ class PendingDecisions(Stateful):
 
     @property
     def outcomes(self) -> list[Any]:
-        """Number, status and time of every outcome known, the oldest first."""
-        return [[number, one.status.value, one.time] for number, one in self.observed.items()]
+        """Number, status, time and, of a rated run, loss of every outcome known, the oldest first."""
+        return [[number, *plain_outcome(one).values()] for number, one in self.observed.items()]
 
     @outcomes.setter
     def outcomes(self, saved: list[Any]) -> None:
-        self.observed = OrderedDict((n, Outcome(Status(status), time)) for n, status, time in saved)
+        self.observed = OrderedDict((n, Outcome(Status(status), *rest)) for n, status, *rest in saved)
         for number, one in self.observed.items():
-            timed = isinstance(one.time, int | float) and 0.0 <= one.time < np.inf
-            failed = one.time is None and one.status is Status.FAILED
-            expect(isinstance(number, int) and (timed or failed), f"outcome of {number!r:.20}: is not one")
+            fine = isinstance(number, int) and is_outcome(one)
+            expect(fine, f"outcome of {number!r:.20}: is not one")
 
     @property
     def continuations(self) -> list[Any]:
@@ -214,6 +225,27 @@ class PendingDecisions(Stateful):
         self.continued = dict(saved)
         pairs = (*self.continued, *self.continued.values())
         expect(all(isinstance(one, int) for one in pairs), "continuations: expected numbers of decisions")
+
+
+def plain_outcome(outcome: Outcome) -> dict[str, Any]:
+    """Return an outcome as it is written down: `loss` only where it has one.
+
+    >>> plain_outcome(Outcome.solved(2.5)), plain_outcome(Outcome.rated(0.25))
+    ({'status': 'solved', 'time': 2.5}, {'status': 'rated', 'time': None, 'loss': 0.25})
+    """
+    loss = {} if outcome.loss is None else {"loss": outcome.loss}
+    return {"status": outcome.status.value, "time": outcome.time, **loss}
+
+
+def is_outcome(one: Outcome) -> bool:
+    """Return whether an outcome that was read makes sense: has the numbers that its status needs."""
+    if one.status is Status.RATED:
+        return one.time is None and isinstance(one.loss, int | float) and 0.0 <= one.loss <= 1.0
+    if one.loss is not None:
+        return False
+    if one.time is None:
+        return one.status is Status.FAILED
+    return isinstance(one.time, int | float) and 0.0 <= one.time < np.inf
 
 
 def number_of(decision: Decision | int) -> int:
@@ -234,6 +266,8 @@ def _check_same(decision: Decision, run: PendingRun) -> None:
 
 
 def _words(outcome: Outcome) -> str:
+    if outcome.loss is not None:
+        return f"rated {outcome.loss:g}"
     return outcome.status.value if outcome.time is None else f"{outcome.status.value} at {outcome.time:g} s"
 
 

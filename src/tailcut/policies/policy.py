@@ -41,13 +41,23 @@ class RecordedOutcomes(NamedTuple):
     """Whether anything is known of it, shape (n, K)."""
     watched: Array
     """Seconds it was given, shape (n, K)."""
+    losses: Array | None = None
+    """How bad its answer was, from 0 to 1, where that counts and not the time, shape (n, K)."""
 
     def at(self, rows: NDArray[np.intp]) -> RecordedOutcomes:
         """Return what happened on the instances in these rows, in their order."""
-        return RecordedOutcomes(self.seconds[rows], self.solved[rows], self.known[rows], self.watched[rows])
+        return RecordedOutcomes(
+            self.seconds[rows],
+            self.solved[rows],
+            self.known[rows],
+            self.watched[rows],
+            None if self.losses is None else self.losses[rows],
+        )
 
     def outcome(self, row: int, algorithm: int) -> Outcome:
         """Return how one run went."""
+        if self.losses is not None:
+            return Outcome.rated(float(self.losses[row, algorithm]))
         seconds = float(self.seconds[row, algorithm])
         return Outcome.solved(seconds) if self.solved[row, algorithm] else Outcome.censored(seconds)
 

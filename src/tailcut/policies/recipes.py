@@ -68,6 +68,11 @@ class Row(ABC):
         return True
 
     @property
+    def takes_losses(self) -> bool:
+        """Whether it can minimise a loss that is given per run, instead of time."""
+        return False
+
+    @property
     def missing(self) -> str:
         """What is not installed and how to install it; empty: nothing is missing.
 
@@ -186,6 +191,7 @@ class Row(ABC):
             "name": self.name,
             "summary": self.summary,
             "kind": "schedule" if self.schedules else "online" if self.bounded else "batch",
+            "takes_losses": self.takes_losses,
             "parts": {
                 "representation": self.representation,
                 **{slot: _label(part) for slot, part in self._slots().items()},
@@ -222,6 +228,11 @@ class Recipe(Row):
     def predicts_runtimes(self) -> bool:
         """Whether explanations of its decisions hold predicted runtimes."""
         return bool(_callee(self.target).predicts_runtimes and _callee(self.model).learns)
+
+    @property
+    def takes_losses(self) -> bool:
+        """Whether its model predicts a loss between 0 and 1, or learns nothing at all."""
+        return bool(_callee(self.target).is_loss or not _callee(self.model).learns)
 
     @property
     def options(self) -> dict[str, Value]:

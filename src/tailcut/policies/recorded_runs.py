@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.checks.inputs import check_names, check_seconds
 from tailcut.errors import InputError
 from tailcut.policies.selector_like import Recorded
 from tailcut.policies.warm_start import check_recorded, flags, instance_names, table, watched_seconds
-from tailcut.types import Array, check_names, check_seconds
+from tailcut.types import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,11 @@ class RecordedRuns:
     def of(scenario: Recorded, known: NDArray[np.bool_] | None = None) -> RecordedRuns:
         """Return the runs of a scenario, checked; all numbers are finite or nan."""
         check_recorded(scenario)
+        if getattr(scenario, "ratings", None) is not None:
+            raise InputError(
+                "ratings: recorded losses are learned by Selector.fit alone; projects learn them by observe",
+                field="ratings",
+            )
         algorithms = check_names("algorithms", scenario.algorithms)
         cutoff = check_seconds("cutoff", scenario.cutoff, above_zero=True)
         names = getattr(scenario, "feature_names", None)

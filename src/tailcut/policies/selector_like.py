@@ -18,8 +18,9 @@ class Recorded(Protocol):
     """Recorded runs of K algorithms on n instances with d features: an ASlib scenario, or the like.
 
     Where `feature_names` is there as well (d names), features are matched by name. Further ones that may be
-    there: `instances` (n names) and `watched`, seconds after which unsolved runs were given up where that was
-    before the cutoff, nan elsewhere, shape (n, K).
+    there: `instances` (n names), `watched`, seconds after which unsolved runs were given up where that was
+    before the cutoff, nan elsewhere, shape (n, K), and `ratings`, losses from 0 to 1 that count in place of
+    times, shape (n, K).
     """
 
     @property
@@ -92,6 +93,7 @@ class SelectorLike(Protocol):
         runtime: float | None = None,
         censored_at: float | None = None,
         failed: bool = False,
+        loss: float | None = None,
     ) -> bool:
         """Learn how a decision went; False: that was known already."""
         ...

@@ -10,7 +10,7 @@ from tailcut.models.window import SlidingWindow, check_records
 from tailcut.policies.censoring import PseudoObservation, Unfinished
 from tailcut.policies.one_pick import OnePick, Parts
 from tailcut.policies.policy import Choice, Offered, Policy, RecordedOutcomes
-from tailcut.types import Array, Belief, Outcome, Progress, Status
+from tailcut.types import Array, Belief, Outcome, Progress
 
 
 class WindowedPick(OnePick):
@@ -65,7 +65,7 @@ class WindowedPick(OnePick):
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
         """Learn the outcome of a run, and let the oldest outcome go."""
         super().learn(algorithm, x, outcome, progress, budget)
-        oldest = self.outcomes.push((algorithm, outcome.status is not Status.SOLVED))
+        oldest = self.outcomes.push((algorithm, not outcome.answered))
         if oldest is not None and oldest[1]:
             self.censored[oldest[0]] -= 1.0
 

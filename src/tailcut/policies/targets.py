@@ -29,6 +29,8 @@ class Target(ABC):
     """What that number is, once it is predicted."""
     predicts_runtimes: ClassVar[bool] = False
     """Whether `forecasts` returns any."""
+    is_loss: ClassVar[bool] = False
+    """Whether it is a loss between 0 and 1, so that one given by the user can take its place."""
 
     @abstractmethod
     def value(self, seconds: float, cutoff: float) -> float:
@@ -105,6 +107,7 @@ class BoundedLoss(Target):
     """
 
     quantity: ClassVar[Quantity] = Quantity("predicted loss between 0 and 1", "")
+    is_loss: ClassVar[bool] = True
     solved_share: Share = 0.3
 
     def value(self, seconds: float, cutoff: float) -> float:

@@ -8,12 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.checks.inputs import check_names, check_seconds
 from tailcut.errors import InputError
 from tailcut.numerics.randomness import stream
 from tailcut.policies.policy import Policy, RecordedOutcomes
 from tailcut.policies.selector_like import Recorded
 from tailcut.representation.reader import FeatureReader
-from tailcut.types import Array, Progress, check_names, check_seconds
+from tailcut.types import Array, Progress
 
 
 class Past(NamedTuple):
@@ -63,7 +64,9 @@ def matched(
         watched = np.where(solved[:, columns], shorter, np.fmin(given_up[:, columns], shorter))
     seconds = np.where(in_time, runtimes[:, columns], watched)
     called = None if names is None else tuple(names[row] for row in rows)
-    runs = RecordedOutcomes(seconds[rows], in_time[rows], there[rows], watched[rows])
+    rated = ratings_of(scenario, shape)
+    losses = None if rated is None else rated[:, columns][rows]
+    runs = RecordedOutcomes(seconds[rows], in_time[rows], there[rows], watched[rows], losses)
     return Past(rows, runs, called)
 
 
@@ -141,6 +144,22 @@ def instance_names(scenario: Recorded, count: int) -> tuple[str, ...] | None:
     if len(names) != count:
         raise InputError(f"instances has {len(names)} names for {count} rows of features", field="instances")
     return names
+
+
+def ratings_of(scenario: Recorded, shape: tuple[int, int]) -> Array | None:
+    """Return the losses that count in place of times; None: times count."""
+    given = getattr(scenario, "ratings", None)
+    if given is None:
+        return None
+    losses = table("ratings", given, shape)
+    wrong = np.argwhere(~((losses >= 0.0) & (losses <= 1.0)))
+    if len(wrong):
+        row, column = wrong[0]
+        raise InputError(
+            f"ratings[{row}, {column}] must be a loss from 0 to 1, got {losses[row, column]:g}",
+            field="ratings",
+        )
+    return losses
 
 
 def watched_seconds(scenario: Recorded, shape: tuple[int, int]) -> Array | None:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from tailcut.checks.inputs import check_names
 from tailcut.errors import InputError
 from tailcut.numerics.vectors import ordinary
-from tailcut.types import Array, Features, check_names
+from tailcut.types import Array, Features
 
 
 class FeatureReader:

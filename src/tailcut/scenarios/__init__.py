@@ -8,6 +8,7 @@
 from tailcut.scenarios.aslib_reader import validate
 from tailcut.scenarios.columns import STATUSES
 from tailcut.scenarios.problems import Problem
+from tailcut.scenarios.quality import QualityScenario
 from tailcut.scenarios.scenario import FeatureStep, Scenario
 
-__all__ = ["STATUSES", "FeatureStep", "Problem", "Scenario", "validate"]
+__all__ = ["STATUSES", "FeatureStep", "Problem", "QualityScenario", "Scenario", "validate"]

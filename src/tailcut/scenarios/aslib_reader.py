@@ -22,6 +22,12 @@ from tailcut.types import Array
 REQUIRED = ("description.txt", "algorithm_runs.arff", "feature_values.arff")
 OPTIONAL = ("feature_runstatus.arff", "feature_costs.arff", "cv.arff", "ground_truth.arff")
 FILES = (*REQUIRED, *OPTIONAL)
+RUNTIME, QUALITY = "runtime", "solution_quality"
+"""The types of performance measures."""
+_WANTED = {
+    RUNTIME: "expected a runtime. QualityScenario.read reads it; `tailcut bench --scenario NAME` runs it",
+    QUALITY: "expected a solution_quality. Scenario.read reads runtimes",
+}
 
 
 def read(path: str | os.PathLike[str], *, cache: bool = True) -> Scenario:
@@ -81,22 +87,9 @@ def load(folder: Path) -> dict[str, bytes]:
 
 def build(files: dict[str, bytes], problems: Problems) -> Scenario | None:
     """Return the scenario in the files, or None; note everything that is wrong with them."""
-    for name in REQUIRED:
-        if name not in files:
-            problems.error(name, None, None, "this file is missing")
-    described = _description(files, problems)
-    parsed = {
-        name: arff.parse(data, name, problems) for name, data in files.items() if name.endswith(".arff")
-    }
-    found = {name: table for name, table in parsed.items() if table is not None}
-    runs_table = found.pop("algorithm_runs.arff", None)
-    runs = None if runs_table is None else _runs(described, runs_table, problems)
-    numbering = _numbering(runs, found)
-    matched = _matched(found, numbering, problems)
-    parts = _parts(described or _UNDESCRIBED, matched, max(1, len(numbering)), problems)
+    described, runs, parts = gather(files, RUNTIME, problems)
     if described is None or runs is None or problems.errors:
         return None
-    _compare_algorithms(described, runs, problems)
     return Scenario(
         name=described.name,
         cutoff=described.cutoff,
@@ -109,23 +102,46 @@ def build(files: dict[str, bytes], problems: Problems) -> Scenario | None:
     )
 
 
-def _description(files: dict[str, bytes], problems: Problems) -> Description | None:
-    """Return the description if it is one of runtimes."""
+def gather(
+    files: dict[str, bytes], measured: str, problems: Problems
+) -> tuple[Description | None, run_table.RunColumns | None, dict[str, Any]]:
+    """Return what the files hold of a scenario whose first measure is of the type `measured`."""
+    for name in REQUIRED:
+        if name not in files:
+            problems.error(name, None, None, "this file is missing")
+    described = _description(files, measured, problems)
+    parsed = {
+        name: arff.parse(data, name, problems) for name, data in files.items() if name.endswith(".arff")
+    }
+    found = {name: table for name, table in parsed.items() if table is not None}
+    runs_table = found.pop("algorithm_runs.arff", None)
+    runs = None if runs_table is None else _runs(described, runs_table, measured, problems)
+    numbering = _numbering(runs, found)
+    matched = _matched(found, numbering, problems)
+    parts = _parts(described or _UNDESCRIBED, matched, max(1, len(numbering)), problems)
+    if described is not None and runs is not None and not problems.errors:
+        _compare_algorithms(described, runs, problems)
+    return described, runs, parts
+
+
+def _description(files: dict[str, bytes], measured: str, problems: Problems) -> Description | None:
+    """Return the description if its first measure is of the right type."""
     if description.FILE not in files:
         return None
     found = description.parse(files[description.FILE], problems)
     if found is None:
         return None
-    if found.types[0] != "runtime":
-        problems.not_runtime = True
+    if found.types[0] != measured:
+        problems.not_runtime = measured == RUNTIME
         problems.error(
             description.FILE,
             found.lines["performance_type"],
             "performance_type",
-            f"the first measure, {found.measures[0]}, is of type {found.types[0]}; "
-            "Tailcut works on scenarios whose first measure is a runtime",
+            f"the first measure, {found.measures[0]}, is of type {found.types[0]}; " + _WANTED[measured],
         )
         return None
+    if measured == QUALITY:
+        return found
     if not 0.0 < found.cutoff < math.inf:
         problems.error(
             description.FILE,
@@ -141,11 +157,12 @@ _UNDESCRIBED = Description("", (), (), 1.0, (), ())
 
 
 def _runs(
-    described: Description | None, table: arff.ArffTable, problems: Problems
+    described: Description | None, table: arff.ArffTable, measured: str, problems: Problems
 ) -> run_table.RunColumns | None:
     """Return the runs; without a description any column will do as the measure, to check the others."""
     if described is not None:
-        return run_table.runs(table, described.measures[0], described.cutoff, problems)
+        missing = described.cutoff if measured == RUNTIME else math.nan
+        return run_table.runs(table, described.measures[0], missing, problems, any_sign=measured == QUALITY)
     known = {"instance_id", "repetition", "algorithm", "runstatus"}
     measures = [a.name for a in table.attributes if a.name.lower() not in known and a.kind == "numeric"]
     return run_table.runs(table, measures[0] if measures else "runtime", 1.0, problems)

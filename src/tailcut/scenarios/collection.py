@@ -6,12 +6,25 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tailcut.errors import InputError, NotRuntimeError, did_you_mean
-from tailcut.scenarios import Scenario
+from tailcut.scenarios import Scenario, description
+from tailcut.scenarios.aslib_reader import QUALITY
+from tailcut.scenarios.problems import Problems
 
 
 def names_in(folder: Path) -> list[str]:
     """Return the names of the scenarios in a folder, which are those of its subfolders."""
     return sorted(path.parent.name for path in folder.glob("*/description.txt"))
+
+
+def quality_names(folder: Path, wanted: Sequence[str]) -> list[str]:
+    """Return which of the wanted scenarios of a folder judge the quality of solutions, not times."""
+    found = []
+    for name in dict.fromkeys(wanted):
+        file = folder / name / description.FILE
+        read = description.parse(file.read_bytes(), Problems()) if file.is_file() else None
+        if read is not None and read.types[0] == QUALITY:
+            found.append(name)
+    return found
 
 
 def scenarios_in(

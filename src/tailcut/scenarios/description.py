@@ -37,6 +37,8 @@ class Description:
     """Those with meta information; empty if the description lists none."""
     lines: Mapping[str, int] = field(default_factory=dict)
     """The line of each field."""
+    maximise: tuple[bool, ...] = ()
+    """Of each measure, whether more is better; empty if the description does not say."""
 
 
 def parse(data: bytes, problems: Problems) -> Description | None:
@@ -63,6 +65,7 @@ def parse(data: bytes, problems: Problems) -> Description | None:
         steps=_steps(fields, problems),
         algorithms=_keys(fields, "metainfo_algorithms"),
         lines={name: node.line for name, node in fields.items()},
+        maximise=tuple(text.lower() == "true" for text in _texts(fields, "maximize", problems)),
     )
     _check_measures(description, fields, problems)
     return description if len(problems.errors) == before else None

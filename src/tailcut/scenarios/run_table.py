@@ -26,8 +26,12 @@ class RunColumns(NamedTuple):
     statuses: Codes
 
 
-def runs(table: ArffTable, measure: str, cutoff: float, problems: Problems) -> RunColumns | None:
+def runs(
+    table: ArffTable, measure: str, cutoff: float, problems: Problems, *, any_sign: bool = False
+) -> RunColumns | None:
     """Return the runs with repetitions made one, or None if columns are missing.
+
+    With `any_sign` the measure is no time: any finite number is one.
 
     After an error the arrays are of no use, but other files can still be compared with them.
     """
@@ -40,7 +44,7 @@ def runs(table: ArffTable, measure: str, cutoff: float, problems: Problems) -> R
     repetitions = in_column.whole_numbers(table, repetition, problems)
     status_codes = in_column.statuses(table, status, problems)
     check_levels(table, (status,), problems)
-    seconds = _seconds(table, runtime, status_codes, problems)
+    seconds = _seconds(table, runtime, status_codes, problems, any_sign=any_sign)
     if not table.lines:
         problems.error(table.file, None, None, "has no runs")
     return collect_runs(
@@ -100,14 +104,18 @@ def _gaps(cell_codes: Codes, n_cells: int, at_most: int = 1000) -> list[int]:
     return gaps
 
 
-def _seconds(table: ArffTable, position: int, status_codes: Codes, problems: Problems) -> Array:
+def _seconds(
+    table: ArffTable, position: int, status_codes: Codes, problems: Problems, *, any_sign: bool
+) -> Array:
     """Return runtimes; the time of an `ok` run must be known, that of another may be missing."""
     before = len(problems.found)
     seconds = in_column.numbers(table, position, problems)
     if len(problems.found) > before:
         return seconds
     name = table.attributes[position].name
-    bad = ~(np.isfinite(seconds) & (seconds >= 0.0))
+    bad = ~(np.isfinite(seconds) & ((seconds >= 0.0) | any_sign))
+    kind = "value" if any_sign else "time"
+    what = "value of an ok run, a finite number" if any_sign else "seconds of an ok run, a finite number >= 0"
     for row in np.flatnonzero(bad).tolist():
         cell = table.columns[position][row]
         if status_codes[row] == 0:
@@ -115,10 +123,13 @@ def _seconds(table: ArffTable, position: int, status_codes: Codes, problems: Pro
                 table.file,
                 table.lines[row],
                 name,
-                f"expected the seconds of an ok run, a finite number >= 0, got {shown(cell or '?')}",
+                f"expected the {what}, got {shown(cell or '?')}",
             )
         elif cell is not None:
             problems.warning(
-                table.file, table.lines[row], name, f"{shown(cell)} is no time; taken as not recorded"
+                table.file,
+                table.lines[row],
+                name,
+                f"{shown(cell)} is no {kind}; taken as not recorded",
             )
     return np.where(bad, math.nan, seconds)

@@ -28,17 +28,19 @@ def project_statistics(project: Project, latencies: Sequence[float]) -> dict[str
         "solved": counted.solved,
         "unsolved": counted.instances - counted.solved,
         "par10": counted.par10,
+        "mean_loss": counted.mean_loss,
         "algorithms": [_algorithm(counted, name) for name in selector.algorithms],
-        "curve": list(_curve(counted)),
+        "curve": list(_curve(counted)) if counted.mean_loss is None else [],
         "latency_ms": _latency(latencies),
     }
 
 
 def _algorithm(counted: ProjectStatistics, name: str) -> dict[str, Any]:
     counts = counted.algorithms.get(name)
+    timed = not counted.schedules and counted.mean_loss is None
     if counts is None:
         zeros = dict.fromkeys(("chosen", "share", "solved", "censored", "failed"), 0)
-        return {"name": name, **zeros, "mean_runtime": None, "par10": None}
+        return {"name": name, **zeros, "mean_runtime": None, "par10": None, "mean_loss": None}
     return {
         "name": name,
         "chosen": counts.chosen,
@@ -47,7 +49,8 @@ def _algorithm(counted: ProjectStatistics, name: str) -> dict[str, Any]:
         "censored": counts.censored,
         "failed": counts.failed,
         "mean_runtime": counts.seconds / counts.solved if counts.solved else None,
-        "par10": counts.loss / counts.outcomes if counts.outcomes and not counted.schedules else None,
+        "par10": counts.loss / counts.outcomes if counts.outcomes and timed else None,
+        "mean_loss": counts.mean_loss,
     }
 
 

@@ -216,9 +216,10 @@ class RemoteProject:
         runtime: float | None = None,
         censored_at: float | None = None,
         failed: bool = False,
+        loss: float | None = None,
     ) -> bool:
         """Report how a decision went, as `Selector.observe`; False: that was known already."""
-        outcome = Outcome.one_of(outcome, runtime, censored_at, failed)
+        outcome = Outcome.one_of(outcome, runtime, censored_at, failed, loss)
         return bool(self._post("/observe", _observation(decision, outcome))["learned"])
 
     def observe_batch(self, outcomes: Iterable[tuple[Decision | int, Outcome]]) -> list[bool | ServiceError]:
@@ -326,6 +327,8 @@ def _observation(decision: Decision | int, outcome: Outcome) -> dict[str, Any]:
     number = number_of(decision)
     if outcome.status is Status.FAILED:
         return {"decision": number, "failed": True}
+    if outcome.loss is not None:
+        return {"decision": number, "loss": outcome.loss}
     return {"decision": number, "runtime" if outcome.status is Status.SOLVED else "censored_at": outcome.time}
 
 

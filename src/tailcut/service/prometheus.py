@@ -98,7 +98,7 @@ class ProjectCollector(Collector):
             instances.add_metric([of, "unsolved"], counted.instances - counted.solved)
             for name, counts in counted.algorithms.items():
                 decisions.add_metric([of, name], counts.chosen)
-                for status in ("solved", "censored", "failed"):
+                for status in ("solved", "censored", "failed", "rated"):
                     outcomes.add_metric([of, name, status], getattr(counts, status))
         yield from (decisions, outcomes, instances, loss, pending, given_up)
 

@@ -151,7 +151,8 @@ def _past(made: Event, decision: Decision, observed: Event | None) -> dict[str, 
     outcome = None
     if observed is not None:
         body = observed.body
-        outcome = {"status": body["status"], "time": body["time"], "at": observed.at}
+        known = {name: body.get(name) for name in ("status", "time", "loss")}
+        outcome = {**known, "at": observed.at}
     return {**response_of(decision, repeated=True), "at": made.at, "outcome": outcome}
 
 

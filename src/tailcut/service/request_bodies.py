@@ -64,6 +64,7 @@ InstanceName = Annotated[str, StringConstraints(max_length=limits.INSTANCE)]
 Value = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-limits.LARGEST, le=limits.LARGEST)]
 Seconds = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=limits.SECONDS)]
 Cutoff = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0.0, le=limits.SECONDS)]
+LossShare = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=1.0)]
 Number = Annotated[int, Field(strict=True, ge=0, le=2**53)]
 
 # Whoever sends a million wrong values hears of the first: all of them would take gigabytes to list.
@@ -184,11 +185,12 @@ _OUTCOMES: list[JsonValue] = [
     {"required": ["runtime"], "properties": {"runtime": {"type": "number"}}},
     {"required": ["censored_at"], "properties": {"censored_at": {"type": "number"}}},
     {"required": ["failed"], "properties": {"failed": {"const": True}}},
+    {"required": ["loss"], "properties": {"loss": {"type": "number"}}},
 ]
 
 
 class ObserveBody(Body):
-    """How a run went: exactly one of runtime, censored_at and failed."""
+    """How a run went: exactly one of runtime, censored_at, failed and loss."""
 
     model_config = ConfigDict(json_schema_extra={"oneOf": _OUTCOMES})
 
@@ -200,16 +202,21 @@ class ObserveBody(Body):
     failed: Flag = Field(
         default=False, description="It ended without an answer: crashed, out of memory, wrong"
     )
+    loss: LossShare | None = Field(
+        default=None, description="How bad its answer was, from 0 to 1, where that counts and not the time"
+    )
 
     @model_validator(mode="after")
     def _one_outcome(self) -> Self:
-        given = (self.runtime is not None) + (self.censored_at is not None) + self.failed
+        given = sum(one is not None for one in (self.runtime, self.censored_at, self.loss)) + self.failed
         if given != 1:
-            raise ValueError(f"give exactly one of runtime, censored_at and failed=true; got {given}")
+            raise ValueError(f"give exactly one of runtime, censored_at, loss and failed=true; got {given}")
         return self
 
     def outcome(self) -> Outcome:
         """Return the outcome that was sent."""
+        if self.loss is not None:
+            return Outcome.rated(self.loss)
         if self.runtime is not None:
             return Outcome.solved(self.runtime)
         return Outcome.failed() if self.censored_at is None else Outcome.censored(self.censored_at)

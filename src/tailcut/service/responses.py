@@ -171,6 +171,7 @@ class AlgorithmStatistics(BaseModel):
     failed: int
     mean_runtime: float | None = Field(description="Seconds, of solved runs")
     par10: float | None = Field(description="Seconds, over its own instances; null for schedules")
+    mean_loss: float | None = Field(description="Of its runs, where losses count and not times; else null")
 
 
 class StatisticsPoint(BaseModel):
@@ -207,7 +208,8 @@ class StatisticsResponse(BaseModel):
     instances: int = Field(description="Instances that are over")
     solved: int
     unsolved: int
-    par10: float | None
+    par10: float | None = Field(description="Seconds; null where losses count and not times")
+    mean_loss: float | None = Field(description="Where losses count; a run that failed loses 1; else null")
     algorithms: list[AlgorithmStatistics]
     curve: list[StatisticsPoint] = Field(description="At most 256 points, oldest first")
     latency_ms: LatencyStatistics
@@ -273,8 +275,9 @@ class HistoryResponse(BaseModel):
 class KnownOutcome(BaseModel):
     """How a run ended."""
 
-    status: Literal["solved", "censored", "failed"]
+    status: Literal["solved", "censored", "failed", "rated"]
     time: float | None
+    loss: float | None = Field(default=None, description="Of a rated run: how bad its answer was, 0 to 1")
     at: float
 
 

@@ -1,0 +1,50 @@
+"""Races: which run joins those that are under way on an instance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tailcut.policies.policy import Policy
+from tailcut.types import Array, Progress, Request
+
+
+def one_more_run(
+    policy: Policy | None,
+    request: Request,
+    x: Array,
+    pool: Sequence[int],
+    *,
+    algorithms: Sequence[str],
+    cutoff: float,
+    schedules: bool,
+    running: Mapping[str, float],
+    failed: Mapping[str, float],
+) -> Request | None:
+    """Return what to decide for one more run of a race, None if nobody is left.
+
+    `x` is the represented instance and `pool` has the numbers of the algorithms that may run on it.
+    """
+    gone = {**failed, **running}
+    # A schedule may run longer what was cut short; what failed for good is known to take the cutoff.
+    barred = running if schedules else gone
+    free = [number for number in pool if algorithms[number] not in barred]
+    limit = request.limit(cutoff)
+    used = request.used(limit)
+    if schedules:
+        free = [number for number in free if gone.get(algorithms[number], 0.0) < limit - used]
+    if not free:
+        return None
+    if policy is None:
+        return replace(request, among=[algorithms[free[0]]])
+    seen = [gone.get(name, 0.0) for name in algorithms] if schedules else None
+    progress = Progress(limit, used, None if seen is None else np.array(seen))
+    at = {number: running[name] for number, name in enumerate(algorithms) if name in running}
+    best = policy.join(x, free, progress, at)
+    if best is None:
+        return replace(request, among=[algorithms[number] for number in (free[:1] if gone else free)])
+    algorithm, seconds = best
+    slice_end = used + seconds if seconds < progress.left else request.cutoff
+    return replace(request, among=[algorithms[algorithm]], cutoff=slice_end)
