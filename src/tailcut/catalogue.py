@@ -288,5 +288,5 @@ def _from_outside(name: str) -> Row:
 def register(row: Row) -> None:
     """Add a selector of your own under its name, so that it can be made, saved and loaded by name."""
     if row.name in CATALOGUE or row.name in BASELINES:
-        raise InputError(f"there is a selector {row.name!r} already")
+        raise InputError(f"there is already a selector {row.name!r}")
     CATALOGUE[row.name] = row

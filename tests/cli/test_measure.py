@@ -51,7 +51,7 @@ def test_a_measured_scenario_is_read_and_benched(tmp_path: Path) -> None:
     text = (tmp_path / "TOYS" / "readme.txt").read_text()
     assert "Made for a test." in text
     assert "[solvers.b]" in text
-    tailcut(tmp_path, "scenario", "validate", "TOYS")
+    tailcut(tmp_path, "scenario", "check", "TOYS")
     bench = ("bench", "--aslib", ".", "--selector", "tailcut", "--selector", "oracle", "--seeds", "1")
     rows = json.loads(tailcut(tmp_path, *bench, "--jobs", "1", "--json").stdout)
     assert {row["selector"] for row in rows} == {"tailcut", "oracle"}

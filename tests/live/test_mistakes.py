@@ -78,7 +78,7 @@ def test_a_program_that_vanishes_later_is_no_outcome(tmp_path: Path) -> None:
 
 
 def test_a_solver_that_never_works_is_put_aside_and_comes_back_mended(tmp_path: Path) -> None:
-    """Instance `hard` is unsolved without the broken solver; when that is mended it is served again."""
+    """Instance `hard` is unsolved without the broken solver; when that is mended it is run again."""
     toy.write_portfolio(tmp_path, ("a",), features=False)
     names = {f"i{n}": "a 0.01 yes" for n in range(8)}
     toy.write_instances(tmp_path, {**names, "0hard": "a 0.01 crash"})
@@ -90,7 +90,7 @@ def test_a_solver_that_never_works_is_put_aside_and_comes_back_mended(tmp_path: 
     assert "put aside" not in ended.stderr
     toy.write_instances(tmp_path, {f"j{n}": "a 0.01 crash" for n in range(5)})
     ended = tailcut(tmp_path, *run, "--jobs", "2")
-    assert "WARNING: b is put aside: it broke down on all of its first 5 instances" in ended.stderr
+    assert "WARNING: b is set aside: it broke down on all of its first 5 instances" in ended.stderr
     assert "usage: wrapper" in ended.stderr
     project, found = records(tmp_path)
     assert project.selector.algorithms == ("a",)
@@ -102,7 +102,7 @@ def test_a_solver_that_never_works_is_put_aside_and_comes_back_mended(tmp_path: 
     assert "served again" not in again.stderr
     (tmp_path / "wrapper.py").write_text("print('answer no')\n")
     mended = tailcut(tmp_path, *run)
-    assert mended.stderr.count("is served again: b did not work then") == len(hard)
+    assert mended.stderr.count("is run again: b did not work then") == len(hard)
     project, found = records(tmp_path)
     assert all(found[name].answer == "no" and found[name].attempt == 1 for name in hard)
     assert set(project.selector.algorithms) == {"a", "b"}

@@ -44,7 +44,7 @@ def test_one_that_is_worse_is_said_to_be_worse(loaded: Results) -> None:
 def test_ranks_within_the_critical_difference_are_not_called_different(loaded: Results) -> None:
     text = headline(loaded, [GOOD, SBS, BAD], RANKED)[-1]
     assert "cannot be distinguished (Friedman, p = 0.3)" in text
-    assert "thompson is not shown to be better than epsilon_greedy" in text
+    assert "thompson is not significantly better than epsilon_greedy" in text
     apart = headline(loaded, [GOOD, SBS, BAD], replace(RANKED, critical_difference=0.1, friedman_p=0.001))[-1]
     assert "not shown to be better" not in apart
     assert "the selectors differ" in apart

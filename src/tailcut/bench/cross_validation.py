@@ -37,8 +37,7 @@ def folds_of(scenario: Scenario, made: int, seed: int) -> Folds:
     n = len(scenario.instances)
     if not made:
         raise InputError(
-            f"{scenario.name}: has no folds of its own (cv.arff, with a row for every instance); "
-            "--folds 10 makes some"
+            f"{scenario.name}: has no folds (cv.arff, with a row for every instance); --folds 10 makes some"
         )
     if made > n:
         raise InputError(f"{scenario.name}: {made} folds are too many for {n} instances")

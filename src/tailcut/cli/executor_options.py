@@ -40,14 +40,14 @@ SchedulerOption = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Dask's scheduler, as tcp://127.0.0.1:8786. Without: workers of this machine, for the while.",
+        help="Dask's scheduler, as tcp://127.0.0.1:8786. Without: temporary workers on this machine.",
     ),
 ]
 ShipOption = Annotated[
     bool,
     typer.Option(
         "--ship-instances",
-        help="Send instance files to the Dask workers, which share no file system with us.",
+        help="Send instance files to the Dask workers, for clusters without a shared file system.",
     ),
 ]
 

@@ -137,7 +137,7 @@ def _result(cell: Cell, status: str, answer: Any) -> Result | None:
         return answer
     if status != "error":
         raise WorkerDiedError(
-            f"Dask's scheduler has let go of the cells ({status}): did it end? What was finished is kept"
+            f"Dask's scheduler has dropped the cells ({status}): did it end? Completed work is kept"
         )
     error = answer[1]
     if isinstance(error, KilledWorker):

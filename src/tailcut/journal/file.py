@@ -78,7 +78,7 @@ class Journal(Database):
         except (ValueError, TypeError, RecursionError) as error:
             raise DamagedError(f"its description is not JSON: {error}", field="description") from None
         if not isinstance(described, dict):
-            raise DamagedError("its description is no JSON object", field="description")
+            raise DamagedError("its description is not a JSON object", field="description")
         return described
 
     def created(self, project: int) -> float:

@@ -106,7 +106,7 @@ class Project:
             yield
         except DamagedError as error:
             path = self.journal.path
-            way_out = f"'tailcut state repair {path}' keeps all that is whole"
+            way_out = f"'tailcut state repair {path}' keeps all that is intact"
             words = f"{path}: project {self.name!r}: {error}; {way_out}"
             raise DamagedError(words, event=error.event, field=error.field, reason=error.reason) from error
 

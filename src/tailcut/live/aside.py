@@ -54,8 +54,8 @@ class SetAside(NamedTuple):
     """What it was like: when that changes, it was mended."""
 
     def __str__(self) -> str:
-        way_back = "mend it and" if self.reason is AsideReason.BROKEN else "to use it again,"
-        return f"{self.solver} is put aside: {self.words}; {way_back} run again with --trust {self.solver}"
+        way_back = "fix it and" if self.reason is AsideReason.BROKEN else "to use it again,"
+        return f"{self.solver} is set aside: {self.words}; {way_back} run again with --trust {self.solver}"
 
 
 def read_aside(history: Iterable[Event]) -> dict[str, SetAside]:
@@ -178,7 +178,7 @@ class AsideSolvers:
         for observer in self._observers:
             observer.solver_put_aside(solver, str(one))
         if len(self._project.selector.algorithms) == 1:
-            raise LiveError(f"{self._portfolio.file}: no solver is left: {one}; what is done is kept")
+            raise LiveError(f"{self._portfolio.file}: no solver is left: {one}; completed work is kept")
         self._project.remove_algorithm(solver)
 
 

@@ -15,7 +15,7 @@ from tailcut.live.outcomes import ComputedFeatures
 from tailcut.types import Decision
 
 ASIDE = "put aside"
-"""The ending of a run that was not made: its solver had been put aside since it was chosen."""
+"""The ending of a run that was not made: its solver had been set aside since it was chosen."""
 
 
 class RunRecord(TypedDict):

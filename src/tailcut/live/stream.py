@@ -225,8 +225,8 @@ def open_project(
         before = project.description.get(name)
         if name != "algorithms" and before != value:
             raise InputError(
-                f"{journal.path} was begun with {name} {before}, not {value}: "
-                "continue with that, or give another state file"
+                f"{journal.path} was created with {name} {before}, not {value}: use "
+                "that, or give another state file"
             )
     aside = still_aside(portfolio, project, trust, observer)
     update_solvers(project, [name for name in portfolio.solvers if name not in aside], observer)
@@ -301,7 +301,7 @@ class _Remaining:
     records: Mapping[str, InstanceRecord]
     """The same, kept up to date, without those whose files have changed."""
     again: dict[str, str]
-    """Instances that are over and to be served again, and why."""
+    """Completed instances and to be served again, and why."""
     retry: Retry | None
     totals: Totals
     observer: StreamObserver

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tailcut.live.workflows import Workflow
 
 CAUGHT = 2
-"""On so many instances a solver is caught before it is put aside."""
+"""On so many instances a solver is caught before it is set aside."""
 
 
 class Trust:

@@ -119,6 +119,6 @@ def _seconds(table: ArffTable, position: int, status_codes: Codes, problems: Pro
             )
         elif cell is not None:
             problems.warning(
-                table.file, table.lines[row], name, f"{shown(cell)} is no time; taken as not recorded"
+                table.file, table.lines[row], name, f"{shown(cell)} is not a time; treated as not recorded"
             )
     return np.where(bad, math.nan, seconds)

@@ -60,7 +60,7 @@ async def get_statistics(project: Name, shared: Shared) -> Response:
 @router.get(
     "/projects/{project}/estimate",
     response_model=responses.EstimateResponse,
-    summary="What each single algorithm would have cost, an estimate",
+    summary="Estimate what each single algorithm would have cost",
 )
 async def get_estimate(project: Name, shared: Shared) -> Response:
     """Return the latest estimate, for the latest 1,000 instances; a new one is begun when it has become old.
@@ -73,7 +73,7 @@ async def get_estimate(project: Name, shared: Shared) -> Response:
 
 @router.get(
     "/projects/{project}/live",
-    summary="Statistics, pushed when they change",
+    summary="Stream statistics when they change",
     response_class=StreamingResponse,
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )

@@ -149,8 +149,8 @@ def _own_project(journal: Journal, portfolio: Portfolio, request: Mapping[str, A
             asked = _contender(request["selector"]).selector
             if asked != project.selector.name:
                 raise InputError(
-                    f"{journal.path} was begun with selector {project.selector.name}, not {asked}: "
-                    "continue with that, or give another state file"
+                    f"{journal.path} was created with selector {project.selector.name}, not {asked}: use "
+                    "that, or give another state file"
                 )
         update_solvers(project, list(portfolio.solvers), StreamObserver())
         return project

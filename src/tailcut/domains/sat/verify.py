@@ -45,7 +45,7 @@ def refuted(formula: Path, output: str) -> str | None:
         return None
     if answer.model is None:
         return "there is no whole model (v lines that end in 0)"
-    return None if satisfies(read(formula), answer.model) else "the model leaves a clause unsatisfied"
+    return None if satisfies(read(formula), answer.model) else "the model does not satisfy every clause"
 
 
 if __name__ == "__main__":

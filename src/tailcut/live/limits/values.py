@@ -1,4 +1,4 @@
-"""What is run, under which limits, and how it ended: frozen records, validated when they are made."""
+"""What is run, under which limits, and how it ended: frozen records, checked when they are made."""
 
 from __future__ import annotations
 

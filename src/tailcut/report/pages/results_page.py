@@ -101,7 +101,7 @@ def explained_section(report: Report, figures: Figures) -> list[Section]:
         return []
     words = (
         f"Some decisions of {labelled(found.selector)} on {found.scenario}, instances in the order of seed "
-        f"{found.seed}: what it believed when it chose. In your own code, decision.explain() says the same."
+        f"{found.seed}: what it believed when it chose. In your own code, call decision.explain()."
     )
     drawn = [name for name in figures if name.startswith("explained-")]
     body = "".join(

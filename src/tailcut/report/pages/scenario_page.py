@@ -132,7 +132,7 @@ def in_words(report: Report, scenario: Scenario, found: Complement) -> list[str]
     if contenders:
         leader = contenders[0]
         lines.append(
-            f"Of the selectors, learning from the first instance on, {leader.selector} does best: n{par} "
+            f"Of the selectors, which all learn as they go, {leader.selector} does best: n{par} "
             f"{leader.npar_mean:.2f} over the whole stream, where 1 is the single best solver and 0 a "
             f"perfect choice. " + _overtaking(report.scenarios[0].learning)
         )
@@ -153,11 +153,11 @@ def _complementing(found: Complement) -> str:
     )
     idle = [one.name for one in found.solvers if one.adds <= 0.0]
     text += (
-        f"The one that would be missed most is {most.name}: without it a perfect choice costs "
+        f"The solver that would be missed most is {most.name}: without it a perfect choice costs "
         f"{most.adds:.2f} s more."
     )
     if idle:
-        text += f" Without loss one could drop any one of: {', '.join(idle)}."
+        text += f" Any one of these could be dropped without loss: {', '.join(idle)}."
     return text
 
 
@@ -169,8 +169,8 @@ def _overtaking(learned: Sequence[Learning]) -> str:
             "No selector's total falls below the single best solver's on this many instances: if you know "
             "the best solver, run it; if not, a selector finds out at the cost shown here."
         )
-    first = ", ".join(f"{labelled(name)} from instance {step} on" for step, name in over[:4])
-    return f"In total cheaper than the single best solver are: {first}."
+    first = ", ".join(f"{labelled(name)} from instance {step}" for step, name in over[:4])
+    return f"Cheaper in total than the single best solver: {first}."
 
 
 def _learning_sheet(learned: Sequence[Learning], report: Report) -> Sheet:
@@ -190,8 +190,8 @@ def _learning_sheet(learned: Sequence[Learning], report: Report) -> Sheet:
     )
     columns = ("selector", f"n{par}", *names[:parts], "cheaper than SBS from")
     note = (
-        f"n{par} within each part of the stream, numbered by instances served, mean over "
-        f"{len(report.results.seeds)} seeds; last: from which instance on the total is at most the SBS's."
+        f"n{par} within each part of the stream, numbered by instances, mean over "
+        f"{len(report.results.seeds)} seeds; last: the instance from which the total is at most the SBS's."
     )
     return Sheet("learning", "Selectors over the stream", note, columns, rows)
 
