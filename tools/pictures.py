@@ -70,7 +70,7 @@ def complement(scenario: Scenario) -> Figure:
 
 
 def loop() -> Figure:
-    """Draw the loop from an instance to what is learned of it."""
+    """Draw the loop from an instance to what is learned about it."""
     figure, axes = _axes(2.2)
     axes.axis("off")
     axes.set(xlim=(0, 10), ylim=(0, 3))

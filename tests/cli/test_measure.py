@@ -73,7 +73,7 @@ def test_measuring_continues_after_kill_9(tmp_path: Path) -> None:
     assert 10 <= len(lines) < 30, "progress is printed to a pipe, too, and not from the start"
     assert lines[-1] == "measured: 30 of 30 runs"
     starts = [tuple(line[1:]) for line in toy.log(tmp_path) if line[0] == "start"]
-    assert 20 <= len(starts) <= 21  # none again but the one that was under way
+    assert 20 <= len(starts) <= 21  # none again but the one that was in progress
     assert Scenario.read(tmp_path / "TOYS", cache=False).solved.all()
 
 

@@ -86,8 +86,8 @@ def test_a_solver_that_never_works_is_put_aside_and_comes_back_mended(tmp_path: 
     add_solver(tmp_path, "b", [sys.executable, "-I", "-S", "wrapper.py", "{instance}"])
     run = ("run", "portfolio.toml", "instances", "--cutoff", "5", "--selector", "round_robin")
     ended = tailcut(tmp_path, *run, "--jobs", "2")
-    # Round robin runs `a` first, which answers; so `b` runs on the hard one only, and is not put aside yet.
-    assert "put aside" not in ended.stderr
+    # Round robin runs `a` first, which answers; so `b` runs on the hard one only, and is not set aside yet.
+    assert "set aside" not in ended.stderr
     toy.write_instances(tmp_path, {f"j{n}": "a 0.01 crash" for n in range(5)})
     ended = tailcut(tmp_path, *run, "--jobs", "2")
     assert "WARNING: b is set aside: it broke down on all of its first 5 instances" in ended.stderr
@@ -98,7 +98,7 @@ def test_a_solver_that_never_works_is_put_aside_and_comes_back_mended(tmp_path: 
     hard = [name for name, record in found.items() if "b" in record.void]
     assert len(hard) >= 5
     again = tailcut(tmp_path, *run)
-    assert "WARNING: b is put aside" in again.stderr, "it is said every time"
+    assert "WARNING: b is set aside" in again.stderr, "it is said every time"
     assert "served again" not in again.stderr
     (tmp_path / "wrapper.py").write_text("print('answer no')\n")
     mended = tailcut(tmp_path, *run)
@@ -120,7 +120,7 @@ def test_a_solver_that_answers_the_tiny_instance_stays(tmp_path: Path) -> None:
     toy.write_instances(tmp_path, {f"i{n}": "a 0.01 yes\nb 0.01 crash" for n in range(30)})
     command = ("run", "portfolio.toml", "instances", "--cutoff", "5", "--selector", "random")
     ended = tailcut(tmp_path, *command)
-    assert "put aside" not in ended.stderr
+    assert "set aside" not in ended.stderr
     assert sum(line == ["start", "b", "tiny.toy"] for line in toy.log(tmp_path)) == 1
     _, found = records(tmp_path)
     assert all(record.answer == "yes" for record in found.values()), "a crash is followed by the next best"
@@ -130,7 +130,7 @@ def test_when_no_solver_works_the_run_stops_and_all_is_served_after_mending(tmp_
     toy.write_portfolio(tmp_path, ("a",), features=False)
     toy.write_instances(tmp_path, {f"i{n}": "a 0.01 crash" for n in range(8)})
     ended = tailcut(tmp_path, *RUN, code=2)
-    assert "no solver is left: a is put aside" in ended.stderr
+    assert "no solver is left: a is set aside" in ended.stderr
     assert len([line for line in toy.log(tmp_path) if line[0] == "start"]) == 5
     assert "no solver is left" in tailcut(tmp_path, *RUN, code=2).stderr
     (tmp_path / "solver.py").write_text("print('answer yes')\n")

@@ -57,7 +57,7 @@ def test_second_opinions_outvote_a_liar_and_put_it_aside_until_told_otherwise(tm
     assert answers(tmp_path)["j"]["solver"] == "b"
     toy.write_instances(tmp_path, {"k": "a 0.01 yes", "l": "a 0.01 yes"})
     trusted = tailcut(tmp_path, *RUN, "--trust", "a")
-    assert "put aside" not in trusted.stderr
+    assert "set aside" not in trusted.stderr
     assert answers(tmp_path)["k"]["solver"] == "a"
     assert "no solver z to trust" in tailcut(tmp_path, *RUN, "--trust", "z", code=2).stderr
 

@@ -106,7 +106,7 @@ def _joined_slices(n: int, parts: list[tuple[NDArray[np.intp], Trace]]) -> Slice
 
 
 class FrozenSelector:
-    """A selector that decides by what it has learned so far, without luck, and learns no more."""
+    """A selector that decides by what it has learned so far, without randomness, and learns no more."""
 
     def __init__(self, selector: Selector) -> None:
         self._selector = selector

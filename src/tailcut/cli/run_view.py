@@ -83,7 +83,7 @@ class QuietView(StreamObserver):
 
 
 class JsonView(QuietView):
-    """Prints the answers on standard output, as they come; before them, what was learned of recorded runs."""
+    """Prints the answers on standard output, as they come, after what was learned from recorded runs."""
 
     def warm_started(self, report: WarmStart) -> None:
         """Print a line for programs, too."""

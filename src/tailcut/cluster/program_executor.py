@@ -98,7 +98,7 @@ class DaskProgramExecutor:
                 del future
 
     def _take(self, one: _UnderWay, status: str, answer: Any) -> None:
-        """Hand on an outcome, put back a run that was lost, or raise what stands in the way."""
+        """Pass on an outcome, put back a run that was lost, or raise what stands in the way."""
         if status == "finished":
             ended, method = answer
             self._methods.add(method)

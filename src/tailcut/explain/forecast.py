@@ -24,7 +24,7 @@ _PRIOR_WEIGHT = 10.0
 class RuntimeForecast(Stateful):
     """A ridge regression of the log-runtime per algorithm, with a noise that is learned too.
 
-    An unfinished run is learned by moment matching (`MomentMatching`). The noise variance
+    A stopped run is learned by moment matching (`MomentMatching`). The noise variance
     of each algorithm is the mean of its squared residuals, each divided by 1 + x'A^-1 x, as in the
     conjugate normal-inverse-gamma model; of an unfinished run, the square expected given that it takes
     longer. Only the first `n_features` entries of a represented instance are looked at.

@@ -30,7 +30,7 @@ from tailcut.journal.schema import opened, sealed, store
 class Journal(Database):
     """A journal file, open for writing by this process alone, or for reading.
 
-    `encode` turns bodies into JSON; the service has a faster one at hand. `repairing` opens a file in which
+    `encode` turns bodies into JSON; the service has a faster one available. `repairing` opens a file in which
     decisions are made twice.
 
     >>> import tempfile

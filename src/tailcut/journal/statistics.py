@@ -33,7 +33,7 @@ class Waiting(NamedTuple):
 
 
 class AlgorithmCounts(Stateful):
-    """What is known of one algorithm."""
+    """What is known about one algorithm."""
 
     STATE = ("chosen", "solved", "censored", "failed", "seconds", "loss", "bins")
 

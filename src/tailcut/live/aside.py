@@ -1,7 +1,7 @@
-"""Solvers put aside: those that do not work at all, and those that were caught giving wrong answers.
+"""Solvers set aside: those that do not work at all, and those that were caught giving wrong answers.
 
-A solver that is put aside is taken out of the selector, which forgets what it learned of it, and a remark in
-the journal says why. One that did not work comes back as soon as it was mended, and instances that it left
+A solver that is set aside is taken out of the selector, which forgets what it learned about it, and a remark
+in the journal says why. One that did not work comes back as soon as it was mended, and instances that it left
 unsolved are served again. One that was caught comes back when the user says so.
 """
 
@@ -35,7 +35,7 @@ _GAVE_UP = re.compile(r"unknown|unsupported|not supported|time.?out|time limit|i
 
 
 class AsideReason(enum.StrEnum):
-    """Why a solver was put aside."""
+    """Why a solver was set aside."""
 
     BROKEN = "broken"
     """It crashed, or printed nothing that could be read, on every instance."""
@@ -44,7 +44,7 @@ class AsideReason(enum.StrEnum):
 
 
 class SetAside(NamedTuple):
-    """A solver that was put aside."""
+    """A solver that was set aside."""
 
     solver: str
     reason: AsideReason
@@ -59,7 +59,7 @@ class SetAside(NamedTuple):
 
 
 def read_aside(history: Iterable[Event]) -> dict[str, SetAside]:
-    """Return the solvers that are put aside, by what a journal says."""
+    """Return the solvers that are set aside, by what a journal says."""
     found: dict[str, SetAside] = {}
     for event in history:
         if event.kind is EventKind.REMARK and "aside" in event.body:
@@ -108,7 +108,7 @@ def is_broken_run(run: RunRecord) -> bool:
 
 
 class AsideSolvers:
-    """Keeps the solvers of a stream that are put aside, and finds those that do not work."""
+    """Keeps the solvers of a stream that are set aside, and finds those that do not work."""
 
     def __init__(
         self,

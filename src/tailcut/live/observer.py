@@ -31,7 +31,7 @@ class StreamObserver:
         """Hear that an instance that was over without an answer is run again, and why."""
 
     def warm_started(self, report: WarmStart) -> None:
-        """Hear what was learned of recorded runs before the stream began, and what was left over."""
+        """Hear what was learned about recorded runs before the stream began, and what was left over."""
 
     def instance_changed(self, instance: str) -> None:
         """Hear that the file of an instance that was over has changed: it is run again."""

@@ -143,7 +143,7 @@ def solver_run(
 
 
 def unchecked_run(portfolio: Portfolio, ended: Ended) -> SolverRun:
-    """Return what came of a run that was given up while its answer was checked: nothing is known of it."""
+    """Return what came of a run that was given up while its answer was checked: nothing is known about it."""
     note = run_note(portfolio, ended, VerifiedAnswer(None), math.inf)
     note |= {"ending": str(Ending.CANCELLED)}
     return SolverRun(Outcome.censored(_LEAST), note, b"")

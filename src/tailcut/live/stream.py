@@ -81,7 +81,7 @@ def run_stream(
     scenario or another state file, to be learned once before the stream begins. `measure_first` says which
     instances are run with every solver, before the others are begun; `learn_idle`, when solvers are run on
     instances that are over, on this machine. `retry` says which instances without an answer are served again,
-    and `trust` which solvers that were put aside are used again. `second_opinion` is the share of answers on
+    and `trust` which solvers that were set aside are used again. `second_opinion` is the share of answers on
     which another solver is asked, besides those of solvers that contradicted another before.
     """
     heard = StreamObserver() if observer is None else observer
@@ -271,7 +271,7 @@ def instance_records(project: Project) -> dict[str, InstanceRecord]:
 def _unchanged(
     records: Mapping[str, InstanceRecord], instances: Iterable[Instance], observer: StreamObserver
 ) -> dict[str, InstanceRecord]:
-    """Return the records without those that are over and whose files, among those at hand, have changed."""
+    """Return the records without those that are over and whose files, among those available, have changed."""
     kept = dict(records)
     for instance in instances if isinstance(instances, list) else []:
         record = records.get(instance.name)
@@ -283,16 +283,16 @@ def _unchanged(
 
 
 def _has_changed(instance: Instance, record: InstanceRecord) -> bool:
-    """Return whether a file has changed, unless its instance is under way: that continues."""
+    """Return whether a file has changed, unless its instance is in progress: that continues."""
     idle = record.over or not record.begun
     return idle and record.content is not None and not record.content.is_in(instance.path)
 
 
 @dataclass(frozen=True)
 class _Remaining:
-    """What is left to do: new instances are begun, those under way continue, some are served again.
+    """What is left to do: new instances are begun, those in progress continue, some are served again.
 
-    An instance under way that is not among those wanted, because the command was changed, stays as it is.
+    An instance in progress that is not among those wanted, because the command was changed, stays as it is.
     """
 
     engine: Engine

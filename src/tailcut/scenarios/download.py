@@ -16,7 +16,7 @@ from typing import Any
 from tailcut.errors import DownloadError
 
 ByteProgress = Callable[[int, int | None], None]
-"""Called with the bytes at hand, and their number in all if that is known."""
+"""Called with the bytes available, and their number in all if that is known."""
 
 ATTEMPTS = 3
 _CHUNK = 1 << 16

@@ -38,7 +38,7 @@ FAILED = 5.0
 STUCK = 30.0
 """Seconds that a request may wait before the service counts as failing."""
 STOP = 15.0
-"""Seconds that work under way is given when the service stops."""
+"""Seconds that work in progress is given when the service stops."""
 LATENCIES = 1_000
 """Decisions whose latency is remembered."""
 

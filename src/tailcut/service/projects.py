@@ -145,7 +145,7 @@ async def add_algorithm(project: Name, algorithm: AlgorithmBody, shared: Shared)
     summary="Remove an algorithm",
 )
 async def remove_algorithm(project: Name, algorithm: Algorithm, shared: Shared) -> Response:
-    """Stop offering an algorithm and forget what was learned of it; one that is gone changes nothing."""
+    """Stop offering an algorithm and forget what was learned about it; one that is gone changes nothing."""
 
     def work(kept: Project) -> dict[str, Any]:
         if algorithm in kept.selector.algorithms:

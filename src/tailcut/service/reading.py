@@ -242,7 +242,7 @@ async def survival(
     shared: Shared,
     algorithm: Annotated[str, Query(min_length=1, max_length=limits.ALGORITHM_NAME)],
 ) -> Response:
-    """Return the share of an algorithm's runs that are still unfinished after some time."""
+    """Return the share of an algorithm's runs that are still unsolved after some time."""
 
     def work(kept: Project) -> dict[str, Any]:
         if algorithm not in kept.selector.algorithms and algorithm not in kept.statistics.algorithms:

@@ -161,7 +161,7 @@ class RemovedResponse(BaseModel):
 
 
 class AlgorithmStatistics(BaseModel):
-    """What is known of one algorithm."""
+    """What is known about one algorithm."""
 
     name: str
     chosen: int
@@ -313,7 +313,7 @@ class PendingResponse(BaseModel):
 
 
 class SurvivalPoint(BaseModel):
-    """The share of runs still unfinished after some time."""
+    """The share of runs still unsolved after some time."""
 
     time: float
     survival: float

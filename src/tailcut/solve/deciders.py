@@ -142,7 +142,7 @@ class ProjectDecider:
 
 
 def _own_project(journal: Journal, portfolio: Portfolio, request: Mapping[str, Any]) -> Project:
-    """Return the project of a state file; one that exists goes on with its own selector, seed and cutoff."""
+    """Return the project of a state file; an existing one keeps its selector, seed and cutoff."""
     if PROJECT in journal.projects():
         project = Project(journal, PROJECT)
         if request["selector"] is not None:
