@@ -22,6 +22,7 @@ from tailcut.bench.store import Result
 from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
 from tailcut.cli.run_view import QuietView, progress_view
 from tailcut.cli.stopping import terminable
+from tailcut.display.plurals import counted
 from tailcut.live.costs import StreamCost
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio
@@ -106,7 +107,7 @@ class _Shown(ProgressBars, DemoProgress):
         n, k = scenario.runtimes.shape
         self.say(
             f"[bold]Replay[/]: the {n} formulas of {scenario.name} with their {k} measured runtimes each, in "
-            f"{seeds} orders; every selector starts from scratch."
+            f"{counted(seeds, 'order')}; every selector starts from scratch."
         )
         self.start()
 

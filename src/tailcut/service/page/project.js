@@ -15,7 +15,7 @@ export async function showProject(place, context) {
   const { project, signal } = context;
   const estimate = estimatePart();
   const shown = tiles();
-  const parts = [shown, charts(), estimate, algorithmsPart(context, refresher), decisionsPart(context, refresher)];
+  const parts = [shown, charts(estimate.element), algorithmsPart(context, refresher), decisionsPart(context, refresher)];
   const about = el("p", { class: "note" }, "Loading…");
   const empty = howToAsk(project);
   place.replaceChildren(el("h1", {}, name(project)), about, empty.element, ...parts.map((part) => part.element));
@@ -179,9 +179,9 @@ function verdict(low, high) {
 /** What each algorithm alone would have cost: a row each, the interval as a bar. */
 function estimatePart() {
   const rows = el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Estimates, table" });
-  const about = el("p", { class: "note" }, "No estimate yet.");
-  const element = el("section", { class: "estimate" },
-    el("h2", {}, "Estimate: what each algorithm alone would have cost"), about, rows);
+  const about = el("p", { class: "note" }, "No estimate yet. It needs outcomes of at least one algorithm.");
+  const element = el("section", { class: "panel estimate" },
+    el("h3", {}, "What each algorithm alone would have cost (estimate)"), about, rows);
   return {
     element,
     update() {},
@@ -192,7 +192,7 @@ function estimatePart() {
       const kind = (one) => (one.exact ? "exact" : one.par10 === null ? "never ran" : "estimate");
       const cells = (one) => [one.name, one.par10 === null ? "–" : seconds(one.par10), seconds(one.low), seconds(one.high),
         `${count(one.known)} of ${count(estimate.instances)}`, kind(one)];
-      rows.replaceChildren(table("Estimates", ["algorithm", ">PAR10", ">from", ">to", ">known", "kind"], estimate.solvers.map(cells)));
+      rows.replaceChildren(table("Estimates", ["Algorithm", ">PAR10", ">From", ">To", ">Known", "Kind"], estimate.solvers.map(cells)));
     },
   };
 }
@@ -205,7 +205,8 @@ const OVER_INSTANCES = {
   empty: "No outcome yet",
 };
 
-function charts() {
+/** Charts in a grid, the estimate among them. */
+function charts(estimate) {
   const par10 = chart({ ...OVER_INSTANCES, title: "PAR10", y: seconds,
     note: "Mean seconds per instance; an unsolved one counts ten times its cutoff. Lower is better." });
   const solved = chart({ ...OVER_INSTANCES, title: "Solved and timeouts", y: count,
@@ -213,9 +214,8 @@ function charts() {
   const latency = chart({ title: "Decision latency", xName: "latest decisions since the server started",
     x: (value) => `decision ${count(value)}`, xTick: OVER_INSTANCES.xTick, y: milliseconds, tick: number, empty: "No decision since the server started",
     note: "Milliseconds from a request's arrival until its decision was on disk." });
-  const all = [par10, solved, latency];
   return {
-    element: el("section", { "aria-label": "Charts", class: "charts" }, ...all.map((one) => one.element)),
+    element: el("section", { "aria-label": "Charts", class: "charts" }, par10.element, solved.element, estimate, latency.element),
     update(now) {
       const curve = upToNow(now);
       const x = curve.map((point) => point.instances);
