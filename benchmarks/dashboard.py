@@ -1,4 +1,4 @@
-"""Take the pictures of the dashboard in docs/reference/service.md: a real server, a synthetic stream, Chromium.
+"""Take the pictures of the dashboard in docs/reference/service.md: a real server, a synthetic stream.
 
     python benchmarks/dashboard.py [--to docs/figures] [--all]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tailcut.bench.labels import ContenderKind, kind_of, labelled
 from tailcut.catalogue import BASELINES
+from tailcut.display.plurals import counted
 from tailcut.report.figures import practice
 from tailcut.report.figures.canvas import FORMATS, with_svg
 from tailcut.report.figures.drawings import Drawing, Figures, drawings, read_svgs, render_all, slug
@@ -148,9 +149,8 @@ def in_words(report: Report, scenario: Scenario, found: Complement) -> list[str]
 def _complementing(found: Complement) -> str:
     halfway = next((one for one in found.growth if one.closed >= 0.5), found.growth[-1])
     most = max(found.solvers, key=lambda one: one.adds)
-    text = (
-        f"Half of that gap is closed by {len(halfway.algorithms)} solvers: {', '.join(halfway.algorithms)}. "
-    )
+    closing = counted(len(halfway.algorithms), "solver")
+    text = f"Half of that gap is closed by {closing}: {', '.join(halfway.algorithms)}. "
     idle = [one.name for one in found.solvers if one.adds <= 0.0]
     text += (
         f"The solver that would be missed most is {most.name}: without it a perfect choice costs "
@@ -191,7 +191,8 @@ def _learning_sheet(learned: Sequence[Learning], report: Report) -> Sheet:
     columns = ("selector", f"n{par}", *names[:parts], "cheaper than SBS from")
     note = (
         f"n{par} within each part of the stream, numbered by instances, mean over "
-        f"{len(report.results.seeds)} seeds; last: the instance from which the total is at most the SBS's."
+        f"{counted(len(report.results.seeds), 'seed')}; last: the instance from which the total is at most "
+        "that of the SBS."
     )
     return Sheet("learning", "Selectors over the stream", note, columns, rows)
 

@@ -184,7 +184,6 @@ function estimatePart() {
     el("h3", {}, "What each algorithm alone would have cost (estimate)"), about, rows);
   return {
     element,
-    update() {},
     take({ estimate }) {
       if (!estimate) return;
       say(about, `PAR10 per instance over the latest ${plural(estimate.instances, "instance")}, which cost ${seconds(estimate.par10)}. ` +
