@@ -156,7 +156,7 @@ function tiles() {
     take({ estimate, under_way: busy }) {
       if (!estimate?.saved) return set("saved", "–", busy ? "being estimated" : "not enough data yet");
       const { estimate: middle, low, high } = estimate.saved;
-      set("saved", signed(middle), `${signed(low)} to ${signed(high)} per instance, compared with ${estimate.best} alone: ${verdict(low, high)}`);
+      set("saved", signed(middle), `${signed(low)} to ${signed(high)} per instance vs ${estimate.best}: ${verdict(low, high)}`);
     },
     update(now) {
       const share = now.instances ? now.solved / now.instances : null;
