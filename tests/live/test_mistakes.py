@@ -66,7 +66,7 @@ def test_a_program_that_vanishes_later_is_no_outcome(tmp_path: Path) -> None:
     add_solver(tmp_path, "vanishing", ["./vanishing", "{instance}"])
     ended = tailcut(tmp_path, *RUN, code=2)
     assert "no such program" in ended.stderr
-    assert "mend it and run the same command again" in ended.stderr
+    assert "fix it and run the same command again" in ended.stderr
     _, found = records(tmp_path)
     assert sum(record.over for record in found.values()) == 1
     assert all(run["answer"] == "yes" for record in found.values() for run in record.runs)
