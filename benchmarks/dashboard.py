@@ -1,4 +1,4 @@
-"""Take the pictures of the dashboard in docs/reference/service.md: a real server, a made-up stream, Chromium.
+"""Take the pictures of the dashboard in docs/reference/service.md: a real server, a synthetic stream.
 
     python benchmarks/dashboard.py [--to docs/figures] [--all]
 
@@ -100,6 +100,8 @@ def project(page: Page, name: str) -> None:
     page.get_by_role("link", name=name).click()
     page.get_by_role("heading", name=name, level=1).wait_for()
     page.wait_for_timeout(2500)
+    if page.get_by_text("being estimated").count():
+        page.get_by_text("being estimated").wait_for(state="detached", timeout=120_000)
 
 
 def pictures(browser: Browser, address: str, token: str, folder: Path, *, everything: bool) -> None:

@@ -16,8 +16,8 @@ from tailcut.cli.app import COMMANDS, loaded
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "commands.md"
 HEAD = """# Commands
 
-Written from the code by `python -m tools.command_reference`; a test fails when this page is stale. Every
-command has `--help`, and most print JSON for programs with `--json`. A mistake in a call is one line on
+Generated from the code by `python -m tools.command_reference`; a test fails when this page is stale. Every
+command has `--help`, and most print JSON for programs with `--json`. A mistake in a call gives one line on
 standard error and exit code 2. `tailcut --version` prints the version, `tailcut --install-completion` sets up
 completion for your shell.
 """
@@ -40,10 +40,12 @@ def _sections(command: Any, called: str, depth: int = 2) -> Iterator[str]:
         usage = " ".join([called, *(["[OPTIONS]"] if options else []), *map(_usage, arguments)])
         yield f"```text\n{usage}\n```\n"
     if arguments:
-        yield _table("argument", [(f"`{_metavar(one)}`", one) for one in arguments])
+        yield _table("argument", [(f"`{_metavar(one)}`".replace("|", "\\|"), one) for one in arguments])
     if options:
         yield _table("option", [(_flags(one), one) for one in options])
     for name, inner in getattr(command, "commands", {}).items():
+        if inner.hidden:
+            continue
         yield from _sections(inner, f"{called} {name}", depth + 1)
 
 
@@ -59,7 +61,7 @@ def _usage(argument: Any) -> str:
 
 
 def _metavar(parameter: Any) -> str:
-    return str(parameter.metavar or parameter.name).strip("[]").upper()
+    return str(parameter.metavar or parameter.name).strip("[].").upper()
 
 
 def _flags(option: Any) -> str:

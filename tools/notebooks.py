@@ -28,7 +28,7 @@ class _Code(str):
 
 
 PRACTITIONER = [
-    "# Practitioner: choose solvers from a program of your own\n\n"
+    "# Practitioner: choose solvers from your own program\n\n"
     "The program has a queue of instances and eight solvers. `Selector` says which one to run; the outcome is "
     "reported back. Here the runs are those of the bundled scenario, so that the notebook takes seconds.",
     _Code(
@@ -74,7 +74,7 @@ RESEARCHER = [
         'frame = outcome.to_frame().set_index("selector")\n'
         'frame[["kind", "npar10", "unsolved"]].sort_values("npar10").round(3)'
     ),
-    "## A selector of your own",
+    "## Your own selector",
     _Code(
         "from dataclasses import replace\n\nfrom tailcut import register\nfrom tailcut.catalogue import recipe\n"
         "from tailcut.policies.censoring import MomentMatching\n\n"

@@ -27,7 +27,7 @@ SEED = 0
 def main() -> None:
     """Draw all of them."""
     ASSETS.mkdir(exist_ok=True)
-    mpl.rcParams.update({"font.size": 12, "svg.hashsalt": "tailcut", "svg.fonttype": "none"})
+    mpl.rcParams.update({"font.size": 11, "svg.hashsalt": "tailcut", "svg.fonttype": "none"})
     scenario = Scenario.read(bundled.SCENARIO)
     traces = {name: _replayed(scenario, name) for name in ("tailcut", "tailcut_schedule")}
     _save(complement(scenario), "complement")
@@ -46,8 +46,8 @@ def _save(figure: Figure, name: str) -> None:
     figure.savefig(ASSETS / f"picture-{name}.svg", metadata={"Date": None}, facecolor="white")
 
 
-def _axes(height: float = 4.0) -> tuple[Figure, Any]:
-    figure = Figure(figsize=(9.0, height), layout="constrained")
+def _axes(height: float = 3.4) -> tuple[Figure, Any]:
+    figure = Figure(figsize=(6.0, height), layout="constrained")
     axes = figure.subplots()
     axes.spines[["top", "right"]].set_visible(False)
     return figure, axes
@@ -65,13 +65,13 @@ def complement(scenario: Scenario) -> Figure:
         axes.step(ordered, share, where="post", label=f"{name} {share[-1]:.0%}", **look)
     axes.set(xscale="log", xlim=(0.003, scenario.cutoff), ylim=(0, 1), xlabel="seconds of CPU time")
     axes.set_ylabel("share of formulas solved")
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, handlelength=1.2)
     return figure
 
 
 def loop() -> Figure:
-    """Draw the loop from an instance to what is learned of it."""
-    figure, axes = _axes(3.0)
+    """Draw the loop from an instance to what is learned about it."""
+    figure, axes = _axes(2.2)
     axes.axis("off")
     axes.set(xlim=(0, 10), ylim=(0, 3))
     words = [
@@ -80,13 +80,13 @@ def loop() -> Figure:
         "decision\nsolver, seconds",
         "run under\nthe limit",
     ]
-    for x, text in zip((1.0, 3.65, 6.3, 8.95), words, strict=True):
+    for x, text in zip((0.95, 3.4, 6.2, 8.95), words, strict=True):
         axes.text(x, 2.1, text, ha="center", va="center", bbox=_box(BLUE), color=INK)
-    axes.text(6.3, 0.6, "outcome\nsolved · censored · failed", ha="center", va="center", bbox=_box(ORANGE))
-    for start, end in (((1.75, 2.1), (2.6, 2.1)), ((4.7, 2.1), (5.2, 2.1)), ((7.4, 2.1), (8.2, 2.1))):
+    axes.text(6.2, 0.6, "outcome\nsolved · censored · failed", ha="center", va="center", bbox=_box(ORANGE))
+    for start, end in (((1.75, 2.1), (2.3, 2.1)), ((4.5, 2.1), (5.0, 2.1)), ((7.4, 2.1), (8.1, 2.1))):
         _arrow(axes, start, end)
-    _arrow(axes, (8.95, 1.65), (7.75, 0.6), "arc3,rad=-0.3")
-    _arrow(axes, (4.85, 0.6), (3.65, 1.65), "arc3,rad=-0.3")
+    _arrow(axes, (8.95, 1.5), (8.2, 0.6), "arc3,rad=-0.3")
+    _arrow(axes, (4.2, 0.6), (3.4, 1.5), "arc3,rad=-0.3")
     return figure
 
 
@@ -95,7 +95,7 @@ def _box(colour: str) -> dict[str, Any]:
 
 
 def _arrow(axes: Any, start: tuple[float, float], end: tuple[float, float], bend: str = "arc3") -> None:
-    look = {"arrowstyle": "-|>", "color": GREY, "lw": 2, "connectionstyle": bend, "mutation_scale": 18}
+    look = {"arrowstyle": "-|>", "color": GREY, "lw": 2, "connectionstyle": bend, "mutation_scale": 14}
     axes.annotate("", xy=end, xytext=start, arrowprops=look)
 
 
@@ -140,7 +140,7 @@ def learning(scenario: Scenario, traces: dict[str, Trace]) -> Figure:
         xlim=(0, len(scenario.instances)),
         ylim=(0, None),
     )
-    axes.legend(frameon=False, ncols=3, loc="upper right")
+    axes.legend(frameon=False, loc="upper right")
     return figure
 
 
@@ -150,7 +150,7 @@ def _running_mean(values: Array) -> Array:
 
 def schedule(scenario: Scenario, trace: Trace) -> Figure:
     """Draw the slices of the last formulas on which more than one solver ran."""
-    figure, axes = _axes(4.5)
+    figure, axes = _axes(4.2)
     slices = trace.slices
     assert slices is not None
     starts = np.concatenate([[0], np.cumsum(slices.count)])

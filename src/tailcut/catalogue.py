@@ -248,7 +248,8 @@ def recipe(name: str) -> Row:
         )
     question = did_you_mean(name, [*CATALOGUE, *BASELINES, *_entry_points()])
     names = dict.fromkeys([*CATALOGUE, *_entry_points()])
-    known = f"known: {', '.join(names)}; in hindsight, for benchmarks only: {', '.join(BASELINES)}"
+    known = f"known: {', '.join(names)}; in hindsight, for benchmarks only: {', '.join(BASELINES)}; "
+    known += "register your own first, on the command line with --import MODULE"
     raise InputError(f"unknown selector {name!r}{question}; {known}", field="selector")
 
 
@@ -291,5 +292,5 @@ def _from_outside(name: str) -> Row:
 def register(row: Row) -> None:
     """Add a selector of your own under its name, so that it can be made, saved and loaded by name."""
     if row.name in CATALOGUE or row.name in BASELINES:
-        raise InputError(f"there is a selector {row.name!r} already")
+        raise InputError(f"there is already a selector {row.name!r}")
     CATALOGUE[row.name] = row

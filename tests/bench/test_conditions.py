@@ -35,11 +35,11 @@ def test_a_label_is_read_as_it_was_written(label: str) -> None:
         ("measure-first", "expected a number, got 'nothing'"),
         ("measure-first=-1", "0 or more"),
         ("measure-first=2,measure-cutoff=0", "share of the cutoff"),
-        ("measure-cutoff=0.1", "give measure-first, too"),
+        ("measure-cutoff=0.1", "give measure-first as well"),
         ("learn-share=-0.1", "share of 0 or more"),
         ("learn-share=nan", "share of 0 or more"),
         ("learn-share=0.1,learn-choice=luck", "worth or uniform"),
-        ("learn-choice=uniform", "give learn-share, too"),
+        ("learn-choice=uniform", "give learn-share as well"),
         ("cv=1", "takes no value"),
         ("cv,folds=1", "2 or more"),
         ("folds=10", "cross-validation"),
@@ -81,7 +81,7 @@ def test_the_plan_learning_has_both_selectors_under_every_amount() -> None:
 
 
 def test_what_cannot_be_judged_is_said_before_anything_runs(generated: Path) -> None:
-    with pytest.raises(InputError, match=r"ALPHA: has no folds of its own \(cv.arff.*--folds 10"):
+    with pytest.raises(InputError, match=r"ALPHA: has no folds \(cv.arff.*--folds 10"):
         benchmark(generated, contenders=[Contender.of("random")], conditions=Conditions(cv=True))
     with pytest.raises(InputError, match="it needs cross-validation"):
         benchmark(generated, contenders=[Contender.of("sbs_train")])

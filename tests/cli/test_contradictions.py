@@ -79,7 +79,7 @@ def test_a_rewritten_file_is_run_again_and_skipped_ones_are_counted(tmp_path: Pa
     toy.write_instances(tmp_path, {"one": "a 0.01 no"})
     (tmp_path / "instances" / "two.toy").touch()  # another date, the same content
     ended = tailcut(tmp_path, *run)
-    assert "instances/one.toy has changed since it was over" in ended.stderr
+    assert "instances/one.toy has changed since it was run" in ended.stderr
     assert "skipped 1 instances that are over" in ended.stderr
     lines = (tmp_path / "tailcut-run.jsonl").read_text().splitlines()
     assert len(lines) == 3

@@ -51,7 +51,7 @@ def test_a_measured_scenario_is_read_and_benched(tmp_path: Path) -> None:
     text = (tmp_path / "TOYS" / "readme.txt").read_text()
     assert "Made for a test." in text
     assert "[solvers.b]" in text
-    tailcut(tmp_path, "scenario", "validate", "TOYS")
+    tailcut(tmp_path, "scenario", "check", "TOYS")
     bench = ("bench", "--aslib", ".", "--selector", "tailcut", "--selector", "oracle", "--seeds", "1")
     rows = json.loads(tailcut(tmp_path, *bench, "--jobs", "1", "--json").stdout)
     assert {row["selector"] for row in rows} == {"tailcut", "oracle"}
@@ -73,7 +73,7 @@ def test_measuring_continues_after_kill_9(tmp_path: Path) -> None:
     assert 10 <= len(lines) < 30, "progress is printed to a pipe, too, and not from the start"
     assert lines[-1] == "measured: 30 of 30 runs"
     starts = [tuple(line[1:]) for line in toy.log(tmp_path) if line[0] == "start"]
-    assert 20 <= len(starts) <= 21  # none again but the one that was under way
+    assert 20 <= len(starts) <= 21  # none again but the one that was in progress
     assert Scenario.read(tmp_path / "TOYS", cache=False).solved.all()
 
 

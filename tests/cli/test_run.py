@@ -123,13 +123,13 @@ def test_a_second_run_continues_and_takes_up_a_changed_portfolio(tmp_path: Path)
     toy.write_instances(tmp_path, {"two": "a 0.02 yes\nc 0.02 yes"})
     toy.write_portfolio(tmp_path, ("a", "c"))
     ended = tailcut(tmp_path, "portfolio.toml", "instances", "--cutoff", "1")
-    assert "continuing: 1 instances are over" in ended.stderr
+    assert "continuing: 1 instance complete" in ended.stderr
     assert "new solver c" in ended.stderr
     assert "solver b is not in the portfolio any more" in ended.stderr
     assert [line[2] for line in toy.log(tmp_path)[len(before) :] if line[0] == "start"] == ["two.toy"]
     assert set(answers(tmp_path)) == {"one", "two"}
     ended = tailcut(tmp_path, "portfolio.toml", "instances", "--cutoff", "2", code=2)
-    assert "was begun with cutoff 1.0, not 2.0" in ended.stderr
+    assert "was created with cutoff 1.0, not 2.0" in ended.stderr
 
 
 def test_ctrl_c_ends_cleanly_and_a_restart_continues(tmp_path: Path) -> None:
@@ -334,7 +334,7 @@ def test_what_two_processes_wrote_is_named_repaired_and_continued(
         db.execute(f"INSERT INTO events ({columns}) {last}", (kind,))
     db.close()
     refused = tailcut(tmp_path, *call, "instances", code=2)
-    assert "'tailcut state repair tailcut-run.db' keeps all that is whole" in refused.stderr
+    assert "'tailcut state repair tailcut-run.db' keeps all that is intact" in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
     repaired = subprocess.run([*TAILCUT, "state", "repair", str(state)], capture_output=True, text=True)
     assert repaired.returncode == 0
@@ -358,7 +358,7 @@ def test_a_damaged_event_is_named_and_so_is_the_way_out(tmp_path: Path) -> None:
     db.close()
     refused = tailcut(tmp_path, *call, "instances", code=2)
     assert "event 3" in refused.stderr
-    assert "'tailcut state repair tailcut-run.db' keeps all that is whole" in refused.stderr
+    assert "'tailcut state repair tailcut-run.db' keeps all that is intact" in refused.stderr
     subprocess.run([*TAILCUT, "state", "repair", str(tmp_path / "tailcut-run.db")], check=True)
-    ended = tailcut(tmp_path, *call, "instances")  # the instance whose decision is lost is served again
+    ended = tailcut(tmp_path, *call, "instances")  # the instance whose decision is lost is run again
     assert "3 instances: 3 solved" in ended.stdout

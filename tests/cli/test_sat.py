@@ -33,7 +33,7 @@ def test_generate_writes_the_stream_once(tmp_path: Path) -> None:
     rows = json.loads(_run(*call, "--json"))
     assert [Path(row["file"]).stem for row in rows] == list(expected)
     assert sum(row["written"] for row in rows) == 1
-    assert _run(*call) == f"{out}: 0 formulas written, 5 were there already\n"
+    assert _run(*call) == f"{out}: 0 formulas written, 5 already existed\n"
 
 
 def test_generate_overwrites_nothing(tmp_path: Path) -> None:

@@ -99,10 +99,10 @@ def test_list_names_what_is_bundled_and_what_is_in_the_folder(
 def test_validate_says_valid_and_warns(
     small_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call(monkeypatch, "validate", small_folder) == 0
+    assert call(monkeypatch, "check", small_folder) == 0
     assert capsys.readouterr().out == f"{small_folder}: valid\n"
     (small_folder / "feature_runstatus.arff").unlink()
-    assert call(monkeypatch, "validate", small_folder) == 0
+    assert call(monkeypatch, "check", small_folder) == 0
     assert "  warning: feature_runstatus.arff: this file is missing" in capsys.readouterr().out
 
 
@@ -116,12 +116,12 @@ def test_validate_ends_with_1_if_one_of_many_is_invalid(
     small.write(tmp_path / "bad")
     path = tmp_path / "bad" / "algorithm_runs.arff"
     path.write_text(path.read_text().replace("1.5", "soon").replace("8.0", "later"))
-    assert call(monkeypatch, "validate", small_folder, tmp_path / "bad") == 1
+    assert call(monkeypatch, "check", small_folder, tmp_path / "bad") == 1
     shown = capsys.readouterr().out
     assert f"{small_folder}: valid\n" in shown
     assert "error: algorithm_runs.arff, line 10, runtime: expected a number or ?, got 'soon'" in shown
     assert "error: algorithm_runs.arff, line 13, runtime: expected a number or ?, got 'later'" in shown
-    assert call(monkeypatch, "validate", small_folder, tmp_path / "bad", "--json") == 1
+    assert call(monkeypatch, "check", small_folder, tmp_path / "bad", "--json") == 1
     first, second = json.loads(capsys.readouterr().out)
     assert (first["valid"], first["problems"]) == (True, [])
     assert not second["valid"]
@@ -141,7 +141,7 @@ def test_validate_shows_a_limited_number_to_people(
         "@RELATION cv\n@ATTRIBUTE instance_id STRING\n@ATTRIBUTE repetition NUMERIC\n"
         "@ATTRIBUTE fold NUMERIC\n@DATA\n" + "".join(f"i1,{i},x\n" for i in range(1, 101))
     )
-    assert call(monkeypatch, "validate", small_folder) == 1
+    assert call(monkeypatch, "check", small_folder) == 1
     shown = capsys.readouterr().out.splitlines()
     assert len(shown) == 52
     assert "more (all with --json)" in shown[-1]
@@ -150,13 +150,13 @@ def test_validate_shows_a_limited_number_to_people(
 def test_wrong_calls_end_with_2_and_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for arguments in (("validate", tmp_path / "none"), ("info", tmp_path / "none"), ("fetch", "../x")):
+    for arguments in (("check", tmp_path / "none"), ("info", tmp_path / "none"), ("fetch", "../x")):
         assert call(monkeypatch, *arguments) == 2
         said = capsys.readouterr()
         assert said.out == ""
         assert said.err.startswith("tailcut: ")
         assert said.err.count("\n") == 1
-    assert call(monkeypatch, "validate") == 2
+    assert call(monkeypatch, "check") == 2
 
 
 def test_from_csv_writes_a_scenario(
@@ -185,7 +185,7 @@ def test_from_csv_writes_a_scenario(
     assert scenario.instances == ("a, b", "c")
     assert scenario.solved.tolist() == [[True, False], [False, True]]
     assert scenario.feature_names == ("size", "kind")
-    assert call(monkeypatch, "validate", tmp_path / "n") == 0
+    assert call(monkeypatch, "check", tmp_path / "n") == 0
     assert call(monkeypatch, "from-csv", *wanted) == 2
     assert "already holds" in capsys.readouterr().err
 
@@ -203,8 +203,12 @@ def test_from_csv_writes_a_scenario(
             "runs.csv, line 2: runtime must be a number, got 'x'",
         ),
         ("instance,algorithm,runtime\ni,a,1\n", None, "features.csv: cannot be read: No such file"),
-        ("instance,algorithm,runtime\ni,a,1\n", 'instance\n"i', "features.csv, line 2: is no CSV file"),
-        ("instance,algorithm,runtime\ni,a,1\n", "instance\n\udcff", "features.csv, line 2: is no CSV file"),
+        ("instance,algorithm,runtime\ni,a,1\n", 'instance\n"i', "features.csv, line 2: is not a CSV file"),
+        (
+            "instance,algorithm,runtime\ni,a,1\n",
+            "instance\n\udcff",
+            "features.csv, line 2: is not a CSV file",
+        ),
         # Lines are those of an editor: empty ones and those within quotes count.
         (
             'instance,algorithm,runtime\n\n"i\n2",a,1\ni,a,-1\n',

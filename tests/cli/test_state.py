@@ -47,7 +47,7 @@ def test_export_writes_every_event(file: Path, tmp_path: Path) -> None:
             assert [line["body"] for line in exported[1:]] == [event.body for event in journal.events(number)]
     again = tailcut("state", "export", file, "--out", out)
     assert again.returncode == 2
-    assert "there is such a file already" in again.stderr
+    assert "the file already exists" in again.stderr
     printed = tailcut("state", "export", file, "--project", "two")
     assert {json.loads(line).get("project", "two") for line in printed.stdout.splitlines()} == {"two"}
 

@@ -72,7 +72,7 @@ def test_the_dashboardless_view_ends_at_once_where_nobody_writes(tmp_path: Path)
         followed.close()
     assert not is_written(tmp_path / "s.db")
     ended = tailcut(tmp_path, "watch", "s.db")
-    assert "1 of 2 solved, PAR10 301 s; nobody writes to it" in ended.stdout
+    assert "1 of 2 solved, PAR10 301 s; no process writes to it" in ended.stdout
 
 
 def test_what_cannot_be_watched_is_an_error(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Damaged projects: each is named with event and field, and repairing keeps all that is whole."""
+"""Damaged projects: each is named with event and field, and repairing keeps all that is intact."""
 
 from __future__ import annotations
 

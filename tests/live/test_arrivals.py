@@ -126,7 +126,7 @@ def test_unsolved_and_failed_instances_are_served_again_with_another_cutoff(tmp_
     failed = tailcut(tmp_path, "run", "portfolio.toml", "--retry", "failed")
     assert started(tmp_path).count("crash") == 2
     assert started(tmp_path).count("slow") == 1
-    assert "crash.toy is served again: as wanted" in failed.stderr
+    assert "crash.toy is run again: as wanted" in failed.stderr
     for _ in range(2):  # the second time there is nothing left that had less time
         ended = tailcut(tmp_path, "run", "portfolio.toml", "--retry", "unsolved", "--cutoff", "5")
     assert started(tmp_path).count("easy") == 1

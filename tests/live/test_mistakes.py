@@ -66,7 +66,7 @@ def test_a_program_that_vanishes_later_is_no_outcome(tmp_path: Path) -> None:
     add_solver(tmp_path, "vanishing", ["./vanishing", "{instance}"])
     ended = tailcut(tmp_path, *RUN, code=2)
     assert "no such program" in ended.stderr
-    assert "mend it and run the same command again" in ended.stderr
+    assert "fix it and run the same command again" in ended.stderr
     _, found = records(tmp_path)
     assert sum(record.over for record in found.values()) == 1
     assert all(run["answer"] == "yes" for record in found.values() for run in record.runs)
@@ -78,7 +78,7 @@ def test_a_program_that_vanishes_later_is_no_outcome(tmp_path: Path) -> None:
 
 
 def test_a_solver_that_never_works_is_put_aside_and_comes_back_mended(tmp_path: Path) -> None:
-    """Instance `hard` is unsolved without the broken solver; when that is mended it is served again."""
+    """Instance `hard` is unsolved without the broken solver; when that is mended it is run again."""
     toy.write_portfolio(tmp_path, ("a",), features=False)
     names = {f"i{n}": "a 0.01 yes" for n in range(8)}
     toy.write_instances(tmp_path, {**names, "0hard": "a 0.01 crash"})
@@ -86,11 +86,11 @@ def test_a_solver_that_never_works_is_put_aside_and_comes_back_mended(tmp_path: 
     add_solver(tmp_path, "b", [sys.executable, "-I", "-S", "wrapper.py", "{instance}"])
     run = ("run", "portfolio.toml", "instances", "--cutoff", "5", "--selector", "round_robin")
     ended = tailcut(tmp_path, *run, "--jobs", "2")
-    # Round robin runs `a` first, which answers; so `b` runs on the hard one only, and is not put aside yet.
-    assert "put aside" not in ended.stderr
+    # Round robin runs `a` first, which answers; so `b` runs on the hard one only, and is not set aside yet.
+    assert "set aside" not in ended.stderr
     toy.write_instances(tmp_path, {f"j{n}": "a 0.01 crash" for n in range(5)})
     ended = tailcut(tmp_path, *run, "--jobs", "2")
-    assert "WARNING: b is put aside: it broke down on all of its first 5 instances" in ended.stderr
+    assert "WARNING: b is set aside: it broke down on all of its first 5 instances" in ended.stderr
     assert "usage: wrapper" in ended.stderr
     project, found = records(tmp_path)
     assert project.selector.algorithms == ("a",)
@@ -98,11 +98,11 @@ def test_a_solver_that_never_works_is_put_aside_and_comes_back_mended(tmp_path: 
     hard = [name for name, record in found.items() if "b" in record.void]
     assert len(hard) >= 5
     again = tailcut(tmp_path, *run)
-    assert "WARNING: b is put aside" in again.stderr, "it is said every time"
+    assert "WARNING: b is set aside" in again.stderr, "it is said every time"
     assert "served again" not in again.stderr
     (tmp_path / "wrapper.py").write_text("print('answer no')\n")
     mended = tailcut(tmp_path, *run)
-    assert mended.stderr.count("is served again: b did not work then") == len(hard)
+    assert mended.stderr.count("is run again: b did not work then") == len(hard)
     project, found = records(tmp_path)
     assert all(found[name].answer == "no" and found[name].attempt == 1 for name in hard)
     assert set(project.selector.algorithms) == {"a", "b"}
@@ -120,7 +120,7 @@ def test_a_solver_that_answers_the_tiny_instance_stays(tmp_path: Path) -> None:
     toy.write_instances(tmp_path, {f"i{n}": "a 0.01 yes\nb 0.01 crash" for n in range(30)})
     command = ("run", "portfolio.toml", "instances", "--cutoff", "5", "--selector", "random")
     ended = tailcut(tmp_path, *command)
-    assert "put aside" not in ended.stderr
+    assert "set aside" not in ended.stderr
     assert sum(line == ["start", "b", "tiny.toy"] for line in toy.log(tmp_path)) == 1
     _, found = records(tmp_path)
     assert all(record.answer == "yes" for record in found.values()), "a crash is followed by the next best"
@@ -130,7 +130,7 @@ def test_when_no_solver_works_the_run_stops_and_all_is_served_after_mending(tmp_
     toy.write_portfolio(tmp_path, ("a",), features=False)
     toy.write_instances(tmp_path, {f"i{n}": "a 0.01 crash" for n in range(8)})
     ended = tailcut(tmp_path, *RUN, code=2)
-    assert "no solver is left: a is put aside" in ended.stderr
+    assert "no solver is left: a is set aside" in ended.stderr
     assert len([line for line in toy.log(tmp_path) if line[0] == "start"]) == 5
     assert "no solver is left" in tailcut(tmp_path, *RUN, code=2).stderr
     (tmp_path / "solver.py").write_text("print('answer yes')\n")

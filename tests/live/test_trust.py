@@ -28,7 +28,7 @@ def test_an_answer_that_a_solver_may_not_give_is_none(tmp_path: Path) -> None:
         "one": ("yes", "b"),
         "two": ("yes", "a"),
     }
-    assert "one.toy: a: answer no: not believed, for it gives no other than yes" in ended.stderr
+    assert "one.toy: a: answer no: ignored, because it may only give yes" in ended.stderr
     path.write_text(path.read_text().replace("['yes']", "['maybe']"))
     message = "solvers.a.gives must be a list of answers that it has rules for: yes, no, wrong"
     with pytest.raises(PortfolioError, match=re.escape(message)):
@@ -41,7 +41,7 @@ def test_second_opinions_outvote_a_liar_and_put_it_aside_until_told_otherwise(tm
     ended = tailcut(tmp_path, *RUN, "--second-opinion", "1")
     found = answers(tmp_path)
     assert {one["answer"] for one in found.values()} == {"yes"}, "two outvote one"
-    assert "WARNING: a is put aside: its answer was wrong on 2 instances" in ended.stderr
+    assert "WARNING: a is set aside: its answer was wrong on 2 instances" in ended.stderr
     assert "a says no, b says yes, c says yes" in ended.stderr
     assert ended.stderr.count("solvers disagree") == 2
     starts = [line[1] for line in toy.log(tmp_path) if line[0] == "start"]
@@ -57,7 +57,7 @@ def test_second_opinions_outvote_a_liar_and_put_it_aside_until_told_otherwise(tm
     assert answers(tmp_path)["j"]["solver"] == "b"
     toy.write_instances(tmp_path, {"k": "a 0.01 yes", "l": "a 0.01 yes"})
     trusted = tailcut(tmp_path, *RUN, "--trust", "a")
-    assert "put aside" not in trusted.stderr
+    assert "set aside" not in trusted.stderr
     assert answers(tmp_path)["k"]["solver"] == "a"
     assert "no solver z to trust" in tailcut(tmp_path, *RUN, "--trust", "z", code=2).stderr
 
@@ -79,7 +79,7 @@ def test_a_solver_whose_answers_are_refuted_twice_is_put_aside(tmp_path: Path) -
     toy.write_portfolio(tmp_path, ("a", "b"), features=False)
     toy.write_instances(tmp_path, {f"i{n}": "a 0.01 wrong\nb 0.01 yes" for n in range(4)})
     ended = tailcut(tmp_path, *RUN)
-    assert "WARNING: a is put aside: its answer was wrong on 2 instances" in ended.stderr
+    assert "WARNING: a is set aside: its answer was wrong on 2 instances" in ended.stderr
     assert {one["answer"] for one in answers(tmp_path).values()} == {"yes"}
     assert sum(line[:2] == ["start", "a"] for line in toy.log(tmp_path)) == 2
 

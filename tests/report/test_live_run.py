@@ -21,7 +21,7 @@ N = 40
 
 @pytest.fixture(scope="module")
 def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a state file of a schedule with one instance under way and one algorithm that never ran."""
+    """Return a state file of a schedule with one instance in progress and one algorithm that never ran."""
     path = tmp_path_factory.mktemp("live") / "run.db"
     made = generate(n_instances=N, n_algorithms=3, n_features=4, seed=3)
     settings = {"selector": "tailcut_schedule", "algorithms": list(made.algorithms), "cutoff": made.cutoff}

@@ -51,7 +51,7 @@ def test_they_have_a_table_of_their_own_and_a_mark_in_the_others(report: Report)
 
 def test_they_are_told_apart_in_words_and_figures(report: Report) -> None:
     words = headline(report.results, report.standings, report.ranked)
-    assert "listed by themselves: round_robin (schedule) has a mean nPAR10 of" in words[-1]
+    assert "listed separately: round_robin (schedule) has a mean nPAR10 of" in words[-1]
     assert not any("round_robin" in paragraph for paragraph in words[:-1])
     assert report.featured[-4] == "round_robin"
     assert set(report.featured[-3:]) == {"oracle", "sbs", "sbs_schedule"}

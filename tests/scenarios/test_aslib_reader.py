@@ -12,7 +12,7 @@ import pytest
 
 from tailcut import Scenario
 from tailcut.errors import MissingExtraError, ScenarioError
-from tailcut.scenarios import STATUSES, validate
+from tailcut.scenarios import STATUSES, check_scenario
 from tailcut.scenarios.aslib_reader import build
 from tailcut.scenarios.problems import Problems
 
@@ -163,7 +163,7 @@ def test_optional_files_may_be_missing(tmp_path: Path) -> None:
     assert not scenario.has_feature_costs
     assert scenario.folds is None
     assert scenario.ground_truth is None
-    assert [(p.file, p.severity) for p in validate(tmp_path)] == [("feature_runstatus.arff", "warning")]
+    assert [(p.file, p.severity) for p in check_scenario(tmp_path)] == [("feature_runstatus.arff", "warning")]
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_all_problems_are_found_not_only_the_first(tmp_path: Path) -> None:
             "feature_costs.arff": COSTS.replace("0.25", "-1"),
         },
     )
-    found = [(p.file, p.line, p.field) for p in validate(tmp_path) if p.severity == "error"]
+    found = [(p.file, p.line, p.field) for p in check_scenario(tmp_path) if p.severity == "error"]
     assert found == [
         ("description.txt", 7, "algorithm_cutoff_time"),
         ("algorithm_runs.arff", 12, "runtime"),
@@ -298,9 +298,9 @@ def test_odd_numbers_are_warnings_and_missing_values(tmp_path: Path) -> None:
     scenario = Scenario.read(tmp_path)
     np.testing.assert_array_equal(scenario.features[:, 0], [math.nan, 1.0])
     assert scenario.runtimes[0, 0] == 100.0  # the time of a run that failed is not known: the cutoff
-    messages = [str(problem) for problem in validate(tmp_path)]
+    messages = [str(problem) for problem in check_scenario(tmp_path)]
     assert "feature_values.arff, line 9, size: 'NaN' is not finite; taken as missing" in messages
-    assert "algorithm_runs.arff, line 18, runtime: '-1' is no time; taken as not recorded" in messages
+    assert "algorithm_runs.arff, line 18, runtime: '-1' is not a time; treated as not recorded" in messages
 
 
 def test_rows_of_instances_without_runs_are_left_out_with_a_warning(tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_rows_of_instances_without_runs_are_left_out_with_a_warning(tmp_path: Pa
     scenario = Scenario.read(written(tmp_path, extra | {"cv.arff": FILES["cv.arff"] + "b,1,3\n"}))
     assert scenario == Scenario.read(written(tmp_path))
     written(tmp_path, extra)
-    assert [(p.file, p.line, p.message, p.severity) for p in validate(tmp_path)] == [
+    assert [(p.file, p.line, p.message, p.severity) for p in check_scenario(tmp_path)] == [
         ("feature_values.arff", 10, "'b' has no algorithm runs; the row is left out", "warning"),
         ("feature_costs.arff", 10, "'b' has no algorithm runs; the row is left out", "warning"),
         ("ground_truth.arff", None, "1 instances have no row", "warning"),
@@ -324,7 +324,7 @@ def test_instances_without_rows_in_optional_files_are_unknown(tmp_path: Path) ->
     assert scenario.feature_cost.tolist() == [0.0, 2.5]
     assert [STATUSES[s] for s in scenario.feature_steps[0].statuses] == ["unknown", "timeout"]
     assert scenario.folds is None
-    messages = [str(problem) for problem in validate(tmp_path)]
+    messages = [str(problem) for problem in check_scenario(tmp_path)]
     for name in cut:
         assert f"{name}, instance_id: 1 instances have no row" in messages
     assert "cv.arff, fold: 1 instances have no fold; folds unused" in messages

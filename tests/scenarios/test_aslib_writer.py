@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailcut.errors import InputError, ScenarioError
-from tailcut.scenarios import FeatureStep, Scenario, validate
+from tailcut.scenarios import FeatureStep, Scenario, check_scenario
 
 ODD = "'\"\\,%?{}[]:#&*!|>@` \t\n\r-_ae0Ü語\u2028\x00\x85\ufeff"
 names = st.text(st.sampled_from(ODD) | st.characters(codec="utf-8"), min_size=1, max_size=6)
@@ -71,7 +71,7 @@ def test_generated_scenarios_read_back_equal_and_valid(scenario: Scenario) -> No
         target = Path(folder) / "s"
         scenario.write(target)
         again = Scenario.read(target, cache=False)
-        problems = validate(target)
+        problems = check_scenario(target)
         kept, from_cache = Scenario.read(target), Scenario.read(target)
     assert again == scenario
     assert kept == scenario

@@ -272,7 +272,7 @@ def test_other_places_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must start with http"):
         fetch("small", to=tmp_path, base_url="file:///etc")
     for url in ("http://[half", "http://a b", "http://127.0.0.1:port"):
-        with pytest.raises(DownloadError, match="is no usable URL"):
+        with pytest.raises(DownloadError, match="is not a usable URL"):
             fetch("small", to=tmp_path, base_url=url)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tailcut.errors import ScenarioError
-from tailcut.scenarios import Scenario, validate
+from tailcut.scenarios import Scenario, check_scenario
 
 pytestmark = pytest.mark.aslib
 
@@ -69,7 +69,7 @@ def test_real_scenarios_survive_writing_and_reading(name: str, aslib: Path, tmp_
     scenario = Scenario.read(folder_of(aslib, name), cache=False)
     scenario.write(tmp_path / "copy")
     assert Scenario.read(tmp_path / "copy", cache=False) == scenario
-    assert validate(tmp_path / "copy") == []
+    assert check_scenario(tmp_path / "copy") == []
 
 
 def test_ground_truth_and_folds_come_along(aslib: Path) -> None:

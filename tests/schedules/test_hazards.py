@@ -166,7 +166,7 @@ def test_what_a_run_says(
 
 
 def _played(skills: Array, runs: int = 200) -> Hazards:
-    """Return what is believed of algorithms of these skills after so many answers of each."""
+    """Return what is believed about algorithms of these skills after so many answers of each."""
     hazards, rng = Hazards(n_algorithms=len(skills)), np.random.default_rng(0)
     for _ in range(runs):
         for algorithm, skill in enumerate(skills.tolist()):

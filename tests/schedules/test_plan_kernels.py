@@ -15,7 +15,7 @@ CUTOFF = 50.0
 
 
 class Case(NamedTuple):
-    """An instance under way: who has failed for how long, who may run, and what is left."""
+    """An instance in progress: who has failed for how long, who may run, and what is left."""
 
     log_odds: Array
     hardness: Array | None

@@ -94,7 +94,7 @@ def test_the_dashboard_shows_the_same(replayed: Running, browser: Browser) -> No
     page.get_by_label("Token").fill(replayed.token)
     page.keyboard.press("Enter")
     tile = page.locator('[data-tile="saved"]')
-    tile.get_by_text("picking pays").wait_for(timeout=30_000)
+    tile.get_by_text("choosing pays off").wait_for(timeout=30_000)
     assert "+" in tile.inner_text()
     assert "estimate" in tile.inner_text().lower()
     assert "lost" not in tile.inner_text()

@@ -36,7 +36,7 @@ class BenchProgress:
 
 
 SILENT = BenchProgress()
-"""Hears everything and says nothing."""
+"""Ignores everything."""
 
 
 _SHOWN = ("scenario", "selector", "seeds", "par10_mean", "par10_std", "npar10", "unsolved", "decision_us")

@@ -68,9 +68,11 @@ class Conditions:
         raced = self.cores > 1 and (self.cv or self.runs_extra)
         _check(not raced, "cores", "is for streams whose answers are all that runs")
         unmeasured = self.measure_first == 0 and self.measure_cutoff != 1.0
-        _check(not unmeasured, "measure-cutoff", "is for instances measured first: give measure-first, too")
+        _check(
+            not unmeasured, "measure-cutoff", "is for instances measured first: give measure-first as well"
+        )
         untaught = self.learn_share == 0.0 and self.learn_choice is not LessonChoice.WORTH
-        _check(not untaught, "learn-choice", "is for lessons: give learn-share, too")
+        _check(not untaught, "learn-choice", "is for lessons: give learn-share as well")
         _check(
             self.cv or not self.learn_on, "learn-on", "is for cross-validation: a stream is learned anyway"
         )

@@ -37,8 +37,7 @@ def folds_of(scenario: Scenario | QualityScenario, made: int, seed: int) -> Fold
     n = len(scenario.instances)
     if not made:
         raise InputError(
-            f"{scenario.name}: has no folds of its own (cv.arff, with a row for every instance); "
-            "--folds 10 makes some"
+            f"{scenario.name}: has no folds (cv.arff, with a row for every instance); --folds 10 makes some"
         )
     if made > n:
         raise InputError(f"{scenario.name}: {made} folds are too many for {n} instances")
@@ -107,7 +106,7 @@ def _joined_slices(n: int, parts: list[tuple[NDArray[np.intp], Trace]]) -> Slice
 
 
 class FrozenSelector:
-    """A selector that decides by what it has learned so far, without luck, and learns no more."""
+    """A selector that decides by what it has learned so far, without randomness, and learns no more."""
 
     def __init__(self, selector: Selector) -> None:
         self._selector = selector

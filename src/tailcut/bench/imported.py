@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from importlib import import_module
+from pathlib import Path
 
 from tailcut.errors import InputError
 
@@ -20,10 +21,7 @@ def import_selectors(modules: Iterable[str]) -> None:
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
                 raise InputError(f"module {name} needs {error.name}, which is not installed") from error
             hint = "; leave out .py" if name.endswith(".py") else ""
-            raise InputError(f"there is no module {name} in {_searched()}{hint}") from error
+            where = f"{Path.cwd()}, nor among the installed ones"
+            raise InputError(f"there is no module {name} in {where}{hint}") from error
         except Exception as error:  # whatever the code of others does
             raise InputError(f"module {name} cannot be imported: {type(error).__name__}: {error}") from error
-
-
-def _searched() -> str:
-    return ", ".join(folder or "the current folder" for folder in sys.path)

@@ -150,7 +150,8 @@ PLANS = {
         _under(SETTINGS, LEARNING),
     ),
     "cv": NamedPlan(
-        "our own selectors in cross-validation, without and with learning on, and three baselines",
+        "our own selectors in cross-validation, with and without learning in the test fold, and three "
+        "baselines",
         (
             *_under(SETTINGS, (Conditions(cv=True), Conditions(cv=True, learn_on=True))),
             *_under(("sbs_train", "sbs", "oracle"), (Conditions(cv=True),)),

@@ -21,23 +21,22 @@ from tailcut import __version__
 from tailcut.errors import TailcutError
 
 COMMANDS = {
-    "demo": "Show what Tailcut does, in about three minutes: live first, then against everything else.",
+    "demo": "Show what Tailcut does, in about three minutes: first live, then compared with everything else.",
     "bench": "Replay scenarios through selectors and report what each would have cost.",
     "compare": "Compare the selectors of a result file over its scenarios, by mean PAR10.",
     "selectors": "List every selector with its parts and hyperparameters.",
-    "scenario": "List, look at, check, make and fetch ASlib scenarios.",
+    "scenario": "List, describe, check, create and fetch ASlib scenarios.",
     "domains": "List the domains, the solvers found for each, and what installs the others.",
     "sat": "Satisfiability, the bundled domain: generate formulas, list families and solvers.",
     "replicate": "Run the published PAR10 table again and compare it cell by cell.",
     "report": "Turn a result file, or a live run, into tables, figures and one self-contained page.",
-    "run": "Run the solvers of a portfolio on instances, choosing the solver for each by what was learned so "
-    "far.",
-    "solve": "Solve one instance with the solvers that the past speaks for, as if it were a single solver.",
+    "run": "Run the solvers of a portfolio on instances, choosing for each by what was learned so far.",
+    "solve": "Solve one instance with the most promising solvers, as if they were a single solver.",
     "measure": "Run every solver of a portfolio on every instance and write a scenario that `tailcut bench` "
     "reads.",
-    "watch": "Show a run as it happens: what is solved, what runs now, what each solver does.",
+    "watch": "Show a run as it happens: solved so far, running now, results by solver.",
     "serve": "Serve the projects of a state file over HTTP.",
-    "state": "Check, export, compact, repair and teach state files.",
+    "state": "Verify, export, compact, repair and teach state files.",
     "token": "Create, list and revoke the tokens of a state file.",
 }
 """Every command, `tailcut.cli.<name>`, and its summary: that of its function `command` or its group `app`."""

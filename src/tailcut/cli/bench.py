@@ -30,7 +30,8 @@ PLANS = (
     "settings: our own selectors with one hyperparameter lower or higher at a time; "
     "learning: our own selectors, the first instances measured with all algorithms: none, or up to 100; "
     "lessons; "
-    "cv: our own selectors in cross-validation, without and with learning on, and three baselines; "
+    "cv: our own selectors in cross-validation, with and without learning in the test fold, and three "
+    "baselines; "
     "peers: our own and other people's: Vowpal Wabbit, MABWiser, river, scikit-learn, schedules; "
     "offline: our own and other people's after fit, in cross-validation: extra trees, pairwise forests."
 )
@@ -47,8 +48,9 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="NAME[:key=value,...][@CONDITION,...]",
-            help="Selector; repeat for more. Without: those of the plan. Conditions of its own, as in "
-            "tailcut@measure-first=25, come before those of the other options.",
+            help="Selector; repeat for more. Without: those of the plan. Its own conditions, as in "
+            "tailcut@measure-first=25, "
+            "take precedence over the other options.",
         ),
     ] = None,
     modules: ModulesOption = None,
@@ -63,7 +65,7 @@ def command(
         typer.Option(
             min=0,
             metavar="M",
-            help="Measure the first M instances with all algorithms, and learn that; extra CPU time.",
+            help="Measure the first M instances with all algorithms, and learn from that; extra CPU time.",
         ),
     ] = 0,
     measure_cutoff: Annotated[
@@ -83,13 +85,13 @@ def command(
     ] = 0.0,
     learn_choice: Annotated[
         LessonChoice,
-        typer.Option(help="Who chooses the lessons: the selector by their worth, or chance."),
+        typer.Option(help="How lessons are chosen: by the selector for their worth, or at random."),
     ] = LessonChoice.WORTH,
     protocol: Annotated[
         BenchProtocol,
         typer.Option(
-            help="stream: every instance counts, from the first on. cv: learned from all folds of the "
-            "scenario's cv.arff but one, judged on that one."
+            help="stream: every instance counts, including the first. cv: fit on all folds of the scenario's "
+            "cv.arff but one, score on that one."
         ),
     ] = BenchProtocol.STREAM,
     folds: Annotated[
@@ -97,19 +99,21 @@ def command(
         typer.Option(
             min=0,
             metavar="N",
-            help="With cv: make N folds by the seed where a scenario has none of its own.",
+            help="With cv: make N folds by the seed if a scenario has none.",
         ),
     ] = 0,
     learn_on: Annotated[
         bool,
-        typer.Option("--learn-on", help="With cv: also judge selectors that learn on while judged."),
+        typer.Option(
+            "--learn-on", help="With cv: also score selectors that continue to learn during the test fold."
+        ),
     ] = False,
     cores: Annotated[
         int,
         typer.Option(
             min=1,
             metavar="K",
-            help="Run K algorithms at once on each instance, as a race; what counts is wall time then. sbs "
+            help="Run K algorithms at once on each instance, as a race; wall time counts. sbs "
             "becomes the K algorithms that are best together in hindsight.",
         ),
     ] = 1,
@@ -124,7 +128,7 @@ def command(
     executor: CellExecutorOption = "processes",
     scheduler: SchedulerOption = None,
     out: Annotated[
-        Path, typer.Option(metavar="FILE", help="Result file; cells it holds already are not run again.")
+        Path, typer.Option(metavar="FILE", help="Result file; cells it already holds are not run again.")
     ] = Path("results.db"),
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of a table.")] = False,
 ) -> None:
@@ -132,18 +136,18 @@ def command(
 
     Without --aslib, on the scenario that comes with Tailcut: 360 generated formulas, 8 SAT solvers.
 
-    Every cell (scenario, selector, seed) is kept in the result file as soon as it is done. Stop it at any
+    Every cell (scenario, selector, seed) is kept in the result file as soon as it is computed. Stop it at any
     time, even with kill -9, and run the same command again: only what is missing is computed.
 
     A schedule may run several algorithms on an instance, one after the other within the same cutoff; it is
     marked as one, because selectors that pick once cannot do that.
 
-    A scenario of solution quality is run where it is named, with the selectors that can minimise a loss.
-    It has a table of its own: mean losses, and where they lie between the best of each instance (0) and
-    the single best algorithm (1).
+    A scenario of solution quality runs only if you name it, with the selectors that can minimise a loss.
+    It has its own table: mean losses, normalised between the best of each instance (0) and the single best
+    algorithm (1).
 
-    Runs beside the answers (--measure-first, --learn-share) cost nothing in PARk. What they take is shown
-    in a column of its own, as a share of the answers' CPU time.
+    Extra runs (--measure-first, --learn-share) cost nothing in PARk. Their time is shown in a separate
+    column, as a share of the answers' CPU time.
     """
     from tailcut.bench.benchmark import benchmark
     from tailcut.bench.plan import Contender
@@ -198,7 +202,7 @@ def command(
         with cell_executor(executor, scheduler, jobs, modules or ()) as place, bars:
             outcome = planned.run(out, executor=place, command=called_as(), progress=bars)
     except KeyboardInterrupt:
-        sys.stderr.write(f"stopped; what is done is kept in {out}: run the same command again\n")
+        sys.stderr.write(f"stopped; completed work is kept in {out}: run the same command again\n")
         raise typer.Exit(130) from None
     for cell, result in outcome.failed:
         say_failed(cell, result)

@@ -26,17 +26,17 @@ def command(
         ),
     ] = False,
     modules: ModulesOption = None,
-    alpha: Annotated[float, typer.Option(min=0.0001, max=0.5, help="Level of significance.")] = 0.05,
+    alpha: Annotated[float, typer.Option(min=0.0001, max=0.5, help="Significance level.")] = 0.05,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Compare the selectors of a result file over its scenarios, by mean PAR10.
 
     The hindsight baselines know every runtime and do not compete, unless named. Schedules may run several
-    algorithms on an instance, so they compete in a group of their own; name them together with others to
-    rank all in one group.
+    algorithms on an instance, so they compete in a separate group; name them together with others to rank all
+    in one group.
 
-    Average ranks (1 is best), wins, the Friedman test of whether they differ at all, and the difference of
-    average ranks from which two of them differ (Nemenyi).
+    Average ranks (1 is best), wins, the Friedman test of whether they differ at all, and the critical
+    difference of average ranks (Nemenyi).
 
     With --leave-out, hyperparameters are chosen: each scenario, and each family of them, is left out in turn
     and scored with the setting of the selector that has the lowest mean nPAR10 on all others. All

@@ -22,6 +22,7 @@ from tailcut.bench.store import Result
 from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
 from tailcut.cli.run_view import QuietView, progress_view
 from tailcut.cli.stopping import terminable
+from tailcut.display.plurals import counted
 from tailcut.live.costs import StreamCost
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio
@@ -40,13 +41,13 @@ def command(
     jobs: Annotated[int, typer.Option(min=1, help="Solvers at the same time.", show_default="all cores")] = (
         os.cpu_count() or 1
     ),
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of words.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of text.")] = False,
 ) -> None:
-    """Show what Tailcut does, in about three minutes: live first, then against everything else.
+    """Show what Tailcut does, in about three minutes: first live, then compared with everything else.
 
     Generates formulas of nine families, solves them with eight real solvers chosen online, and reports what
-    each solver alone took for them when they were measured. Then replays the bundled scenario, 360 such
-    formulas, through our own selectors and the published ones, and leaves a report.
+    each solver alone took for them when measured. Then replays the bundled scenario, 360 such formulas,
+    through our own selectors and the published ones, and leaves a report.
     """
     started = time.perf_counter()
     shown = _Shown(silent=as_json)
@@ -89,7 +90,7 @@ class _Shown(ProgressBars, DemoProgress):
         """Say what will be solved live."""
         self.say(
             f"[bold]Live[/]: {count} formulas, {len(portfolio.solvers)} solvers, {cutoff:g} s of CPU "
-            f"time for each formula, chosen by {labelled(LIVE)}, which knows nothing yet."
+            f"time for each formula, chosen by {labelled(LIVE)}, which starts from scratch."
         )
 
     def live_view(self) -> AbstractContextManager[StreamObserver]:
@@ -106,7 +107,7 @@ class _Shown(ProgressBars, DemoProgress):
         n, k = scenario.runtimes.shape
         self.say(
             f"[bold]Replay[/]: the {n} formulas of {scenario.name} with their {k} measured runtimes each, in "
-            f"{seeds} orders; nobody knows anything at the start."
+            f"{counted(seeds, 'order')}; every selector starts from scratch."
         )
         self.start()
 

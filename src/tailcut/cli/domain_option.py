@@ -17,8 +17,9 @@ DomainOption = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Take every solver of a domain that is found here instead of a portfolio file, such as smt "
-        "or mip; see `tailcut domains`. Then all arguments are instances.",
+        help="Use every solver found for a domain, such as smt or mip, instead of a portfolio file; see "
+        "`tailcut "
+        "domains`. Then all arguments are instances.",
     ),
 ]
 

@@ -12,7 +12,7 @@ def command(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="One domain. Without: all.")] = None,
     portfolio: Annotated[
         bool,
-        typer.Option("--portfolio", help="Print the domain's portfolio file, to be kept and edited."),
+        typer.Option("--portfolio", help="Print the domain's portfolio file, for you to save and edit."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of text.")] = False,
 ) -> None:

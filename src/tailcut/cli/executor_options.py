@@ -40,14 +40,14 @@ SchedulerOption = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Dask's scheduler, as tcp://127.0.0.1:8786. Without: workers of this machine, for the while.",
+        help="Dask's scheduler, as tcp://127.0.0.1:8786. Without: temporary workers on this machine.",
     ),
 ]
 ShipOption = Annotated[
     bool,
     typer.Option(
         "--ship-instances",
-        help="Send instance files to the Dask workers, which share no file system with us.",
+        help="Send instance files to the Dask workers, for clusters without a shared file system.",
     ),
 ]
 
@@ -90,7 +90,7 @@ def program_executor(
     ship: bool = False,
     parallel: int = 1,
 ) -> Iterator[tuple[ProgramExecutor, int]]:
-    """Give the place where programs run, and how many are to be under way: `jobs`, or what suits it.
+    """Give the place where programs run, and how many are to be in progress: `jobs`, or what suits it.
 
     There is room for `parallel` times as many, which race: on this machine.
     """

@@ -14,7 +14,7 @@ ModulesOption = Annotated[
     typer.Option(
         "--import",
         metavar="MODULE",
-        help="Module that registers selectors of yours, from here or installed; repeat for more.",
+        help="Module that registers your selectors, in this folder or installed; repeat for more.",
     ),
 ]
 

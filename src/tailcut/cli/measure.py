@@ -26,7 +26,7 @@ def command(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the scenario; must not hold one yet.")],
     portfolio: Annotated[
         str | None,
-        typer.Argument(metavar="PORTFOLIO", help="Portfolio file (TOML); left out with --domain."),
+        typer.Argument(metavar="PORTFOLIO", help="Portfolio file (TOML); omit it with --domain."),
     ] = None,
     instances: Annotated[
         list[str] | None, typer.Argument(metavar="INSTANCES...", help="Instance files, or folders of them.")
@@ -41,7 +41,9 @@ def command(
     note: Annotated[str, typer.Option(help="A sentence for the scenario's readme.")] = "",
     state: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="What is measured so far. Without: DIR with .measure.db."),
+        typer.Option(
+            metavar="FILE", help="State file of the measurements so far. Without: DIR with .measure.db."
+        ),
     ] = None,
     jobs: Annotated[
         int | None,
@@ -65,9 +67,10 @@ def command(
 ) -> None:
     """Run every solver of a portfolio on every instance and write a scenario that `tailcut bench` reads.
 
-    Each run is kept as soon as it ended. Stop it at any time, even with kill -9, and run the same command
+    Each run is kept as soon as it ends. Stop it at any time, even with kill -9, and run the same command
     again: only what is missing is measured, and files that have changed. Answers are verified where the
-    portfolio says how, and solvers that contradict each other are an error: --wrong and --again mend that.
+    portfolio says how, and solvers that contradict each other are an error, which --wrong and --again
+    resolve.
     """
     from tailcut.cli.measure_view import MeasureView
     from tailcut.live.instances import instances_in

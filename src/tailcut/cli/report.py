@@ -29,7 +29,8 @@ def command(
     formats: Annotated[
         list[str] | None,
         typer.Option(
-            "--format", help="Of figures: svg, pdf, png; repeat for more. Without: all. SVG is always made."
+            "--format",
+            help="Format of figures: svg, pdf, png; repeat for more. Without: all. SVG is always written.",
         ),
     ] = None,
     aslib: AslibOption = None,
@@ -52,7 +53,7 @@ def command(
     seeds: Annotated[int, typer.Option(min=1, help="Seeds to run, with --paper or --scenario-dir.")] = 10,
     project: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Of a state file: its project. Without: run, or the only one."),
+        typer.Option(metavar="NAME", help="Project of a state file. Without: run, or the only one."),
     ] = None,
     modules: ModulesOption = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes.", show_default="all cores")] = os.cpu_count()
@@ -60,11 +61,11 @@ def command(
 ) -> None:
     """Turn a result file, or a live run, into tables, figures and one self-contained page.
 
-    Of a state file: what the run did, and an estimate of what each single solver would have cost on the same
-    instances. It is only read, even during the run.
+    For a state file: what the run did, and an estimate of what each single solver would have cost on the same
+    instances. The file is only read, even during the run.
 
-    Writes DIR/index.html, DIR/tables (Markdown, LaTeX, CSV, HTML) and DIR/figures. With the scenarios at
-    hand (--aslib), the page also shows the survival curves of their algorithms.
+    Writes DIR/index.html, DIR/tables (Markdown, LaTeX, CSV, HTML) and DIR/figures. With --aslib, the page
+    also shows the survival curves of the scenarios' algorithms.
     """
     from tailcut.cli.progress_bars import ProgressBars, called_as
     from tailcut.report.figures.canvas import FORMATS, require, with_svg

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def command(
     portfolio: Annotated[
         str | None,
-        typer.Argument(metavar="PORTFOLIO", help="Portfolio file (TOML); left out with --domain."),
+        typer.Argument(metavar="PORTFOLIO", help="Portfolio file (TOML); omit it with --domain."),
     ] = None,
     instances: Annotated[
         list[str] | None,
@@ -57,10 +57,11 @@ def command(
     ] = Path("tailcut-run.db"),
     answers: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Answers, a JSON line each. Without: STATE with .jsonl."),
+        typer.Option(metavar="FILE", help="Answers, one JSON line each. Without: STATE with .jsonl."),
     ] = None,
     outputs: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep what the answering solver printed, a file each.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep the output of the answering solver, one file per instance."),
     ] = None,
     jobs: Annotated[
         int | None,
@@ -91,18 +92,18 @@ def command(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the selector, and of --shuffle.")] = 0,
     shuffle: Annotated[
-        bool, typer.Option("--shuffle", help="Serve files and folders in a random order, by the seed.")
+        bool, typer.Option("--shuffle", help="Run files and folders in a random order, by the seed.")
     ] = False,
     watch: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Serve the files of a folder, and those that come into it."),
+        typer.Option(metavar="FOLDER", help="Run the files of a folder, and those added to it later."),
     ] = None,
     warm_start: WarmStartOption = None,
     aslib: AslibOption = None,
     measure_first: Annotated[
         int,
         typer.Option(
-            min=0, metavar="M", help="Run M instances with every solver before the others are begun."
+            min=0, metavar="M", help="Run M instances with every solver before starting the others."
         ),
     ] = 0,
     measure_choice: Annotated[
@@ -114,13 +115,13 @@ def command(
     ] = "first",
     measure_cutoff: Annotated[
         float | None,
-        typer.Option(metavar="S", help="Seconds for each of these further runs. Without: the cutoff."),
+        typer.Option(metavar="S", help="Seconds for each of these extra runs. Without: the cutoff."),
     ] = None,
     learn_idle: Annotated[
         bool,
         typer.Option(
             "--learn-idle",
-            help="While a worker has nothing to do, run other solvers on instances that are over, to learn.",
+            help="While a worker is idle, run other solvers on completed instances, to learn.",
         ),
     ] = False,
     learn_share: Annotated[
@@ -128,20 +129,21 @@ def command(
         typer.Option(
             min=0.0,
             metavar="S",
-            help="Run such lessons beside the instances, one at a time, for S of the time of the answers.",
+            help="Also run such lessons beside the instances, one at a time, for a share S of the "
+            "answers' time.",
         ),
     ] = 0.0,
     retry: Annotated[
         str | None,
         typer.Option(
             metavar="unsolved|failed",
-            help="Serve instances again that have no answer: all, or those with a run that failed. "
-            "--cutoff is then the time for these. Without INSTANCES: those of the state file.",
+            help="Run instances without an answer again: all, or those with a failed run. --cutoff is "
+            "then their time. Without INSTANCES: those of the state file.",
         ),
     ] = None,
     trust: Annotated[
         list[str] | None,
-        typer.Option(metavar="SOLVER", help="Use a solver again that was put aside; may be repeated."),
+        typer.Option(metavar="SOLVER", help="Use a solver again that was set aside; repeat for more."),
     ] = None,
     second_opinion: Annotated[
         float,
@@ -149,24 +151,25 @@ def command(
             min=0.0,
             max=1.0,
             metavar="S",
-            help="Have a share S of the answers, and all of solvers that contradicted another, checked by "
-            "another solver.",
+            help="Have another solver confirm a share S of the answers, and all answers of solvers that "
+            "contradicted "
+            "another.",
         ),
     ] = 0.0,
     check_only: Annotated[
         bool, typer.Option("--check", help="Try each solver on a tiny instance and run nothing else.")
     ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the answers of this run as JSON lines, as they come.")
+        bool, typer.Option("--json", help="Print the answers of this run as JSON lines as they arrive.")
     ] = False,
 ) -> None:
-    """Run the solvers of a portfolio on instances, choosing the solver for each by what was learned so far.
+    """Run the solvers of a portfolio on instances, choosing for each by what was learned so far.
 
-    Every decision and outcome is in the state file before anything depends on it. Ctrl-C ends cleanly; the
-    same command again, even after kill -9, continues where it stopped: what has an outcome is not run again.
-    Recorded runs (--warm-start) are learned once. An instance that is measured is answered by the first
-    solver that solves it; the time of its further runs is reported apart. So is that of lessons
-    (--learn-idle, --learn-share), of the lowest priority, which are given up when their worker is needed.
+    Every decision and outcome is in the state file before anything depends on it. Ctrl-C ends cleanly; run
+    the same command again, even after kill -9, and it continues where it stopped: what has an outcome is not
+    run again. Recorded runs (--warm-start) are learned once. A measured instance is answered by the first
+    solver that solves it; the time of its extra runs is reported separately. So is that of lessons
+    (--learn-idle, --learn-share), which have the lowest priority and stop when their worker is needed.
     """
     from tailcut.cli.run_view import JsonView, print_check, print_totals, progress_view
     from tailcut.live.instances import instances_in
@@ -240,7 +243,7 @@ def command(
                 parallel=parallel,
             )
     except KeyboardInterrupt:
-        sys.stderr.write(f"stopped; what is done is kept in {state}: run the same command again\n")
+        sys.stderr.write(f"stopped; completed work is kept in {state}: run the same command again\n")
         raise typer.Exit(130) from None
     totals.problems += [f"{problem}; skipped" for problem in absent]
     print_totals(totals, as_json)

@@ -16,6 +16,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from tailcut.display.plurals import counted
 from tailcut.journal.warm_project import WarmStart
 from tailcut.live.answers_file import answer_line
 from tailcut.live.instance_record import InstanceRecord
@@ -48,7 +49,7 @@ class QuietView(StreamObserver):
 
     def instance_again(self, instance: str, words: str) -> None:
         """Print a line."""
-        _say(f"{instance} is served again: {words}")
+        _say(f"{instance} is run again: {words}")
 
     def warm_started(self, report: WarmStart) -> None:
         """Print what was learned, and what was left over."""
@@ -57,13 +58,13 @@ class QuietView(StreamObserver):
 
     def instance_changed(self, instance: str) -> None:
         """Print a line."""
-        _say(f"{instance} has changed since it was over: it is served again")
+        _say(f"{instance} has changed since it was run: it is run again")
 
     def stream_started(self, totals: Totals, n_instances: int | None) -> None:
         """Print a line if there is something to continue."""
         self.totals, self.n_instances = totals, n_instances
         if totals.over:
-            _say(f"continuing: {totals.over} instances are over")
+            _say(f"continuing: {counted(totals.over, 'instance')} complete")
 
     def outputs_missing(self, count: int, folder: Path) -> None:
         """Print a line."""
@@ -82,7 +83,7 @@ class QuietView(StreamObserver):
 
 
 class JsonView(QuietView):
-    """Prints the answers on standard output, as they come; before them, what was learned of recorded runs."""
+    """Prints the answers on standard output, as they come, after what was learned from recorded runs."""
 
     def warm_started(self, report: WarmStart) -> None:
         """Print a line for programs, too."""
@@ -152,8 +153,8 @@ def progress_view() -> QuietView:
 
 def headline(totals: Totals, n_instances: int | None) -> str:
     """Return the state of a stream in one line."""
-    done = f"{totals.over} of {n_instances}" if n_instances else str(totals.over)
-    line = f"{done} instances: {totals.solved} solved, {totals.unsolved} not, {totals.seconds:.1f} s"
+    done = (f"{totals.over} of " if n_instances else "") + counted(n_instances or totals.over, "instance")
+    line = f"{done}: {totals.solved} solved, {totals.unsolved} not, {totals.seconds:.1f} s"
     if totals.raced:
         line += f" ({totals.raced} raced: {totals.cpu:.1f} s of CPU time, {totals.wall:.1f} s of wall time)"
     if totals.rated:
@@ -161,7 +162,7 @@ def headline(totals: Totals, n_instances: int | None) -> str:
     if totals.measured:
         line += f"; {totals.extra_seconds:.1f} s extra to measure {len(totals.measured)} of them"
     if totals.lesson_seconds:
-        line += f"; {totals.lesson_seconds:.1f} s extra for {totals.lesson_runs} lessons"
+        line += f"; {totals.lesson_seconds:.1f} s extra for {counted(totals.lesson_runs, 'lesson')}"
     return line
 
 
@@ -206,7 +207,7 @@ def solver_table(totals: Totals) -> Table:
 def print_totals(totals: Totals, as_json: bool) -> None:
     """Print what came of it, unless a program reads."""
     if totals.skipped:
-        sys.stderr.write(f"skipped {totals.skipped} instances that are over, with files as they were\n")
+        sys.stderr.write(f"skipped {totals.skipped} completed instances whose files have not changed\n")
     for problem in [*totals.problems, *map(str, totals.silent)]:
         sys.stderr.write(f"problem: {printable(problem)}\n")
     if as_json:

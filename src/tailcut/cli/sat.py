@@ -18,7 +18,7 @@ _AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON list instead
 
 @app.command("generate")
 def generate(
-    out: Annotated[Path, typer.Option(help="Folder to write to; made if there is none.")],
+    out: Annotated[Path, typer.Option(help="Folder to write to; created if missing.")],
     count: Annotated[int, typer.Option(min=1, help="How many formulas.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Same seed and count, same formulas.")] = 0,
     family: Annotated[
@@ -26,9 +26,9 @@ def generate(
     ] = None,
     as_json: _AsJson = False,
 ) -> None:
-    """Write a mixed stream of formulas as DIMACS files, FAMILY-NUMBER.cnf; the number is the place.
+    """Write a mixed stream of formulas as DIMACS files, FAMILY-NUMBER.cnf, numbered by position.
 
-    A file that is there already must hold the same formula, or nothing is written.
+    If a file already exists with a different formula, nothing is written.
     """
     from rich.console import Console
     from rich.progress import Progress
@@ -46,7 +46,7 @@ def generate(
         typer.echo(json.dumps(rows, indent=2))
         return
     there = sum(not file.written for file in files)
-    same = f", {there} were there already" if there else ""
+    same = f", {there} already existed" if there else ""
     typer.echo(f"{out}: {len(files) - there} formulas written{same}")
 
 

@@ -16,7 +16,7 @@ from tailcut.errors import InputError
 if TYPE_CHECKING:
     from tailcut.scenarios import Problem, Scenario
 
-app = typer.Typer(help="List, look at, check, make and fetch ASlib scenarios.", no_args_is_help=True)
+app = typer.Typer(help="List, describe, check, create and fetch ASlib scenarios.", no_args_is_help=True)
 
 _SHOWN = 50
 """Problems of one scenario printed for people; --json has them all."""
@@ -44,7 +44,7 @@ def show(
     aslib: AslibOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of lines.")] = False,
 ) -> None:
-    """List the scenarios at hand: the bundled one and, with --aslib, those of that folder."""
+    """List the available scenarios: the bundled one and, with --aslib, those of that folder."""
     from tailcut.scenarios import bundled
     from tailcut.scenarios.collection import names_in
 
@@ -73,7 +73,7 @@ def info(
     aslib: AslibOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of lines.")] = False,
 ) -> None:
-    """Say what a scenario holds: its size, its timeouts, its single best and virtual best solver."""
+    """Describe a scenario: its size, its timeouts, its single best and virtual best solver."""
     from tailcut.scenarios import Scenario
 
     found = summary(Scenario.read(scenario_folder(given, aslib)))
@@ -98,7 +98,8 @@ def info(
         typer.echo(f"{label:<14} {value}")
 
 
-@app.command("validate")
+@app.command("check")
+@app.command("validate", hidden=True)  # its name in 0.1
 def check(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="The scenarios' folders.")],
     as_json: Annotated[
@@ -109,12 +110,12 @@ def check(
 
     Exit code 0: all can be read (there may be warnings); 1: at least one cannot; 2: wrong call.
     """
-    from tailcut.scenarios import validate
+    from tailcut.scenarios import check_scenario
 
     for folder in folders:
         if not folder.is_dir():
             raise InputError(f"{folder} is not a folder")
-    found = {folder: validate(folder) for folder in folders}
+    found = {folder: check_scenario(folder) for folder in folders}
     invalid = {folder: any(p.severity == "error" for p in problems) for folder, problems in found.items()}
     if as_json:
         rows = [
@@ -150,10 +151,10 @@ def from_csv(
     name: Annotated[str, typer.Option(help="Name of the scenario.")],
     out: Annotated[Path, typer.Option(help="Folder to write; it must not hold a scenario yet.")],
 ) -> None:
-    """Make an ASlib scenario of two CSV files.
+    """Make an ASlib scenario from two CSV files.
 
     Both files start with a line of column names. An empty cell is a missing value. Without a status
-    column, a run is ok if its runtime is at most the cutoff, and else (or with no runtime) a timeout;
+    column, a run is ok if its runtime is at most the cutoff, otherwise (or with no runtime) a timeout;
     with one, it is one of ok, timeout, memout, not_applicable, crash, other. Every algorithm needs a
     run on every instance.
     """
@@ -179,7 +180,7 @@ def fetch_command(
         float, typer.Option(min=0.1, metavar="S", help="Seconds that the server may be silent.")
     ] = 30.0,
     max_seconds: Annotated[
-        float, typer.Option(min=0.1, metavar="S", help="Seconds for all files, however slowly they come.")
+        float, typer.Option(min=0.1, metavar="S", help="Seconds for all files together.")
     ] = 1800.0,
     max_megabytes: Annotated[
         float, typer.Option(min=0.001, metavar="MB", help="Size of all files together, in MB of 10^6 bytes.")
@@ -187,10 +188,10 @@ def fetch_command(
 ) -> None:
     """Fetch a scenario from the ASlib repository and print its folder.
 
-    What broke off is resumed. A manifest keeps the SHA-256 of every file; a second run checks them and
+    Interrupted downloads resume. A manifest keeps the SHA-256 of every file; a second run checks them and
     fetches only what is missing or has changed. The scenarios are under the GNU GPL, version 3.
 
-    More than --max-megabytes, or more time than --max-seconds, is an error; what is whole by then is kept.
+    More than --max-megabytes, or more time than --max-seconds, is an error; complete files are kept.
     """
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn

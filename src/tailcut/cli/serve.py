@@ -27,32 +27,35 @@ class LogLevel(StrEnum):
 
 
 def command(
-    state: Annotated[Path, typer.Option(metavar="FILE", help="State file; made if there is none.")],
+    state: Annotated[Path, typer.Option(metavar="FILE", help="State file; created if missing.")],
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free one.")] = 8765,
     allowed_host: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Name that clients may ask for; repeat for more."),
     ] = None,
-    max_projects: Annotated[int, typer.Option(min=1, help="Projects at most.")] = _DEFAULT.projects,
+    max_projects: Annotated[int, typer.Option(min=1, help="Maximum number of projects.")] = _DEFAULT.projects,
     max_pending: Annotated[
         int, typer.Option(min=1, help="Decisions of a project that may wait for their outcome.")
     ] = _DEFAULT.pending,
     max_body: Annotated[
-        int, typer.Option(min=1024, help="Bytes of a request's body at most.")
+        int, typer.Option(min=1024, help="Maximum size of a request's body in bytes.")
     ] = _DEFAULT.body_bytes,
     snapshot_every: Annotated[
-        int, typer.Option(min=1, help="Events between two snapshots: so many are repeated after a crash.")
+        int,
+        typer.Option(
+            min=1, help="Events between two snapshots; at most this many are replayed after a crash."
+        ),
     ] = _DEFAULT.snapshot_every,
     log_json: Annotated[bool, typer.Option("--log-json", help="Log JSON lines.")] = False,
     log_level: Annotated[
-        LogLevel, typer.Option(help="debug logs every request, info those that went wrong or took long.")
+        LogLevel, typer.Option(help="debug logs every request, info those that failed or were slow.")
     ] = LogLevel.info,
 ) -> None:
     """Serve the projects of a state file over HTTP.
 
-    Everything is on disk before the response. The first start makes a token and prints it once; `tailcut
-    token` makes more. SIGTERM or Ctrl-C: what is under way is finished, then it ends.
+    Everything is on disk before the response. The first start creates a token and prints it once; `tailcut
+    token` creates more. On SIGTERM or Ctrl-C, requests in progress are completed before the server exits.
     """
     try:
         from tailcut.service import http_server, logs
@@ -78,7 +81,7 @@ def command(
         if server.token is not None:
             typer.echo(f"token, shown only now: {server.token}")
         if not server.local:
-            typer.echo("warning: not only this machine can connect, and nothing is encrypted", err=True)
+            typer.echo("warning: other machines can connect, and nothing is encrypted", err=True)
         sys.stdout.flush()
 
     logs.configure(level=log_level.value, as_json=log_json)

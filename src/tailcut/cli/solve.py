@@ -36,13 +36,14 @@ def command(
         ),
     ] = None,
     project: Annotated[
-        str, typer.Option(metavar="NAME", help="Project of the server; made if there is none.")
+        str, typer.Option(metavar="NAME", help="Project of the server; created if missing.")
     ] = USUAL["project"],
     cutoff: Annotated[
         float | None,
         typer.Option(
             metavar="S",
-            help="Seconds for this instance, features included. Without: those that the state file was begun "
+            help="Seconds for this instance, features included. Without: those that the state file was "
+            "created "
             "with; a new one takes the portfolio's.",
         ),
     ] = None,
@@ -65,17 +66,18 @@ def command(
     ] = None,
     keep: Annotated[
         float,
-        typer.Option(metavar="S", help="Seconds that the daemon, if it must be started, stays when idle."),
+        typer.Option(metavar="S", help="Seconds that a newly started daemon stays when idle."),
     ] = USUAL["keep"],
     stop: Annotated[
         bool, typer.Option("--stop", help="Solve nothing: end the daemon when its calls are done.")
     ] = False,
 ) -> None:
-    """Solve one instance with the solvers that the past speaks for, as if it were a single solver.
+    """Solve one instance with the most promising solvers, as if they were a single solver.
 
     Standard output and exit code are those of the solver that answered; SAT: 10 and 20, and 0 for unknown.
-    Calls learn from each other, at once or one after the other. The first starts a daemon that owns the state
-    file; it ends when idle. Killing a call ends its solver; killing anything loses nothing that was learned.
+    Calls learn from each other, whether concurrent or consecutive. The first starts a daemon that owns the
+    state file; it ends when idle. Killing a call ends its solver; nothing learned is lost, whatever is
+    killed.
     """
     given = {
         "file": None if file == "-" else file,

@@ -11,7 +11,7 @@ import typer
 from tailcut.cli.aslib_folder import AslibOption
 from tailcut.cli.warm_start_option import WHERE, past_source
 
-app = typer.Typer(help="Check, export, compact, repair and teach state files.", no_args_is_help=True)
+app = typer.Typer(help="Verify, export, compact, repair and teach state files.", no_args_is_help=True)
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="State file.")]
 ProjectOption = Annotated[
@@ -23,9 +23,9 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print a JSON list inst
 
 @app.command()
 def verify(file: FileArgument, project: ProjectOption = None, as_json: JsonOption = False) -> None:
-    """Repeat every project's history and compare: decisions, selector and counts, bit for bit.
+    """Replay every project's history and compare decisions, selector and counts, bit for bit.
 
-    Ends with code 1 where anything differs. May run while a server writes.
+    Exits with code 1 if anything differs. May run while a server writes.
     """
     from tailcut.journal import Journal, upkeep
 
@@ -52,8 +52,8 @@ def fit(
 ) -> None:
     """Let a project learn recorded runs, once for each source.
 
-    Solvers and features are matched by name; what is left over is said. Interrupted, the same command learns
-    the rest. Refused while another process writes: a server learns through its API.
+    Solvers and features are matched by name; mismatches are reported. If interrupted, run the same command to
+    learn the rest. Refused while another process writes: a server learns through its API.
     """
     from tailcut.errors import InputError
     from tailcut.journal import Journal, Project
@@ -76,11 +76,11 @@ def fit(
 
 @app.command()
 def repair(file: FileArgument, as_json: JsonOption = False) -> None:
-    """Keep all that is whole of damaged projects, and say what is dropped.
+    """Keep what is intact in damaged projects, and report what is dropped.
 
-    For events that cannot be read, and for what two processes wrote at the same time. Projects that are whole
-    are left as they are. Ends with code 1 where a project cannot be repaired; it is left as it is, too. Copy
-    the file first. Refused while another process writes.
+    For events that cannot be read, and for those that two processes wrote at the same time. Intact projects
+    are left unchanged. Exits with code 1 if a project cannot be repaired; it is also left unchanged. Copy the
+    file first. Refused while another process writes.
     """
     from tailcut.journal.repair import repair_file
 
@@ -101,7 +101,7 @@ def export(
     file: FileArgument,
     project: ProjectOption = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write there instead of to standard output.")
+        Path | None, typer.Option(metavar="FILE", help="Write to this file instead of standard output.")
     ] = None,
 ) -> None:
     """Write projects and events as JSON lines. May run while a server writes."""
@@ -118,7 +118,7 @@ def export(
 
 @app.command()
 def compact(file: FileArgument, project: ProjectOption = None, as_json: JsonOption = False) -> None:
-    """Replace past events by a snapshot and give the room back to the disk.
+    """Replace past events by a snapshot and free disk space.
 
     Selectors continue bit for bit. Remarks, decisions that wait and those for the latest keys are kept; the
     rest of the history is gone, so export it first if you need it. Refused while another process writes.

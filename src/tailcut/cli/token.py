@@ -14,7 +14,7 @@ from tailcut.journal.tokens import SCOPES, Tokens
 app = typer.Typer(help="Create, list and revoke the tokens of a state file.", no_args_is_help=True)
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="State file.")]
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What the token is called.")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the token.")]
 
 
 @app.command()
@@ -26,7 +26,7 @@ def create(
         typer.Option(metavar="SCOPE", help=f"{' or '.join(SCOPES)}; repeat for both. Without: read."),
     ] = None,
 ) -> None:
-    """Make a token and print it, once: only its hash is kept. A running server knows it within a second."""
+    """Create a token and print it once: only its hash is kept. A running server accepts it in a second."""
     typer.echo(Tokens(file).create(name, scope or ["read"]))
 
 
@@ -52,5 +52,5 @@ def show(
 
 @app.command()
 def revoke(file: FileArgument, name: NameArgument) -> None:
-    """Let a token be good no longer. A running server refuses it within a second."""
+    """Revoke a token. A running server refuses it within a second."""
     Tokens(file).revoke(name)

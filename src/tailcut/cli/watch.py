@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 def command(
     state: Annotated[Path, typer.Argument(metavar="STATE", help="State file of `tailcut run` or `serve`.")],
     project: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Its project. Without: run, or the only one.")
+        str | None, typer.Option(metavar="NAME", help="Project to show. Without: run, or the only one.")
     ] = None,
-    every: Annotated[float, typer.Option(min=0.1, metavar="S", help="Seconds between two looks.")] = 1.0,
-    once: Annotated[bool, typer.Option("--once", help="Look once and end.")] = False,
+    every: Annotated[float, typer.Option(min=0.1, metavar="S", help="Seconds between updates.")] = 1.0,
+    once: Annotated[bool, typer.Option("--once", help="Print the current state once and exit.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a JSON object whenever something has changed.")
     ] = False,
 ) -> None:
-    """Show a run as it happens: what is solved, what runs now, what each solver does.
+    """Show a run as it happens: solved so far, running now, results by solver.
 
-    The state file is only read, in short looks: the run is neither blocked nor slowed down. It ends when
-    the run does, or with Ctrl-C. `tailcut report` makes a page of it, with an estimate of what it saved.
+    The state file is only read, so the run is neither blocked nor slowed down. It ends when the run does, or
+    with Ctrl-C. `tailcut report` writes a page about the run, with an estimate of what it saved.
     """
     from tailcut.live.following import followed_run
 
@@ -64,7 +64,7 @@ def line(now: RunProgress) -> str:
     par10 = "" if now.par10 is None else f", PAR10 {now.par10:.4g} s"
     doing = ", ".join(f"{one.solver} on {one.instance}" for one in now.running[:3])
     more = f" and {len(now.running) - 3} more" if len(now.running) > 3 else ""
-    end = "" if now.written is not False else "; nobody writes to it"
+    end = "" if now.written is not False else "; no process writes to it"
     return f"{now.solved} of {now.over} solved{par10}{f'; now {doing}{more}' if doing else ''}{end}"
 
 
@@ -91,7 +91,7 @@ def _view(now: RunProgress) -> Any:
 
     clock = time.time()
     head = Text(f"{now.state}: {now.selector}, cutoff {now.cutoff:g} s", style="bold")
-    status = "nobody writes to it: stopped or finished" if now.written is False else "running"
+    status = "no process writes to it: stopped or complete" if now.written is False else "running"
     if now.last_event_at is not None:
         status += f", last event {max(clock - now.last_event_at, 0.0):.0f} s ago"
     solvers = Table("solver", box=None, pad_edge=False)

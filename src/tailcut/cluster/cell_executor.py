@@ -28,7 +28,7 @@ from tailcut.cluster.worker_cells import compute_here, handed_on, identity
 from tailcut.errors import InputError, TailcutError, WorkerDiedError
 
 _PER_THREAD = 2
-"""Cells under way per thread: one is computed, one is there when it is done."""
+"""Cells in progress per thread: one is computed, one is there when it is done."""
 
 
 def dask_cell_executor(client: Client, modules: Sequence[str] = ()) -> Executor:
@@ -54,7 +54,7 @@ class _CellsOnCluster:
         self._name, self._count = uuid4().hex[:12], 0
 
     def results(self) -> Iterator[Result]:
-        """Yield the results as they come; whoever stops early lets go of the rest."""
+        """Yield the results as they come; whoever stops early drops the rest."""
         try:
             while self._waiting or self._under_way or self._suspects:
                 yield from self._submit()
@@ -137,7 +137,7 @@ def _result(cell: Cell, status: str, answer: Any) -> Result | None:
         return answer
     if status != "error":
         raise WorkerDiedError(
-            f"Dask's scheduler has let go of the cells ({status}): did it end? What was finished is kept"
+            f"Dask's scheduler has dropped the cells ({status}): did it end? Completed work is kept"
         )
     error = answer[1]
     if isinstance(error, KilledWorker):

@@ -58,7 +58,7 @@ class DaskProgramExecutor:
     @property
     def method(self) -> str:
         """By which means the workers enforce limits, for people."""
-        return f"{' and '.join(sorted(self._methods)) or 'nobody, for nothing was run'} on Dask workers"
+        return f"{' and '.join(sorted(self._methods)) or 'nothing was run'} on Dask workers"
 
     def submit(self, job: ProgramJob) -> Future[Ended]:
         """Send a job to a worker; the future has how it ended."""
@@ -98,7 +98,7 @@ class DaskProgramExecutor:
                 del future
 
     def _take(self, one: _UnderWay, status: str, answer: Any) -> None:
-        """Hand on an outcome, put back a run that was lost, or raise what stands in the way."""
+        """Pass on an outcome, put back a run that was lost, or raise what stands in the way."""
         if status == "finished":
             ended, method = answer
             self._methods.add(method)
@@ -108,7 +108,7 @@ class DaskProgramExecutor:
             raise CancelledError
         if status != "error":
             raise WorkerDiedError(
-                f"Dask's scheduler has let go of the runs ({status}): did it end? What is done is kept"
+                f"Dask's scheduler has dropped the runs ({status}): did it end? Completed work is kept"
             )
         error = answer[1]
         if not isinstance(error, KilledWorker | LiveError):

@@ -22,7 +22,7 @@ _IDLE = 60.0
 
 
 class ProgramRunner(WorkerPlugin):
-    """Runs programs on a worker; runs whose client lets go of them, or is gone, are ended at once."""
+    """Runs programs on a worker; runs whose client drops them, or is gone, are ended at once."""
 
     def __init__(self, name: str, preload: Sequence[str], modules: str | None = None) -> None:
         self.name, self.preload, self.modules = name, tuple(preload), modules
@@ -97,7 +97,7 @@ class ProgramRunner(WorkerPlugin):
         launcher.close()
 
     def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
-        """End the run of a task that nobody waits for any more."""
+        """End the run of a task that nobody is waiting for."""
         if (start, finish) == ("executing", "released"):
             with self._lock:
                 if key in self._runs:

@@ -1,7 +1,7 @@
 """Features of any file, whatever it holds: ``python -m tailcut.domains.file_features FILE``.
 
 Size, how well it compresses, and statistics of bytes, lines and words, of its first mebibyte: what tells
-families of instances apart when nothing is known of their language. They are what a portfolio without
+families of instances apart when nothing is known about their language. They are what a portfolio without
 [features] and without a domain chooses by.
 """
 

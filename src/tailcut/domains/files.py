@@ -26,7 +26,7 @@ def read_bytes(path: str | Path, most: int = -1) -> bytes:
         with file.open("rb") if opener is None else opener(file, "rb") as stream:
             return bytes(stream.read(most))
     except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
-        raise InputError(f"{path}: is no {file.suffix} file, or is damaged: {error}") from None
+        raise InputError(f"{path}: is not a {file.suffix} file, or is damaged: {error}") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
 

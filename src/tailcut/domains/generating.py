@@ -36,7 +36,7 @@ def generate_program(
         prog=f"python -m {module}",
         description=f"Write instances of {len(families)} families in turn: {', '.join(families)}.",
     )
-    parser.add_argument("folder", metavar="FOLDER", help="where to; made if there is none")
+    parser.add_argument("folder", metavar="FOLDER", help="where to; created if missing")
     parser.add_argument("--count", type=int, default=60, help="how many (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="same seed, same files (default: %(default)s)")
     try:

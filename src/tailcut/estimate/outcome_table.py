@@ -1,4 +1,4 @@
-"""What is known of every solver on every instance of a run: solved, watched for a while, or nothing."""
+"""What is known about every solver on every instance of a run: solved, watched for a while, or nothing."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from tailcut.numerics.randomness import stream
 from tailcut.types import Array
 
 LEVEL = 0.9
-"""How often an interval is to hold the truth."""
+"""How often an interval should contain the truth."""
 DOUBT, DOUBT_UNSOLVED = 0.6, 1.2
 """By how much the model may be off where a solver has solved something, and where it has not: deviations of
 the log-odds of what it costs on the instances it was not chosen for."""

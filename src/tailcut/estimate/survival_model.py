@@ -34,7 +34,7 @@ CUTS = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0])
 FIRST_SWEEPS, SWEEPS, EVERY = 150, 750, 5
 """Sweeps that are not used, those that are, and how many of these lie between two draws."""
 _MIDDLE, _WIDTH = -1.6, 1.0
-"""What is believed of a level before anything is seen: a chance of about 5%."""
+"""What is believed about a level before anything is seen: a chance of about 5%."""
 _SHAPE = 3.0
 TYPICAL = {"turn": 0.1, "skill": 0.5, "own": 2.5, "common": 4.0, "ease": 1.5}
 """Variances of each kind of term in fully measured scenarios: what is believed before anything is seen, by an

@@ -135,7 +135,7 @@ class Explanation:
         judged = f" ({self.judged_by})" if self.judged_by else ""
         known = {
             "first run": "because it has not run before",
-            "exploration": "by chance, to explore",
+            "exploration": "at random, to explore",
             "fail-over": "because the run before it failed",
             "lowest score": f"because its score{judged} is lowest",
         }

@@ -119,7 +119,7 @@ def explain(
 def _belief(
     policy: Policy, found: Forecasts | None, name: str, score: float, k: int | None
 ) -> AlgorithmBelief:
-    """Return what is believed of algorithm `k`; None: it has been removed since."""
+    """Return what is believed about algorithm `k`; None: it has been removed since."""
     if k is None:
         return AlgorithmBelief(name, score, None)
     runs = policy.times_chosen(k)

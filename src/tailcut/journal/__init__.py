@@ -1,4 +1,4 @@
-"""Durable state: every step of a selector is an event in a journal before anyone hears of it.
+"""Durable state: every step of a selector is an event in a journal before it is reported.
 
 events.py               what an event says; snapshots
 schema.py               what the SQLite file looks like inside

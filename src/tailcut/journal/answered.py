@@ -60,7 +60,7 @@ class LessonOffer(NamedTuple):
     """A run that is worth making only to learn from it."""
 
     instance: str
-    """One that needs no answer any more."""
+    """An instance that needs no further answer."""
     algorithm: str
     budget: float
     """Seconds after which it is stopped."""

@@ -101,7 +101,7 @@ class Database:
         except sqlite3.IntegrityError:
             raise JournalError(
                 f"{self.path}: two processes have written to this state file at the same time, so some "
-                f"decisions are in it twice: 'tailcut state repair {self.path}' keeps all that is whole"
+                f"decisions are in it twice: 'tailcut state repair {self.path}' keeps all that is intact"
             ) from None
 
     def _begin(self) -> None:

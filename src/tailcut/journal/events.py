@@ -110,9 +110,9 @@ def event_of(row: tuple[Any, ...]) -> Event:
         words = f"event {number}: {kind!r} is not known to this Tailcut"
         raise DamagedError(words, event=number, field="kind") from None
     if not isinstance(at, int | float):
-        raise DamagedError(f"event {number}: at is no time: {at!r}", event=number, field="at")
+        raise DamagedError(f"event {number}: at is not a time: {at!r}", event=number, field="at")
     if not isinstance(key, str | None):
-        raise DamagedError(f"event {number}: key is no text: {key!r}", event=number, field="key")
+        raise DamagedError(f"event {number}: key is not a text: {key!r}", event=number, field="key")
     try:
         body = json.loads(text)
     except (ValueError, TypeError, RecursionError) as error:
@@ -163,7 +163,7 @@ def check_body(number: int, kind: EventKind, body: Any) -> None:
     tailcut.journal.events.DamagedError: event 7: time is missing
     """
     if not isinstance(body, dict):
-        raise DamagedError(f"event {number}: body is no JSON object", event=number, field="body")
+        raise DamagedError(f"event {number}: body is not a JSON object", event=number, field="body")
     _check_fields(number, "", _BODIES.get(kind, {}), body)
     if kind in DECIDING and body["decision"] is not None:
         _check_fields(number, "decision.", _DECISION, body["decision"])

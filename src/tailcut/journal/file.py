@@ -30,7 +30,7 @@ from tailcut.journal.schema import opened, sealed, store
 class Journal(Database):
     """A journal file, open for writing by this process alone, or for reading.
 
-    `encode` turns bodies into JSON; the service has a faster one at hand. `repairing` opens a file in which
+    `encode` turns bodies into JSON; the service has a faster one available. `repairing` opens a file in which
     decisions are made twice.
 
     >>> import tempfile
@@ -78,7 +78,7 @@ class Journal(Database):
         except (ValueError, TypeError, RecursionError) as error:
             raise DamagedError(f"its description is not JSON: {error}", field="description") from None
         if not isinstance(described, dict):
-            raise DamagedError("its description is no JSON object", field="description")
+            raise DamagedError("its description is not a JSON object", field="description")
         return described
 
     def created(self, project: int) -> float:

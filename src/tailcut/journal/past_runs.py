@@ -45,8 +45,8 @@ def _chooses(journal: Journal, number: int) -> bool:
 def runs_of_history(description: Mapping[str, Any], history: Iterable[Event]) -> RecordedRuns:
     """Return all that the events of a project say about runs, those that it had learned by `fit` included.
 
-    What is known of one instance is one row. Of several slices of one solver the one that says most counts:
-    the solved one, else the longest.
+    What is known about one instance is one row. Of several slices of one solver the one that says most
+    counts: the solved one, else the longest.
     """
     gathered = _Gathering(description)
     for event in history:
@@ -55,7 +55,7 @@ def runs_of_history(description: Mapping[str, Any], history: Iterable[Event]) ->
 
 
 class _Cell(NamedTuple):
-    """What is known of one solver on one instance."""
+    """What is known about one solver on one instance."""
 
     seconds: float
     """Until solved, or as long as it was watched."""

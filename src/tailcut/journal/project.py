@@ -1,4 +1,4 @@
-"""A project: a named selector whose every step is in the journal before anyone hears of it."""
+"""A project: a named selector whose every step is in the journal before it is reported."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Project:
             yield
         except DamagedError as error:
             path = self.journal.path
-            way_out = f"'tailcut state repair {path}' keeps all that is whole"
+            way_out = f"'tailcut state repair {path}' keeps all that is intact"
             words = f"{path}: project {self.name!r}: {error}; {way_out}"
             raise DamagedError(words, event=error.event, field=error.field, reason=error.reason) from error
 
@@ -155,7 +155,7 @@ class Project:
     def decide(
         self, request: Request, *, key: str | None = None, note: Mapping[str, Any] | None = None
     ) -> Decision:
-        """Decide as `select`, for a request at hand as a whole and a key that is known to be new."""
+        """Decide as `select`, for a request available as a whole and a key that is known to be new."""
         decision = self.selector.decide(request)
         body = {**request.to_dict(), **_written(decision)}
         self._record(NewEvent(EventKind.SELECT, body, key, decision.id), note)
@@ -291,7 +291,7 @@ class Project:
         self._record(NewEvent(EventKind.ADD_ALGORITHM, {"algorithm": name}))
 
     def remove_algorithm(self, name: str) -> None:
-        """Stop offering an algorithm and forget what was learned of it."""
+        """Stop offering an algorithm and forget what was learned about it."""
         self.selector.remove_algorithm(name)
         self._record(NewEvent(EventKind.REMOVE_ALGORITHM, {"algorithm": name}))
 

@@ -173,7 +173,7 @@ class _History:
             case EventKind.REMARK | EventKind.FEATURES:
                 pass
             case _:
-                raise JournalError("it is no step of a selector")
+                raise JournalError("it is not a step of a selector")
         self.statistics.take(event)
 
     def _decide(self, event: Event) -> None:

@@ -13,7 +13,7 @@ _DECADES = 5.0
 
 
 class SurvivalStep(NamedTuple):
-    """The share of runs that are still unfinished after some time, of those that ran so long."""
+    """The share of runs that are still unsolved after some time, of those that ran so long."""
 
     time: float
     survival: float

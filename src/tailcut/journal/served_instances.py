@@ -22,7 +22,7 @@ _ANSWERED = (Status.SOLVED, Status.RATED)
 
 
 class SolverFate(NamedTuple):
-    """What is known of one solver on one instance."""
+    """What is known about one solver on one instance."""
 
     seconds: float
     """Until it solved it, or as long as it was watched unsolved."""
@@ -37,7 +37,7 @@ class SolverFate(NamedTuple):
 
 @dataclass
 class ServedRun:
-    """A run that was chosen, under way or ended."""
+    """A run that was chosen, in progress or ended."""
 
     decision: int
     algorithm: str
@@ -68,7 +68,7 @@ class AskedInstance:
     besides: int = 0
     """How many runs were made besides."""
     over: float | None = None
-    """When it was over; None: it is under way."""
+    """When it was over; None: it is in progress."""
     answer: str | None = None
     problem: str | None = None
     raced: bool = False
@@ -100,7 +100,7 @@ class AskedInstance:
         return self.seconds if self.solved else PENALTY * self.cutoff
 
     def learn(self, algorithm: str, fate: SolverFate) -> None:
-        """Take in what is known of a solver."""
+        """Take in what is known about a solver."""
         self.fates[algorithm] = fate.or_better(self.fates.get(algorithm))
 
 

@@ -33,7 +33,7 @@ class Waiting(NamedTuple):
 
 
 class AlgorithmCounts(Stateful):
-    """What is known of one algorithm."""
+    """What is known about one algorithm."""
 
     STATE = ("chosen", "solved", "censored", "failed", "seconds", "loss", "bins", "rated", "rated_loss")
 
@@ -102,7 +102,7 @@ class ProjectStatistics(Stateful):
         self.cutoff, self.schedules, self.limit = cutoff, schedules, limit
         self.events = self.decisions = self.outcomes = self.given_up = 0
         self.instances = self.solved = 0
-        """Instances that are over, and those of them that were solved."""
+        """Completed instances, and those of them that were solved."""
         self.loss = 0.0
         self.algorithms: dict[str, AlgorithmCounts] = {}
         self.pending: OrderedDict[int, Waiting] = OrderedDict()

@@ -30,7 +30,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class Token(NamedTuple):
-    """What is known of a token; the token itself is not."""
+    """What is known about a token; the token itself is not."""
 
     name: str
     hash: str

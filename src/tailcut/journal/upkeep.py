@@ -87,7 +87,7 @@ def export(journal: Journal, names: Sequence[str] = ()) -> Iterator[dict[str, An
 def write_lines(lines: Iterable[Mapping[str, Any]], out: Path) -> None:
     """Write JSON lines into a file that is new; it is there when it is whole, not before."""
     if out.exists():
-        raise InputError(f"{out}: there is such a file already")
+        raise InputError(f"{out}: the file already exists")
     partial = out.with_name(f"{out.name}.{os.getpid()}.partial")
     try:
         with partial.open("w", encoding="utf-8") as stream:
@@ -96,7 +96,7 @@ def write_lines(lines: Iterable[Mapping[str, Any]], out: Path) -> None:
             os.fsync(stream.fileno())
         os.link(partial, out)  # unlike a renaming, it replaces nothing
     except FileExistsError:
-        raise InputError(f"{out}: there is such a file already") from None
+        raise InputError(f"{out}: the file already exists") from None
     except OSError as error:
         if isinstance(error, TailcutError):
             raise

@@ -28,7 +28,7 @@ class WarmStart:
     """How many were learned, now or before."""
     instances: int = 0
     earlier: bool = False
-    """Whether all of it had been learned before: then nothing else is known of it."""
+    """Whether all of it had been learned before: then nothing else is known about it."""
     solvers_without_runs: tuple[str, ...] = ()
     """Solvers of the project of which nothing is recorded."""
     solvers_left_over: tuple[str, ...] = ()

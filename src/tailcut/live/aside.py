@@ -1,7 +1,7 @@
-"""Solvers put aside: those that do not work at all, and those that were caught giving wrong answers.
+"""Solvers set aside: those that do not work at all, and those that were caught giving wrong answers.
 
-A solver that is put aside is taken out of the selector, which forgets what it learned of it, and a remark in
-the journal says why. One that did not work comes back as soon as it was mended, and instances that it left
+A solver that is set aside is taken out of the selector, which forgets what it learned about it, and a remark
+in the journal says why. One that did not work comes back as soon as it was mended, and instances that it left
 unsolved are served again. One that was caught comes back when the user says so.
 """
 
@@ -35,7 +35,7 @@ _GAVE_UP = re.compile(r"unknown|unsupported|not supported|time.?out|time limit|i
 
 
 class AsideReason(enum.StrEnum):
-    """Why a solver was put aside."""
+    """Why a solver was set aside."""
 
     BROKEN = "broken"
     """It crashed, or printed nothing that could be read, on every instance."""
@@ -44,7 +44,7 @@ class AsideReason(enum.StrEnum):
 
 
 class SetAside(NamedTuple):
-    """A solver that was put aside."""
+    """A solver that was set aside."""
 
     solver: str
     reason: AsideReason
@@ -54,12 +54,12 @@ class SetAside(NamedTuple):
     """What it was like: when that changes, it was mended."""
 
     def __str__(self) -> str:
-        way_back = "mend it and" if self.reason is AsideReason.BROKEN else "to use it again,"
-        return f"{self.solver} is put aside: {self.words}; {way_back} run again with --trust {self.solver}"
+        way_back = "fix it and" if self.reason is AsideReason.BROKEN else "to use it again,"
+        return f"{self.solver} is set aside: {self.words}; {way_back} run again with --trust {self.solver}"
 
 
 def read_aside(history: Iterable[Event]) -> dict[str, SetAside]:
-    """Return the solvers that are put aside, by what a journal says."""
+    """Return the solvers that are set aside, by what a journal says."""
     found: dict[str, SetAside] = {}
     for event in history:
         if event.kind is EventKind.REMARK and "aside" in event.body:
@@ -108,7 +108,7 @@ def is_broken_run(run: RunRecord) -> bool:
 
 
 class AsideSolvers:
-    """Keeps the solvers of a stream that are put aside, and finds those that do not work."""
+    """Keeps the solvers of a stream that are set aside, and finds those that do not work."""
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class AsideSolvers:
         for observer in self._observers:
             observer.solver_put_aside(solver, str(one))
         if len(self._project.selector.algorithms) == 1:
-            raise LiveError(f"{self._portfolio.file}: no solver is left: {one}; what is done is kept")
+            raise LiveError(f"{self._portfolio.file}: no solver is left: {one}; completed work is kept")
         self._project.remove_algorithm(solver)
 
 

@@ -323,8 +323,8 @@ def keep_output(folder: Path, instance: Instance, output: bytes) -> str:
         statefile.write(target, output)
     except OSError as error:
         raise LiveError(
-            f"{printable(str(target))}: cannot be written: {error.strerror}; what is done is kept, "
-            "and this instance is run again: make room and run the same command again"
+            f"{printable(str(target))}: cannot be written: {error.strerror}; everything else is kept: "
+            "make room and run the same command again"
         ) from None
     return str(target)
 

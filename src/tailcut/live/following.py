@@ -25,7 +25,7 @@ _LOCKS = Path("/proc/locks")
 
 @dataclass(frozen=True)
 class RunningStep:
-    """A run that is under way, as far as the journal knows."""
+    """A run that is in progress, as far as the journal knows."""
 
     instance: str | None
     solver: str

@@ -23,7 +23,7 @@ from tailcut.live.workflows import StoppableWork, Workflow
 from tailcut.types import Status
 
 WORTH_KEEPING = 0.1
-"""An unfinished lesson is learned from this share of its budget on; what was stopped sooner says little."""
+"""A stopped lesson is learned from this share of its budget on; what was stopped sooner says little."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class IdleLessons:
         self._instances[instance.name] = instance
 
     def room(self, idle_workers: int) -> int:
-        """Return how many lessons may be under way."""
+        """Return how many lessons may be in progress."""
         beside = self._totals.lesson_seconds < self._plan.share * self._totals.seconds
         return max(idle_workers if self._plan.idle else 0, int(beside))
 

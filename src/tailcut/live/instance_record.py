@@ -14,8 +14,8 @@ from tailcut.live.limits import Ending
 from tailcut.live.outcomes import ComputedFeatures
 from tailcut.types import Decision
 
-ASIDE = "put aside"
-"""The ending of a run that was not made: its solver had been put aside since it was chosen."""
+ASIDE = "put aside"  # as journals have it
+"""The ending of a run that was not made: its solver had been set aside since it was chosen."""
 
 
 class RunRecord(TypedDict):
@@ -42,7 +42,7 @@ class RunRecord(TypedDict):
     said: NotRequired[str]
     """The end of what it printed, where that was no answer."""
     began: NotRequired[float]
-    """Of a race: how many seconds after its beginning, by the wall's clock."""
+    """Of a race: how many seconds after its beginning, of elapsed time."""
 
 
 class ChosenRun(NamedTuple):
@@ -170,7 +170,7 @@ class InstanceRecord:
             self.measure = self.measure._replace(solvers=left)
 
     def put_aside(self, solver: str) -> None:
-        """Add that a solver was put aside: what it did here says nothing."""
+        """Add that a solver was set aside: what it did here says nothing."""
         if any(run["solver"] == solver for run in self.runs):
             self.void.add(solver)
 
@@ -286,7 +286,7 @@ class InstanceRecord:
         return {run["solver"]: run["answer"] for run in every if run["answer"] is not None}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what is written about the instance when it is over; further runs may still be under way."""
+        """Return what is written about a completed instance; extra runs may still be in progress."""
         extra = {"extra_runs": list(self.extra.values()), "extra_seconds": self.extra_seconds}
         return {
             "instance": self.instance,

@@ -28,7 +28,7 @@ class Instance(NamedTuple):
     priority: float = 0.0
     """Of those that wait, the one with the highest is next."""
     tags: Mapping[str, str] = MappingProxyType({})
-    """What is known of it besides: features of the selector (`tailcut.live.tags`)."""
+    """What is known about it besides: features of the selector (`tailcut.live.tags`)."""
 
 
 def instances_in(

@@ -17,7 +17,7 @@ KEPT_OUTPUT = 64 * 2**20
 _VERIFY_SECONDS = 300.0
 """Time to check an answer, where the portfolio sets none; it does not count."""
 _GRACE = 5.0
-"""Seconds by the wall's clock that every run may take on top: to start on a busy machine."""
+"""Seconds of elapsed time that every run may take on top: to start on a busy machine."""
 
 
 class JobStopper:

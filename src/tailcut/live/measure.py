@@ -122,9 +122,7 @@ def _measure(
 def _readme(scenario: Scenario, portfolio: Portfolio, method: str, note: str) -> str:
     """Return the readme of a scenario: how it was made, on what machine, by which portfolio."""
     what = (
-        "CPU seconds of the whole process tree"
-        if portfolio.clock is Clock.CPU
-        else "seconds by the wall's clock"
+        "CPU seconds of the whole process tree" if portfolio.clock is Clock.CPU else "seconds of elapsed time"
     )
     lines = [
         f"{scenario.name}: {len(scenario.instances)} instances, {len(scenario.algorithms)} solvers, "

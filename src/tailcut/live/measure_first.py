@@ -29,7 +29,7 @@ class MeasureChoice(StrEnum):
             return MeasureChoice(text)
         except ValueError:
             raise InputError(
-                f"{text!r} is no choice; expected {', '.join(MeasureChoice)}", field="measure_choice"
+                f"{text!r} is not a choice; expected {', '.join(MeasureChoice)}", field="measure_choice"
             ) from None
 
 

@@ -115,8 +115,8 @@ class Measurement:
         for name, value in description.items():
             if before[name] != value:
                 raise InputError(
-                    f"{journal.path} was begun with {name} {before[name]}, not {value}: "
-                    "continue with that, or give another state file"
+                    f"{journal.path} was created with {name} {before[name]}, not {value}: use "
+                    "that, or give another state file"
                 )
         self.measured = Measurements()
         for event in journal.events(self._number):
@@ -142,7 +142,9 @@ class Measurement:
         """Take the answer of a run as wrong from now on: it counts as failed."""
         run = self.measured.runs.get((cell.instance, cell.solver))
         if run is None or run["answer"] is None:
-            raise InputError(f"{cell.solver} gave no answer to {cell.instance}: nothing to mark as wrong")
+            raise InputError(
+                f"{cell.solver} gave no answer to {cell.instance}: there is nothing to mark as wrong"
+            )
         problem = f"its answer {run['answer']} was marked as wrong"
         body = {**run, "answer": None, "outcome": Status.FAILED.value, "problem": problem}
         self._keep(EventKind.RUN, body)
@@ -200,8 +202,8 @@ class Measurement:
         disagreements = self.measured.disagreements(set(names), set(solvers))
         if disagreements:
             raise InputError(
-                f"solvers disagree, so at least one is wrong: {'; '.join(disagreements)}. All is kept: "
-                "run the same command again with --wrong SOLVER:INSTANCE or --again SOLVER:INSTANCE, "
+                f"solvers disagree, so at least one is wrong: {'; '.join(disagreements)}. Everything is "
+                "kept: run the same command again with --wrong SOLVER:INSTANCE or --again SOLVER:INSTANCE, "
                 "or without the solver or the instance"
             )
         return to_scenario(self.measured, names, solvers, self.cutoff, name)

@@ -28,13 +28,13 @@ class StreamObserver:
         """Hear that a solver is not used, from now on or since an earlier call, and why."""
 
     def instance_again(self, instance: str, words: str) -> None:
-        """Hear that an instance that was over without an answer is served again, and why."""
+        """Hear that an instance that was over without an answer is run again, and why."""
 
     def warm_started(self, report: WarmStart) -> None:
-        """Hear what was learned of recorded runs before the stream began, and what was left over."""
+        """Hear what was learned about recorded runs before the stream began, and what was left over."""
 
     def instance_changed(self, instance: str) -> None:
-        """Hear that the file of an instance that was over has changed: it is served again."""
+        """Hear that the file of an instance that was over has changed: it is run again."""
 
     def stream_started(self, totals: Totals, n_instances: int | None) -> None:
         """Hear what was done before, and how many instances there will be in all; None if that is open.

@@ -145,7 +145,7 @@ def solver_run(
 
 
 def unchecked_run(portfolio: Portfolio, ended: Ended) -> SolverRun:
-    """Return what came of a run that was given up while its answer was checked: nothing is known of it."""
+    """Return what came of a run that was given up while its answer was checked: nothing is known about it."""
     note = run_note(portfolio, ended, VerifiedAnswer(None), math.inf)
     note |= {"ending": str(Ending.CANCELLED)}
     return SolverRun(Outcome.censored(_LEAST), note, b"")
@@ -168,7 +168,7 @@ def verified_answer(
         return VerifiedAnswer(None, ended.detail if ended.ending is Ending.CRASHED else None)
     if not solver.may_give(answer):
         may = ", ".join(solver.gives or ())
-        return VerifiedAnswer(None, f"answer {answer}: not believed, for it gives no other than {may}")
+        return VerifiedAnswer(None, f"answer {answer}: ignored, because it may only give {may}")
     return (yield from _checked(portfolio, solver, instance, answer, ended))
 
 
@@ -179,15 +179,15 @@ def _checked(
     if portfolio.verify is None:
         return VerifiedAnswer(answer)
     if ended.output_truncated:
-        return VerifiedAnswer(None, f"answer {answer}: its output is too long to be checked")
+        return VerifiedAnswer(None, f"answer {answer}: its output is too long to be verified")
     with tempfile.TemporaryDirectory(prefix="tailcut-") as folder:
         kept = Path(folder) / "answer.out"
         try:
             kept.write_bytes(ended.output)
         except OSError as error:
             raise LiveError(
-                f"{folder}: no room for an answer that is to be checked: {error.strerror}; "
-                "what is done is kept: run the same command again"
+                f"{folder}: no room for an answer that is to be verified: {error.strerror}; completed "
+                "work is kept: run the same command again"
             ) from None
         checked = yield verify_job(portfolio, portfolio.verify, instance, answer, kept, solver.name)
     check_started(checked, f"{portfolio.file}: verify")
@@ -242,7 +242,7 @@ def run_note(portfolio: Portfolio, ended: Ended, found: VerifiedAnswer, budget: 
     problem = found.problem
     if starved(portfolio, ended, budget):
         problem = (
-            f"waited {ended.waited:.1f} s for a processor and was stopped by the wall's clock after "
+            f"waited {ended.waited:.1f} s for a processor and was stopped by the wall-clock limit after "
             f"{ended.cpu:.2f} of {budget:g} s of CPU time: "
             "give fewer --jobs, a smaller --parallel, or a larger wall_factor"
         )

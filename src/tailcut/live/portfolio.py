@@ -30,7 +30,7 @@ _FILE = (
 PLACES = ("instance", "cutoff", "memory", "seed")
 """What may stand in braces in a solver's command: its file, seconds, bytes (0: no limit), a seed."""
 FILE_FEATURES = EntryProgram("tailcut.domains.file_features:main", ("{instance}",))
-"""What instances are described by where neither the portfolio nor its domain says more."""
+"""What describes instances if neither the portfolio nor its domain defines features."""
 
 
 class Clock(enum.StrEnum):

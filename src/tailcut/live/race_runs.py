@@ -1,6 +1,6 @@
 """The runs of a race in a stream: several solvers at once on one instance, and the first answer wins.
 
-Every decision and outcome is in the journal. What was under way when the process was killed is begun again,
+Every decision and outcome is in the journal. What was in progress when the process was killed is begun again,
 all at once; who had lost by then is not.
 """
 
@@ -39,7 +39,7 @@ class RaceRuns:
         self._waiting = record.open_runs
         """Those that were chosen and have not been begun, or not in this process."""
         self._stoppers: dict[int, JobStopper] = {}
-        """Of the runs under way, by decision."""
+        """Of the runs in progress, by decision."""
 
     def run(self) -> WideWorkflow[None]:
         """Run solvers until there is an answer and all others are stopped, or nobody is left who could."""
@@ -59,7 +59,7 @@ class RaceRuns:
             self._engine.proceed(record, self._cutoff)  # it is over, unsolved
 
     def _begin(self, group: WorkflowGroup) -> bool:
-        """Begin as many runs as there are cores, or stop all that are under way; return whether any began."""
+        """Start as many runs as there are cores, or stop all in progress; return whether any started."""
         if self._record.chosen_answer is not None:
             self._stop()
             return False

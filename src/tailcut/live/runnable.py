@@ -93,7 +93,7 @@ def _why_not_started(file: Path, name: str) -> str | None:
         found = re.match(rb"#![ \t]*([^\s]+)", start)
         interpreter = Path(os.fsdecode(found[1])) if found else None
         if interpreter is None or not os.access(interpreter, os.X_OK):
-            return f"{name} needs the interpreter {interpreter or ''}, which is not there".replace("  ", " ")
+            return f"{name} needs the interpreter {interpreter or ''}, which is missing".replace("  ", " ")
         return None
     if start.startswith(b"\x7fELF") or _further_formats():
         return None
@@ -111,6 +111,6 @@ def check_started(ended: Ended, where: str) -> None:
     """Raise if a run could not be started: that says nothing about a solver, and is no outcome."""
     if ended.ending is Ending.CRASHED and ended.signal is None and ended.exit_code is None and ended.detail:
         raise InputError(
-            f"{where}: {ended.detail}; nothing was learned from that, and what is done is kept: "
-            "mend it and run the same command again"
+            f"{where}: {ended.detail}; nothing was learned from that, and everything else is kept: "
+            "fix it and run the same command again"
         )

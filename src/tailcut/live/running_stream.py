@@ -31,7 +31,7 @@ class Callbacks:
     on_end: Callable[[str, RunRecord], object] | None = None
     """A run has ended and is in the journal: called with the instance and the run."""
     on_answer: Callable[[InstanceRecord], object] | None = None
-    """An instance is over, solved or not: called with all that is known of it."""
+    """An instance is over, solved or not: called with all that is known about it."""
 
 
 def run(

@@ -81,7 +81,7 @@ def run_stream(
     scenario or another state file, to be learned once before the stream begins. `measure_first` says which
     instances are run with every solver, before the others are begun; `learn_idle`, when solvers are run on
     instances that are over, on this machine. `retry` says which instances without an answer are served again,
-    and `trust` which solvers that were put aside are used again. `second_opinion` is the share of answers on
+    and `trust` which solvers that were set aside are used again. `second_opinion` is the share of answers on
     which another solver is asked, besides those of solvers that contradicted another before.
     """
     heard = StreamObserver() if observer is None else observer
@@ -235,8 +235,8 @@ def open_project(
         before = project.description.get(name)
         if name != "algorithms" and before != value:
             raise InputError(
-                f"{journal.path} was begun with {name} {before}, not {value}: "
-                "continue with that, or give another state file"
+                f"{journal.path} was created with {name} {before}, not {value}: use "
+                "that, or give another state file"
             )
     aside = still_aside(portfolio, project, trust, observer)
     update_solvers(project, [name for name in portfolio.solvers if name not in aside], observer)
@@ -281,7 +281,7 @@ def instance_records(project: Project) -> dict[str, InstanceRecord]:
 def _unchanged(
     records: Mapping[str, InstanceRecord], instances: Iterable[Instance], observer: StreamObserver
 ) -> dict[str, InstanceRecord]:
-    """Return the records without those that are over and whose files, among those at hand, have changed."""
+    """Return the records without those that are over and whose files, among those available, have changed."""
     kept = dict(records)
     for instance in instances if isinstance(instances, list) else []:
         record = records.get(instance.name)
@@ -293,16 +293,16 @@ def _unchanged(
 
 
 def _has_changed(instance: Instance, record: InstanceRecord) -> bool:
-    """Return whether a file has changed, unless its instance is under way: that continues."""
+    """Return whether a file has changed, unless its instance is in progress: that continues."""
     idle = record.over or not record.begun
     return idle and record.content is not None and not record.content.is_in(instance.path)
 
 
 @dataclass(frozen=True)
 class _Remaining:
-    """What is left to do: new instances are begun, those under way continue, some are served again.
+    """What is left to do: new instances are begun, those in progress continue, some are served again.
 
-    An instance under way that is not among those wanted, because the command was changed, stays as it is.
+    An instance in progress that is not among those wanted, because the command was changed, stays as it is.
     """
 
     engine: Engine
@@ -311,7 +311,7 @@ class _Remaining:
     records: Mapping[str, InstanceRecord]
     """The same, kept up to date, without those whose files have changed."""
     again: dict[str, str]
-    """Instances that are over and to be served again, and why."""
+    """Completed instances and to be served again, and why."""
     retry: Retry | None
     totals: Totals
     observer: StreamObserver

@@ -1,4 +1,4 @@
-"""Tags of instances as features: what the user knows of an instance and no file says.
+"""Tags of instances as features: what the user knows about an instance and no file says.
 
 A selector's features are fixed with its first instance, but new tags may come at any time. So tags are
 hashed: `family=bmc` is +1 or -1 in one of a few places. Two tags may share a place, with different signs or

@@ -48,7 +48,7 @@ class Totals(StreamObserver):
     """Instances on which several solvers ran at once."""
     feature_seconds: float = 0.0
     measured: set[str] = field(default_factory=set)
-    """Instances that are over and are, or were, run with every solver."""
+    """Completed instances and are, or were, run with every solver."""
     extra_runs: int = 0
     extra_seconds: float = 0.0
     """Time of the further runs that measure instances; in no other sum."""

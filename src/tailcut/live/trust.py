@@ -1,7 +1,7 @@
 """Trust: second opinions on answers, and solvers that are caught giving wrong ones.
 
 A solver is caught on an instance when its answer is refuted by the portfolio's checker, or when more solvers,
-at least two, agree on another. Caught on two instances, it is put aside until the user trusts it again.
+at least two, agree on another. Caught on two instances, it is set aside until the user trusts it again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tailcut.live.workflows import Workflow
 
 CAUGHT = 2
-"""On so many instances a solver is caught before it is put aside."""
+"""On so many instances a solver is caught before it is set aside."""
 
 
 class Trust:
@@ -46,7 +46,7 @@ class Trust:
             self._judge(record)
 
     def ended(self, record: InstanceRecord) -> None:
-        """Judge an instance again after one more run, and put aside who was caught too often."""
+        """Judge an instance again after one more run, and set aside who was caught too often."""
         before = {solver: len(on) for solver, on in self._caught.items()}
         self._judge(record)
         for solver, on in list(self._caught.items()):
@@ -90,7 +90,7 @@ class Trust:
         return drawn < self._share or record.answering["solver"] in self._suspects
 
     def opinions(self, engine: Engine, instance: Instance, record: InstanceRecord) -> Workflow[None]:
-        """Ask for another solver's opinion where that is wanted, and go on asking while two disagree."""
+        """Ask for another solver's opinion where that is wanted, and continue asking while two disagree."""
         while (name := self.next_to_ask(record)) is not None:
             budget = engine.cutoff if record.cutoff is None else record.cutoff
             yield from engine.run_besides(self._portfolio.solvers[name], instance, record, budget)

@@ -10,7 +10,7 @@ from tailcut.live.workflows import JobsAtOnce, WideWorkflow, Workflow
 
 
 class WorkflowGroup:
-    """Workflows under way at once, within one that waits for them; close it when that one ends."""
+    """Workflows in progress at once, within one that waits for them; close it when that one ends."""
 
     def __init__(self) -> None:
         self._members: dict[int, Workflow[None]] = {}
@@ -44,6 +44,6 @@ class WorkflowGroup:
             del self._members[number]
 
     def close(self) -> None:
-        """Give up those that are under way."""
+        """Give up those that are in progress."""
         for member in self._members.values():
             member.close()

@@ -1,9 +1,9 @@
 """Work that needs programs run: generators that yield jobs, and the loop that runs many at once.
 
-Whatever waits for a program (an instance on its way from features to an answer, one cell of a measurement)
-is written as one straight generator: it yields a `ProgramJob` and is sent how that ended. `run_workflows`
-keeps several of them going. Where the jobs run is up to the `ProgramExecutor`. A workflow that has several
-jobs under way at once, as a race, yields `JobsAtOnce`; `tailcut.live.workflow_group` makes them of workflows.
+Whatever waits for a program (an instance on its way from features to an answer, one cell of a measurement) is
+written as one straight generator: it yields a `ProgramJob` and is sent how that ended. `run_workflows` keeps
+several of them going. Where the jobs run is up to the `ProgramExecutor`. A workflow that has several jobs in
+progress at once, as a race, yields `JobsAtOnce`; `tailcut.live.workflow_group` makes them of workflows.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class JobsAtOnce:
     """Jobs of one workflow that run at once: it is resumed each time that one of them has ended."""
 
     starting: Mapping[int, ProgramJob]
-    """Those to start, by numbers of the workflow's own; others may be under way."""
+    """Those to start, by numbers of the workflow's own; others may be in progress."""
     ended: deque[tuple[int, Ended]]
     """Where it is added which one has ended, and how."""
 
 
 WideWorkflow = Generator[ProgramJob | JobsAtOnce, Ended, Result]
-"""A workflow that may have several jobs under way; it counts as one all the same."""
+"""A workflow that may have several jobs in progress; it counts as one all the same."""
 
 
 _MOMENT = 0.1
@@ -54,7 +54,7 @@ class SpareWork(Protocol[Result]):
     """What workers do that have nothing else to do."""
 
     def room(self, idle_workers: int) -> int:
-        """Return how many may be under way; if there are more, the latest are stopped."""
+        """Return how many may be in progress; if there are more, the latest are stopped."""
 
     def begin(self) -> StoppableWork[Result] | None:
         """Return the next, None if there is none at the moment."""
@@ -143,7 +143,7 @@ _Running = dict[Future[Ended], _UnderWayJob[Result]]
 
 
 class _SpareRuns(Generic[Result]):
-    """What is under way of work in spare time."""
+    """What is in progress of work in spare time."""
 
     def __init__(
         self,

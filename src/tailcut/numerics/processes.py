@@ -43,7 +43,7 @@ def unordered(function: Callable[[Item], Answer], items: Iterable[Item], *, jobs
         except BrokenProcessPool as error:
             _kill(pool)
             raise WorkerDiedError(
-                "a worker process died, perhaps for want of memory; what was finished is kept"
+                "a worker process died, perhaps out of memory; completed work is kept"
             ) from error
         except BaseException:
             _kill(pool)

@@ -27,7 +27,7 @@ def stream(seed: int, name: str) -> np.random.Generator:
 class Still(np.random.Generator):
     """A stream in which nothing is left to chance: every draw is the middle of its distribution.
 
-    For asking what a part that draws would do without luck: a Thompson sample is then the mean.
+    For asking what a part that draws would do without randomness: a Thompson sample is then the mean.
 
     >>> Still().standard_normal(2).tolist(), Still().random(1).tolist()
     ([0.0, 0.0], [0.5])

@@ -27,7 +27,7 @@ class ReplicationProgress:
 
 
 SILENT = ReplicationProgress()
-"""Hears everything and says nothing."""
+"""Ignores everything."""
 
 
 def replicate_folder(

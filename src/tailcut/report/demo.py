@@ -10,6 +10,7 @@ from typing import Any
 
 import tailcut.domains.sat
 from tailcut.bench.benchmark import compute_missing
+from tailcut.bench.origins import describe_run
 from tailcut.bench.plan import Contender, plan
 from tailcut.bench.store import opened
 from tailcut.bench.summary import summarise
@@ -81,7 +82,7 @@ def run_demo(
 ) -> DemoOutcome:
     """Solve formulas live, replay the bundled scenario, write a report on it; everything goes into `out`."""
     live, single = _solve_live(out, instances, jobs, progress)
-    rows = _replay(out, seeds, jobs, progress)
+    rows = _replay(out, seeds, jobs, command, progress)
     report_live_run(out / "live.db", out / "report" / "live", formats=["svg"])
     page = report_scenario(
         bundled.SCENARIO,
@@ -133,12 +134,13 @@ def _write_formulas(folder: Path, count: int) -> list[Instance]:
     return found
 
 
-def _replay(out: Path, seeds: int, jobs: int, progress: DemoProgress) -> list[dict[str, Any]]:
+def _replay(out: Path, seeds: int, jobs: int, command: str, progress: DemoProgress) -> list[dict[str, Any]]:
     """Replay the bundled scenario through all selectors shown; return what each would have cost."""
     scenario = Scenario.read(bundled.SCENARIO)
     progress.replay_begins(scenario, seeds)
     cells = plan([(str(bundled.SCENARIO), scenario)], [Contender.parse(name) for name in SHOWN], seeds)
     with opened(out / "results.db") as store:
+        store.begin_run(describe_run(command))
         compute_missing(cells, store, jobs=jobs, progress=progress)
         rows = summarise(store.rows(cell.hash for cell in cells))
     rows.sort(key=lambda row: float(row["par10_mean"]))

@@ -22,4 +22,4 @@ class ReportProgress(BenchProgress):
 
 
 SILENT = ReportProgress()
-"""Hears everything and says nothing."""
+"""Ignores everything."""

@@ -35,7 +35,7 @@ def report_results(
 ) -> Path:
     """Write the report on the result file `source` into the folder `out` and return its page.
 
-    `aslib` is the folder of the scenarios' folders, if at hand; `notes` say what was left out before.
+    `aslib` is the folder of the scenarios' folders, if available; `notes` say what was left out before.
     """
     with opened(source, read_only=True) as store:
         report = gather(store, aslib, notes=notes, progress=progress)

@@ -19,7 +19,7 @@ class Twofold(Part):
     """Standardised features and an intercept, and behind them the features as they come.
 
     Trees only ask whether a value is below a threshold. Running standardisation would change the meaning of
-    a threshold as the stream goes on, and hide which values are missing.
+    a threshold as the stream continues, and hide which values are missing.
 
     >>> part = Twofold()
     >>> part.start(2), part.views()

@@ -1,4 +1,4 @@
-"""Reading a scenario's folder: the files, one by one, into arrays; reading and validating are one code."""
+"""Reading a scenario's folder: the files, one by one, into arrays; reading and checking share this code."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def read(path: str | os.PathLike[str], *, cache: bool = True) -> Scenario:
     return scenario
 
 
-def validate(path: str | os.PathLike[str]) -> list[Problem]:
+def check_scenario(path: str | os.PathLike[str]) -> list[Problem]:
     """Return every problem of the scenario in the folder `path`, errors first.
 
     Without an error in the list the scenario can be read; with one it cannot.
 
-    >>> [problem.severity for problem in validate("no/such/folder")]
+    >>> [problem.severity for problem in check_scenario("no/such/folder")]
     ['error']
     """
     folder = Path(path)

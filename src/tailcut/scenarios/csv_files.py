@@ -52,7 +52,7 @@ def _rows(path: Path) -> tuple[list[list[str]], list[int]]:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise InputError(f"{path}, line {line}: is no CSV file in UTF-8: {error.reason}") from None
+        raise InputError(f"{path}, line {line}: is not a CSV file in UTF-8: {error.reason}") from None
     except csv.Error as error:
-        raise InputError(f"{path}, line {line}: is no CSV file: {error}") from None
+        raise InputError(f"{path}, line {line}: is not a CSV file: {error}") from None
     return rows, lines

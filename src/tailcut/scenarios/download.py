@@ -16,7 +16,7 @@ from typing import Any
 from tailcut.errors import DownloadError
 
 ByteProgress = Callable[[int, int | None], None]
-"""Called with the bytes at hand, and their number in all if that is known."""
+"""Called with the bytes available, and their number in all if that is known."""
 
 ATTEMPTS = 3
 _CHUNK = 1 << 16
@@ -144,7 +144,7 @@ def _open(url: str, start: int, tag: str, timeout: float) -> Any:
     except urllib.error.HTTPError:
         raise
     except (http.client.InvalidURL, ValueError) as error:
-        raise DownloadError(f"{url}: is no usable URL: {error}") from None
+        raise DownloadError(f"{url}: is not a usable URL: {error}") from None
     except OSError as error:
         reason = getattr(error, "reason", None) or error
         if isinstance(reason, TimeoutError):

@@ -32,7 +32,7 @@ EXTRAS = ("readme.txt", "citation.bib")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 FetchProgress = Callable[[str, int, int | None], None]
-"""Called with the file's name, the bytes at hand, and their number in all if that is known."""
+"""Called with the file's name, the bytes available, and their number in all if that is known."""
 
 
 def fetch(
@@ -89,7 +89,7 @@ def _fetch_all(
 
 
 def _read_manifest(folder: Path, source: str) -> dict[str, Any]:
-    """Return what is known of the folder; nothing if the manifest is damaged or of another source."""
+    """Return what is known about the folder; nothing if the manifest is damaged or of another source."""
     empty: dict[str, Any] = {"source": source, "files": {}, "absent": []}
     try:
         manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_bytes())

@@ -35,7 +35,7 @@ class Problem:
 
 @dataclass
 class Problems:
-    """Collects problems while files are read, so that reading and validating are the same code."""
+    """Collects problems while files are read, so that reading and checking are the same code."""
 
     found: list[Problem] = field(default_factory=list)
     not_runtime: bool = False

@@ -130,6 +130,6 @@ def _seconds(
                 table.file,
                 table.lines[row],
                 name,
-                f"{shown(cell)} is no {kind}; taken as not recorded",
+                f"{shown(cell)} is not a {kind}; treated as not recorded",
             )
     return np.where(bad, math.nan, seconds)

@@ -169,7 +169,7 @@ def folds(found: PerInstance, n: int, problems: Problems) -> Codes | None:
 
 
 def ground_truth(found: PerInstance, n: int, problems: Problems) -> dict[str, Array | tuple[str | None, ...]]:
-    """Return what is known of the instances' answers: numbers, or texts with None where unknown."""
+    """Return what is known about the instances' answers: numbers, or texts with None where unknown."""
     result: dict[str, Array | tuple[str | None, ...]] = {}
     check_levels(found.table, found.others, problems)
     for position in found.others:

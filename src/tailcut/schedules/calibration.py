@@ -1,7 +1,7 @@
 """Do plans keep what they promise? Those with several runs, and those that are one whole run.
 
 The best of thousands of plans looks better than it is, the more so the more algorithms there are and the less
-is known of them; the best of a few whole runs hardly does. So where all outcomes of an instance are known,
+is known about them; the best of a few whole runs hardly does. So where all outcomes of an instance are known,
 both kinds are tried on it (`tailcut.schedules.rehearsal`), and new ones are compared by what they promise
 times what such promises have cost. Where several runs on an instance are no better than one, that is noticed.
 

@@ -68,7 +68,7 @@ def forecasts(curves: Curves, classes: Array, progress: Progress, penalty: float
     """Return what a run of all that is left would take, for each of K algorithms.
 
     `classes` are the probabilities of the classes of hardness, shape (M,). A quantile that lies beyond the
-    last cut is inf: nothing is known of what would happen there.
+    last cut is inf: nothing is known about what would happen there.
     """
     assert progress.failed is not None
     failed = progress.failed

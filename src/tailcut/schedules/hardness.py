@@ -1,4 +1,4 @@
-"""How hard an instance is, beyond what its features tell: a few classes, learned as the stream goes on.
+"""How hard an instance is, beyond what its features tell: a few classes, learned as the stream continues.
 
 Algorithms that fail on the same instances fail together. A class of hardness shifts the log-odds of a
 solution for all algorithms alike; how common each class is, is learned; and the failures on an instance

@@ -1,10 +1,10 @@
 """A survival forest: how features move the log-odds of a solution, and which past instances are alike.
 
-It keeps instances with all that is known of every algorithm on each, and grows trees on their features. Every
-run has a slope g and a curvature h: those of its log-likelihood with respect to a shift of its algorithm's
-log-odds, marginal over the classes of hardness, given that the runs before it on the same instance had
-failed. So an algorithm that is run after others, on the harder instances, is not blamed for that. Runs that
-were recorded, whatever the others did, are taken together: each given all others. A node
+It keeps instances with all that is known about every algorithm on each, and grows trees on their features.
+Every run has a slope g and a curvature h: those of its log-likelihood with respect to a shift of its
+algorithm's log-odds, marginal over the classes of hardness, given that the runs before it on the same
+instance had failed. So an algorithm that is run after others, on the harder instances, is not blamed for
+that. Runs that were recorded, whatever the others did, are taken together: each given all others. A node
 moves the shift of an algorithm by sum (g - h shift) / (sum h + w) from that of its parent, and a split is
 worth the sum over both sides and all algorithms of (sum (g - h shift))^2 / (sum h + w): the trees of
 `tailcut.models.growing`, with target g / h and weight h. The forest says three things of a new instance:

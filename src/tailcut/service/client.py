@@ -282,7 +282,7 @@ class RemoteProject:
         self._post("/algorithms", {"name": name})
 
     def remove_algorithm(self, name: str) -> None:
-        """Stop offering an algorithm and forget what was learned of it."""
+        """Stop offering an algorithm and forget what was learned about it."""
         self.client.call("DELETE", f"{self._path}/algorithms/{quote(name, safe='')}")
 
     def info(self) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class Estimates:
             kept.under_way = None
 
     async def close(self) -> None:
-        """End what is under way."""
+        """End what is in progress."""
         tasks = [one.under_way for one in self._kept.values() if one.under_way is not None]
         for task in tasks:
             task.cancel()

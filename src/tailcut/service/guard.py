@@ -78,7 +78,9 @@ class Guard:
     def take_in(self, size: int) -> None:
         """Count bytes of a body; raise if all bodies together are too large."""
         if self.under_way + size > self.limits.bytes_under_way:
-            raise HTTPException(503, "too much is under way; try again", headers={"Retry-After": "1"})
+            raise HTTPException(
+                503, "too many requests are in progress; try again", headers={"Retry-After": "1"}
+            )
         self.under_way += size
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:

@@ -29,7 +29,7 @@ from tailcut.service.service_limits import ServiceLimits
 FIRST_TOKEN = "first"
 """The name of the token that is made when there is none."""
 GRACE = 10
-"""Seconds that requests under way are given when the server is to stop."""
+"""Seconds that requests in progress are given when the server is to stop."""
 BACKLOG = 4_096
 """Connections that may wait to be accepted."""
 SPARE_FILES = 100
@@ -113,7 +113,7 @@ def serve_state(
     limits: ServiceLimits,
     started: Callable[[Started], None],
 ) -> None:
-    """Serve the projects of a state file until SIGTERM or SIGINT; the file is made if there is none."""
+    """Serve the projects of a state file until SIGTERM or SIGINT; the file is created if missing."""
     with bound(host, port) as listener:
         token = first_token(path)  # not before the port is ours: it is shown only once
         about = Started(address_of(listener), token, is_local(host))
@@ -175,7 +175,7 @@ class HttpServer(uvicorn.Server):
             self._ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop: what is under way is finished first."""
+        """Stop: what is in progress is finished first."""
         log.info("stopping")
         super().handle_exit(sig, frame)
         if self.loop is not None:

@@ -38,7 +38,7 @@ FAILED = 5.0
 STUCK = 30.0
 """Seconds that a request may wait before the service counts as failing."""
 STOP = 15.0
-"""Seconds that work under way is given when the service stops."""
+"""Seconds that work in progress is given when the service stops."""
 LATENCIES = 1_000
 """Decisions whose latency is remembered."""
 
@@ -80,7 +80,7 @@ class WorkQueues:
         """Let something wait for its turn; raise if too much does."""
         queue = self._queues[slow]
         if len(queue) >= self.limit or self.closed:
-            raise BusyError("too many requests are waiting; come again")
+            raise BusyError("too many requests are waiting; try again")
         with self._wake:
             queue.append(work)
             self._wake.notify()
@@ -171,7 +171,7 @@ class JournalWriter:
     def trouble(self) -> str | None:
         """Return why the service does not work, as far as that is known; None: it works."""
         if not self.alive:
-            return "the service is about to stop"
+            return "the service is stopping"
         try:
             self.journal.check_in_place()
         except JournalError:
@@ -194,7 +194,7 @@ class JournalWriter:
         if self._thread.ident is not None:
             self._thread.join(self.stop_seconds)
             if self._thread.is_alive():
-                log.error("what is under way takes too long and is given up")
+                log.error("requests in progress take too long and are abandoned")
                 return
         for project in self.projects.values():
             try:

@@ -28,7 +28,7 @@ router = APIRouter(prefix="/v1", tags=["projects"], route_class=Route)
 Algorithm = Annotated[str, Path(max_length=limits.ALGORITHM_NAME, description="The algorithm's name")]
 
 
-@router.get("/selectors", response_model=SelectorListResponse, summary="List what a project may be made of")
+@router.get("/selectors", response_model=SelectorListResponse, summary="List the selectors a project may use")
 async def list_selectors() -> Response:
     """Return every selector with its hyperparameters."""
     fields = ("name", "summary", "kind", "hyperparameters")
@@ -41,7 +41,7 @@ async def list_selectors() -> Response:
     response_model=ProjectResponse,
     status_code=201,
     summary="Create a project",
-    responses={200: {"model": ProjectResponse, "description": "It was there already, just like this"}},
+    responses={200: {"model": ProjectResponse, "description": "It already existed with the same settings"}},
 )
 async def create(project: ProjectBody, shared: Shared) -> Response:
     """Begin a project; the very same request again finds it there."""
@@ -61,7 +61,7 @@ def _create(shared: ServiceContext, name: str, described: dict[str, Any]) -> tup
         raise SetAsideError(f"project {name!r} is damaged and set aside: {writer.broken[name]}")
     if name in writer.projects:
         if writer.projects[name].description != described:
-            raise LimitError(f"there is a project {name!r} already, and it is not like this")
+            raise LimitError(f"there is a project {name!r} already, with other settings")
         return info(writer.projects[name]), 200
     if len(writer.projects) + len(writer.broken) >= shared.limits.projects:
         raise LimitError(f"there are {shared.limits.projects} projects already, which is this server's limit")
@@ -145,7 +145,7 @@ async def add_algorithm(project: Name, algorithm: AlgorithmBody, shared: Shared)
     summary="Remove an algorithm",
 )
 async def remove_algorithm(project: Name, algorithm: Algorithm, shared: Shared) -> Response:
-    """Stop offering an algorithm and forget what was learned of it; one that is gone changes nothing."""
+    """Stop offering an algorithm and forget what was learned about it; one that is gone changes nothing."""
 
     def work(kept: Project) -> dict[str, Any]:
         if algorithm in kept.selector.algorithms:

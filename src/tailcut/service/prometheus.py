@@ -78,7 +78,7 @@ class ProjectCollector(Collector):
             "tailcut_outcomes", "Outcomes of an algorithm's runs.", labels=["project", "algorithm", "status"]
         )
         instances = CounterMetricFamily(
-            "tailcut_instances", "Instances that are over.", labels=["project", "result"]
+            "tailcut_instances", "Completed instances.", labels=["project", "result"]
         )
         loss = CounterMetricFamily(
             "tailcut_par10_seconds", "PAR10 over these instances, summed up.", labels=["project"]

@@ -60,7 +60,7 @@ async def get_statistics(project: Name, shared: Shared) -> Response:
 @router.get(
     "/projects/{project}/estimate",
     response_model=responses.EstimateResponse,
-    summary="What each single algorithm would have cost, an estimate",
+    summary="Estimate what each single algorithm would have cost",
 )
 async def get_estimate(project: Name, shared: Shared) -> Response:
     """Return the latest estimate, for the latest 1,000 instances; a new one is begun when it has become old.
@@ -73,7 +73,7 @@ async def get_estimate(project: Name, shared: Shared) -> Response:
 
 @router.get(
     "/projects/{project}/live",
-    summary="Statistics, pushed when they change",
+    summary="Stream statistics when they change",
     response_class=StreamingResponse,
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
@@ -243,7 +243,7 @@ async def survival(
     shared: Shared,
     algorithm: Annotated[str, Query(min_length=1, max_length=limits.ALGORITHM_NAME)],
 ) -> Response:
-    """Return the share of an algorithm's runs that are still unfinished after some time."""
+    """Return the share of an algorithm's runs that are still unsolved after some time."""
 
     def work(kept: Project) -> dict[str, Any]:
         if algorithm not in kept.selector.algorithms and algorithm not in kept.statistics.algorithms:

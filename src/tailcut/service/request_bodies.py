@@ -79,7 +79,7 @@ Named = Annotated[
 
 
 Key = Annotated[str, StringConstraints(min_length=1, max_length=limits.KEY, pattern=_PRINTABLE)]
-_KEY = "Your name for this request: with the same one the response is the same"
+_KEY = "Your name for this request: the same name gives the same response"
 Flag = Annotated[bool, Field(strict=True)]
 
 
@@ -117,7 +117,7 @@ class ProjectBody(Body):
     )
     cutoff: Cutoff = Field(description="Seconds after which an instance counts as unsolved", examples=[300.0])
     selector: Annotated[str, StringConstraints(max_length=100)] = Field(
-        default="tailcut", description="A name that `tailcut selectors` lists"
+        default="tailcut", description="A name from `tailcut selectors`"
     )
     seed: Number = 0
     feature_names: list[FeatureName] | None = Field(fail_fast=True, default=None, max_length=limits.FEATURES)
@@ -126,7 +126,7 @@ class ProjectBody(Body):
         BeforeValidator(few_items(100)),
     ] = Field(default={}, max_length=100)
     max_pending: Number = Field(
-        default=MAX_PENDING, ge=1, description="Decisions that may wait; then the oldest is given up"
+        default=MAX_PENDING, ge=1, description="Decisions that may wait; then the oldest is dropped"
     )
 
 
@@ -147,7 +147,7 @@ class SelectBody(Body):
         max_length=limits.ALGORITHMS,
         description="A subset to choose from",
     )
-    spent: Seconds = Field(default=0.0, description="Seconds of the cutoff that have been used before")
+    spent: Seconds = Field(default=0.0, description="Seconds of the cutoff already used")
     feature_cost: Seconds = Field(
         default=0.0, description="Seconds that computing the features took, or trying to; on top of `spent`"
     )
@@ -166,7 +166,7 @@ class RaceBody(SelectBody):
     running: dict[AlgorithmName, Seconds] = Field(
         default={},
         max_length=limits.ALGORITHMS,
-        description="Algorithms that run on it already, and for how many seconds",
+        description="Algorithms already running on it, and for how many seconds",
     )
     failed: dict[AlgorithmName, Seconds] = Field(
         default={},
@@ -289,7 +289,7 @@ class FitBody(Body):
         fail_fast=True,
         min_length=1,
         max_length=limits.FIT_INSTANCES,
-        description="n rows of K times in seconds; null where unsolved: nothing is known of the run",
+        description="n rows of K times in seconds; null where unsolved: nothing is known about the run",
     )
     solved: list[_FLAG_ROW] = Field(
         fail_fast=True,
@@ -313,6 +313,6 @@ class FitBody(Body):
         fail_fast=True,
         default=None,
         max_length=limits.FIT_INSTANCES,
-        description="n rows of K times in seconds: when an unsolved run was given up; null: at the cutoff",
+        description="n rows of K times in seconds: when an unsolved run was stopped; null: at the cutoff",
     )
     key: Key | None = Field(default=None, description=_KEY)

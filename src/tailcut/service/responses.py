@@ -41,14 +41,14 @@ class DecisionResponse(BaseModel):
 class RaceResponse(BaseModel):
     """Which algorithms to run on an instance at once; observe every one of them."""
 
-    decisions: list[DecisionResponse] = Field(description="At most k; none if nobody is left to run")
+    decisions: list[DecisionResponse] = Field(description="At most k; none if no algorithm is left to run")
 
 
 class ObservationResponse(BaseModel):
     """An outcome was taken in."""
 
     decision: int
-    learned: bool = Field(description="False: this very outcome was known already")
+    learned: bool = Field(description="False: this outcome was already known")
 
 
 class ProceedResponse(BaseModel):
@@ -66,7 +66,7 @@ class FitResponse(BaseModel):
 class LessonResponse(BaseModel):
     """A run that is worth making only to learn from it."""
 
-    instance: str = Field(description="One that needs no answer any more")
+    instance: str = Field(description="An instance that needs no further answer")
     algorithm: str
     budget: float = Field(description="Seconds after which it is stopped")
     cutoff: float = Field(description="Of the project, for fit")
@@ -142,7 +142,7 @@ class ProjectResponse(BaseModel):
     max_pending: int
     pending: int
     decisions: int
-    instances: int = Field(description="Instances that are over")
+    instances: int = Field(description="Completed instances")
     solved: int
     par10: float | None
     last_event: int
@@ -161,7 +161,7 @@ class RemovedResponse(BaseModel):
 
 
 class AlgorithmStatistics(BaseModel):
-    """What is known of one algorithm."""
+    """What is known about one algorithm."""
 
     name: str
     chosen: int
@@ -205,7 +205,7 @@ class StatisticsResponse(BaseModel):
     outcomes: int
     pending: int
     given_up: int = Field(description="Decisions whose outcome never came and that were forgotten")
-    instances: int = Field(description="Instances that are over")
+    instances: int = Field(description="Completed instances")
     solved: int
     unsolved: int
     par10: float | None = Field(description="Seconds; null where losses count and not times")
@@ -219,12 +219,12 @@ class AlgorithmEstimate(BaseModel):
     """What one algorithm alone would have cost, in seconds of PAR10 per instance."""
 
     name: str
-    par10: float | None = Field(description="The estimate; null: it never ran, so there is none")
+    par10: float | None = Field(description="The estimate; null: it never ran")
     low: float
     high: float
     known: int = Field(description="On how many of the instances its cost is known")
     ran: int
-    exact: bool = Field(description="Whether all costs are known: then it is no estimate")
+    exact: bool = Field(description="Whether all costs are known, so that this is exact")
 
 
 class SavedEstimate(BaseModel):
@@ -239,7 +239,7 @@ class RunEstimateValues(BaseModel):
     """What a project cost, and what each single algorithm would have cost on the same instances."""
 
     is_estimate: Literal[True]
-    level: float = Field(description="How often an interval is to hold the truth")
+    level: float = Field(description="How often an interval should contain the truth")
     instances: int
     par10: float
     best: str | None = Field(description="The algorithm with the lowest estimate")
@@ -250,9 +250,9 @@ class RunEstimateValues(BaseModel):
 class EstimateResponse(BaseModel):
     """The latest estimate; null: there is none yet."""
 
-    last_event: int | None = Field(description="Up to which event it goes")
+    last_event: int | None = Field(description="The last event it includes")
     estimate: RunEstimateValues | None
-    under_way: bool = Field(description="Whether a newer one is being made")
+    under_way: bool = Field(description="Whether a newer one is being computed")
 
 
 class HistoryEvent(BaseModel):
@@ -316,7 +316,7 @@ class PendingResponse(BaseModel):
 
 
 class SurvivalPoint(BaseModel):
-    """The share of runs still unfinished after some time."""
+    """The share of runs still unsolved after some time."""
 
     time: float
     survival: float

@@ -46,7 +46,7 @@ class ServiceLimits:
     waiting_requests: int = 20_000
     """Requests that wait for their turn; further ones are refused."""
     bytes_under_way: int = 128 * 1024 * 1024
-    """Bodies of all requests under way; further ones are refused."""
+    """Bodies of all requests in progress; further ones are refused."""
     connections: int = 15_000
     """Connections at the same time; beyond, the one that has been idle longest is closed."""
     header_seconds: float = 20.0

@@ -81,7 +81,7 @@ class SolveDaemon:
         self._decider: Decider | None = None
         self._served: _PortfolioInUse | None = None
         self._old: list[Launcher] = []
-        """Those of portfolios that have changed: calls under way may still use them."""
+        """Those of portfolios that have changed: calls in progress may still use them."""
         self._calls: set[Solving] = set()
         self._connections = 0
         self._last = 0.0
@@ -89,7 +89,7 @@ class SolveDaemon:
         self._over = asyncio.Event()
 
     async def serve(self, listening: Any) -> None:
-        """Take calls until it is over; those under way are finished."""
+        """Take calls until it is over; those in progress are finished."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._end_all)

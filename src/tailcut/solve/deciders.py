@@ -142,15 +142,15 @@ class ProjectDecider:
 
 
 def _own_project(journal: Journal, portfolio: Portfolio, request: Mapping[str, Any]) -> Project:
-    """Return the project of a state file; one that exists goes on with its own selector, seed and cutoff."""
+    """Return the project of a state file; an existing one keeps its selector, seed and cutoff."""
     if PROJECT in journal.projects():
         project = Project(journal, PROJECT)
         if request["selector"] is not None:
             asked = _contender(request["selector"]).selector
             if asked != project.selector.name:
                 raise InputError(
-                    f"{journal.path} was begun with selector {project.selector.name}, not {asked}: "
-                    "continue with that, or give another state file"
+                    f"{journal.path} was created with selector {project.selector.name}, not {asked}: use "
+                    "that, or give another state file"
                 )
         update_solvers(project, list(portfolio.solvers), StreamObserver())
         return project

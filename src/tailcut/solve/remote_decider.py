@@ -17,7 +17,7 @@ from tailcut.types import Decision, Outcome
 
 
 class RemoteDecider:
-    """Decides by a project behind HTTP, made if there is none."""
+    """Decides by a project behind HTTP, created if missing."""
 
     waits = True
 

@@ -42,7 +42,7 @@ class _RunEnd(NamedTuple):
 
 
 class Solving:
-    """A call under way."""
+    """A call in progress."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Solving:
         """Of a race: seconds of the cutoff used on the answer's core, else on the one used most."""
 
     def stop(self) -> None:
-        """End what runs: it is learned as unfinished where it was stopped."""
+        """End what runs: it is learned as censored where it was stopped."""
         self._stopped = True
         self._end_running()
 

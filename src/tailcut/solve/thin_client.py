@@ -86,7 +86,7 @@ def _place(call: Call) -> Place:
 
 
 def _state_folder() -> str:
-    """Return the folder for what is learned where nobody names a file; made if there is none."""
+    """Return the folder for what is learned where nobody names a file; created if missing."""
     home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     folder = os.path.join(home, "tailcut")
     try:

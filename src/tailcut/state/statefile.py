@@ -58,7 +58,7 @@ def _parsed(tree: bytes) -> Any:
     try:
         return json.loads(tree, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise StateFileError(f"the state is no tree of values: {error}") from None
+        raise StateFileError(f"the state is not a tree of values: {error}") from None
 
 
 def _refuse(constant: str) -> None:

@@ -146,5 +146,5 @@ def _stream(saved: Any, name: str) -> np.random.Generator:
     try:
         bits.state = saved
     except (TypeError, ValueError, KeyError, OverflowError) as error:
-        raise StateFileError(f"{name}: is no random stream: {error}") from None
+        raise StateFileError(f"{name}: is not a random stream: {error}") from None
     return np.random.Generator(bits)

@@ -43,7 +43,7 @@ def solved_ends_it(make: Factory) -> None:
     for row in range(20):
         decision = selector.select(scenario.features[row])
         selector.observe(decision, runtime=decision.budget / 2)
-        assert selector.proceed(decision) is None, "a solved instance was gone on with"
+        assert selector.proceed(decision) is None, "a solved instance was continued"
         assert selector.proceed(decision.id) is None
 
 
@@ -62,8 +62,8 @@ def save_and_load_within_an_instance(make: Factory) -> None:
             selector.observe(decision, censored_at=decision.budget)
         restored = Selector.from_bytes(restored.to_bytes())
         following = original.proceed(decision)
-        assert restored.proceed(decision) == following, "a restored selector went on differently"
-        assert original.to_bytes() == restored.to_bytes(), "a restored selector differs after going on"
+        assert restored.proceed(decision) == following, "a restored selector continued differently"
+        assert original.to_bytes() == restored.to_bytes(), "a restored selector differs after continuing"
         original, decision = restored, following
 
 
@@ -101,7 +101,7 @@ def algorithms_change_within_an_instance(make: Factory) -> None:
     chosen = selector.select(scenario.features[0], among=[selector.algorithms[0]])
     selector.remove_algorithm(chosen.algorithm)
     selector.observe(chosen, censored_at=chosen.budget / 2)
-    assert selector.proceed(chosen) is None, "went on with an algorithm that was not offered"
+    assert selector.proceed(chosen) is None, "continued with an algorithm that was not offered"
 
 
 def out_of_turn_is_refused(make: Factory) -> None:

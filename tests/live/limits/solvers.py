@@ -86,7 +86,7 @@ def burn_by_forgotten_children(seconds: str, number: str) -> None:
 
 
 def threads() -> None:
-    """Burn in two threads at once: hashing lets go of the interpreter's lock."""
+    """Burn in two threads at once: hashing drops the interpreter's lock."""
     block = b"x" * 2**22
 
     def work() -> None:

@@ -160,7 +160,7 @@ def test_scripts_that_cannot_run_say_why(launcher: Launcher, tmp_path: Path) -> 
     bare = finish(launcher, Command(("./bare",), folder=tmp_path))
     lost = finish(launcher, Command(("./lost",), folder=tmp_path))
     assert bare.detail == "not a program, and a script without '#!' in its first line: ./bare"
-    assert lost.detail == "the interpreter is missing of: ./lost"
+    assert lost.detail == "missing interpreter of: ./lost"
 
 
 def test_a_command_sees_nothing_of_its_supervisor(launcher: Launcher, solver: Solver) -> None:

@@ -28,7 +28,7 @@ _GROUPS = {
 
 
 def extract(path: str | Path) -> dict[str, float | None]:
-    """Return what a model's words are, and what is known of the instance's own file as of any file."""
+    """Return what a model's words are, and what is known about the instance's own file as of any file."""
     text = b"\n".join(read_bytes(file, 4 * 2**20) for file in model_files(Path(path)))
     counts = Counter(_WORD.findall(re.sub(rb"%[^\n]*", b"", text)))
     named = {f"log_{name}": sum(counts[word] for word in group.split()) for name, group in _GROUPS.items()}

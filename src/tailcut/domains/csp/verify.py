@@ -1,4 +1,4 @@
-"""The program that checks a solution: ``python -m tailcut.domains.csp.verify FILE OUTPUT``.
+"""The program that verifies a solution: ``python -m tailcut.domains.csp.verify FILE OUTPUT``.
 
 Every printed variable is fixed to its value, and a solver must still find a solution with the same
 objective. FlatZinc files, and what no solver is there to check, are let pass; that no solution is better is
@@ -21,10 +21,10 @@ from tailcut.errors import TailcutError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check what a solver printed about a model; return 0 if it stands, 1 if it does not."""
+    """Verify what a solver printed about a model; return 0 if it holds, 1 if it does not."""
     parser = OneLineParser(
         prog="python -m tailcut.domains.csp.verify",
-        description="Check the solution that a solver printed: exit code 1 refutes it.",
+        description="Verify the solution that a solver printed: exit code 1 refutes it.",
     )
     parser.add_argument("file", metavar="FILE", help="the model or its data (.mzn, .dzn, .fzn)")
     parser.add_argument("output", metavar="OUTPUT", help="a file with what the solver printed")

@@ -1,4 +1,4 @@
-"""The program that checks an optimum: ``python -m tailcut.domains.maxsat.verify FILE OUTPUT``.
+"""The program that verifies an optimum: ``python -m tailcut.domains.maxsat.verify FILE OUTPUT``.
 
 The model must satisfy every hard clause and have the cost that is claimed. That none is cheaper is not
 checked: solvers that claim different costs are found by whoever ran them.
@@ -17,10 +17,10 @@ from tailcut.errors import InputError, TailcutError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check what a solver printed about a formula; return 0 if it stands, 1 if it does not."""
+    """Verify what a solver printed about a formula; return 0 if it holds, 1 if it does not."""
     parser = OneLineParser(
         prog="python -m tailcut.domains.maxsat.verify",
-        description="Check the model and the cost that a solver printed: exit code 1 refutes them.",
+        description="Verify the model and the cost that a solver printed: exit code 1 refutes them.",
     )
     parser.add_argument("file", metavar="FILE", help="the formula (WCNF)")
     parser.add_argument("output", metavar="OUTPUT", help="a file with what the solver printed")

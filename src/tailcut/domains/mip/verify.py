@@ -1,4 +1,4 @@
-"""The program that checks a solution: ``python -m tailcut.domains.mip.verify FILE OUTPUT``.
+"""The program that verifies a solution: ``python -m tailcut.domains.mip.verify FILE OUTPUT``.
 
 OUTPUT is what a solver printed. Bounds, whole numbers, rows and the objective are checked. That no solution
 is better, or that there is none, cannot be checked at this price: solvers that claim different objectives are
@@ -23,10 +23,10 @@ TOLERANCE = 1e-5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check what a solver printed about a program; return 0 if it stands, 1 if it does not."""
+    """Verify what a solver printed about a program; return 0 if it holds, 1 if it does not."""
     parser = OneLineParser(
         prog="python -m tailcut.domains.mip.verify",
-        description="Check the solution that a solver printed: exit code 1 refutes it.",
+        description="Verify the solution that a solver printed: exit code 1 refutes it.",
     )
     parser.add_argument("file", metavar="FILE", help="the program (MPS or LP)")
     parser.add_argument("output", metavar="OUTPUT", help="a file with what the solver printed")

@@ -1,4 +1,4 @@
-"""The program that checks an answer: ``python -m tailcut.domains.sat.verify FILE OUTPUT``.
+"""The program that verifies an answer: ``python -m tailcut.domains.sat.verify FILE OUTPUT``.
 
 OUTPUT is what a solver printed. A model is checked clause by clause. That there is none cannot be checked
 here, so it is let pass: solvers that contradict each other are found by whoever ran them.
@@ -18,10 +18,10 @@ from tailcut.errors import TailcutError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check what a solver printed about a formula; return 0 if it stands, 1 if it does not."""
+    """Verify what a solver printed about a formula; return 0 if it holds, 1 if it does not."""
     parser = OneLineParser(
         prog="python -m tailcut.domains.sat.verify",
-        description="Check the model that a solver printed: exit code 0 if it satisfies the formula, else 1.",
+        description="Verify the model that a solver printed: exit code 0 if it satisfies the formula, or 1.",
     )
     parser.add_argument("file", metavar="FILE", help="the formula (DIMACS CNF; plain, .gz or .xz)")
     parser.add_argument("output", metavar="OUTPUT", help="a file with what the solver printed")
@@ -45,7 +45,7 @@ def refuted(formula: Path, output: str) -> str | None:
         return None
     if answer.model is None:
         return "there is no whole model (v lines that end in 0)"
-    return None if satisfies(read(formula), answer.model) else "the model leaves a clause unsatisfied"
+    return None if satisfies(read(formula), answer.model) else "the model does not satisfy every clause"
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ def _printed(run: Callable[[], None]) -> bytes:
         except TailcutError:
             raise
         except Exception as error:  # every wheel has its own
-            raise InputError(f"not supported, or no script: {error}") from None
+            raise InputError(f"not supported, or not a script: {error}") from None
         finally:
             _flush()
             os.dup2(before, 1)

@@ -1,4 +1,4 @@
-"""The program that checks an answer: ``python -m tailcut.domains.smt.verify FILE OUTPUT [SOLVER]``.
+"""The program that verifies an answer: ``python -m tailcut.domains.smt.verify FILE OUTPUT [SOLVER]``.
 
 OUTPUT is what a solver printed. A model is checked by another solver than SOLVER: it gets the script with
 every symbol defined as the model has it, and must not call that unsatisfiable. Whatever cannot be checked is
@@ -31,10 +31,10 @@ _ROOTS = re.compile(rb"\(\s*set-logic\s+\w*N(?:RA|IRA)")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check what a solver printed about a script; return 0 if it stands, 1 if it does not."""
+    """Verify what a solver printed about a script; return 0 if it holds, 1 if it does not."""
     parser = OneLineParser(
         prog="python -m tailcut.domains.smt.verify",
-        description="Check the model that a solver printed, with another solver: exit code 1 refutes it.",
+        description="Verify the model that a solver printed, with another solver: exit code 1 refutes it.",
     )
     parser.add_argument("file", metavar="FILE", help="the script (SMT-LIB 2)")
     parser.add_argument("output", metavar="OUTPUT", help="a file with what the solver printed")

@@ -1,7 +1,7 @@
 """Control groups, version 2: the kernel keeps the processes of a run together, counts and ends them.
 
 A group counts the CPU time of everything that ever was in it, ends all its processes in one step, and, where
-the memory controller is at hand, holds them to a limit of memory. A group can be made where the folder of
+the memory controller is available, holds them to a limit of memory. A group can be made where the folder of
 this process's own group, or of that group's parent, may be written to: as root, in a delegated systemd unit
 (`systemd-run --user --scope`), in some containers. Whether it works is tried out, not concluded.
 """

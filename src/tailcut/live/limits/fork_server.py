@@ -136,7 +136,7 @@ class ForkServer:
                 self._fork_for(run, name)
         except OSError as error:
             with run, suppress(OSError):
-                wire.send(run, {"error": f"the run was not started, there is no process to be had: {error}"})
+                wire.send(run, {"error": f"the run was not started: no process is available: {error}"})
         return True
 
     def _give_to_free(self, run: socket.socket, name: str) -> bool:
@@ -294,4 +294,4 @@ def _method(base: Path | None, *, wanted: bool) -> str:
         return f"process tree (adopted orphans, CPU clocks, memory looked up; {why})"
     if cgroups.has_memory(base):
         return "cgroups v2 (CPU, memory and kill)"
-    return "cgroups v2 (CPU and kill; memory looked up, for want of the memory controller)"
+    return "cgroups v2 (CPU and kill; memory looked up, without the memory controller)"

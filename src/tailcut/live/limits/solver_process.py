@@ -145,7 +145,7 @@ def _places(program: str, environment: dict[str, str]) -> list[str]:
 def _why_not(program: str, error: OSError) -> str:
     import shutil  # only now: it loads much, and every fork would pay for that
 
-    missing = "no such program" if shutil.which(program) is None else "the interpreter is missing of"
+    missing = "no such program" if shutil.which(program) is None else "missing interpreter of"
     reasons = {
         errno.ENOENT: f"{missing}: {program}",
         errno.EACCES: f"not executable: {program}",

@@ -57,7 +57,7 @@ class Supervisor:
             self._start(leave_open)
         except OSError as error:
             raise NotSupervisedError(
-                f"the run was not started, for want of processes or files: {error}"
+                f"the run was not started: out of processes or files: {error}"
             ) from error
 
     def _start(self, leave_open: Collection[int]) -> None:

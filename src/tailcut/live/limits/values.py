@@ -1,4 +1,4 @@
-"""What is run, under which limits, and how it ended: frozen records, validated when they are made."""
+"""What is run, under which limits, and how it ended: frozen records, checked when they are made."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class Ended:
     wall: float
     """Seconds from that moment until its first process had ended."""
     waited: float
-    """Seconds that its processes were ready and had no processor; known of runs with both time limits."""
+    """Seconds that its processes were ready and had no processor; known about runs with both time limits."""
     peak_memory: int
     """Bytes; between two looks at a tree of several processes a higher peak may go unseen."""
     output: bytes
@@ -150,4 +150,4 @@ class Ended:
     errors: bytes
     """The end of what it wrote to standard error."""
     detail: str
-    """In words, how it ended: 'no such program: foo'; empty if it finished."""
+    """How it ended: 'no such program: foo'; empty if it finished."""

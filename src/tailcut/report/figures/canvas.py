@@ -138,7 +138,7 @@ def legend_right(figure: Figure, axes: Axes, left: float, top: float = 0.9) -> N
     figure.legend(handles, distinct(labels), borderaxespad=0.0, **options)
 
 
-def distinct(names: Sequence[str], most: int = 26) -> list[str]:
+def distinct(names: Sequence[str], most: int = 28) -> list[str]:
     """Return names that fit and still differ.
 
     >>> distinct(["solver-" + "x" * 30 + "-1", "solver-" + "x" * 31 + "-1", "b"], 14)

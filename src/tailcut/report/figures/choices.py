@@ -53,7 +53,7 @@ def draw(
     blank(flat[len(shares) :])
     figure.subplots_adjust(left=0.075, right=0.74, bottom=0.48 / height, top=1 - 0.5 / height, hspace=0.35)
     figure.suptitle(scenario, x=0.01, y=0.995, ha="left", va="top", fontsize=10)
-    figure.supxlabel("instances served", fontsize=8.5, x=0.4, y=0.06 / height)
+    figure.supxlabel("instances", fontsize=8.5, x=0.4, y=0.06 / height)
     figure.supylabel("share of choices", fontsize=8.5, x=0.002)
     handles, labels = flat[0].get_legend_handles_labels()
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0.755, 1 - 0.45 / height)}

@@ -69,7 +69,7 @@ def drawings(report: Report) -> list[Drawing]:
         name = f"sensitivity-{points.selector}-{points.parameter}"
         found.append(Drawing(name, text, sensitivity.draw, (points, par)))
     if report.ranked is not None:
-        text = "Average ranks; selectors under one bar are not shown to differ."
+        text = "Average ranks; selectors under one bar do not differ significantly."
         found.append(Drawing("critical-difference", text, critical.draw, (report.ranked, par)))
     for scatter in report.scatters:
         text = f"{scatter.title}: median re{par} against decision time; lower left is better."

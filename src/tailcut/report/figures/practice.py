@@ -24,7 +24,7 @@ def draw_learning(found: Sequence[Learning], par: str) -> Figure:
         axes.plot(one.at, one.npar, **drawn(one.selector, marker=True))
     axes.set_xlim(0, None)
     axes.set_ylim(min(0.0, *axes.get_ylim()), None)
-    axes.set_xlabel("instances served")
+    axes.set_xlabel("instances")
     axes.set_ylabel(f"n{par} within each part")
     axes.set_title("How the selectors learn", loc="left")
     figure.subplots_adjust(left=0.1, right=0.63, bottom=0.15, top=0.91)

@@ -22,7 +22,7 @@ def draw(curves: StreamCurves, featured: Sequence[str], par: str) -> Figure:
     figure, grid = sheet(6.4, 3.6)
     axes = grid[0, 0]
     _panel(axes, curves, featured)
-    axes.set_xlabel("instances served")
+    axes.set_xlabel("instances")
     axes.set_ylabel(f"cumulative {par} regret, s")
     axes.set_title(curves.scenario, loc="left")
     figure.subplots_adjust(left=0.12, right=0.63, bottom=0.15, top=0.91)
@@ -44,7 +44,7 @@ def overview(scenarios: Sequence[StreamCurves], featured: Sequence[str], par: st
     blank(flat[len(scenarios) :])
     top = 1.0 - 0.75 / height
     figure.subplots_adjust(left=0.07, right=0.985, bottom=0.55 / height, top=top, hspace=0.45, wspace=0.28)
-    figure.supxlabel("instances served", fontsize=9, y=0.1 / height)
+    figure.supxlabel("instances", fontsize=9, y=0.1 / height)
     figure.supylabel(f"cumulative {par} regret, s", fontsize=9, x=0.004)
     handles, labels = flat[0].get_legend_handles_labels()
     place: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Everything a report shows, computed: from a result file and, where at hand, the scenarios themselves."""
+"""Everything a report shows, computed: from a result file and, where available, the scenarios themselves."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Report:
     cpu_curves: list[CpuCurve] = field(default_factory=list)
     """What extra CPU time brings, if there is any."""
     explained: ExplainedDecisions | None = None
-    """Decisions on the first scenario at hand; None if there is none, or no selector to explain them."""
+    """Decisions on the first scenario available; None if there is none, or no selector to explain them."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -89,7 +89,7 @@ def gather(
 ) -> Report:
     """Return the report on a result file, or on those of its cells that have the given hashes.
 
-    `aslib` is the folder of the scenarios' folders, if at hand; `scenario` the one all results are of;
+    `aslib` is the folder of the scenarios' folders, if available; `scenario` the one all results are of;
     `notes` say what was left out before.
     """
     results = load(store, hashes)
@@ -121,7 +121,7 @@ def gather(
 
 
 def _read(aslib: Path | None, name: str, results: Results) -> tuple[Scenario | None, list[str]]:
-    """Return the scenario if it is at hand and is the one the results are of."""
+    """Return the scenario if it is available and is the one the results are of."""
     if aslib is None or not (aslib / name / "description.txt").is_file():
         where = "no ASlib folder was given" if aslib is None else f"it is not in {aslib}"
         return None, [f"no survival curves: they need the scenario, and {where}"]
@@ -192,7 +192,7 @@ def _oracle(losses: Traces, scenario: Scenario | None, results: Results) -> dict
 def _description(
     results: Results, name: str, scenario: Scenario | None, choices: Traces, losses: Traces
 ) -> dict[str, Any]:
-    """Return what is known of a scenario: read, noted in the file, or what follows from the traces."""
+    """Return what is known about a scenario: read, noted in the file, or what follows from the traces."""
     if scenario is not None:
         return describe_scenario(scenario, results.penalty)
     noted = results.described.get(name)

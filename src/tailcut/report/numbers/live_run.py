@@ -105,7 +105,7 @@ def read_live_run(path: Path, project: str | None = None) -> LiveRun:
         slowest = [SlowInstance(one, _why(kept, one)) for one in _slowest(served.over)]
         notes = []
         if journal.base(kept.number) is not None:
-            notes.append("The project was compacted: what came before is not shown.")
+            notes.append("The project was compacted: earlier events are not shown.")
         return LiveRun(
             path=path,
             project=name,

@@ -71,9 +71,9 @@ class Results:
     other_penalties: dict[float, int]
     """Cells left out because they count timeouts with another factor: factor -> how many."""
     described: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """What the file knows of its scenarios (`Store.scenarios`)."""
+    """What the file knows about its scenarios (`Store.scenarios`)."""
     runs: tuple[dict[str, Any], ...] = ()
-    """What the file knows of the runs that made it (`Store.runs`)."""
+    """What the file knows about the runs that made it (`Store.runs`)."""
     unattributed: int = 0
     """Cells of which the file does not know the run."""
 

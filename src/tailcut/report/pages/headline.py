@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tailcut.bench.labels import ContenderKind, kind_of, labelled, name_of
 from tailcut.bench.ranks import Ranking
 from tailcut.catalogue import find
+from tailcut.display.plurals import counted
 from tailcut.report.numbers.results import Results
 from tailcut.report.numbers.standings import Standing
 
@@ -18,14 +19,16 @@ def headline(results: Results, standings: Sequence[Standing], ranked: Ranking | 
     contenders = [one for one in related if kind_of(one.selector) == ContenderKind.ONE_PICK]
     schedules = [one for one in related if kind_of(one.selector) == ContenderKind.SCHEDULE]
     par, n = results.par, len(results.scenarios)
+    shown = len(results.contenders) + len(results.schedules)
     scope = (
-        f"{_count(len(results.contenders) + len(results.schedules), 'selector')} on {_count(n, 'scenario')}, "
-        f"{_count(len(results.seeds), 'seed')} each: {len(results.cells)} results."
+        f"{counted(shown, 'selector')} on {counted(n, 'scenario')}, "
+        f"{counted(len(results.seeds), 'seed')} each: {len(results.cells)} results."
     )
     if not related:
         return [
             scope,
-            f"No selector has an n{par}: the single best solver leaves no gap to relate to.",
+            f"No selector has an n{par}: the single best solver is perfect, so there is no gap to "
+            "measure against.",
         ]
     if not contenders:
         return [scope, *_schedules(schedules, par)]
@@ -41,17 +44,17 @@ def headline(results: Results, standings: Sequence[Standing], ranked: Ranking | 
 def _best(best: Standing, par: str) -> str:
     return (
         f"{best.selector} has the lowest mean n{par}: {best.npar_mean:.2f} over "
-        f"{_count(best.scenarios, 'scenario')} (0 is the best solver for every instance, 1 the single best "
+        f"{counted(best.scenarios, 'scenario')} (0 is the best solver for every instance, 1 the single best "
         f"solver, both known only in hindsight). Its median re{par} is {best.repar_median:.2f}, and it "
         f"leaves {best.unsolved:.1%} of the instances unsolved on average.{_blind(best)}{_extra(best)}"
     )
 
 
 def _extra(best: Standing) -> str:
-    """Say what else was run for it, if anything was."""
+    """Return a sentence on extra runs, if there were any."""
     if not best.extra_cpu > 0.0:
         return ""
-    return f" For that, other runs took {best.extra_cpu:.1%} of the CPU time of its answers on top."
+    return f" Extra runs took a further {best.extra_cpu:.1%} of the CPU time of its answers."
 
 
 def _schedules(schedules: Sequence[Standing], par: str) -> list[str]:
@@ -60,9 +63,9 @@ def _schedules(schedules: Sequence[Standing], par: str) -> list[str]:
         return []
     best, *others = schedules
     text = (
-        f"Schedules may stop a solver early and start another within the same cutoff, so they are listed by "
-        f"themselves: {labelled(best.selector)} has a mean n{par} of {best.npar_mean:.2f} and beats the "
-        f"single best solver on {best.beats_sbs} of {_count(best.scenarios, 'scenario')}.{_extra(best)}"
+        f"Schedules may stop a solver early and start another within the same cutoff, so they are listed "
+        f"separately: {labelled(best.selector)} has a mean n{par} of {best.npar_mean:.2f} and beats the "
+        f"single best solver on {best.beats_sbs} of {counted(best.scenarios, 'scenario')}.{_extra(best)}"
     )
     names = ", ".join(f"{one.selector} {one.npar_mean:.2f}" for one in others[:3])
     return [f"{text} Other schedules: {names}." if others else text]
@@ -81,27 +84,27 @@ def _blind(best: Standing) -> str:
     if _needs_features(best):
         return ""
     return (
-        f" {best.selector} looks at no features at all, and no selector here that does has a lower mean; "
-        "they differ in more than that, so this alone does not show that features are useless."
+        f" {best.selector} ignores features, and no selector here that uses them has a lower mean; they "
+        "differ in other ways too, so this alone does not show that features are useless."
     )
 
 
 def _against_single_best(best: Standing) -> str:
     beaten = (
         f"{best.selector} beats the single best solver on "
-        f"{best.beats_sbs} of {_count(best.scenarios, 'scenario')}."
+        f"{best.beats_sbs} of {counted(best.scenarios, 'scenario')}."
     )
     if best.npar_mean < 1.0:
         return (
-            f"{beaten} So on average it is worth more than knowing the best solver beforehand: it closes "
+            f"{beaten} So on average it is better than knowing the best solver beforehand: it closes "
             f"{1.0 - best.npar_mean:.0%} of the gap between the single best and the virtual best solver, "
-            f"while learning from the first instance on."
+            f"while learning as it goes."
         )
     return (
-        f"{beaten} So on average it does not reach what always running the best solver would have cost, had "
-        f"one known which it is: it pays {best.npar_mean - 1.0:.2f} times the gap between virtual and single "
-        f"best on top, for exploring{_and_features(best)} and for wrong choices. But the single best "
-        f"solver is known only after running all solvers; without such data nobody can choose it."
+        f"{beaten} So on average it costs more than always running the best solver, had you known which "
+        f"one that is: it pays {best.npar_mean - 1.0:.2f} times the gap between virtual and single "
+        f"best in addition, for exploring{_and_features(best)} and for wrong choices. But the single best "
+        f"solver is known only after running all solvers; without such data you cannot choose it."
     )
 
 
@@ -112,7 +115,7 @@ def _field(contenders: Sequence[Standing], par: str, n: int) -> str:
     text = f"Next by mean n{par}: {names}."
     if any_better:
         return (
-            f"{text} {len(any_better)} of {_count(len(contenders), 'selector')} beat the single best solver"
+            f"{text} {len(any_better)} of {counted(len(contenders), 'selector')} beat the single best solver"
             + ("." if n == 1 else f" on at least one of the {n} scenarios, none on more than {most}.")
         )
     return f"{text} No selector beats the single best solver on any scenario."
@@ -132,8 +135,4 @@ def _significance(ranked: Ranking) -> str:
         f"{ranked.critical_difference:.2f} apart are not significantly different (Nemenyi, "
         f"level {ranked.alpha:g})"
     )
-    return f"{text}, so {best} is not shown to be better than {', '.join(alike)}." if alike else f"{text}."
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{text}, so {best} is not significantly better than {', '.join(alike)}." if alike else f"{text}."

@@ -6,6 +6,7 @@ import html
 from collections.abc import Sequence
 from pathlib import Path
 
+from tailcut.display.plurals import counted
 from tailcut.estimate.single_solvers import LEVEL, RunEstimate
 from tailcut.explain.explanation import seconds
 from tailcut.report.figures import choices, run_figures
@@ -38,11 +39,11 @@ def _drawings(run: LiveRun) -> list[Drawing]:
     if run.estimate is not None:
         text = (
             f"Estimates of what each solver alone would have cost, with {LEVEL:.0%} intervals. Filled points "
-            "are exact; grey lines are solvers that never ran, of which nothing is known."
+            "are exact; grey lines are solvers that never ran, about which nothing is known."
         )
         found.append(Drawing("estimate", text, run_figures.draw_estimate, (run.estimate,)))
     if run.instances:
-        text = "Instances over and solved, by the clock on the wall; pauses between two calls included."
+        text = "Completed and solved instances over elapsed time, including pauses between two calls."
         found.append(Drawing("solved-over-time", text, run_figures.draw_solved, (run.instances,)))
         text = (
             f"Where the seconds went: the {min(run_figures.SHOWN, len(run.instances))} instances that took "
@@ -67,9 +68,13 @@ def _page(run: LiveRun, tables: dict[str, Sheet], figures: Figures) -> str:
         body = paragraphs([_how_estimated()]) + shown("estimate") + table(tables["estimate"])
         sections.append(Section("saved", "What it saved: an estimate", body))
     sections += [
-        Section("time", "Solved over time", shown("solved-over-time") or "<p>Nothing is over yet.</p>"),
+        Section(
+            "time", "Solved over time", shown("solved-over-time") or "<p>No instance is complete yet.</p>"
+        ),
         Section("choices", "Choices", shown("choices") + table(tables["solvers"])),
-        Section("waterfall", "Where the seconds went", shown("waterfall") or "<p>Nothing is over yet.</p>"),
+        Section(
+            "waterfall", "Where the seconds went", shown("waterfall") or "<p>No instance is complete yet.</p>"
+        ),
         Section(
             "slowest", "The slowest instances, and why", "".join(map(_slow, run.slowest)) or "<p>None.</p>"
         ),
@@ -77,8 +82,8 @@ def _page(run: LiveRun, tables: dict[str, Sheet], figures: Figures) -> str:
     if run.notes:
         sections.append(Section("left-out", "Left out", bullets(run.notes)))
     introduction = paragraphs(
-        [f"Project {run.project} of {run.path.name}: selector {run.selector}, {len(run.algorithms)} solvers, "
-         f"cutoff {seconds(run.cutoff)} s."]
+        [f"Project {run.project} of {run.path.name}: selector {run.selector}, "
+         f"{counted(len(run.algorithms), 'solver')}, cutoff {seconds(run.cutoff)} s."]
     )  # fmt: skip
     return page(f"Live run: {run.path.name}", introduction, sections)
 
@@ -86,7 +91,7 @@ def _page(run: LiveRun, tables: dict[str, Sheet], figures: Figures) -> str:
 def summary(run: LiveRun) -> list[str]:
     """Return the page in a few sentences, which claim no more than is known."""
     count = len(run.instances)
-    words = [f"{count} instances are over, {run.solved} of them solved; {run.under_way} are under way."]
+    words = [f"{counted(count, 'instance')} complete, {run.solved} solved; {run.under_way} in progress."]
     found = run.estimate
     if found is None:
         return words
@@ -100,7 +105,7 @@ def summary(run: LiveRun) -> list[str]:
     middle, low, high = saved
     kind = "It is known" if best.exact else "It is estimated"
     against = (
-        f"{kind} that {best.name} alone, the best of the single solvers as far as this run can tell, would "
+        f"{kind} that {best.name} alone, the best single solver as far as this run shows, would "
         f"have cost {_cost(best.par10)} s"
     )
     span = "" if best.exact else f" ({LEVEL:.0%} interval {_cost(best.low)} to {_cost(best.high)} s)"
@@ -112,21 +117,21 @@ def verdict(middle: float, low: float, high: float) -> str:
     """Return in words whether choosing paid.
 
     >>> verdict(4.0, 1.0, 6.0), verdict(1.0, -1.0, 3.0)
-    ('choosing saved about 4.00 s per instance', 'whether choosing paid is open')
+    ('choosing saved about 4.00 s per instance', 'whether choosing paid off is not clear yet')
     """
     if low > 0.0:
         return f"choosing saved about {middle:.2f} s per instance"
     if high < 0.0:
         return f"choosing lost about {-middle:.2f} s per instance"
-    return "whether choosing paid is open" if low < high else "choosing changed nothing"
+    return "whether choosing paid off is not clear yet" if low < high else "choosing changed nothing"
 
 
 def _how_estimated() -> str:
     return (
-        "Nobody ran every solver on every instance, so these are estimates. Costs are exact where a solver "
-        "ran to its end, by choice or to measure; elsewhere they come from a model of how long solvers take, "
-        "given the features and how the other solvers fared on the same instance. The intervals allow for "
-        "the model being off by as much as it was where the truth is known."
+        "Not every solver ran on every instance, so these are estimates. Costs are exact where a solver ran "
+        "to its end, by choice or to measure; elsewhere they come from a model of how long solvers take, "
+        "given the features and how the other solvers did on the same instance. The intervals allow for a "
+        "model error as large as the one measured where the truth is known."
     )
 
 
@@ -150,8 +155,8 @@ def _estimate_sheet(found: RunEstimate) -> Sheet:
     ]
     note = (
         f"Seconds of PAR10 per instance over {found.instances} instances. From, to: the {LEVEL:.0%} "
-        "interval; of a solver that never ran, all that is possible. Known: on how many instances its cost "
-        "is known."
+        "interval; for a solver that never ran, the possible range. Known: the number of instances on which "
+        "its cost is known."
     )
     columns = ("solver", "PAR10, s", "from", "to", "known", "kind")
     return Sheet(
@@ -170,7 +175,7 @@ def _solvers_sheet(run: LiveRun) -> Sheet:
         )
         for one in run.solvers
     )
-    note = "Runs that were chosen; failed: they ended without an answer before their time was up."
+    note = "Chosen runs only. Failed: ended without an answer before their time was up."
     return Sheet(
         "solvers", "What each solver did", note, ("solver", "runs", "solved", "failed", "seconds"), rows
     )
@@ -179,9 +184,10 @@ def _solvers_sheet(run: LiveRun) -> Sheet:
 def _slow(one: SlowInstance) -> str:
     found = one.instance
     end = "solved" if found.solved else "not solved"
-    title = f"{found.name or 'without a name'}: {end}, {seconds(found.seconds)} s in {len(found.runs)} runs"
+    took = f"{seconds(found.seconds)} s in {counted(len(found.runs), 'run')}"
+    title = f"{found.name or 'without a name'}: {end}, {took}"
     steps = [
-        f"{run.algorithm}: {'under way' if run.status is None else run.status.value} after "
+        f"{run.algorithm}: {'in progress' if run.status is None else run.status.value} after "
         f"{seconds(run.seconds or 0.0)} of {seconds(run.budget)} s"
         + (f" ({run.problem})" if run.problem else "")
         for run in found.runs

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tailcut.bench.labels import labelled
+from tailcut.display.plurals import counted
 from tailcut.report.figures.canvas import FORMATS, with_svg
 from tailcut.report.figures.drawings import Figures, drawings, read_svgs, render_all, slug
 from tailcut.report.numbers.gather import Report, ScenarioPart
@@ -101,7 +102,7 @@ def explained_section(report: Report, figures: Figures) -> list[Section]:
         return []
     words = (
         f"Some decisions of {labelled(found.selector)} on {found.scenario}, instances in the order of seed "
-        f"{found.seed}: what it believed when it chose. In your own code, decision.explain() says the same."
+        f"{found.seed}: what it believed when it chose. In your own code, call decision.explain()."
     )
     drawn = [name for name in figures if name.startswith("explained-")]
     body = "".join(
@@ -158,14 +159,14 @@ def reproduce(report: Report, source: str) -> str:
     swept = {cell.hash for cells in results.sweeps.values() for cell in cells} - compared
     seeds = f"Seeds: {', '.join(map(str, results.seeds))}; each shuffles the instances."
     note = (
-        f"The numbers come from {source}: {len(results.cells)} results"
-        f" of the comparison and {len(swept)} more of sweeps. {seeds}"
+        f"The numbers come from {source}: {counted(len(results.cells), 'result')} of the comparison"
+        f"{f' and {len(swept)} more of sweeps' if swept else ''}. {seeds}"
     )
     notes = [note]
     if results.unattributed:
         notes.append(
-            f"Of {results.unattributed} results the file does not say by which command, versions and machine "
-            "they were made: they are from before result files noted it."
+            f"For {counted(results.unattributed, 'result')} the file does not record the command, versions "
+            "and machine."
         )
     runs = "".join(f"<pre>{html.escape(_run(run))}</pre>" for run in _distinct(results.runs))
     return paragraphs(notes) + runs

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tailcut.bench.labels import ContenderKind, kind_of, labelled
 from tailcut.catalogue import BASELINES
+from tailcut.display.plurals import counted
 from tailcut.report.figures import practice
 from tailcut.report.figures.canvas import FORMATS, with_svg
 from tailcut.report.figures.drawings import Drawing, Figures, drawings, read_svgs, render_all, slug
@@ -132,7 +133,7 @@ def in_words(report: Report, scenario: Scenario, found: Complement) -> list[str]
     if contenders:
         leader = contenders[0]
         lines.append(
-            f"Of the selectors, learning from the first instance on, {leader.selector} does best: n{par} "
+            f"Of the selectors, which all learn as they go, {leader.selector} does best: n{par} "
             f"{leader.npar_mean:.2f} over the whole stream, where 1 is the single best solver and 0 a "
             f"perfect choice. " + _overtaking(report.scenarios[0].learning)
         )
@@ -148,16 +149,15 @@ def in_words(report: Report, scenario: Scenario, found: Complement) -> list[str]
 def _complementing(found: Complement) -> str:
     halfway = next((one for one in found.growth if one.closed >= 0.5), found.growth[-1])
     most = max(found.solvers, key=lambda one: one.adds)
-    text = (
-        f"Half of that gap is closed by {len(halfway.algorithms)} solvers: {', '.join(halfway.algorithms)}. "
-    )
+    closing = counted(len(halfway.algorithms), "solver")
+    text = f"Half of that gap is closed by {closing}: {', '.join(halfway.algorithms)}. "
     idle = [one.name for one in found.solvers if one.adds <= 0.0]
     text += (
-        f"The one that would be missed most is {most.name}: without it a perfect choice costs "
+        f"The solver that would be missed most is {most.name}: without it a perfect choice costs "
         f"{most.adds:.2f} s more."
     )
     if idle:
-        text += f" Without loss one could drop any one of: {', '.join(idle)}."
+        text += f" Any one of these could be dropped without loss: {', '.join(idle)}."
     return text
 
 
@@ -169,8 +169,8 @@ def _overtaking(learned: Sequence[Learning]) -> str:
             "No selector's total falls below the single best solver's on this many instances: if you know "
             "the best solver, run it; if not, a selector finds out at the cost shown here."
         )
-    first = ", ".join(f"{labelled(name)} from instance {step} on" for step, name in over[:4])
-    return f"In total cheaper than the single best solver are: {first}."
+    first = ", ".join(f"{labelled(name)} from instance {step}" for step, name in over[:4])
+    return f"Cheaper in total than the single best solver: {first}."
 
 
 def _learning_sheet(learned: Sequence[Learning], report: Report) -> Sheet:
@@ -190,8 +190,9 @@ def _learning_sheet(learned: Sequence[Learning], report: Report) -> Sheet:
     )
     columns = ("selector", f"n{par}", *names[:parts], "cheaper than SBS from")
     note = (
-        f"n{par} within each part of the stream, numbered by instances served, mean over "
-        f"{len(report.results.seeds)} seeds; last: from which instance on the total is at most the SBS's."
+        f"n{par} within each part of the stream, numbered by instances, mean over "
+        f"{counted(len(report.results.seeds), 'seed')}; last: the instance from which the total is at most "
+        "that of the SBS."
     )
     return Sheet("learning", "Selectors over the stream", note, columns, rows)
 

@@ -159,7 +159,7 @@ def schedules_sheet(standings: Sequence[Standing], par: str) -> Sheet | None:
 
 
 def scenarios_sheet(described: Sequence[dict[str, Any]], par: str) -> Sheet:
-    """Return the overview of scenarios; what is not known of one stays empty."""
+    """Return the overview of scenarios; what is not known about one stays empty."""
     columns = ("scenario", "instances", "features", "algorithms", "cutoff, s", "timeouts, mean", "median",
                "min", "max", "SBS", f"SBS {par}", f"VBS {par}", "SBS / VBS")  # fmt: skip
     rows = []

@@ -33,8 +33,8 @@ export function algorithmsPart(context, refresher) {
     list(body, more, state, project);
   } });
   const curve = chart({ title: "Survival", xName: "seconds, by powers of ten", x: (value) => `after ${seconds(value)}`, xTick: number,
-    y: (value) => (value === null ? "not known" : `${percent(value)} still running`), tick: percent, empty: "No run has ended yet",
-    note: "Share of an algorithm's runs that are still unfinished after some time (Kaplan–Meier), up to the cutoff." });
+    y: (value) => (value === null ? "not known" : `${percent(value)} still unsolved`), tick: percent, empty: "No run has ended yet",
+    note: "Share of an algorithm's runs that have not solved their instance after a given time (Kaplan–Meier), up to the cutoff." });
   const picker = el("select", { id: "survival-of", onchange: () => {
     state.chosen = picker.value;
     survive();

@@ -50,7 +50,7 @@ export async function get(path, options) {
     return await answer.json();
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Unreachable("the server's answer broke off");
+    throw new Unreachable("the server's response was cut short");
   }
 }
 

@@ -62,13 +62,13 @@ function fail(error, signal) {
     token.forget();
     show();
     const note = main.querySelector("[role=alert]");
-    if (note) say(note, "This token is not valid any more: log in with another one.");
+    if (note) say(note, "This token is no longer valid. Log in with another one.");
     return;
   }
   const known = error instanceof Refused || error instanceof Unreachable;
   main.replaceChildren(
     el("h1", {}, error.status === 404 ? "Not found" : "Something went wrong"),
-    el("p", { role: "alert", class: "problem" }, known ? `${sentence(error.message)}.` : "A fault of this page; the console says more."),
+    el("p", { role: "alert", class: "problem" }, known ? `${sentence(error.message)}.` : "This page has a bug; the browser console has details."),
     el("p", {}, el("a", { href: "#/" }, "All projects")),
   );
   if (!known) throw error;
@@ -89,9 +89,9 @@ function showLogin(place) {
     el("h1", {}, "Log in"),
     el("label", { for: "token" }, "Token"), field, problem, button,
     el("div", { id: "token-help", class: "note" },
-      el("p", {}, "The server printed one on its first start. A further one, which may only read:"),
+      el("p", {}, "The server printed one when it first started. To create a read-only token:"),
       el("pre", {}, "tailcut token create STATE_FILE dashboard --scope read"),
-      el("p", {}, "It is kept in this tab and forgotten with it.")),
+      el("p", {}, "The token stays in this tab and is forgotten when you close it.")),
   );
   place.replaceChildren(form);
 }
@@ -117,8 +117,8 @@ async function enter(event, field, problem, button) {
 
 function complaint(error) {
   if (error instanceof Unreachable) return "The server does not answer. Is it running?";
-  if (error.status === 401) return "The server does not know this token.";
-  if (error.status === 403) return "This token may not read. The dashboard needs one with the scope “read”.";
+  if (error.status === 401) return "The server does not accept this token.";
+  if (error.status === 403) return "This token cannot read. The dashboard needs one with the scope “read”.";
   return `${sentence(error.message)}.`;
 }
 

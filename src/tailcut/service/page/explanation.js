@@ -21,7 +21,7 @@ export async function explain(project, decision, signal) {
   try {
     content.replaceChildren(...inWords(project, await get(of(project, `/decisions/${decision}/explanation`), { signal })));
   } catch (error) {
-    if (error.name !== "AbortError") content.replaceChildren(el("p", { class: "problem", role: "alert" }, `There is no explanation: ${error.message}.`));
+    if (error.name !== "AbortError") content.replaceChildren(el("p", { class: "problem", role: "alert" }, `No explanation is available: ${error.message}.`));
   }
 }
 
@@ -31,9 +31,9 @@ function inWords(project, why) {
   return [
     el("p", { class: "lead" }, algorithmName(project, why.algorithm), ` for at most ${seconds(why.budget)}`, ...where, `, ${because(why)}.`),
     since ? el("p", { class: "note" }, `As of now: ${plural(since, "outcome was", "outcomes were")} learned since this decision.`) : null,
-    el("h3", {}, "What it thinks of the algorithms"),
+    el("h3", {}, "What it expects of each algorithm"),
     el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Beliefs" }, beliefs(project, why)),
-    el("p", { class: "note" }, `The lower the score, the better. The dotted line is the cutoff, ${seconds(why.cutoff)}.`),
+    el("p", { class: "note" }, `A lower score is better. The dotted line is the cutoff, ${seconds(why.cutoff)}.`),
     ...features(project, why),
   ].filter((part) => part !== null);
 }
@@ -42,7 +42,7 @@ function because(why) {
   const judged = why.judged_by ? ` (${why.judged_by})` : "";
   const known = {
     "first run": "because it had not run before",
-    exploration: "by chance, to explore",
+    exploration: "at random, to explore",
     "fail-over": "because the run before it failed",
     "lowest score": `because its score${judged} was lowest`,
   };
@@ -95,7 +95,7 @@ function features(project, why) {
   });
   return [
     el("h3", {}, "Features that weigh most"),
-    el("p", { class: "note" }, "To the right: for ", name(why.algorithm), "; to the left: for its rival ", name(why.rival ?? "–"), "."),
+    el("p", { class: "note" }, "Bars to the right favour ", name(why.algorithm), "; bars to the left favour its rival ", name(why.rival ?? "–"), "."),
     el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Features" },
       table("Features that weigh most", ["Feature", ">Value", "Weight", ">Effect"], rows, { class: "weights" })),
   ];

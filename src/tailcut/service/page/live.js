@@ -51,7 +51,7 @@ async function read(project, signal, take) {
     }
   } catch (error) {
     if (error.name !== "AbortError" && error.name !== "TypeError") throw error;
-    if (!signal.aborted) throw new Unreachable("the connection broke off");
+    if (!signal.aborted) throw new Unreachable("the connection was lost");
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", stop);

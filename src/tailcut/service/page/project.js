@@ -15,7 +15,7 @@ export async function showProject(place, context) {
   const { project, signal } = context;
   const estimate = estimatePart();
   const shown = tiles();
-  const parts = [shown, charts(), estimate, algorithmsPart(context, refresher), decisionsPart(context, refresher)];
+  const parts = [shown, charts(estimate.element), algorithmsPart(context, refresher), decisionsPart(context, refresher)];
   const about = el("p", { class: "note" }, "Loading…");
   const empty = howToAsk(project);
   place.replaceChildren(el("h1", {}, name(project)), about, empty.element, ...parts.map((part) => part.element));
@@ -121,7 +121,7 @@ function announce(statistics, announced, context) {
 function howToAsk(project) {
   const lines = el("pre", { tabindex: "0" });
   const element = el("div", { class: "empty", hidden: true },
-    el("p", {}, "No decisions yet. Ask for one, run what it says, and tell how it went; this page follows:"), lines);
+    el("p", {}, "No decisions yet. Request one, run the algorithm, and report the outcome. This page updates by itself:"), lines);
   const describe = (info) => {
     const features = JSON.stringify(info.feature_names === null ? [0.3, 120.0] : info.feature_names.map(() => 1.0));
     const base = `${address()}v1/${of(project)}`;
@@ -154,9 +154,9 @@ function tiles() {
   return {
     element,
     take({ estimate, under_way: busy }) {
-      if (!estimate?.saved) return set("saved", "–", busy ? "being estimated" : "not known yet");
+      if (!estimate?.saved) return set("saved", "–", busy ? "being estimated" : "not enough data yet");
       const { estimate: middle, low, high } = estimate.saved;
-      set("saved", signed(middle), `${signed(low)} to ${signed(high)} per instance, against ${estimate.best} alone: ${verdict(low, high)}`);
+      set("saved", signed(middle), `${signed(low)} to ${signed(high)} per instance vs ${estimate.best}: ${verdict(low, high)}`);
     },
     update(now) {
       const share = now.instances ? now.solved / now.instances : null;
@@ -164,7 +164,7 @@ function tiles() {
       set("decisions", count(now.decisions), `${count(now.outcomes)} outcomes known`);
       set("solved", percent(share), `${count(now.solved)} of ${plural(now.instances, "instance")}`);
       set("par10", seconds(now.par10), "per instance");
-      set("pending", count(now.pending), now.given_up ? `${count(now.given_up)} given up` : "for an outcome");
+      set("pending", count(now.pending), now.given_up ? `${count(now.given_up)} dropped` : "for an outcome");
       set("latency", milliseconds(p50), p99 === null ? "none since the start" : `99 % below ${milliseconds(p99)}`);
     },
   };
@@ -172,50 +172,49 @@ function tiles() {
 
 /** Whether picking paid, in words that claim no more than the interval does. */
 function verdict(low, high) {
-  if (low > 0) return "picking pays";
-  return high < 0 ? "picking loses" : "open";
+  if (low > 0) return "choosing pays off";
+  return high < 0 ? "choosing costs more" : "not clear yet";
 }
 
 /** What each algorithm alone would have cost: a row each, the interval as a bar. */
 function estimatePart() {
   const rows = el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Estimates, table" });
-  const about = el("p", { class: "note" }, "No estimate yet.");
-  const element = el("section", { class: "estimate" },
-    el("h2", {}, "What each algorithm alone would have cost: an estimate"), about, rows);
+  const about = el("p", { class: "note" }, "No estimate yet. It needs outcomes of at least one algorithm.");
+  const element = el("section", { class: "panel estimate" },
+    el("h3", {}, "What each algorithm alone would have cost (estimate)"), about, rows);
   return {
     element,
-    update() {},
     take({ estimate }) {
       if (!estimate) return;
       say(about, `PAR10 per instance over the latest ${plural(estimate.instances, "instance")}, which cost ${seconds(estimate.par10)}. ` +
-        `Intervals are to hold the truth in ${percent(estimate.level)} of all cases; costs that are all known are exact.`);
+        `Intervals should contain the truth in ${percent(estimate.level)} of cases; an algorithm whose costs are all known is exact.`);
       const kind = (one) => (one.exact ? "exact" : one.par10 === null ? "never ran" : "estimate");
       const cells = (one) => [one.name, one.par10 === null ? "–" : seconds(one.par10), seconds(one.low), seconds(one.high),
         `${count(one.known)} of ${count(estimate.instances)}`, kind(one)];
-      rows.replaceChildren(table("Estimates", ["algorithm", ">PAR10", ">from", ">to", ">known", "kind"], estimate.solvers.map(cells)));
+      rows.replaceChildren(table("Estimates", ["Algorithm", ">PAR10", ">From", ">To", ">Known", "Kind"], estimate.solvers.map(cells)));
     },
   };
 }
 
 const OVER_INSTANCES = {
-  xName: "instances that are over",
+  xName: "completed instances",
   x: (value) => `after ${plural(value, "instance")}`,
   xTick: (value) => (Number.isInteger(value) ? number(value) : ""),
   tick: number,
   empty: "No outcome yet",
 };
 
-function charts() {
+/** Charts in a grid, the estimate among them. */
+function charts(estimate) {
   const par10 = chart({ ...OVER_INSTANCES, title: "PAR10", y: seconds,
-    note: "Mean seconds per instance; one that is not solved counts ten times its cutoff. Lower is better." });
+    note: "Mean seconds per instance; an unsolved one counts ten times its cutoff. Lower is better." });
   const solved = chart({ ...OVER_INSTANCES, title: "Solved and timeouts", y: count,
-    note: "Timeouts are all instances that ended without an answer, failed runs among them." });
+    note: "Timeouts are all instances that ended without an answer, including failed runs." });
   const latency = chart({ title: "Decision latency", xName: "latest decisions since the server started",
     x: (value) => `decision ${count(value)}`, xTick: OVER_INSTANCES.xTick, y: milliseconds, tick: number, empty: "No decision since the server started",
     note: "Milliseconds from a request's arrival until its decision was on disk." });
-  const all = [par10, solved, latency];
   return {
-    element: el("section", { "aria-label": "Charts", class: "charts" }, ...all.map((one) => one.element)),
+    element: el("section", { "aria-label": "Charts", class: "charts" }, par10.element, solved.element, estimate, latency.element),
     update(now) {
       const curve = upToNow(now);
       const x = curve.map((point) => point.instances);

@@ -67,7 +67,7 @@ function howToCreate() {
     `  --json '{"name": "sat", "algorithms": ["kissat", "minisat"], "cutoff": 300}'`,
   ];
   return [
-    el("p", {}, "Create one with a token that may write. It appears here by itself:"),
+    el("p", {}, "Create one with a token that has the scope “write”. It appears here automatically:"),
     el("pre", { tabindex: "0" }, lines.join("\n")),
   ];
 }
