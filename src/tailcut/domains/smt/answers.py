@@ -10,6 +10,7 @@ from typing import NamedTuple
 _LEAVE = rb';[^\n]*|"[^"]*"|\|[^|]*\|'
 """Comments, texts and quoted symbols, in which brackets mean nothing."""
 _CHECK = re.compile(_LEAVE + rb"|\(\s*(?P<check>check-sat(?:-assuming)?)(?![\w-])|\(\s*(?P<get>get-[\w-]+)")
+_INCREMENTAL = re.compile(_LEAVE + rb"|\(\s*(check-sat(?:-assuming)?|push|pop)(?![\w-])")
 _BRACKET = re.compile(_LEAVE + rb"|[()]")
 _STATUS = re.compile(rb"^(sat|unsat|unknown|timeout|unsupported)[ \t\r]*$", re.M)
 
@@ -38,6 +39,18 @@ def with_model(text: bytes) -> Script:
     if end is None:
         return Script(text, 1)
     return Script(b"(set-option :produce-models true)\n" + text[:end] + b"\n(get-model)\n", 1)
+
+
+def is_incremental(text: bytes) -> bool:
+    """Return whether a script asks more than once, or takes assertions back: solvers know more tricks if not.
+
+    >>> is_incremental(b"(assert true)(check-sat)"), is_incremental(b"(push 1)(assert true)(check-sat)")
+    (False, True)
+    """
+    found = [match[1] for match in _INCREMENTAL.finditer(text) if match[1]]
+    return found.count(b"check-sat") + found.count(b"check-sat-assuming") > 1 or bool(
+        {b"push", b"pop"} & {*found}
+    )
 
 
 def commands(text: bytes, start: int = 0) -> Iterator[tuple[int, int]]:
