@@ -44,6 +44,9 @@ def test_second_opinions_outvote_a_liar_and_put_it_aside_until_told_otherwise(tm
     assert "WARNING: a is put aside: its answer was wrong on 2 instances" in ended.stderr
     assert "a says no, b says yes, c says yes" in ended.stderr
     assert ended.stderr.count("solvers disagree") == 2
+    printed = ended.stdout + ended.stderr
+    assert "(second opinions)" in printed
+    assert "(measuring)" not in printed
     starts = [line[1] for line in toy.log(tmp_path) if line[0] == "start"]
     assert (starts.count("a"), starts.count("b"), starts.count("c")) == (2, 5, 5)
     assert found["i0"]["extra_runs"][0]["solver"] in ("b", "c")
