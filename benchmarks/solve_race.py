@@ -1,12 +1,13 @@
 """A race of four solvers on this machine: the wall time of its answers against the best of the four alone.
 
     python benchmarks/solve_race.py --instances 20
-    python benchmarks/solve_race.py --files outside/files/kissat outside/files/cadical --least 0.5 --instances 20
+    python benchmarks/solve_race.py --files outside/files/kissat outside/files/cadical --least 0.5
 
-With --files, the formulas are those of folders (`benchmarks/outside.py fetch`) that the best of the four takes
---least seconds for. Each formula is solved by each solver alone, one after the other, and then by `tailcut solve --parallel 4`
-with the same four. On two cores a race of four cannot be faster than the best of them. At worst it takes
-twice as long, and what starting and checking cost; answers of solvers alone are not checked.
+With --files, the formulas are those of folders (`benchmarks/outside.py fetch` makes some) that the best of
+the four takes --least seconds for. Each formula is solved by each alone, one after the other, then by
+`tailcut solve --parallel 4` with the same four. On two cores a race of four cannot be faster than the best of
+them. At worst it takes twice as long, and what starting and checking cost; answers of solvers alone are not
+checked.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ def main() -> None:
         for one in SOLVERS:
             text += SOLVER.format(name=one, arguments=list(portfolio.solvers[one].program.template))
         (folder / "p.toml").write_text(text)
-        best, raced, cpu = [], [], []
+        best: list[float] = []
+        raced: list[float] = []
+        cpu: list[float] = []
         solve = [sys.executable, "-m", "tailcut", "solve", "--portfolio", "p.toml", "--parallel", "4"]
         solve += ["--state", "s.db", "--report", "r.json"]
         with Launcher(preload=portfolio.preload) as launcher:

@@ -132,7 +132,7 @@ class ProjectStatistics(Stateful):
     def _start(self, decision: Mapping[str, Any], at: float, race: int | None = None) -> None:
         self.decisions += 1
         self.counts(decision["algorithm"]).chosen += 1
-        if race in self.pending:
+        if race is not None and race in self.pending:
             self.pending[race] = self.pending[race]._replace(race=race)
         self.pending[decision["id"]] = Waiting(
             algorithm=decision["algorithm"],
