@@ -96,3 +96,18 @@ def test_the_values_of_cbc_have_all_their_digits(tmp_path: Path, capsys: pytest.
     assert float(printed.split()[4]) == pytest.approx(1e11 / 3, rel=1e-11)
     (tmp_path / "output").write_text(printed)
     assert verify([str(path), str(tmp_path / "output")]) == 0
+
+
+def test_whole_variables_without_bounds_are_zero_or_one(tmp_path: Path) -> None:
+    highspy = pytest.importorskip("highspy", reason="compared with HiGHS: pip install 'tailcut[mip]'")
+    mark = "    MARKER                 'MARKER'                 'INTORG'\n"
+    rows = "NAME x\nROWS\n N cost\n L a\nCOLUMNS\n"
+    columns = "    x         cost              -1.0   a                  1.0\n"
+    columns += "    y         cost              -1.0   a                  1.0\n"
+    bounds = "BOUNDS\n LO BND       y         0.0\nENDATA\n"
+    text = f"{rows}{mark}{columns}RHS\n    RHS       a                  9.0\n{bounds}"
+    (tmp_path / "whole.mps").write_text(text)
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    solver.readModel(str(tmp_path / "whole.mps"))
+    assert parse_mps(text).upper.tolist() == list(solver.getLp().col_upper_) == [1.0, np.inf]

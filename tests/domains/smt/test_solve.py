@@ -71,3 +71,15 @@ def test_a_script_with_one_check_is_not_solved_incrementally(
     )
     assert main(["cvc5", str(script)]) == 0
     assert capfdbinary.readouterr().out.startswith(b"sat")
+
+
+def test_z3_passes_over_options_of_other_solvers(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    found = next((one for one in FOUND if one.solver.name == "z3"), None)
+    if found is None:
+        pytest.skip("z3 is not installed: pip install 'tailcut[smt]'")
+    script = tmp_path / "option.smt2"
+    script.write_text("(set-option :incremental false)\n" + SAT.read_text())
+    main([word.replace("{instance}", str(script)) for word in found.words])
+    assert read_answer(DOMAIN.answers, 0, capfdbinary.readouterr().out) == "sat"

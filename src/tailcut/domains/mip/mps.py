@@ -255,6 +255,7 @@ class _MpsReader:
         lower, upper, cost = np.zeros(n), np.full(n, np.inf), np.zeros(n)
         for column, value in self.cost.items():
             cost[column] = value
+        upper[self.whole] = 1.0  # the old rule for whole variables of which no bound is given
         for column, (low, high) in self.bounds.items():
             lower[column], upper[column] = low, high
         row_lower, row_upper = np.full(m, -np.inf), np.full(m, np.inf)
