@@ -133,9 +133,9 @@ def test_a_seed_goes_into_the_command(tmp_path: Path) -> None:
 
 def test_a_solver_that_is_put_aside_while_it_measures_does_not_end_the_run(tmp_path: Path) -> None:
     toy.write_portfolio(tmp_path, ("a", "b"), features=False)
-    lines = {f"i{n}": f"a {0.01 if n < 2 else 1.5} wrong\nb 0.01 yes" for n in range(6)}
+    lines = {f"i{n}": f"a 0.01 yes\nb {1.5 if n < 2 else 0.01} wrong" for n in range(6)}
     toy.write_instances(tmp_path, lines)
     ended = tailcut(tmp_path, *RUN, "--measure-first", "6", "--jobs", "4")
     assert ended.returncode == 0, ended.stderr
-    assert "WARNING: a is put aside" in ended.stderr
+    assert "WARNING: b is put aside" in ended.stderr
     assert {one["answer"] for one in answers(tmp_path).values()} == {"yes"}
