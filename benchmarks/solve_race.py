@@ -1,10 +1,13 @@
 """A race of four solvers on this machine: the wall time of its answers against the best of the four alone.
 
     python benchmarks/solve_race.py --instances 20
+    python benchmarks/solve_race.py --files outside/files/kissat outside/files/cadical --least 0.5
 
-Each formula is solved by each solver alone, one after the other, and then by `tailcut solve --parallel 4`
-with the same four. On two cores a race of four cannot be faster than the best of them. At worst it takes
-twice as long, and what starting and checking cost; answers of solvers alone are not checked.
+With --files, the formulas are those of folders (`benchmarks/outside.py fetch` makes some) that the best of
+the four takes --least seconds for. Each formula is solved by each alone, one after the other, then by
+`tailcut solve --parallel 4` with the same four. On two cores a race of four cannot be faster than the best of
+them. At worst it takes twice as long, and what starting and checking cost; answers of solvers alone are not
+checked.
 """
 
 from __future__ import annotations
@@ -43,20 +46,32 @@ def main() -> None:
     )
     parser.add_argument("--instances", type=int, default=20)
     parser.add_argument("--cutoff", type=float, default=10.0)
+    parser.add_argument("--files", type=Path, nargs="*", default=[])
+    parser.add_argument("--least", type=float, default=0.0)
     given = parser.parse_args()
+    print(f"load {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_stream(folder / "f", count=given.instances, seed=3)
+        if given.files:
+            found = {path for one in given.files for path in one.resolve().rglob("*.cnf")}
+            formulas = sorted(found, key=lambda path: -path.stat().st_size)
+        else:
+            write_stream(folder / "f", count=given.instances, seed=3)
+            formulas = sorted((folder / "f").iterdir())
         portfolio = domain_portfolio("sat")
         text = PORTFOLIO.format(cutoff=given.cutoff)
         for one in SOLVERS:
             text += SOLVER.format(name=one, arguments=list(portfolio.solvers[one].program.template))
         (folder / "p.toml").write_text(text)
-        best, raced, cpu = [], [], []
+        best: list[float] = []
+        raced: list[float] = []
+        cpu: list[float] = []
         solve = [sys.executable, "-m", "tailcut", "solve", "--portfolio", "p.toml", "--parallel", "4"]
         solve += ["--state", "s.db", "--report", "r.json"]
         with Launcher(preload=portfolio.preload) as launcher:
-            for number, path in enumerate(sorted((folder / "f").iterdir())):
+            for number, path in enumerate(formulas):
+                if len(best) == given.instances:
+                    break
                 alone = []
                 for one in SOLVERS:
                     job = solver_job(
@@ -65,6 +80,8 @@ def main() -> None:
                     ended = launcher.start(job.program, job.limits).wait()
                     if ended is not None and ended.exit_code in (10, 20):
                         alone.append(ended.wall)
+                if number and (not alone or min(alone) < given.least):
+                    continue
                 began = time.perf_counter()
                 code = subprocess.run([*solve, str(path)], cwd=folder, capture_output=True).returncode
                 took = time.perf_counter() - began

@@ -99,3 +99,28 @@ def test_survival_only_falls_and_counts_everyone(runs: list[tuple[float, bool]])
             assert after.at_risk <= before.at_risk
         if all(solved for _, solved in runs):
             assert points[-1].survival == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("selector", ["tailcut", "tailcut_schedule"])
+def test_a_race_is_one_instance(selector: str, tmp_path: Path) -> None:
+    with Journal(tmp_path / "state.db") as journal:
+        project = Project.create(journal, "p", description(selector))
+        won = project.race([1.0], k=2, instance="won")
+        alone = project.select([1.0], instance="alone")
+        project.observe(won[1], Outcome.solved(3.0))
+        project.observe(won[0], Outcome.censored(3.0))
+        project.observe(alone, Outcome.solved(2.0))
+        counted = project.statistics
+        assert (counted.instances, counted.solved, counted.outcomes) == (2, 2, 3)
+        assert counted.par10 == pytest.approx(2.5)
+        project.verify()
+
+
+def test_a_race_that_nobody_wins_is_one_unsolved_instance(tmp_path: Path) -> None:
+    with Journal(tmp_path / "state.db") as journal:
+        project = Project.create(journal, "p", description("tailcut"))
+        for decision in project.race([1.0], k=2, instance="lost"):
+            project.observe(decision, Outcome.censored(60.0))
+        counted = project.statistics
+        assert (counted.instances, counted.solved, counted.par10) == (1, 0, 600.0)
+        project.verify()

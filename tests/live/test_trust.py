@@ -44,6 +44,9 @@ def test_second_opinions_outvote_a_liar_and_put_it_aside_until_told_otherwise(tm
     assert "WARNING: a is set aside: its answer was wrong on 2 instances" in ended.stderr
     assert "a says no, b says yes, c says yes" in ended.stderr
     assert ended.stderr.count("solvers disagree") == 2
+    printed = ended.stdout + ended.stderr
+    assert "(second opinions)" in printed
+    assert "(measuring)" not in printed
     starts = [line[1] for line in toy.log(tmp_path) if line[0] == "start"]
     assert (starts.count("a"), starts.count("b"), starts.count("c")) == (2, 5, 5)
     assert found["i0"]["extra_runs"][0]["solver"] in ("b", "c")
@@ -126,3 +129,13 @@ def test_a_seed_goes_into_the_command(tmp_path: Path) -> None:
         seeds.append([found[name]["runs"][0]["objective"] for name in ("one", "two")])
     assert seeds[0] == seeds[1]
     assert len({*seeds[0], *seeds[2]}) == 4
+
+
+def test_a_solver_that_is_put_aside_while_it_measures_does_not_end_the_run(tmp_path: Path) -> None:
+    toy.write_portfolio(tmp_path, ("a", "b"), features=False)
+    lines = {f"i{n}": f"a 0.01 yes\nb {1.5 if n < 2 else 0.01} wrong" for n in range(6)}
+    toy.write_instances(tmp_path, lines)
+    ended = tailcut(tmp_path, *RUN, "--measure-first", "6", "--jobs", "4")
+    assert ended.returncode == 0, ended.stderr
+    assert "WARNING: b is put aside" in ended.stderr
+    assert {one["answer"] for one in answers(tmp_path).values()} == {"yes"}

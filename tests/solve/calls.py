@@ -28,7 +28,7 @@ def solve(folder: Path, *arguments: str, **more: Any) -> subprocess.CompletedPro
     )
 
 
-def begin(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+def begin(folder: Path, *arguments: str, **more: Any) -> subprocess.Popen[bytes]:
     """Call it and do not wait."""
     return subprocess.Popen(
         [*TAILCUT, *arguments],
@@ -36,6 +36,7 @@ def begin(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        **more,
     )
 
 

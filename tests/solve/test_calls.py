@@ -226,3 +226,22 @@ def test_what_is_learned_may_be_kept_by_a_server(folder: Path) -> None:
         ended = solve(folder, *call, "--project", "other", "instances/one.toy", env=wrong)
         assert ended.returncode == 2
         assert b"Traceback" not in ended.stderr
+
+
+def test_an_answer_outlives_its_server(folder: Path) -> None:
+    pytest.importorskip("fastapi", reason="needs the extra service")
+    from tests.service.running import ServerProcess
+
+    toy.write_instances(folder, {"slow": "a 2 yes\nb 2 yes", "quick": "a 0.02 no\nb 0.02 no"})
+    with ServerProcess(folder / "server.db") as server:
+        environment = dict(os.environ, TAILCUT_TOKEN=server.token(), XDG_STATE_HOME=str(folder))
+        call = ("--portfolio", "portfolio.toml", "--server", server.address, "--selector", "tailcut")
+        running = begin(folder, *call, "--cutoff", "20", "instances/slow.toy", env=environment)
+        wait_for(lambda: any("start" in line for line in toy.log(folder)))
+        server.end(signal.SIGKILL)
+        out, err = running.communicate(timeout=120)
+        assert (out, running.returncode) == (b"answer yes\n", 0), err
+        assert f"nothing was learned from it: the service at {server.address} does not".encode() in err
+        ended = solve(folder, *call, "instances/quick.toy", env=environment)
+        assert ended.returncode == 2
+        assert ended.stderr.startswith(f"tailcut: the service at {server.address} does not answer".encode())

@@ -161,6 +161,8 @@ def headline(totals: Totals, n_instances: int | None) -> str:
         line += f"; mean loss {totals.loss / totals.rated:.4f}"
     if totals.measured:
         line += f"; {totals.extra_seconds:.1f} s extra to measure {len(totals.measured)} of them"
+    if totals.opinion_runs:
+        line += f"; {totals.opinion_seconds:.1f} s extra for {totals.opinion_runs} second opinions"
     if totals.lesson_seconds:
         line += f"; {totals.lesson_seconds:.1f} s extra for {counted(totals.lesson_runs, 'lesson')}"
     return line
@@ -197,6 +199,8 @@ def solver_table(totals: Totals) -> Table:
         table.add_row(Text(printable(name)), str(one.runs), str(one.solved), f"{one.seconds:.1f}")
     if totals.extra_runs:
         table.add_row("(measuring)", str(totals.extra_runs), "", f"{totals.extra_seconds:.1f}")
+    if totals.opinion_runs:
+        table.add_row("(second opinions)", str(totals.opinion_runs), "", f"{totals.opinion_seconds:.1f}")
     if totals.lesson_seconds:
         table.add_row("(lessons)", str(totals.lesson_runs), "", f"{totals.lesson_seconds:.1f}")
     if totals.feature_seconds:

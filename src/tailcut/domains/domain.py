@@ -117,6 +117,8 @@ class SolverWay(NamedTuple):
     """The program that must be there."""
     install: str = ""
     """What installs it."""
+    takes_options: bool = False
+    """Whether the entry point hands options before `{instance}` on to the program."""
 
 
 def in_python(entry: str, *arguments: str, module: str, extra: str) -> SolverWay:

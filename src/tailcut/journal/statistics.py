@@ -20,6 +20,10 @@ CURVE = 256
 """Points of the curve over time at most; then every second is dropped and they are taken half as often."""
 
 
+_DECIDED = -1
+"""In place of a race's first decision: the race is won."""
+
+
 class Waiting(NamedTuple):
     """A run whose outcome is not known yet or, of a schedule, an instance that may continue."""
 
@@ -30,6 +34,8 @@ class Waiting(NamedTuple):
     spent: float
     stage: int
     at: float
+    race: int | None = None
+    """Of a run in a race: the race's first decision; -1 if another has solved the instance."""
 
 
 class AlgorithmCounts(Stateful):
@@ -119,7 +125,7 @@ class ProjectStatistics(Stateful):
         self.answered.take(event)
         match event.kind:
             case EventKind.SELECT:
-                self._start(event.body["decision"], event.at)
+                self._start(event.body["decision"], event.at, (event.body.get("note") or {}).get("race"))
             case EventKind.OBSERVE:
                 self._end(event.body["decision"], event.outcome(), event.at)
             case EventKind.PROCEED:
@@ -137,9 +143,11 @@ class ProjectStatistics(Stateful):
         """Return the counts of a run's algorithm; of one that was removed meanwhile nothing is kept."""
         return self.algorithms.get(run.algorithm) or AlgorithmCounts(self.cutoff)
 
-    def _start(self, decision: Mapping[str, Any], at: float) -> None:
+    def _start(self, decision: Mapping[str, Any], at: float, race: int | None = None) -> None:
         self.decisions += 1
         self.counts(decision["algorithm"]).chosen += 1
+        if race is not None and race in self.pending:
+            self.pending[race] = self.pending[race]._replace(race=race)
         self.pending[decision["id"]] = Waiting(
             algorithm=decision["algorithm"],
             instance=decision["instance"],
@@ -148,6 +156,7 @@ class ProjectStatistics(Stateful):
             spent=decision["spent"],
             stage=decision["stage"],
             at=at,
+            race=race,
         )
         if len(self.pending) > self.limit:
             self.pending.popitem(last=False)
@@ -164,23 +173,36 @@ class ProjectStatistics(Stateful):
             self._finish(counts, 0.0, at, solved=True)
             return
         solved = outcome.status is Status.SOLVED
+        rivals = self._rivals(run)
         # A failed run would not have answered in any time: its curve stays up to the cutoff.
         counts.bins.add(run.cutoff if outcome.time is None else outcome.time, solved=solved)
         if solved:
             counts.solved += 1
             counts.seconds += took
-            self._finish(counts, run.spent + took, at, solved=True)
+            if run.race != _DECIDED:
+                self._finish(counts, run.spent + took, at, solved=True)
+            for one in rivals:
+                self.pending[one] = self.pending[one]._replace(race=_DECIDED)
             return
         if outcome.status is Status.CENSORED:
             counts.censored += 1
         else:
             counts.failed += 1
+        if run.race == _DECIDED:
+            return
         if not self.schedules:
-            self._finish(counts, PENALTY * run.cutoff, at, solved=False)
+            if not rivals:  # the last of a race to end
+                self._finish(counts, PENALTY * run.cutoff, at, solved=False)
             return
         self.open[number] = run
         if len(self.open) > self.limit:
             self.open.popitem(last=False)
+
+    def _rivals(self, run: Waiting) -> list[int]:
+        """Return the decisions of those that still run in the same race."""
+        if run.race is None or run.race == _DECIDED:
+            return []
+        return [number for number, other in self.pending.items() if other.race == run.race]
 
     def _continue(self, after: int, following: Mapping[str, Any] | None, at: float) -> None:
         run = self.open.pop(after, None)

@@ -13,7 +13,8 @@ from tailcut.live.instances import Instance
 from tailcut.live.jobs import features_job, solver_job
 from tailcut.live.limits import Ended, Ending
 from tailcut.live.local_executor import LocalProgramExecutor
-from tailcut.live.portfolio import Portfolio, Program, Solver
+from tailcut.live.portfolio import Portfolio, Solver
+from tailcut.live.portfolio_program import Program
 from tailcut.live.workflows import Workflow, run_workflows
 
 SECONDS = 5.0

@@ -26,7 +26,8 @@ from tailcut.live.instances import Instance
 from tailcut.live.jobs import JobStopper
 from tailcut.live.objective import rated_run
 from tailcut.live.observer import StreamObserver
-from tailcut.live.portfolio import Portfolio, Program, Solver
+from tailcut.live.portfolio import Portfolio, Solver
+from tailcut.live.portfolio_program import Program
 from tailcut.live.printable import printable
 from tailcut.live.race_runs import RaceRuns
 from tailcut.live.tags import with_tags
@@ -269,6 +270,9 @@ class Engine:
         for observer in self.observers:
             observer.extra_started(record, solver.name, budget)
         outcome, note = yield from self._try(solver, instance, record, budget)
+        if solver.name in self.aside:  # put aside while it ran: the selector does not know it any more
+            record.without(solver.name)
+            return record
         decision = record.first_decision
         self.project.fit(
             one_run(record.instance, solver.name, record.features or {}, self.cutoff, outcome),

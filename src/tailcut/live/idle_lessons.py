@@ -91,6 +91,7 @@ class IdleLessons:
             outcome.status is not Status.CENSORED or (outcome.time or 0.0) >= WORTH_KEEPING * offer.budget
         )
         ended: RunRecord = run_record(offer.algorithm, offer.budget, run.note)
+        learned &= offer.algorithm in self._engine.project.selector.algorithms  # not put aside meanwhile
         if learned:
             self._engine.project.fit(
                 offer.runs(outcome),

@@ -10,11 +10,15 @@ from tailcut.domains.found import is_installed
 
 def needed_module(domain: Domain, entry: str | None, words: Sequence[str]) -> str | None:
     """Return the module that a solver of a domain needs, by its entry point and arguments."""
-    for solver in domain.solvers:
-        for way in solver.ways:
-            if entry is not None and way.entry == entry and way.arguments[0] in words:
-                return way.module
-    return None
+    ways = [
+        way
+        for solver in domain.solvers
+        for way in solver.ways
+        if entry is not None and way.entry == entry and way.arguments[0] in words
+    ]
+    # a wheel and a program of the same solver may have one entry point: the program is one more argument
+    same = [way for way in ways if len(way.arguments) == len(words)]
+    return (same or ways)[0].module if ways else None
 
 
 def worth_preloading(domain: Domain, needed: Iterable[str | None]) -> tuple[str, ...]:

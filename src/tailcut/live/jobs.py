@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from tailcut.live.instances import Instance
 from tailcut.live.limits import Call, Command, ResourceLimits, RunningProgram
-from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
+from tailcut.live.portfolio import Clock, Portfolio, Solver
+from tailcut.live.portfolio_program import Program
 
 KEPT_OUTPUT = 64 * 2**20
 """Bytes kept of a program's output; a model of a million variables takes 8 million."""

@@ -14,7 +14,8 @@ from tailcut.live.content import FileContent
 from tailcut.live.instances import Instance
 from tailcut.live.limits import Ending
 from tailcut.live.outcomes import SilentSolver
-from tailcut.live.portfolio import Portfolio, Program, Solver
+from tailcut.live.portfolio import Portfolio, Solver
+from tailcut.live.portfolio_program import Program
 from tailcut.live.workflows import Workflow
 from tailcut.scenarios import Scenario
 from tailcut.types import Status

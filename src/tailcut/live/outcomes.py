@@ -16,7 +16,8 @@ from tailcut.live.content import FileContent
 from tailcut.live.instances import Instance
 from tailcut.live.jobs import JobStopper, features_job, solver_job, verify_job
 from tailcut.live.limits import Ended, Ending
-from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
+from tailcut.live.portfolio import Clock, Portfolio, Solver
+from tailcut.live.portfolio_program import Program
 from tailcut.live.runnable import check_started
 from tailcut.live.workflows import Workflow
 from tailcut.types import Outcome

@@ -15,11 +15,10 @@ from tailcut.domains.domain import EXIT_CODE_0_SOLVES, AnswerRule, EntryProgram,
 from tailcut.domains.found import find_solver, is_installed
 from tailcut.errors import InputError, PortfolioError
 from tailcut.live.installed import needed_module, worth_preloading
-from tailcut.live.limits import Call, Command
 from tailcut.live.objective import ObjectiveRule, objective_rule
+from tailcut.live.portfolio_program import PLACE, Program, wrapped
 from tailcut.live.tomltable import TomlTable, parse_toml, read_toml
 
-_PLACE = re.compile(r"\{(\w+)\}")
 _PROGRAM = ("command", "entry", "arguments", "environment", "memory", "limit")
 _SOLVER = ("command", "entry", "arguments", "environment", "memory", "answers", "gives")
 _FILE = (
@@ -39,33 +38,6 @@ class Clock(enum.StrEnum):
     CPU = "cpu"
     """That of the processor, over the whole process tree."""
     WALL = "wall"
-
-
-@dataclass(frozen=True)
-class Program:
-    """A command or a Python entry point, with places to fill in, and its own limits."""
-
-    template: tuple[str, ...]
-    """The command with its arguments, or the arguments of the entry point."""
-    entry: str | None = None
-    """`module:function` of a Python entry point; None for a command."""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    memory: int | None = None
-    """Bytes; None: no limit."""
-    limit: float | None = None
-    """Seconds; None: what the run is given."""
-    folder: Path | None = None
-    """Where it runs."""
-
-    def filled(self, **places: str) -> Command | Call:
-        """Return the program with its places filled in; one that is not given stays as it is."""
-        words = tuple(
-            _PLACE.sub(lambda found: places.get(found[1], found[0]), word) for word in self.template
-        )
-        environment = dict(self.environment) or None
-        if self.entry is not None:
-            return Call(self.entry, words, environment=environment, folder=self.folder)
-        return Command(words, environment=environment, folder=self.folder)
 
 
 @dataclass(frozen=True)
@@ -229,7 +201,9 @@ def _solvers(
         own = solvers.table(name)
         own.close(_SOLVER)
         if "command" in own or "entry" in own:
-            program: Program | None = _program(own, folder, PLACES, must_have="instance")
+            given = _program(own, folder, PLACES, must_have="instance")
+            plain = "answers" not in own and "answers" not in table
+            program: Program | None = wrapped(given, domain) if plain else given
         else:
             program = _of_domain(own, name, domain, folder, lacking)
         if program is None:
@@ -352,7 +326,7 @@ def _split(table: TomlTable) -> tuple[str, ...]:
 def _check_places(
     table: TomlTable, field: str, words: tuple[str, ...], places: tuple[str, ...], must_have: str
 ) -> None:
-    found = {place for word in words for place in _PLACE.findall(word)}
+    found = {place for word in words for place in PLACE.findall(word)}
     unknown = sorted(found - set(places))
     if unknown:
         known = ", ".join(f"{{{place}}}" for place in places)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from tailcut.errors import InputError
 from tailcut.live.limits import Call, Command, Ended, Ending
-from tailcut.live.portfolio import Portfolio, Program
+from tailcut.live.portfolio import Portfolio
+from tailcut.live.portfolio_program import Program
 
 if TYPE_CHECKING:
     from tailcut.live.workflows import ProgramExecutor

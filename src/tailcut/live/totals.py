@@ -52,6 +52,9 @@ class Totals(StreamObserver):
     extra_runs: int = 0
     extra_seconds: float = 0.0
     """Time of the further runs that measure instances; in no other sum."""
+    opinion_runs: int = 0
+    opinion_seconds: float = 0.0
+    """Time of second opinions; in no other sum."""
     lesson_runs: int = 0
     lesson_seconds: float = 0.0
     """Time of runs made only to learn, those of this call that were given up included; in no other sum."""
@@ -74,7 +77,7 @@ class Totals(StreamObserver):
             for run in record.runs:
                 totals._add_run(run)
             for run in record.extra.values():
-                totals._add_extra(run)
+                totals._add_extra(record, run)
             for run in record.lessons:
                 totals._add_lesson(run)
             if record.over:
@@ -132,7 +135,7 @@ class Totals(StreamObserver):
     def extra_ended(self, record: InstanceRecord, run: RunRecord) -> None:
         """Count a further run."""
         self.current.pop(_besides(record, run["solver"]), None)
-        self._add_extra(run)
+        self._add_extra(record, run)
         if run.get("problem"):
             self.problems.append(f"{record.instance}: {run['solver']}: {run['problem']}")
 
@@ -167,9 +170,13 @@ class Totals(StreamObserver):
             self.rated += 1
             self.loss += run["loss"]
 
-    def _add_extra(self, run: RunRecord) -> None:
-        self.extra_runs += 1
-        self.extra_seconds += run["seconds"]
+    def _add_extra(self, record: InstanceRecord, run: RunRecord) -> None:
+        if record.measure is None:
+            self.opinion_runs += 1
+            self.opinion_seconds += run["seconds"]
+        else:
+            self.extra_runs += 1
+            self.extra_seconds += run["seconds"]
 
     def _add_lesson(self, run: RunRecord) -> None:
         self.lesson_runs += 1

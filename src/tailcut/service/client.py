@@ -60,6 +60,7 @@ class Client:
             )
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._connect: Callable[[], http.client.HTTPConnection] = lambda: kind(host, port, timeout=timeout)
+        self._address = f"{parts.scheme}://{host}:{port or kind.default_port}"  # no user, no password
         self._prefix = parts.path.rstrip("/") + "/v1"
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         self._retries = retries
@@ -81,7 +82,7 @@ class Client:
             except _LOST as error:
                 if last or isinstance(error, _FOR_GOOD):
                     what = str(error) or type(error).__name__
-                    raise ServiceError(f"the service does not answer: {what}") from error
+                    raise ServiceError(f"the service at {self._address} does not answer: {what}") from error
             else:
                 try:
                     return _content(status, data)

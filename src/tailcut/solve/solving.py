@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+from tailcut.errors import ServiceError
 from tailcut.live import outcomes
 from tailcut.live.content import FileContent
 from tailcut.live.instances import Instance
@@ -209,7 +210,12 @@ class Solving:
     async def _learned(self, decision: Decision, outcome: Outcome, note: Note) -> dict[str, Any]:
         run = {"solver": decision.algorithm, "budget": decision.budget, **note}
         self._runs.append(run)
-        await self._asked(self._decider.observe, decision, outcome, note)
+        try:
+            await self._asked(self._decider.observe, decision, outcome, note)
+        except ServiceError as error:
+            if self._shown is None:
+                raise
+            self._problems.append(f"the answer stands, but nothing was learned from it: {error}")
         return run
 
     async def _drive(self, workflow: Workflow[T]) -> T:

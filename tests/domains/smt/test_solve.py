@@ -58,3 +58,28 @@ def test_features_say_what_a_script_is_about() -> None:
     assert found["bv_multiply"]
     assert found["log_widest"] == pytest.approx(2.197, abs=1e-3)
     assert found.keys() == extract(UNSAT).keys()
+
+
+def test_a_script_with_one_check_is_not_solved_incrementally(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    pytest.importorskip("cvc5", reason="needs the extra smt")
+    script = tmp_path / "one.smt2"
+    script.write_text(
+        "(set-logic QF_BV)(set-option :bitblast eager)(declare-const x (_ BitVec 8))"
+        "(assert (= (bvmul x x) #x09))(check-sat)"
+    )
+    assert main(["cvc5", str(script)]) == 0
+    assert capfdbinary.readouterr().out.startswith(b"sat")
+
+
+def test_z3_passes_over_options_of_other_solvers(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    found = next((one for one in FOUND if one.solver.name == "z3"), None)
+    if found is None:
+        pytest.skip("z3 is not installed: pip install 'tailcut[smt]'")
+    script = tmp_path / "option.smt2"
+    script.write_text("(set-option :incremental false)\n" + SAT.read_text())
+    main([word.replace("{instance}", str(script)) for word in found.words])
+    assert read_answer(DOMAIN.answers, 0, capfdbinary.readouterr().out) == "sat"

@@ -16,29 +16,17 @@ from tailcut.domains.csp import DOMAIN
 from tailcut.domains.csp.answers import parse_solution_lines
 from tailcut.domains.csp.solve import solved
 from tailcut.domains.found import find_solvers
-from tailcut.domains.oneline import OneLineParser
-from tailcut.errors import TailcutError
+from tailcut.domains.verification import print_verdict
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Verify what a solver printed about a model; return 0 if it holds, 1 if it does not."""
-    parser = OneLineParser(
-        prog="python -m tailcut.domains.csp.verify",
-        description="Verify the solution that a solver printed: exit code 1 refutes it.",
+    return print_verdict(
+        "tailcut.domains.csp.verify",
+        "model or its data (.mzn, .dzn, .fzn)",
+        lambda file, said, _: refuted(file, said),
+        arguments,
     )
-    parser.add_argument("file", metavar="FILE", help="the model or its data (.mzn, .dzn, .fzn)")
-    parser.add_argument("output", metavar="OUTPUT", help="a file with what the solver printed")
-    try:
-        given = parser.parse_args(arguments)
-        problem = refuted(Path(given.file), Path(given.output).read_text(errors="replace"))
-    except SystemExit:  # --help has been printed
-        return 0
-    except (TailcutError, OSError) as error:
-        sys.stderr.write(f"tailcut.domains.csp.verify: {error}\n")
-        return 2
-    if problem is not None:
-        sys.stderr.write(f"{problem}\n")
-    return 0 if problem is None else 1
 
 
 def refuted(file: Path, text: str) -> str | None:

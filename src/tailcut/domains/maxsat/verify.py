@@ -12,29 +12,17 @@ from pathlib import Path
 
 from tailcut.domains.maxsat.answers import parse_optimum
 from tailcut.domains.maxsat.wcnf import WeightedFormula, read_wcnf
-from tailcut.domains.oneline import OneLineParser
-from tailcut.errors import InputError, TailcutError
+from tailcut.domains.verification import print_verdict, read_to_check
+from tailcut.errors import InputError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Verify what a solver printed about a formula; return 0 if it holds, 1 if it does not."""
-    parser = OneLineParser(
-        prog="python -m tailcut.domains.maxsat.verify",
-        description="Verify the model and the cost that a solver printed: exit code 1 refutes them.",
-    )
-    parser.add_argument("file", metavar="FILE", help="the formula (WCNF)")
-    parser.add_argument("output", metavar="OUTPUT", help="a file with what the solver printed")
-    try:
-        given = parser.parse_args(arguments)
-        problem = refuted(read_wcnf(given.file), Path(given.output).read_text(errors="replace"))
-    except SystemExit:  # --help has been printed
-        return 0
-    except (TailcutError, OSError) as error:
-        sys.stderr.write(f"tailcut.domains.maxsat.verify: {error}\n")
-        return 2
-    if problem is not None:
-        sys.stderr.write(f"{problem}\n")
-    return 0 if problem is None else 1
+
+    def check(file: Path, output: str, _: str) -> str | None:
+        return refuted(read_to_check(read_wcnf, file), output)
+
+    return print_verdict("tailcut.domains.maxsat.verify", "WCNF file", check, arguments)
 
 
 def refuted(formula: WeightedFormula, text: str) -> str | None:

@@ -16,6 +16,11 @@ from tailcut.errors import InputError
 _HEADLINE = re.compile(r"Optimal - objective value (\S+)")
 
 
+def one_word(name: str) -> str:
+    """Return a variable's name as solutions have it: old MPS files have names with blanks."""
+    return name.replace(" ", "_")
+
+
 def solution_text(names: Sequence[str], values: Sequence[float], objective: float) -> str:
     r"""Return an optimal solution as text.
 
@@ -24,7 +29,9 @@ def solution_text(names: Sequence[str], values: Sequence[float], objective: floa
     """
     lines = [f"Optimal - objective value {objective:.12g}"]
     named = zip(names, values, strict=True)
-    lines += [f"{number:7} {name} {value:.15g}" for number, (name, value) in enumerate(named) if value]
+    lines += [
+        f"{number:7} {one_word(name)} {value:.15g}" for number, (name, value) in enumerate(named) if value
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -6,7 +6,8 @@ subject to            row_lower <= A x <= row_upper,   lower <= x <= upper,   so
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from tailcut.domains.files import COMPRESSED, read_bytes
 from tailcut.errors import InputError, MissingExtraError
 
+_REMARK = re.compile(r"(?<=\s)[$*].*")
+"""What follows a dollar or an asterisk after a blank."""
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
@@ -64,11 +67,44 @@ def read_program(path: str | Path) -> IntegerProgram:
 
 
 def parse_mps(text: str, name: str = "program") -> IntegerProgram:
-    """Return the program that MPS text stands for, in fixed or free format; names must have no blanks."""
+    """Return the program that MPS text stands for, in free format or, where that fails, in fixed columns."""
+    try:
+        return _parse_mps(text, name, _free_words)
+    except InputError as error:
+        try:
+            return _parse_mps(text, name, _fixed_words)
+        except InputError:
+            raise error from None
+
+
+def _free_words(line: str, _: str) -> list[str]:
+    """Return the fields of a line, which blanks separate."""
+    return line.split()
+
+
+def _fixed_words(line: str, section: str) -> list[str]:
+    """Return the fields of a line by their columns: names may have blanks, or be left out as above.
+
+    >>> _fixed_words("    DEDO3 11  OB1PNW20        .02466   DEDO3 1R           -1.", "COLUMNS")
+    ['DEDO3 11', 'OB1PNW20', '.02466', 'DEDO3 1R', '-1.']
+    """
+    if "'MARKER'" in line or not line[0].isspace():
+        return line.split()
+    fields = [line[start:end].strip() for start, end in _FIXED]
+    last = max((place for place, field in enumerate(fields) if field), default=-1)
+    return fields[: last + 1] if section in ("ROWS", "BOUNDS") else fields[1 : last + 1]
+
+
+_FIXED = ((1, 4), (4, 13), (14, 23), (24, 37), (39, 48), (49, 62))
+"""Where the fields of a line are in fixed format."""
+
+
+def _parse_mps(text: str, name: str, fields: Callable[[str, str], list[str]]) -> IntegerProgram:
     reader = _MpsReader()
     section = ""
     for number, line in enumerate(text.splitlines(), 1):
-        words = line.split()
+        line = _REMARK.sub("", line)
+        words = fields(line, section) if line.strip() else []
         if not words or line.startswith("*"):
             continue
         try:
@@ -90,6 +126,18 @@ def parse_mps(text: str, name: str = "program") -> IntegerProgram:
     return reader.program()
 
 
+def _number(word: str) -> float:
+    """Return a number, which may be written as in Fortran.
+
+    >>> _number("1.5D3")
+    1500.0
+    """
+    value = float(word.lower().replace("d", "e"))
+    if np.isnan(value):
+        raise ValueError(f"{word} is no number")
+    return value
+
+
 class _MpsReader:
     """Collects the sections of an MPS file."""
 
@@ -101,6 +149,7 @@ class _MpsReader:
         self.senses: list[str] = []
         self.column: dict[str, int] = {}
         self.whole: list[bool] = []
+        self.last_column = ""
         self.between_marks = False
         self.cost: dict[int, float] = {}
         self.entries: list[tuple[int, int, float]] = []
@@ -141,6 +190,8 @@ class _MpsReader:
 
     def _entry(self, words: list[str]) -> None:
         first, *rest = words
+        first = first or self.last_column  # in fixed format, left out where it is that of the line above
+        self.last_column = first
         if rest[0] == "'MARKER'":
             self.between_marks = rest[1] == "'INTORG'"
             return
@@ -150,14 +201,14 @@ class _MpsReader:
         column = self.column[first]
         for name, value in zip(rest[::2], rest[1::2], strict=True):
             if name == self.objective_row:
-                self.cost[column] = self.cost.get(column, 0.0) + float(value)
+                self.cost[column] = self.cost.get(column, 0.0) + _number(value)
             elif name not in self.free_rows:
-                self.entries.append((self.row[name], column, float(value)))
+                self.entries.append((self.row[name], column, _number(value)))
 
     def _pairs(self, words: list[str]) -> Iterator[tuple[str, float]]:
         """Yield names and values; the name of the whole set may be left out."""
         rest = words[1:] if len(words) % 2 else words
-        yield from zip(rest[::2], map(float, rest[1::2]), strict=True)
+        yield from zip(rest[::2], map(_number, rest[1::2]), strict=True)
 
     def _side(self, words: list[str]) -> None:
         for name, value in self._pairs(words):
@@ -174,7 +225,7 @@ class _MpsReader:
         kind = words[0].upper()
         valued = kind in ("UP", "LO", "FX", "LI", "UI", "SC")
         name = words[-2] if valued or (len(words) == 4) else words[-1]
-        value = float(words[-1]) if valued else 0.0
+        value = _number(words[-1]) if valued else 0.0
         column = self.column[name]
         lower, upper = self.bounds.get(column, [0.0, np.inf])
         match kind:
@@ -204,6 +255,7 @@ class _MpsReader:
         lower, upper, cost = np.zeros(n), np.full(n, np.inf), np.zeros(n)
         for column, value in self.cost.items():
             cost[column] = value
+        upper[self.whole] = 1.0  # the old rule for whole variables of which no bound is given
         for column, (low, high) in self.bounds.items():
             lower[column], upper[column] = low, high
         row_lower, row_upper = np.full(m, -np.inf), np.full(m, np.inf)
@@ -244,7 +296,10 @@ def _read_lp(data: bytes, name: str) -> IntegerProgram:
             raise InputError(f"{name}: HiGHS cannot read it as an LP file")
     lp = solver.getLp()
     n, m = lp.num_col_, lp.num_row_
-    whole = np.array([kind == highspy.HighsVarType.kInteger for kind in lp.integrality_] or [False] * n)
+    kinds = [str(kind).rpartition(".")[2] for kind in lp.integrality_]
+    if solver.getModel().hessian_.dim_ or {*kinds} - {"kContinuous", "kInteger"}:
+        raise InputError(f"{name}: has squares or semi-continuous variables, which are not read here")
+    whole = np.array([kind == "kInteger" for kind in kinds] or [False] * n, dtype=np.bool_)
     start, index = np.asarray(lp.a_matrix_.start_), np.asarray(lp.a_matrix_.index_, dtype=np.int64)
     by_column = lp.a_matrix_.format_ == highspy.MatrixFormat.kColwise
     outer = np.repeat(np.arange(n if by_column else m), np.diff(start))

@@ -89,7 +89,7 @@ def _highs(file: str) -> str | None:
         if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kModelEmpty):
             return None
         values = list(solver.getSolution().col_value)
-        return solution_text(solver.getLp().col_names_, values, solver.getObjectiveValue())
+        return _stated(solver.getLp().col_names_, values, solver.getObjectiveValue())
 
     return _readable(file, read)
 
@@ -106,14 +106,17 @@ def _scip(file: str) -> str | None:
             raise InputError(f"{file}: SCIP cannot read it: {error}") from None
         model.setParam("limits/gap", 0.0)
         variables = model.getVars()
-        model.optimize()
+        try:
+            model.optimize()
+        except Exception as error:  # it has no class of its own
+            raise InputError(f"{file}: {error}") from None
         status = model.getStatus()
         if status in ("infeasible", "unbounded"):
             return INFEASIBLE if status == "infeasible" else UNBOUNDED
         if status != "optimal":
             return None
         values = [model.getVal(variable) for variable in variables]
-        return solution_text([variable.name for variable in variables], values, model.getObjVal())
+        return _stated([variable.name for variable in variables], values, model.getObjVal())
 
     return _readable(file, read)
 
@@ -132,19 +135,39 @@ def _cbc_of_pulp() -> str:
 
 
 def _cbc(program: str, problem: IntegerProgram) -> str | None:
-    with ScratchFile(dump_mps(problem).encode()) as file, ScratchFile() as solution:
-        command = [program, file.path, "solve", "solution", solution.path]
-        files = [file.descriptor, solution.descriptor]
+    with ScratchFile(dump_mps(problem).encode()) as file, ScratchFile() as solution, ScratchFile() as exact:
+        command = [program, file.path, "solve", "solution", solution.path, "saveSolution", exact.path]
+        files = [file.descriptor, solution.descriptor, exact.descriptor]
         subprocess.run(command, pass_fds=files, stdout=subprocess.DEVNULL, check=False)
-        text = solution.read().decode("utf-8", "replace")
+        text, saved = solution.read().decode("utf-8", "replace"), exact.read()
     if text.startswith(("Integer infeasible", "Infeasible")):
         return INFEASIBLE
     if text.startswith("Unbounded"):
         return UNBOUNDED
     if not text.startswith("Optimal"):
         return None
-    _, values = parse_solution(text)
-    return _found(problem, [values.get(f"x{number}", 0.0) for number in range(len(problem.names))])
+    listed = _saved_values(saved, len(problem.names))
+    if listed is not None:
+        values = _by_variable(problem, listed)
+    else:  # as text they have 8 digits, which is too few for some rows
+        _, printed = parse_solution(text)
+        values = [printed.get(f"x{number}", 0.0) for number in range(len(problem.names))]
+    return _found(problem, values)
+
+
+def _saved_values(saved: bytes, n: int) -> list[float] | None:
+    """Return the values of CBC's variables in all their digits, as they come in the file; None: not saved.
+
+    The file has the numbers of rows and columns, the objective, activities and duals of the rows, then values
+    and reduced costs of the columns.
+    """
+    if len(saved) < 16:
+        return None
+    rows, columns = (int(count) for count in np.frombuffer(saved, np.int32, 2))
+    if columns != n or len(saved) != 16 + 16 * (rows + columns):
+        return None
+    values: list[float] = np.frombuffer(saved, np.float64, columns, offset=16 + 16 * rows).tolist()
+    return values
 
 
 def _glpsol(program: str, problem: IntegerProgram) -> str | None:
@@ -170,12 +193,8 @@ def _glpsol(program: str, problem: IntegerProgram) -> str | None:
         return None
     place = 2 if head[1] == "mip" else 3
     values = {int(words[1]): float(words[place]) for words in lines if words[0] == "j"}
-    # GLPK numbers columns as they come in the file: whole variables first
-    order = [*np.flatnonzero(problem.whole).tolist(), *np.flatnonzero(~problem.whole).tolist()]
-    x = np.zeros(len(order))
-    for number, column in enumerate(order, 1):
-        x[column] = values.get(number, 0.0)
-    return _found(problem, x.tolist())
+    listed = [values.get(number, 0.0) for number in range(1, len(problem.names) + 1)]
+    return _found(problem, _by_variable(problem, listed))
 
 
 def _glpk(problem: IntegerProgram) -> str | None:
@@ -200,9 +219,22 @@ def _glpk(problem: IntegerProgram) -> str | None:
     return _found(problem, [glpk.glp_mip_col_val(model, place) if place else 0.0 for place in places])
 
 
-def _found(problem: IntegerProgram, values: list[float]) -> str:
+def _stated(names: Sequence[str], values: Sequence[float], objective: float) -> str | None:
+    """Return an optimal solution as text; None if its numbers are none."""
+    return solution_text(names, values, objective) if np.isfinite([*values, objective]).all() else None
+
+
+def _by_variable(problem: IntegerProgram, listed: Sequence[float]) -> list[float]:
+    """Return values in the order of the variables; listed as they come in the file: whole ones first."""
+    order = [*np.flatnonzero(problem.whole).tolist(), *np.flatnonzero(~problem.whole).tolist()]
+    x = np.zeros(len(order))
+    x[order] = listed
+    return x.tolist()
+
+
+def _found(problem: IntegerProgram, values: list[float]) -> str | None:
     """Return a solution of a program that was rewritten, in its own names and its own sense."""
-    return solution_text(problem.names, values, problem.objective(np.asarray(values)))
+    return _stated(problem.names, values, problem.objective(np.asarray(values)))
 
 
 if __name__ == "__main__":

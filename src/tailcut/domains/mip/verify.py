@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tailcut.domains.mip.answers import parse_solution
+from tailcut.domains.mip.answers import one_word, parse_solution
 from tailcut.domains.mip.mps import Floats, IntegerProgram, read_program
-from tailcut.domains.oneline import OneLineParser
-from tailcut.errors import InputError, TailcutError
+from tailcut.domains.verification import print_verdict, read_to_check
+from tailcut.errors import InputError
 
 TOLERANCE = 1e-5
 """Relative to the size of what is compared: solvers compute with floating-point numbers."""
@@ -24,24 +24,13 @@ TOLERANCE = 1e-5
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Verify what a solver printed about a program; return 0 if it holds, 1 if it does not."""
-    parser = OneLineParser(
-        prog="python -m tailcut.domains.mip.verify",
-        description="Verify the solution that a solver printed: exit code 1 refutes it.",
-    )
-    parser.add_argument("file", metavar="FILE", help="the program (MPS or LP)")
-    parser.add_argument("output", metavar="OUTPUT", help="a file with what the solver printed")
-    try:
-        given = parser.parse_args(arguments)
-        text = Path(given.output).read_text(errors="replace")
-        problem = refuted(read_program(given.file), text) if text.startswith("Optimal") else None
-    except SystemExit:  # --help has been printed
-        return 0
-    except (TailcutError, OSError) as error:
-        sys.stderr.write(f"tailcut.domains.mip.verify: {error}\n")
-        return 2
-    if problem is not None:
-        sys.stderr.write(f"{problem}\n")
-    return 0 if problem is None else 1
+
+    def check(file: Path, output: str, _: str) -> str | None:
+        if not output.startswith("Optimal"):
+            return None
+        return refuted(read_to_check(read_program, file), output)
+
+    return print_verdict("tailcut.domains.mip.verify", "MPS or LP file", check, arguments)
 
 
 def refuted(program: IntegerProgram, text: str) -> str | None:
@@ -50,10 +39,11 @@ def refuted(program: IntegerProgram, text: str) -> str | None:
         claimed, values = parse_solution(text)
     except InputError as error:
         return f"cannot be read: {error}"
-    strange = values.keys() - set(program.names)
+    names = [one_word(name) for name in program.names]
+    strange = values.keys() - set(names)
     if strange:
         return f"there is no variable {min(strange)}"
-    return fault(program, np.array([values.get(name, 0.0) for name in program.names]), claimed)
+    return fault(program, np.array([values.get(name, 0.0) for name in names]), claimed)
 
 
 def fault(program: IntegerProgram, x: Floats, claimed: float) -> str | None:

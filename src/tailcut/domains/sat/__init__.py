@@ -35,7 +35,8 @@ def _wheel(solver: str, module: str) -> SolverWay:
 
 def _program(name: str, install: str, *options: str) -> SolverWay:
     entry = "tailcut.domains.sat.program:main"
-    return as_program(name, name, "{program}", *options, entry=entry, install=install)
+    way = as_program(name, name, "{program}", *options, entry=entry, install=install)
+    return way._replace(takes_options=True)
 
 
 _SOLVERS = (

@@ -10,6 +10,9 @@ from typing import NamedTuple
 _LEAVE = rb';[^\n]*|"[^"]*"|\|[^|]*\|'
 """Comments, texts and quoted symbols, in which brackets mean nothing."""
 _CHECK = re.compile(_LEAVE + rb"|\(\s*(?P<check>check-sat(?:-assuming)?)(?![\w-])|\(\s*(?P<get>get-[\w-]+)")
+_INCREMENTAL = re.compile(_LEAVE + rb"|\(\s*(check-sat(?:-assuming)?|push|pop)(?![\w-])")
+_UNKNOWN_OPTION = re.compile(rb"\(error \"line \d+ column \d+: unknown parameter '[^\"]*\"\)\s*")
+"""What z3 says of an option that is another solver's; it is passed over."""
 _BRACKET = re.compile(_LEAVE + rb"|[()]")
 _STATUS = re.compile(rb"^(sat|unsat|unknown|timeout|unsupported)[ \t\r]*$", re.M)
 
@@ -40,6 +43,18 @@ def with_model(text: bytes) -> Script:
     return Script(b"(set-option :produce-models true)\n" + text[:end] + b"\n(get-model)\n", 1)
 
 
+def is_incremental(text: bytes) -> bool:
+    """Return whether a script asks more than once, or takes assertions back: solvers know more tricks if not.
+
+    >>> is_incremental(b"(assert true)(check-sat)"), is_incremental(b"(push 1)(assert true)(check-sat)")
+    (False, True)
+    """
+    found = [match[1] for match in _INCREMENTAL.finditer(text) if match[1]]
+    return found.count(b"check-sat") + found.count(b"check-sat-assuming") > 1 or bool(
+        {b"push", b"pop"} & {*found}
+    )
+
+
 def commands(text: bytes, start: int = 0) -> Iterator[tuple[int, int]]:
     r"""Yield where each expression that stands in no other begins and ends.
 
@@ -61,14 +76,16 @@ def commands(text: bytes, start: int = 0) -> Iterator[tuple[int, int]]:
 def plain_output(output: bytes, checks: int) -> bytes:
     r"""Return what a solver printed as one answer, with its model; without an answer, as it is.
 
-    What follows an ``unsat``, such as the complaint that there is no model, is cut off. Of a script with
-    several checks the last line is a comment that sums the answers up.
+    What follows an ``unsat``, such as the complaint that there is no model, is cut off, and complaints about
+    other solvers' options are left out. Of a script with several checks the last line is a comment that sums
+    the answers up.
 
     >>> plain_output(b'unsat\n(error "no model")\n', 1)
     b'unsat\n'
     >>> plain_output(b"sat\nunsat\n", 2)[:24]
     b'sat\nunsat\n; 2 checks: a6'
     """
+    output = _UNKNOWN_OPTION.sub(b"", output)
     said = _STATUS.findall(output)
     if checks == 1:
         return b"unsat\n" if re.match(rb"\s*unsat\s*$", output, re.M) else output

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from tailcut.domains.files import ScratchFile, read_bytes
-from tailcut.domains.smt.answers import plain_output, with_model
+from tailcut.domains.smt.answers import is_incremental, plain_output, with_model
 from tailcut.errors import InputError, MissingExtraError, TailcutError
 
 OPTIONS = {
@@ -92,6 +92,8 @@ def _cvc5(path: str) -> None:
     import cvc5
 
     solver = cvc5.Solver(cvc5.TermManager())
+    with open(path, "rb") as script:  # noqa: PTH123 - not a path of a file but of a descriptor
+        solver.setOption("incremental", "true" if is_incremental(script.read()) else "false")
     parser = cvc5.InputParser(solver)
     parser.setFileInput(cvc5.InputLanguage.SMT_LIB_2_6, path)
     symbols = parser.getSymbolManager()
@@ -109,7 +111,7 @@ def _boolector(path: str) -> None:
     import pyboolector
 
     with open(path, "rb") as script:  # noqa: PTH123 - not a path of a file but of a descriptor
-        incremental = script.read().count(b"(check-sat") > 1
+        incremental = is_incremental(script.read())
     solver = pyboolector.Boolector()
     if incremental:
         solver.Set_opt(pyboolector.BtorOption.BTOR_OPT_INCREMENTAL, 1)

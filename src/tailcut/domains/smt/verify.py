@@ -15,10 +15,10 @@ from pathlib import Path
 
 from tailcut.domains.files import read_bytes
 from tailcut.domains.found import find_solver
-from tailcut.domains.oneline import OneLineParser
 from tailcut.domains.smt import DOMAIN
 from tailcut.domains.smt.answers import commands, model_of, with_model
 from tailcut.domains.smt.solve import ask
+from tailcut.domains.verification import print_verdict
 from tailcut.errors import TailcutError
 
 EVALUATORS = ("z3", "cvc5", "bitwuzla", "yices")
@@ -32,24 +32,11 @@ _ROOTS = re.compile(rb"\(\s*set-logic\s+\w*N(?:RA|IRA)")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Verify what a solver printed about a script; return 0 if it holds, 1 if it does not."""
-    parser = OneLineParser(
-        prog="python -m tailcut.domains.smt.verify",
-        description="Verify the model that a solver printed, with another solver: exit code 1 refutes it.",
-    )
-    parser.add_argument("file", metavar="FILE", help="the script (SMT-LIB 2)")
-    parser.add_argument("output", metavar="OUTPUT", help="a file with what the solver printed")
-    parser.add_argument("solver", metavar="SOLVER", nargs="?", default="", help="who printed it")
-    try:
-        given = parser.parse_args(arguments)
-        problem = refuted(Path(given.file), Path(given.output).read_bytes(), given.solver)
-    except SystemExit:  # --help has been printed
-        return 0
-    except (TailcutError, OSError) as error:
-        sys.stderr.write(f"tailcut.domains.smt.verify: {error}\n")
-        return 2
-    if problem is not None:
-        sys.stderr.write(f"{problem}\n")
-    return 0 if problem is None else 1
+
+    def check(file: Path, output: str, solver: str) -> str | None:
+        return refuted(file, output.encode(errors="replace"), solver)
+
+    return print_verdict("tailcut.domains.smt.verify", "SMT-LIB 2 script", check, arguments)
 
 
 def refuted(file: Path, output: bytes, solver: str = "") -> str | None:
