@@ -167,7 +167,7 @@ _ROWS: list[Row] = [
         censoring=Lost,
         exploration=Thompson,
         target=BoundedLoss,
-        first_runs=partial(FirstRuns, in_order=False, must_pay=True),
+        first_runs=partial(FirstRuns, in_order=False),
         hyperparameters={
             "solved_share": 0.3,
             "noise_variance": 0.09,

@@ -100,18 +100,3 @@ def upper_tail_moments(mean: float, deviation: float, floor: float) -> tuple[flo
         return gap - z, gap
     r = math.sqrt(2.0 / math.pi) / float(special.erfcx(-z * _SQRT_HALF)) if z < 25.0 else 0.0
     return r, r + z
-
-
-def expected_gain(gap: float, deviation: float) -> float:
-    """Return the mean of how far a normal variable of mean `gap` falls below 0.
-
-    >>> round(expected_gain(0.0, 1.0), 4), round(expected_gain(2.0, 1.0), 4)
-    (0.3989, 0.0085)
-    >>> expected_gain(-1.0, 0.0), expected_gain(1.0, 0.0)
-    (1.0, 0.0)
-    """
-    if deviation <= 0.0:
-        return max(-gap, 0.0)
-    z = gap / deviation
-    density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
-    return deviation * density - gap * 0.5 * math.erfc(z * math.sqrt(0.5))

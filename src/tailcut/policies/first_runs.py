@@ -1,7 +1,4 @@
-"""Which runs are due whatever the scores say: nobody is judged untried, nor for good by one unlucky run.
-
-Such a run is an investment, and with one nearly perfect algorithm it never pays back.
-"""
+"""Which runs are due whatever the scores say: nobody is judged untried, nor for good by one unlucky run."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailcut.numerics.normal import expected_gain
 from tailcut.numerics.ranges import NonNegative, Positive
 from tailcut.types import Array
 
@@ -38,9 +34,6 @@ class FirstRuns:
     in_order: bool = True
     """Whether of those that have run least the first in number is next, else a random one."""
 
-    must_pay: bool = False
-    """Whether a run that is due is made only if it `pays`."""
-
     def due(self, runs: Array) -> bool:
         """Return whether one that has run least is to run now, after so many `runs` of each, shape (K,)."""
         least = float(runs.min())
@@ -55,24 +48,3 @@ class FirstRuns:
             return int(runs.argmin())
         least = np.flatnonzero(runs == runs.min())
         return int(least[int(rng.integers(len(least)))])
-
-    def pays(self, runs: Array, place: int, mean: Array, variance: Array) -> bool:
-        """Return whether one more run of number `place` may bring more than it costs.
-
-        `mean` and `variance`, shape (K,), are those of each algorithm's loss over all instances. The run is
-        expected to cost what the algorithm is worse than the best one that has run. It brings what it may be
-        better, and that on each instance to come; their number is taken to be that of the instances so far.
-
-        >>> runs, variance = np.array([20.0, 0.0]), np.array([0.001, 0.02])
-        >>> rule = FirstRuns(must_pay=True)
-        >>> rule.pays(runs, 1, np.array([0.02, 0.5]), variance)  # the other one is nearly perfect
-        False
-        >>> rule.pays(runs, 1, np.array([0.4, 0.5]), variance)
-        True
-        """
-        if not self.must_pay or not runs.any():
-            return True
-        best = int(np.where(runs > 0.0, mean, np.inf).argmin())
-        gap = float(mean[place] - mean[best])
-        gain = expected_gain(gap, math.sqrt(float(variance[place] + variance[best])))
-        return bool(float(runs.sum()) * gain >= gap)

@@ -153,7 +153,7 @@ class OnePick(Policy):
             due = self.parts.first_runs.due(runs)
             if due or self.untried:
                 place = self.parts.first_runs.next(runs, self.explore_stream)
-                if due and self._pays(pool, place):
+                if due:
                     return int(pool[place]), "exploration" if runs[place] else "first run"
                 # The untried are all alike to the model. If each had a draw of its own, the best of many
                 # draws would win; so one stands for all.
@@ -164,14 +164,6 @@ class OnePick(Policy):
             pool = np.arange(len(scores)) if offered is None else offered
             return int(pool[int(self.explore_stream.integers(len(pool)))]), "exploration"
         return _argmin(scores, offered), "lowest score"
-
-    def _pays(self, pool: NDArray[np.intp], place: int) -> bool:
-        """Return whether a run that is due, of number `place` in the pool, may bring more than it costs."""
-        rule = self.parts.first_runs
-        if not rule.must_pay:
-            return True
-        mean, variance = self.model.predict(NO_FEATURES)
-        return rule.pays(self.runs[pool], place, mean[pool], variance[pool])
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:  # noqa: ARG002
         """Learn the outcome of a run of `algorithm` on the instance represented by `x`."""
