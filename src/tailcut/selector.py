@@ -578,7 +578,11 @@ class Selector(Saved):
             **state["settings"],
         )
         width, names = state["n_features"], self._reader.names
-        fine = width is None if names is None and width is None else isinstance(width, int) and width >= 0
+        fine = (
+            width is None
+            if names is None and width is None
+            else isinstance(width, int) and 0 <= width <= 10**7
+        )
         expect(fine and (names is None or width == len(names)), "n_features: does not fit the feature names")
         self._reader.width = width
         if self._budget is not None:

@@ -80,12 +80,12 @@ def test_a_rewritten_file_is_run_again_and_skipped_ones_are_counted(tmp_path: Pa
     (tmp_path / "instances" / "two.toy").touch()  # another date, the same content
     ended = tailcut(tmp_path, *run)
     assert "instances/one.toy has changed since it was run" in ended.stderr
-    assert "skipped 1 instances that are over" in ended.stderr
+    assert "skipped 1 completed instance whose files have not changed" in ended.stderr
     lines = (tmp_path / "tailcut-run.jsonl").read_text().splitlines()
     assert len(lines) == 3
     assert '"answer": "no"' in lines[2]
     for _ in range(2):
-        assert "skipped 2 instances" in tailcut(tmp_path, *run).stderr
+        assert "skipped 2 completed instances" in tailcut(tmp_path, *run).stderr
     assert len((tmp_path / "tailcut-run.jsonl").read_text().splitlines()) == 3
 
 

@@ -29,7 +29,7 @@ def test_a_compressed_file_is_described_by_what_it_holds(tmp_path: Path) -> None
     (tmp_path / "a.gz").write_bytes(gzip.compress(text))
     assert extract(tmp_path / "a") == extract(tmp_path / "a.gz")
     (tmp_path / "b.gz").write_bytes(b"nothing")
-    with pytest.raises(InputError, match=r"is no \.gz file, or is damaged"):
+    with pytest.raises(InputError, match=r"is not a \.gz file, or is damaged"):
         extract(tmp_path / "b.gz")
 
 

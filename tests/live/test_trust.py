@@ -137,5 +137,5 @@ def test_a_solver_that_is_put_aside_while_it_measures_does_not_end_the_run(tmp_p
     toy.write_instances(tmp_path, lines)
     ended = tailcut(tmp_path, *RUN, "--measure-first", "6", "--jobs", "4")
     assert ended.returncode == 0, ended.stderr
-    assert "WARNING: b is put aside" in ended.stderr
+    assert "WARNING: b is set aside" in ended.stderr
     assert {one["answer"] for one in answers(tmp_path).values()} == {"yes"}

@@ -204,7 +204,7 @@ def test_the_log_in_stays_within_its_card(browser: Browser, farm: Running, width
 def test_a_wrong_token_is_told_and_not_kept(browser: Browser, farm: Running, token: str) -> None:
     with Visit(browser, farm) as visit:
         visit.log_in(token)
-        visit.until("() => document.querySelector('[role=alert]').textContent.includes('does not know')")
+        visit.until("() => document.querySelector('[role=alert]').textContent.includes('does not accept')")
         assert visit.page.evaluate("sessionStorage.length") == 0
         assert all("401" in text for text in visit.complaints), "the browser notes the answer itself"
         visit.log_in()

@@ -211,7 +211,9 @@ def solver_table(totals: Totals) -> Table:
 def print_totals(totals: Totals, as_json: bool) -> None:
     """Print what came of it, unless a program reads."""
     if totals.skipped:
-        sys.stderr.write(f"skipped {totals.skipped} completed instances whose files have not changed\n")
+        sys.stderr.write(
+            f"skipped {counted(totals.skipped, 'completed instance')} whose files have not changed\n"
+        )
     for problem in [*totals.problems, *map(str, totals.silent)]:
         sys.stderr.write(f"problem: {printable(problem)}\n")
     if as_json:

@@ -114,11 +114,11 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read(tmp_path)
     damaged = tmp_path / "f.cnf.gz"
     damaged.write_bytes(gzip.compress(b"p cnf 1 1\n1 0\n" * 99)[:-12])
-    with pytest.raises(FormulaError, match=r"is no \.gz file, or is damaged"):
+    with pytest.raises(FormulaError, match=r"is not a \.gz file, or is damaged"):
         read(damaged)
     for ending in (".gz", ".xz"):
         (tmp_path / f"f{ending}").write_bytes(b"p cnf 1 1\n1 0\n")
-        with pytest.raises(FormulaError, match=f"is no {ending} file"):
+        with pytest.raises(FormulaError, match=f"is not a {ending} file"):
             read(tmp_path / f"f{ending}")
 
 
