@@ -10,6 +10,7 @@ def curve_tables_by_class(log_odds: _Reals, cuts: _Reals) -> tuple[_Reals, _Real
 def curve_values(
     survival: _Reals, integral: _Reals, cuts: _Reals, times: _Reals
 ) -> tuple[_Reals, _Reals]: ...
+def failure_likelihood(survival: _Reals, cuts: _Reals, failed: _Reals) -> _Reals: ...
 def best_plan(
     survival: _Reals,
     integral: _Reals,

@@ -11,7 +11,7 @@ follows, which no plan can beat. A skipped plan has no part in any number that i
 
 import numpy as np
 
-from libc.math cimport INFINITY, exp, fabs
+from libc.math cimport INFINITY, exp, fabs, log
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memset
 
@@ -146,6 +146,32 @@ def curve_values(
                     s[r, m, k] = p.low * low + p.high * high
                     area[r, m, k] = integral[p.cut, m, k] + (p.low_area * low + p.high_area * high)
     return survival_, integral_
+
+
+def failure_likelihood(const double[:, :, ::1] survival, const double[::1] cuts, const double[:] failed):
+    """Return how likely it is, in each class, that each algorithm fails for as long as it did, shape (M,).
+
+    As a share of the class in which it is most likely.
+    """
+    cdef Py_ssize_t classes = survival.shape[1], n = survival.shape[2], m, k
+    cdef double best = -INFINITY
+    cdef Place p
+    if failed.shape[0] != n:
+        raise ValueError(f"failures of {failed.shape[0]} algorithms for curves of {n}")
+    likely_ = np.zeros(classes)
+    cdef double[::1] likely = likely_
+    with nogil:
+        for k in range(n):
+            if failed[k] <= 0.0:
+                continue
+            p = _place(&cuts[0], cuts.shape[0] - 1, failed[k])
+            for m in range(classes):
+                likely[m] += log(p.low * survival[p.cut, m, k] + p.high * survival[p.cut + 1, m, k])
+        for m in range(classes):
+            best = likely[m] if likely[m] > best else best
+        for m in range(classes):
+            likely[m] = exp(likely[m] - best)
+    return likely_
 
 
 # ------------------------------------------------------------------------------------------------ plans

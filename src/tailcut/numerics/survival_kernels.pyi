@@ -8,6 +8,12 @@ _Numbers = NDArray[np.int64]
 _Small = NDArray[np.int32]
 _Bytes = NDArray[np.uint8]
 
+def intervals_passed(
+    known: float, end: float, solved: bool, cuts: _Reals, trace: float
+) -> tuple[int, _Reals, _Reals]: ...
+def run_likelihood(
+    odds: _Reals, algorithm: int, start: int, solved: _Reals, weights: _Reals
+) -> _Reals: ...
 def learn_intervals(
     level: _Reals,
     level_variance: _Reals,

@@ -23,6 +23,57 @@ cdef inline double _expit(double v) noexcept nogil:
     return 1.0 / (1.0 + exp(-v)) if v > -500.0 else 0.0
 
 
+def intervals_passed(double known, double end, bint solved, const double[::1] cuts, double trace):
+    """Return what a run from scratch to `end` says of the intervals between `cuts`: see `schedules.view.passed`."""
+    cdef Py_ssize_t last = 0, j, start = -1, stop = 0, intervals = cuts.shape[0]
+    cdef double low = 0.0, passed
+    weights_ = np.zeros(intervals)
+    answers_ = np.zeros(intervals)
+    cdef double[::1] weights = weights_
+    cdef double[::1] answers = answers_
+    while last < intervals - 1 and cuts[last] < end:
+        last += 1
+    for j in range(last + 1):
+        passed = ((cuts[j] if cuts[j] < end else end) - (low if low > known else known)) / (cuts[j] - low)
+        weights[j] = 0.0 if passed < 0.0 else (1.0 if passed > 1.0 else passed)
+        low = cuts[j]
+    if solved:
+        weights[last] = 1.0
+        answers[last] = 1.0
+    for j in range(last + 1):
+        if weights[j] >= trace:
+            start = j if start < 0 else start
+            stop = j + 1
+    if start < 0:
+        start = 0
+    return start, answers_[start:stop], weights_[start:stop]
+
+
+def run_likelihood(
+    const double[:, :, ::1] odds,
+    Py_ssize_t algorithm,
+    Py_ssize_t start,
+    const double[::1] solved,
+    const double[::1] weights,
+):
+    """Return how likely it was, in each class of log-odds (K, J, M), that a run did this in intervals, shape (M,)."""
+    cdef Py_ssize_t m, i
+    cdef double v, total
+    if not 0 <= algorithm < odds.shape[0] or start < 0 or start + solved.shape[0] > odds.shape[1]:
+        raise IndexError(f"algorithm {algorithm}, {solved.shape[0]} intervals from {start} on")
+    if weights.shape[0] != solved.shape[0]:
+        raise ValueError("as many weights as intervals are needed")
+    likely_ = np.empty(odds.shape[2])
+    cdef double[::1] likely = likely_
+    for m in range(odds.shape[2]):
+        total = 0.0
+        for i in range(solved.shape[0]):
+            v = odds[algorithm, start + i, m]
+            total -= weights[i] * _softplus(-v if solved[i] > 0.0 else v)
+        likely[m] = exp(total)
+    return likely_
+
+
 def learn_intervals(
     double[::1] level,
     double[::1] level_variance,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailcut.numerics.plan_kernels import curve_tables, curve_tables_by_class, curve_values
+from tailcut.numerics.plan_kernels import curve_tables, curve_tables_by_class, curve_values, failure_likelihood
 from tailcut.types import Array, Forecasts, Progress
 
 CUTS = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0])
@@ -60,8 +60,7 @@ class Curves:
 
 def likelihood(curves: Curves, failed: Array) -> Array:
     """Return the likelihood, up to a factor, of the failures so far in each class of hardness, shape (M,)."""
-    logs = np.log(curves.at(failed)[0]).sum(axis=0)
-    return np.asarray(np.exp(logs - logs.max()))
+    return failure_likelihood(curves.tables[0], curves.cuts, failed)
 
 
 def forecasts(curves: Curves, classes: Array, progress: Progress, penalty: float) -> Forecasts:

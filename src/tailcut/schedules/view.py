@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tailcut.numerics.survival_kernels import intervals_passed, run_likelihood
 from tailcut.schedules.curves import Curves
 from tailcut.types import Array
 
@@ -49,10 +50,7 @@ class View(NamedTuple):
 
     def answered(self, algorithm: int, passage: Passage) -> Array:
         """Return the likelihood of what a run did in each class, shape (M,)."""
-        start, solved, weights = passage
-        odds = self.odds[algorithm, start : start + len(solved)]
-        logs = -np.logaddexp(0.0, np.where(solved[:, None] > 0.0, -odds, odds))
-        return np.asarray(np.exp(weights @ logs))
+        return run_likelihood(self.odds, algorithm, *passage)
 
     def chance_of(self, likelihood: Array, before: Array) -> tuple[float, float]:
         """Return how likely an outcome was by the instances alike, and by the classes of hardness."""
@@ -80,14 +78,4 @@ def passed(known: float, end: float, solved: bool, cuts: Array) -> Passage:
     >>> passed(1.0, 2.0, False, cuts)  # half of the second
     Passage(start=1, solved=array([0.]), weights=array([0.5]))
     """
-    lows = np.concatenate(([0.0], cuts[:-1]))
-    last = min(int(np.searchsorted(cuts, end)), len(cuts) - 1)
-    weights = np.clip((np.minimum(cuts, end) - np.maximum(lows, known)) / (cuts - lows), 0.0, 1.0)
-    answers = np.zeros(len(cuts))
-    if solved:
-        weights[last] = answers[last] = 1.0
-    seen = np.flatnonzero(weights[: last + 1] >= TRACE)
-    if not len(seen):
-        return Passage(0, np.zeros(0), np.zeros(0))
-    inside = slice(int(seen[0]), int(seen[-1]) + 1)
-    return Passage(inside.start, answers[inside], weights[inside])
+    return Passage(*intervals_passed(known, end, solved, cuts, TRACE))
