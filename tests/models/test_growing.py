@@ -115,7 +115,7 @@ class SlowTree:
             if least < greatest:
                 tried += 1
                 yield self.deck[place], least + (greatest - least) * self.random.uniform()
-            if tried == self.growth.candidates:
+            if tried >= min(self.growth.candidates, len(members)):
                 return
 
     def _gain(self, node: Node, left: list[int]) -> float:

@@ -11,9 +11,10 @@ _Bytes = NDArray[np.uint8]
 def intervals_passed(
     known: float, end: float, solved: bool, cuts: _Reals, trace: float
 ) -> tuple[int, _Reals, _Reals]: ...
-def run_likelihood(
-    odds: _Reals, algorithm: int, start: int, solved: _Reals, weights: _Reals
-) -> _Reals: ...
+def run_likelihood(odds: _Reals, algorithm: int, start: int, solved: _Reals, weights: _Reals) -> _Reals: ...
+def weigh_outcome(
+    classes: _Reals, before: _Reals, after: _Reals, n_hardness: int
+) -> tuple[_Reals, _Reals, float, float]: ...
 def learn_intervals(
     level: _Reals,
     level_variance: _Reals,

@@ -11,6 +11,7 @@ from libc.math cimport exp, fabs, log, log1p
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 cdef double LEAST = 1e-12  # a hazard, and a survival within an interval, are at least this
+cdef double TINY = 1e-300  # what is divided by is at least this
 cdef double PASSED = 1.0 + 1e-9  # a slice that ends at a cut has passed it
 
 
@@ -72,6 +73,42 @@ def run_likelihood(
             total -= weights[i] * _softplus(-v if solved[i] > 0.0 else v)
         likely[m] = exp(total)
     return likely_
+
+
+def weigh_outcome(
+    const double[::1] classes, const double[::1] before, const double[::1] after, Py_ssize_t n_hardness
+):
+    """Return what an outcome says of the classes (M,), whose likelihoods were `before` and are `after` it.
+
+    First the probabilities of the classes of hardness, the first `n_hardness`, before and after; then how likely
+    the outcome was by the other classes, and by those of hardness.
+    """
+    cdef Py_ssize_t m, count = classes.shape[0]
+    cdef double known[2]
+    cdef double joint[2]
+    cdef double prior = 0.0, b, a
+    cdef int near
+    if before.shape[0] != count or after.shape[0] != count or not 0 < n_hardness <= count:
+        raise ValueError(f"{count} classes, {n_hardness} of hardness: expected as many likelihoods")
+    was_ = np.empty(n_hardness)
+    is_ = np.empty(n_hardness)
+    cdef double[::1] was = was_
+    cdef double[::1] now = is_
+    known[0] = known[1] = joint[0] = joint[1] = 0.0
+    for m in range(count):
+        near = m >= n_hardness
+        b = classes[m] * before[m]
+        a = classes[m] * after[m]
+        known[near] += b
+        joint[near] += a
+        if not near:
+            was[m] = b
+            now[m] = a
+            prior += classes[m]
+    for m in range(n_hardness):
+        was[m] = was[m] / known[0] if known[0] > 0.0 else classes[m] / prior
+        now[m] = now[m] / joint[0] if joint[0] > 0.0 else classes[m] / prior
+    return was_, is_, joint[1] / max(known[1], TINY), joint[0] / max(known[0], TINY)
 
 
 def learn_intervals(

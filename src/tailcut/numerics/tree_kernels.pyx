@@ -240,7 +240,8 @@ def grow_tree(
                             best = gain
                             best_feature = f
                             best_threshold = cut
-                    if tried >= candidates:
+                    # A node of few instances has few splits: to try more than it has instances finds no others.
+                    if tried >= candidates or tried >= size:
                         break
             if best_feature < 0:
                 feature[node] = -1

@@ -10,7 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailcut.numerics.plan_kernels import curve_tables, curve_tables_by_class, curve_values, failure_likelihood
+from tailcut.numerics.plan_kernels import (
+    curve_tables,
+    curve_tables_by_class,
+    curve_values,
+    failure_likelihood,
+)
 from tailcut.types import Array, Forecasts, Progress
 
 CUTS = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0])

@@ -14,6 +14,7 @@ from tailcut.policies.feature_budget import FeatureBudget
 from tailcut.policies.policy import Choice, Offered, Policy, RecordedOutcomes
 from tailcut.representation import Pipeline
 from tailcut.schedules import race
+from tailcut.schedules.at_hand import InstanceAtHand
 from tailcut.schedules.calibration import SLICED, WHOLE, Calibration
 from tailcut.schedules.curves import CUTS, Curves, forecasts, likelihood
 from tailcut.schedules.hardness import Hardness
@@ -22,6 +23,7 @@ from tailcut.schedules.planner import Plan, Planner
 from tailcut.schedules.rehearsal import rehearse_sliced, rehearse_whole
 from tailcut.schedules.survival_forest import SurvivalForest
 from tailcut.schedules.view import View, passed
+from tailcut.state.stateful import expect
 from tailcut.types import PENALTY, Array, Forecasts, Outcome, Progress, Quantity, Status
 
 FIRST_WHOLE = 16
@@ -32,6 +34,9 @@ TRUST_SAMPLE = 200
 """So many recorded instances say how far to trust those alike, and plans; each without itself."""
 WEIGHED = 4
 """Of so many instances with features that cost something, one is planned without them, too, to compare."""
+LEAST_CLASS = 0.002
+"""A past instance that the new one is like with less probability is left out: it takes as much time to plan
+for as any other, and hardly changes the plan."""
 
 
 class HazardSchedule(Policy):
@@ -44,7 +49,7 @@ class HazardSchedule(Policy):
     enough to cost next to nothing, and never the last.
     """
 
-    STATE = ("representation", "hardness", "hazards", "forest", "calibration", "instances")
+    STATE = ("representation", "hardness", "hazards", "forest", "calibration", "instances", "at_hand")
     predicts_runtimes: ClassVar[bool] = True
     quantity = Quantity("expected loss of the best plan", "s")
 
@@ -76,6 +81,7 @@ class HazardSchedule(Policy):
         self.calibration = Calibration()
         self.instances = 0
         """How many instances were begun."""
+        self.at_hand = InstanceAtHand(cuts=self.cuts, n_hardness=len(self.hardness.shift))
         self._latest: tuple[bytes, View] | None = None
         """The latest instance looked at, and its view, until something is learned."""
 
@@ -84,6 +90,7 @@ class HazardSchedule(Policy):
         self.instances += 1
         whole = self.instances >= FIRST_WHOLE and self.instances.bit_count() == 1
         x = self.representation(features) if len(features) else NO_FEATURES
+        self.at_hand.begin(x, self.view(x))
         first = self._next(x, offered, progress, whole=whole)
         assert first is not None, "on a new instance everyone may run"
         if self.feature_budget.charged and len(x) and self.instances % WEIGHED == 0:
@@ -121,7 +128,7 @@ class HazardSchedule(Policy):
 
     def _plan(self, x: Array, offered: Offered, progress: Progress, *, whole: bool) -> Plan | None:
         assert progress.failed is not None
-        view = self.view(x)
+        view = self.at_hand.view(x) or self.view(x)
         planner = self._planner(view.curves, offered, progress)
         if progress.failed.any():
             classes = view.given(likelihood(view.curves, progress.failed))
@@ -195,7 +202,7 @@ class HazardSchedule(Policy):
         return forecasts(view.curves, classes, progress, self.penalty)
 
     def view(self, x: Array) -> View:
-        """Return what is expected of all algorithms on an instance."""
+        """Return what is now expected of all algorithms on an instance."""
         key = x.tobytes()
         if self._latest is None or self._latest[0] != key:
             self._latest = key, self._view(x)
@@ -207,9 +214,11 @@ class HazardSchedule(Policy):
             odds = base[:, :, None] + hard
             return View(odds, classes, Curves(odds, cuts=self.cuts), len(hard))
         base += self.forest.shift(x)[:, None]
-        near, trust = self.forest.near(x), self.forest.trust
-        odds = np.concatenate([base[:, :, None] + hard, self.forest.odds(near, base, CUTS)], axis=2)
-        alike = trust * near.weight * self.forest.known(near)
+        near = self.forest.near(x)
+        alike = self.forest.trust * near.weight * self.forest.known(near)
+        counts = alike >= LEAST_CLASS
+        alike, rows = alike[counts], near.rows[counts]
+        odds = np.concatenate([base[:, :, None] + hard, self.forest.odds(rows, base, CUTS)], axis=2)
         classes = np.concatenate([(1.0 - alike.sum()) * self.forest.classes(near), alike])
         return View(odds, classes, Curves(odds, cuts=self.cuts), len(hard))
 
@@ -222,13 +231,13 @@ class HazardSchedule(Policy):
         self._weigh_features(algorithm, x, outcome, progress, budget)
         if not len(passage.solved):
             return
-        view = self.view(x)
+        view = self.at_hand.view(x) or self.view(x)
         before = likelihood(view.curves, progress.failed)
-        after = before * view.answered(algorithm, passage)
+        said = view.weighed(before, before * view.answered(algorithm, passage))
         if len(view.classes) > view.n_hardness:
-            self.forest.weigh(*view.chance_of(after, before))
-        classes = view.hardness_given(after)
-        self.hardness.learn(view.hardness_given(before) if progress.failed.any() else None, classes)
+            self.forest.weigh(said.by_near, said.by_hardness)
+        classes = said.hardness_after
+        self.hardness.learn(said.hardness_before if progress.failed.any() else None, classes)
         self.hazards.learn(algorithm, *passage, self.hardness.shift, classes)
         self._remember(algorithm, x, end, solved, classes)
         self._latest = None
@@ -289,7 +298,7 @@ class HazardSchedule(Policy):
         for algorithm, passage in passages:
             likely = likely * view.answered(algorithm, passage)
             likely /= max(float(likely.max()), 1e-300)
-        classes = view.hardness_given(likely)
+        classes = view.weighed(np.ones(len(likely)), likely).hardness_after
         self.hardness.learn(None, classes)
         for algorithm, passage in passages:
             self.hazards.learn(algorithm, *passage, self.hardness.shift, classes)
@@ -303,7 +312,8 @@ class HazardSchedule(Policy):
             known = passed(0.0, float(seconds[algorithm]), bool(solved[algorithm]), self.cuts)
             likely = likely * view.answered(algorithm, known)
             likely /= max(float(likely.max()), 1e-300)
-        self.forest.weigh(*view.chance_of(likely, np.ones(len(likely))))
+        said = view.weighed(np.ones(len(likely)), likely)
+        self.forest.weigh(said.by_near, said.by_hardness)
         planner = Planner(view.curves, (self.penalty - 1.0) * cutoff, np.zeros(len(seconds), dtype=np.bool_))
         everything = self.penalty * cutoff
         for kind, rehearse in ((SLICED, rehearse_sliced), (WHOLE, rehearse_whole)):
@@ -324,7 +334,7 @@ class HazardSchedule(Policy):
 
     def _unsolved(self, x: Array, seconds: float) -> Array:
         """Return the chance that a first run of so many seconds fails, shape (K,)."""
-        view = self.view(x)
+        view = self.at_hand.view(x) or self.view(x)
         survival, _ = view.curves.at_all(np.array([seconds]))
         return np.asarray(survival[0] @ view.classes)
 
@@ -336,20 +346,25 @@ class HazardSchedule(Policy):
         """Take instances with this many features from now on; all that was learned stays."""
         self.representation.widen(n_features)
         self.forest.widen(self.representation.width)
+        self.at_hand.forget()
         self._latest = None
 
     def restored(self) -> None:
         """Forget what was expected before."""
         self._latest = None
+        known = len(self.at_hand.odds) in (0, len(self.hazards.skill))
+        expect(known, "at_hand: odds of other algorithms")
 
     def add(self) -> None:
         """Make room for one more algorithm."""
+        self.at_hand.forget()
         self.hazards.add()
         self.forest.add()
         self._grow()
 
     def remove(self, algorithm: int) -> None:
         """Forget an algorithm."""
+        self.at_hand.forget()
         self.hazards.remove(algorithm)
         self.forest.remove(algorithm)
         self._grow()

@@ -20,6 +20,7 @@ it as far as it is known, by the share of the algorithms that ran there.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,14 +34,15 @@ from tailcut.schedules.hardness import Hardness
 from tailcut.state.stateful import Stateful, expect, expect_finite, expect_indices
 from tailcut.types import Array
 
-TREES = 50
-"""How many there are."""
+TREES, MORE_TREES, MOST_TREES = 25, 2500, 4
+"""How many there are at first; with every so many runs as many again, up to so many times as many: with few
+runs more trees say nothing new, with many they do."""
 NEAREST = 64
 """How many instances are looked at; the rest of the weight counts for none."""
-REGROW = 0.15
+REGROW = 0.25
 """Trees are grown again when there are more instances by this share."""
-CANDIDATES, LEAST_CANDIDATES = 0.2, 3
-"""Splits that a node considers, as a share of the features, and at least so many."""
+LEAST_CANDIDATES = 3
+"""A node considers as many splits as the root of the number of features, and at least so many."""
 SHRINKAGE = 1.5
 """The curvature that it counts for that an algorithm does as well in a node as in the one above: w."""
 LEAST_CURVATURE = 0.02
@@ -186,8 +188,8 @@ class SurvivalForest(Stateful):
         share = alike / (alike + LOCAL)
         return np.asarray(share * (near.weight @ self._room.classes[near.rows]) + (1.0 - share) * everywhere)
 
-    def odds(self, near: Near, base: Array, cuts: Array) -> Array:
-        """Return the log-odds of a solution in each interval if the instance is like each of those near.
+    def odds(self, rows: NDArray[np.int64], base: Array, cuts: Array) -> Array:
+        """Return the log-odds of a solution in each interval if the instance is like each of these `rows`.
 
         `base` (K, J) is what is expected without them, `cuts` (J,) the ends of the intervals as fractions of
         the cutoff; shape (K, J, m). An algorithm that solved the other instance takes as long here, up to a
@@ -195,10 +197,8 @@ class SurvivalForest(Stateful):
         holds `base`, as hard as that instance was.
         """
         room = self._room
-        hardness = room.classes[near.rows] @ self.hardness.shift
-        return odds_like(
-            base, room.end, room.solved.view(np.uint8), hardness, near.rows, cuts, SCALE, DOUBT, TAIL
-        )
+        hardness = room.classes[rows] @ self.hardness.shift
+        return odds_like(base, room.end, room.solved.view(np.uint8), hardness, rows, cuts, SCALE, DOUBT, TAIL)
 
     def weigh(self, with_them: float, without: float) -> None:
         """Take note of how likely an outcome was by the instances alike and without them."""
@@ -286,11 +286,11 @@ class SurvivalForest(Stateful):
         )
         known = runs.end > 0.0
         target = np.divide(slope, curvature, out=np.full(slope.shape, np.nan), where=known)
-        growth = Growth(
-            candidates=max(int(np.ceil(CANDIDATES * n_features)), LEAST_CANDIDATES), shrinkage=SHRINKAGE
-        )
+        candidates = max(math.ceil(math.sqrt(n_features)), LEAST_CANDIDATES)
+        growth = Growth(candidates=candidates, shrinkage=SHRINKAGE)
+        n_trees = TREES * min(max(int(known.sum()) // MORE_TREES, 1), MOST_TREES)
         root = np.zeros(runs.end.shape[1])
-        self._set(grow_apart(runs.x, target, curvature, root, growth, self.stream, TREES))
+        self._set(grow_apart(runs.x, target, curvature, root, growth, self.stream, n_trees))
 
     def _set(self, grown: list[Grown]) -> None:
         self._latest = None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tailcut.numerics.survival_kernels import intervals_passed, run_likelihood
+from tailcut.numerics.survival_kernels import intervals_passed, run_likelihood, weigh_outcome
 from tailcut.schedules.curves import Curves
 from tailcut.types import Array
 
@@ -28,6 +28,19 @@ class Passage(NamedTuple):
     """How much of each interval was passed, shape (j,)."""
 
 
+class Weighed(NamedTuple):
+    """What an outcome says of the classes of an instance."""
+
+    hardness_before: Array
+    """How likely each class of hardness was before the outcome, shape (M',)."""
+    hardness_after: Array
+    """And after it."""
+    by_near: float
+    """How likely the outcome was if the instance is like a past one."""
+    by_hardness: float
+    """And by the classes of hardness alone."""
+
+
 class View(NamedTuple):
     """What is expected of an instance."""
 
@@ -41,30 +54,17 @@ class View(NamedTuple):
 
     def given(self, likelihood: Array) -> Array:
         """Return the probabilities of the classes, given the likelihood of what was seen in each."""
-        return _shares(self.classes * likelihood, self.classes)
-
-    def hardness_given(self, likelihood: Array) -> Array:
-        """Return the probabilities of the classes of hardness alone."""
-        prior = self.classes[: self.n_hardness]
-        return _shares(prior * likelihood[: self.n_hardness], prior / prior.sum())
+        joint = self.classes * likelihood
+        total = joint.sum()
+        return np.asarray(joint / total) if total > 0.0 else self.classes
 
     def answered(self, algorithm: int, passage: Passage) -> Array:
         """Return the likelihood of what a run did in each class, shape (M,)."""
         return run_likelihood(self.odds, algorithm, *passage)
 
-    def chance_of(self, likelihood: Array, before: Array) -> tuple[float, float]:
-        """Return how likely an outcome was by the instances alike, and by the classes of hardness."""
-        joint, known = self.classes * likelihood, self.classes * before
-        near, hard = slice(self.n_hardness, None), slice(0, self.n_hardness)
-        by_near, by_hardness = (
-            float(joint[part].sum()) / max(float(known[part].sum()), 1e-300) for part in (near, hard)
-        )
-        return by_near, by_hardness
-
-
-def _shares(joint: Array, otherwise: Array) -> Array:
-    total = joint.sum()
-    return np.asarray(joint / total) if total > 0.0 else otherwise
+    def weighed(self, before: Array, after: Array) -> Weighed:
+        """Return what an outcome says of the classes, whose likelihoods were `before` and are `after` it."""
+        return Weighed(*weigh_outcome(self.classes, before, after, self.n_hardness))
 
 
 def passed(known: float, end: float, solved: bool, cuts: Array) -> Passage:
