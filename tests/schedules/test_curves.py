@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from tailcut.schedules.curves import CUTS, Curves
+from tailcut.schedules.curves import CUTS, Curves, likelihood
 
 
 @pytest.fixture
@@ -53,3 +53,11 @@ def test_certain_solutions_leave_finite_ratios() -> None:
     survival, integral = curves.at(np.array([1.0]))
     assert np.isfinite(survival / survival).all()
     assert np.isfinite(integral).all()
+
+
+def test_the_likelihood_of_failures_is_the_product_of_the_survivals(curves: Curves) -> None:
+    failed = np.array([7.0, 0.0, 1000.0])
+    survival, _ = curves.at(failed)
+    expected = survival.prod(axis=0)
+    np.testing.assert_allclose(likelihood(curves, failed), expected / expected.max(), rtol=1e-12)
+    assert likelihood(curves, np.zeros(3)).tolist() == [1.0, 1.0, 1.0]

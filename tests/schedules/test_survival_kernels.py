@@ -7,7 +7,15 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from tailcut.numerics.survival_kernels import learn_intervals, odds_like, share_paths, slopes
+from tailcut.numerics.survival_kernels import (
+    intervals_passed,
+    learn_intervals,
+    odds_like,
+    run_likelihood,
+    share_paths,
+    slopes,
+    weigh_outcome,
+)
 from tailcut.schedules.curves import CUTS
 from tailcut.schedules.survival_forest import DOUBT, SCALE, TAIL
 from tailcut.types import Array
@@ -269,3 +277,42 @@ def test_learning_refuses_what_is_not_there() -> None:
             learn(*wrong)
     with pytest.raises(ValueError, match="classes"):
         learn(0, 0, 1, classes=2)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_likelihood_of_a_run_is_the_product_over_its_intervals(seed: int) -> None:
+    odds, end, solved = _runs(seed)
+    by_class = np.ascontiguousarray(odds[:, :, None] + SHIFT)
+    for i, a in zip(*np.nonzero(end > 0.0), strict=True):
+        start, answers, weights = intervals_passed(0.0, float(end[i, a]), bool(solved[i, a]), CUTS, 0.0)
+        found = run_likelihood(by_class, int(a), start, answers, weights)
+        expected = [_log_likelihood(v, float(end[i, a]), bool(solved[i, a])) for v in by_class[a].T]
+        np.testing.assert_allclose(found, np.exp(expected), rtol=1e-9)
+
+
+def test_runs_of_others_and_intervals_that_do_not_exist_are_refused() -> None:
+    odds, one = np.zeros((2, 3, 4)), np.ones(1)
+    for algorithm, start in ((2, 0), (-1, 0), (0, 3), (0, -1)):
+        with pytest.raises(IndexError):
+            run_likelihood(odds, algorithm, start, one, one)
+
+
+@pytest.mark.parametrize("n_hardness", [2, 7])
+def test_what_an_outcome_says_of_the_classes_is_bayes_rule(n_hardness: int) -> None:
+    rng = np.random.default_rng(n_hardness)
+    classes, before, answer = rng.dirichlet(np.ones(7)), rng.random(7), rng.random(7)
+    was, now, by_near, by_hardness = weigh_outcome(classes, before, before * answer, n_hardness)
+    hard = slice(0, n_hardness)
+    joint = classes * before
+    np.testing.assert_allclose(was, joint[hard] / joint[hard].sum())
+    np.testing.assert_allclose(now, (joint * answer)[hard] / (joint * answer)[hard].sum())
+    np.testing.assert_allclose(by_hardness, (joint * answer)[hard].sum() / joint[hard].sum())
+    near = slice(n_hardness, None)
+    np.testing.assert_allclose(by_near, (joint * answer)[near].sum() / max(joint[near].sum(), 1e-300))
+
+
+def test_an_outcome_that_could_not_be_leaves_the_classes_as_common_as_they_are() -> None:
+    classes, nothing = np.array([0.3, 0.3, 0.4]), np.zeros(3)
+    was, now, by_near, by_hardness = weigh_outcome(classes, nothing, nothing, 2)
+    assert was.tolist() == now.tolist() == [0.5, 0.5]
+    assert by_near == by_hardness == 0.0
