@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tailcut import Selector
 from tailcut.models import Layers
-from tailcut.models.layers import MOST_TREES
+from tailcut.models.layers import MOST_TREES, REGROW
 from tailcut.models.model import Model
 from tailcut.models.trees import Trees
 from tailcut.representation import Views
@@ -49,7 +49,7 @@ def test_a_trend_is_followed_beyond_the_steps_of_the_trees() -> None:
     """On a straight line the ridge beats what trees alone can do."""
     rng = np.random.default_rng(2)
     with_ridge, without = _model(1, ridge=1.0), _model(1, ridge=1e9)
-    for _ in range(150):
+    for _ in range(300):
         x = rng.uniform(-1.0, 1.0, size=4)
         for model in (with_ridge, without):
             model.update(0, x, float(0.5 + 0.1 * x.sum()), 1.0)
@@ -119,7 +119,7 @@ def test_restored_it_continues_bit_for_bit(steps: int) -> None:
 
 
 def test_the_oldest_trees_are_grown_again_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With 200 runs two of ten trees at once, each time that runs have grown by two tenths of 15 %."""
+    """With 200 runs two of ten trees at once, each time that runs have grown by two tenths of a quarter."""
     model = _model(trees=10)
     monkeypatch.setattr("tailcut.models.growing._AT_ONCE", 400 * model.growth.candidates)
     rng = np.random.default_rng(9)
@@ -133,7 +133,7 @@ def test_the_oldest_trees_are_grown_again_a_few_at_a_time(monkeypatch: pytest.Mo
             assert model.grown == max(400 // model.memory.runs, 1)
             kept = before.loss[before.rows[model.grown] :]
             assert np.array_equal(model.trees.loss[: len(kept)], kept)
-            assert model._due() == pytest.approx(model.memory.runs * (1.0 + 0.15 * model.grown / 10))
+            assert model._due() == pytest.approx(model.memory.runs * (1.0 + REGROW * model.grown / 10))
 
 
 def test_a_full_memory_is_grown_from_when_half_of_it_is_new() -> None:

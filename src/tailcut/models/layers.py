@@ -31,7 +31,7 @@ from tailcut.types import Array
 
 CANDIDATES, LEAST_CANDIDATES = 0.2, 3
 """Splits that a node considers, as a share of the features, and at least so many."""
-REGROW = 0.15
+REGROW = 0.25
 """Trees are grown again when there are more runs by this share: amortised, a constant cost per run."""
 RESAMPLE = 1.0
 """The same when the memory is full, and no longer grows but changes: half of it is new then."""
