@@ -6,7 +6,9 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,10 @@ def test_the_wheel_in_an_empty_environment(tmp_path: Path) -> None:
     isolated = ("--no-deps", "--no-build-isolation")  # what builds it is installed already
     _run(sys.executable, "-m", "pip", "wheel", *quiet, *isolated, "--wheel-dir", tmp_path, ROOT, cwd=tmp_path)
     (wheel,) = tmp_path.glob("tailcut-*.whl")
+    kernels = {name for name in zipfile.ZipFile(wheel).namelist() if name.endswith((".so", ".pyd"))}
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    here = (ROOT / "src/tailcut/numerics").glob("*.pyx")
+    assert kernels == {f"tailcut/numerics/{source.stem}{suffix}" for source in here}
     _run(sys.executable, "-m", "venv", tmp_path / "empty", cwd=tmp_path)
     python = tmp_path / "empty" / "bin" / "python"
     pinned = ("--constraint", ROOT / "constraints.txt")
