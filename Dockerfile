@@ -9,7 +9,7 @@ FROM python:3.13-slim
 COPY --from=build /opt/tailcut /opt/tailcut
 RUN useradd --system --uid 1000 --create-home tailcut && install --directory --owner tailcut /data
 ENV PATH=/opt/tailcut/bin:$PATH
-USER tailcut
+USER 1000
 VOLUME /data
 EXPOSE 8765
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \

@@ -7,10 +7,13 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import tailcut
 
@@ -29,6 +32,23 @@ def test_one_version_everywhere() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert tailcut.__version__ == version == citation["version"]
     assert str(version) in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n### ", 1)[0]
+
+
+def test_everything_that_a_checkout_installs_is_pinned() -> None:
+    """One file for all versions of Python: what `pip install .[dev]` brought here has a line in it."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").split()
+    pinned = {canonicalize_name(line.partition("==")[0]) for line in lines}
+    assert len(pinned) == len(lines)
+    waiting, needed = [("tailcut", "dev")], set()
+    while waiting:
+        name, extra = waiting.pop()
+        for text in requires(name) or ():
+            wish = Requirement(text)
+            if wish.marker is None or wish.marker.evaluate({"extra": extra}):
+                new = {(canonicalize_name(wish.name), one) for one in ("", *wish.extras)} - needed
+                needed |= new
+                waiting += new
+    assert {name for name, _ in needed} - pinned == {"tailcut"}
 
 
 def test_the_linter_accepts_the_workflows() -> None:

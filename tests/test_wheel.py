@@ -1,4 +1,4 @@
-"""The built wheel works in an environment that has nothing else: the lines of README.md and the home page."""
+"""The wheel works where nothing else is, as README.md and the home page say; the sources are complete."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -28,6 +31,10 @@ def test_the_wheel_in_an_empty_environment(tmp_path: Path) -> None:
     isolated = ("--no-deps", "--no-build-isolation")  # what builds it is installed already
     _run(sys.executable, "-m", "pip", "wheel", *quiet, *isolated, "--wheel-dir", tmp_path, ROOT, cwd=tmp_path)
     (wheel,) = tmp_path.glob("tailcut-*.whl")
+    kernels = {name for name in zipfile.ZipFile(wheel).namelist() if name.endswith((".so", ".pyd"))}
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    here = (ROOT / "src/tailcut/numerics").glob("*.pyx")
+    assert kernels == {f"tailcut/numerics/{source.stem}{suffix}" for source in here}
     _run(sys.executable, "-m", "venv", tmp_path / "empty", cwd=tmp_path)
     python = tmp_path / "empty" / "bin" / "python"
     pinned = ("--constraint", ROOT / "constraints.txt")
@@ -40,6 +47,21 @@ def test_the_wheel_in_an_empty_environment(tmp_path: Path) -> None:
         for source in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
             _run(python, "-c", source, cwd=tmp_path)
     tailcut = tmp_path / "empty" / "bin" / "tailcut"
+    assert wheel.name.split("-")[1] in _run(tailcut, "--version", cwd=tmp_path)
     assert "tailcut_schedule" in _run(tailcut, "selectors", cwd=tmp_path)
     bench = ("bench", "--selector", "tailcut", "--selector", "sbs", "--seeds", "1", "--json")
     assert '"npar10": 1.0' in _run(tailcut, *bench, cwd=tmp_path)
+
+
+def test_the_sources_are_what_is_under_version_control(tmp_path: Path) -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("needs a checkout")
+    make = f"from setuptools.build_meta import build_sdist; build_sdist({str(tmp_path)!r})"
+    _run(sys.executable, "-c", make, cwd=ROOT)
+    (archive,) = tmp_path.glob("tailcut-*.tar.gz")
+    with tarfile.open(archive) as sources:
+        packed = {one.name.partition("/")[2] for one in sources.getmembers() if one.isfile()}
+    made = {name for name in packed if ".egg-info/" in name} | {"PKG-INFO", "setup.cfg"}
+    tracked = set(_run("git", "ls-files", cwd=ROOT).splitlines())
+    hidden = {name for name in tracked if name.startswith(".")}
+    assert packed - made == tracked - hidden

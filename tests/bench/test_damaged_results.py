@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -78,14 +79,13 @@ def test_damaged_values_are_an_error_or_do_not_matter(whole: Path, tmp_path: Pat
     for seed in range(100):
         rng = random.Random(seed)
         shutil.copy(whole, damaged)
-        with sqlite3.connect(damaged) as db:
+        with closing(sqlite3.connect(damaged)) as db, db:
             (digest,) = rng.choice(db.execute("SELECT hash FROM cells ORDER BY hash").fetchall())
             column, value = rng.choice((*COLUMNS, *TRACES)), rng.choice(VALUES)
             try:
                 db.execute(f"UPDATE cells SET {column} = ? WHERE hash = ?", (value, digest))
             except sqlite3.IntegrityError:
                 continue
-        db.close()
         try:
             _read(damaged)
         except InputError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def test_several_schedules_are_ranked_among_themselves(generated: Path, tmp_path
     for name in ("thompson", "epsilon_greedy", "round_robin"):
         options += ["--selector", name]
     _run("bench", *options)
-    with sqlite3.connect(out) as database:
+    with closing(sqlite3.connect(out)) as database, database:
         columns = [row[1] for row in database.execute("PRAGMA table_info(cells)")]
         changed = {
             "hash": "hash || 'x'",

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tailcut.domains import found
+from tailcut.report.demo import live_portfolio
 from tests.cli.conftest import run
 
 
@@ -24,3 +26,14 @@ def test_demo_runs_live_replays_and_leaves_a_report(tmp_path: Path) -> None:
     words = " ".join(again.stdout.split())
     assert "which nobody knows beforehand" in words
     assert "less" in words or "more" in words
+
+
+def test_the_live_part_does_without_cryptominisat_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no wheel of it for Python 3.14; what else is missing is an error, as everywhere."""
+    monkeypatch.setattr(found, "find_spec", lambda name: None if name == "pycryptosat" else object())
+    monkeypatch.setattr(found, "find_program", lambda name: None)
+    portfolio = live_portfolio()
+    assert len(portfolio.solvers) == 7
+    assert portfolio.lacking == ()
+    monkeypatch.setattr(found, "find_spec", lambda name: None)
+    assert any("the solver kissat needs" in why for why in live_portfolio().lacking)

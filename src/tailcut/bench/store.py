@@ -106,9 +106,13 @@ class Store:
                 self._db = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True, timeout=60.0)
             else:
                 self._db = sqlite3.connect(self.path, timeout=60.0)
-            self._check(must_be_ours=read_only)
-            if not read_only:
-                self._prepare()
+            try:
+                self._check(must_be_ours=read_only)
+                if not read_only:
+                    self._prepare()
+            except BaseException:
+                self._db.close()
+                raise
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise InputError(f"{self.path}: cannot be used as a result file: {error}") from None
 

@@ -35,6 +35,8 @@ def _summary(scenario: str, selector: str, cells: list[dict[str, Any]]) -> dict[
     pars = np.array([cell["par"] for cell in cells])
     reference = ReferenceCosts(cells[0]["vbs"], cells[0]["sbs"])
     mean = float(pars.mean())
+    with np.errstate(over="ignore"):  # a damaged file may hold any number
+        deviation = float(pars.std())
     answers, extra = (sum(cell[name] or 0.0 for cell in cells) for name in ("answer_cpu", "extra_cpu"))
     trained = [cell["sbs_train"] for cell in cells if cell["sbs_train"] is not None]
     in_training = ReferenceCosts(reference.vbs, float(np.mean(trained))) if trained else None
@@ -44,7 +46,7 @@ def _summary(scenario: str, selector: str, cells: list[dict[str, Any]]) -> dict[
         "kind": kind_of(selector),
         "seeds": len(cells),
         "par10_mean": mean,
-        "par10_std": float(pars.std()),
+        "par10_std": deviation,
         "repar10": _number(relative(mean, reference)),
         "npar10": _number(normalised(mean, reference)),
         "npar10_train": None if in_training is None else _number(normalised(mean, in_training)),

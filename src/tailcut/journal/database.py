@@ -55,11 +55,8 @@ class Database:
             raise JournalError(f"{self.path}: there is no such state file")
         with self.translated_errors():
             db, self._copy = connect_to_read(self.path)
-            try:
+            with closed_on_error(db):
                 check_format(self.path, db)
-            except BaseException:
-                db.close()
-                raise
             return db
 
     def _open_to_write(self, repairing: bool) -> sqlite3.Connection:
@@ -68,7 +65,8 @@ class Database:
             ownership.make_file()
             with self.translated_errors():
                 self._db = connect(self.path, "rw")
-                self._prepare(repairing)
+                with closed_on_error(self._db):
+                    self._prepare(repairing)
             ownership.remember()
         except BaseException:
             ownership.release()
@@ -276,6 +274,16 @@ def connect(path: Path, mode: str, more: str = "") -> sqlite3.Connection:
     return sqlite3.connect(
         where, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
+
+
+@contextlib.contextmanager
+def closed_on_error(db: sqlite3.Connection) -> Iterator[None]:
+    """Close a connection if the block raises: Python 3.13 and newer warn of one that is forgotten."""
+    try:
+        yield
+    except BaseException:
+        db.close()
+        raise
 
 
 class ReadableCopy:

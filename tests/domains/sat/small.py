@@ -6,8 +6,14 @@ from itertools import product
 
 from hypothesis import strategies as st
 
+from tailcut.domains.found import is_installed
 from tailcut.domains.sat.cnf import Formula
+from tailcut.domains.sat.solvers import COMPLETE, SOLVERS
 
+ABSENT = () if is_installed("pycryptosat") else ("cryptominisat",)
+"""The solver that there is no wheel of for Python 3.14."""
+SOLVERS_HERE = tuple(name for name in SOLVERS if name not in ABSENT)
+COMPLETE_HERE = tuple(name for name in COMPLETE if name not in ABSENT)
 UNSATISFIABLE = Formula.of([[1, 2], [-1, 2], [1, -2], [-1, -2]])
 SATISFIABLE = Formula.of([[1, 2, 3], [-1, -2], [-3], [4, -1]], n_variables=5)
 

@@ -9,12 +9,19 @@ from tailcut.domains.sat.answers import Answer, SatStatus, parse_output
 from tailcut.domains.sat.cnf import Formula, satisfies
 from tailcut.domains.sat.generators.pigeonhole import pigeonhole
 from tailcut.domains.sat.local_search import search
-from tailcut.domains.sat.solvers import COMPLETE, SOLVERS, answer
+from tailcut.domains.sat.solvers import answer
 from tailcut.errors import InputError
-from tests.domains.sat.small import SATISFIABLE, UNSATISFIABLE, formulas, has_model
+from tests.domains.sat.small import (
+    COMPLETE_HERE,
+    SATISFIABLE,
+    SOLVERS_HERE,
+    UNSATISFIABLE,
+    formulas,
+    has_model,
+)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", SOLVERS_HERE)
 def test_finds_a_model(solver: str) -> None:
     found = answer(solver, SATISFIABLE)
     assert found.status is SatStatus.SATISFIABLE
@@ -22,7 +29,7 @@ def test_finds_a_model(solver: str) -> None:
     assert satisfies(SATISFIABLE, found.model)
 
 
-@pytest.mark.parametrize("solver", COMPLETE)
+@pytest.mark.parametrize("solver", COMPLETE_HERE)
 @pytest.mark.parametrize(
     "formula", [UNSATISFIABLE, pigeonhole(holes=4, pigeons=5)], ids=["square", "pigeons"]
 )
@@ -34,7 +41,7 @@ def test_finds_out_that_there_is_no_model(solver: str, formula: Formula) -> None
 @given(formula=formulas())
 def test_all_complete_solvers_agree_with_trying_everything(formula: Formula) -> None:
     expected = SatStatus.SATISFIABLE if has_model(formula) else SatStatus.UNSATISFIABLE
-    for solver in COMPLETE:
+    for solver in COMPLETE_HERE:
         found = answer(solver, formula)
         assert found.status is expected, solver
         assert found.model is None or satisfies(formula, found.model), solver
@@ -55,7 +62,7 @@ def test_the_local_search_is_decided_by_its_seed() -> None:
     assert first == again != other
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", SOLVERS_HERE)
 def test_degenerate_formulas(solver: str) -> None:
     assert answer(solver, Formula.of([], 0)).status is SatStatus.SATISFIABLE
     assert answer(solver, Formula.of([], 3)).status is SatStatus.SATISFIABLE
