@@ -133,7 +133,7 @@ def test_numbers_and_names_that_pages_take_from_the_code() -> None:
     pages = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
     every = f"{ServiceLimits().snapshot_every:,}"
     assert f"the service writes them every {every})" in pages["scaling.md"]
-    assert f"the events behind it are repeated: {every} at most" in pages["service.md"]
+    assert f"the events after it are replayed: {every} at most" in pages["service.md"]
     drift = (ROOT / "benchmarks" / "drift.py").read_text(encoding="utf-8")
     assert re.search(r'^SELECTORS = \(("\w+", ){3}"\w+"\)$', drift, flags=re.MULTILINE)
     assert "prints the tables of all four selectors" in pages["drift.md"]
@@ -141,12 +141,12 @@ def test_numbers_and_names_that_pages_take_from_the_code() -> None:
 
 
 @pytest.mark.parametrize("name", ["limits.md", "scaling.md", "service.md", "solve.md", "state.md"])
-def test_every_promise_names_tests_that_exist(name: str) -> None:
-    """In the table of promises each row names tests, or the benchmark that measured it."""
+def test_every_guarantee_names_tests_that_exist(name: str) -> None:
+    """In the table of guarantees, each row names tests, or the benchmark that measured it."""
     (found,) = (ROOT / "docs").rglob(name)
     page = found.read_text(encoding="utf-8")
-    assert page.count("| promise | test |") == 1
-    table = page.split("| promise | test |\n|---|---|\n")[1].split("\n\n")[0]
+    assert page.count("| guarantee | test |") == 1
+    table = page.split("| guarantee | test |\n|---|---|\n")[1].split("\n\n")[0]
     for row in table.splitlines():
         named = re.findall(r"`([\w/]+\.py)(?:::(\w+))?`", row.split("|")[2])
         assert named, row

@@ -10,13 +10,13 @@ from tailcut.domains.sat.formula import Formula
 from tailcut.errors import InputError, MissingExtraError
 
 SOLVERS: dict[str, str] = {
-    "kissat404": "Kissat 4.0.4: clause learning with much simplification before and in between",
-    "cadical300": "CaDiCaL 3.0.0: clause learning with much simplification in between",
-    "minisat22": "MiniSat 2.2: clause learning, plain",
-    "lingeling": "Lingeling bbc: clause learning with simplification in between, Gauss elimination among it",
-    "ergo": "Ergo, as it comes with PySAT",
-    "cryptominisat": "CryptoMiniSat 5: clause learning with Gauss-Jordan elimination on exclusive ors",
-    "highs": "HiGHS: a solver for integer programs, on the clauses as inequalities",
+    "kissat404": "Kissat 4.0.4: clause learning with much pre- and inprocessing",
+    "cadical300": "CaDiCaL 3.0.0: clause learning with much inprocessing",
+    "minisat22": "MiniSat 2.2: plain clause learning",
+    "lingeling": "Lingeling bbc: clause learning with inprocessing, including Gaussian elimination",
+    "ergo": "Ergo, as bundled with PySAT",
+    "cryptominisat": "CryptoMiniSat 5: clause learning with Gauss-Jordan elimination on XOR constraints",
+    "highs": "HiGHS: an integer programming solver, on the clauses as inequalities",
     "local_search": "probSAT-like local search in C: finds models of large random formulas, proves nothing",
 }
 """Name of a solver -> what it is, in one line."""
