@@ -69,9 +69,7 @@ _SOLVERS = (
             _program("cryptominisat5", "apt install cryptominisat", "--verb", "0"),
         ),
     ),
-    DomainSolver(
-        "highs", "integer programming, on the clauses as inequalities", (_wheel("highs", "highspy"),)
-    ),
+    DomainSolver("highs", "integer programming on clauses as inequalities", (_wheel("highs", "highspy"),)),
     DomainSolver(
         "local_search",
         "finds models of large random formulas, proves nothing; compiled on first use",
