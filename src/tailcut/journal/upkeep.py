@@ -60,7 +60,7 @@ def verify(journal: Journal, names: Sequence[str] = ()) -> Iterator[Verified]:
 
 def _verify(journal: Journal, name: str) -> Verified:
     try:
-        with journal.as_of_now():  # otherwise what a server writes in the meantime would look like a difference
+        with journal.as_of_now():  # otherwise new writes of a server would look like differences
             return Verified(name, Project(journal, name).verify(), None)
     except DamagedError as error:
         return Verified(name, 0, error.reason, error.event, error.field)
