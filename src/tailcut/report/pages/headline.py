@@ -1,4 +1,4 @@
-"""The summary in words: which selector is best, how it stands against the best single solver, and so what."""
+"""The summary in words: which selector is best, and how it compares with the SBS."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tailcut.report.numbers.standings import Standing
 
 
 def headline(results: Results, standings: Sequence[Standing], ranked: Ranking | None) -> list[str]:
-    """Return a few sentences, one paragraph each, that claim no more than the numbers do."""
+    """Return a few sentences, one paragraph each, that claim no more than the numbers show."""
     related = [one for one in standings if not math.isnan(one.npar_mean)]
     contenders = [one for one in related if kind_of(one.selector) == ContenderKind.ONE_PICK]
     schedules = [one for one in related if kind_of(one.selector) == ContenderKind.SCHEDULE]
