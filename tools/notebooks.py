@@ -52,9 +52,7 @@ PRACTITIONER = [
     ),
     "## Why this one?",
     _Code("decision.explain()"),
-    _Code(
-        'decision.explain().to_frame()[["name", "runs", "score"]].round(2)'
-    ),
+    _Code('decision.explain().to_frame()[["name", "runs", "score"]].round(2)'),
     "## Stop and continue\n\nA saved selector continues bit for bit.",
     _Code(
         'selector.save("selector.state")\nagain = Selector.load("selector.state")\n'

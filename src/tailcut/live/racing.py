@@ -68,9 +68,7 @@ class RaceBook:
     def ended(self, solver: str, seconds: float, *, for_good: bool) -> None:
         """Record that a solver ended without an answer; `for_good`: more time would not have helped."""
         now = self._running.pop(solver) + seconds
-        self._free = [max(idle, now) for idle in self._free] + [
-            now
-        ]  # time also passes on an idle core
+        self._free = [max(idle, now) for idle in self._free] + [now]  # time also passes on an idle core
         self.left_unsolved(solver, seconds, for_good=for_good)
 
     def left_unsolved(self, solver: str, seconds: float, *, for_good: bool) -> None:
