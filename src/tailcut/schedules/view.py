@@ -55,7 +55,7 @@ class View(NamedTuple):
         return np.asarray(np.exp(weights @ logs))
 
     def chance_of(self, likelihood: Array, before: Array) -> tuple[float, float]:
-        """Return how likely an outcome was by the instances alike, and by the classes of hardness."""
+        """Return the likelihood of an outcome by similar instances, and by the classes of hardness."""
         joint, known = self.classes * likelihood, self.classes * before
         near, hard = slice(self.n_hardness, None), slice(0, self.n_hardness)
         by_near, by_hardness = (
