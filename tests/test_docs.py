@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -16,10 +17,10 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def _blocks(page: Path, language: str) -> list[tuple[int, str]]:
-    """Return the fenced blocks of a page with the line each begins on."""
+    """Return the fenced blocks of a page, those in lists too, with the line each begins on."""
     text = page.read_text(encoding="utf-8")
-    pattern = re.compile(rf"^```{language}\n(.*?)^```", re.MULTILINE | re.DOTALL)
-    return [(text.count("\n", 0, match.start(1)) + 1, match.group(1)) for match in pattern.finditer(text)]
+    pattern = re.compile(rf"^( *)```{language}\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+    return [(text.count("\n", 0, found.start(2)) + 1, dedent(found[2])) for found in pattern.finditer(text)]
 
 
 @pytest.mark.parametrize(

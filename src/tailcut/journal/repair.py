@@ -194,7 +194,7 @@ class _History:
     def _observe(self, event: Event) -> None:
         number = event.body["decision"]
         if number in self._ambiguous:
-            raise JournalError(f"decision {number} was made twice: nobody knows whose outcome this is")
+            raise JournalError(f"decision {number} was made twice: it is not known whose outcome this is")
         if number not in self.statistics.pending:
             raise JournalError(f"decision {number} does not wait for an outcome")
         self.selector.observe(number, event.outcome())

@@ -237,7 +237,7 @@ def _write_report(path: str, report: dict[str, Any]) -> None:
 
 
 def _pass_on(output: bytes) -> bool:
-    """Write to standard output; return whether somebody reads it."""
+    """Write to standard output; return whether it is still read."""
     view = memoryview(output)
     try:
         while view:

@@ -96,7 +96,7 @@ def _against_single_best(best: Standing) -> str:
     )
     if best.npar_mean < 1.0:
         return (
-            f"{beaten} So on average it is better than knowing the best solver beforehand: it closes "
+            f"{beaten} So on average it is better than knowing the best solver in advance: it closes "
             f"{1.0 - best.npar_mean:.0%} of the gap between the single best and the virtual best solver, "
             f"while learning as it goes."
         )
