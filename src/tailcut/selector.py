@@ -480,7 +480,7 @@ class Selector(Saved):
         choice = policy.consider(policy.peek(raw), offered, run.progress(self._algorithms))
         if choice is None:
             if not failed:
-                raise NotExplainedError(f"{self.name} cannot say what it would do without luck")
+                raise NotExplainedError(f"{self.name} cannot preview a decision without randomness")
             return None
         return Decision(
             id=NOT_MADE,
@@ -525,7 +525,7 @@ class Selector(Saved):
         raw = self._raw(features) if decision.stage == 0 else None  # later runs do not repeat them
         run = self._pending.find(decision.id)
         if run is None and raw is None and self.needs_features:
-            raise NotExplainedError(f"decision {decision.id} was observed: what it was made with is gone")
+            raise NotExplainedError(f"decision {decision.id} was observed, and its features are gone")
         if run is not None:
             return replace(decision, origin=Origin(ref(self), raw, run.x, learned, run.failed))
         x = self._view(0).policy.peek(NO_FEATURES if raw is None else raw)

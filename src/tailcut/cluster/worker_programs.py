@@ -121,7 +121,7 @@ def run_here(name: str, parcel: Parcel) -> tuple[Ended, str]:
     worker = get_worker()
     runner = worker.plugins.get(name)
     if not isinstance(runner, ProgramRunner):
-        raise LiveError("the run came to a worker whose runner was taken away")
+        raise LiveError("the worker has already closed its runner")
     return runner.perform(worker.get_current_task(), parcel)
 
 

@@ -49,7 +49,7 @@ def explain_decision(view: SelectorView, decision: Decision | int, pending: Pend
     """Return why a decision was made, or raise if it is not known here."""
     if not isinstance(decision, Decision):
         raise InputError(
-            f"expected the Decision itself, got {decision!r}: its number alone does not say enough",
+            f"expected the Decision itself, got {decision!r}: its number alone is not enough",
             field="decision",
         )
     pending.check_own(decision)

@@ -38,7 +38,7 @@ def repeat(selector: Selector, event: Event) -> Decision | None:
         case EventKind.REMARK | EventKind.FEATURES:
             pass
         case EventKind.RUN:
-            raise JournalError(f"event {event.number}: a {event.kind} is no step of a selector")
+            raise JournalError(f"event {event.number}: a {event.kind} is not a step of a selector")
     return None
 
 

@@ -122,7 +122,7 @@ def _parse_mps(text: str, name: str, fields: Callable[[str, str], list[str]]) ->
                 f"{name}, line {number}: cannot be read as MPS, section {section}: {problem}"
             ) from None
     if not reader.objective_row:
-        raise InputError(f"{name}: is no MPS file: there is no row of type N")
+        raise InputError(f"{name}: is not an MPS file: there is no row of type N")
     return reader.program()
 
 
