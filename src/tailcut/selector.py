@@ -179,9 +179,8 @@ class Selector(Saved):
     def feature_budget(self, *, cutoff: float | None = None) -> float:
         """Return how many seconds computing the next instance's features may take; 0: skip them.
 
-        Call this before each instance. If it returns 0, or if the time runs out before the features are
-        ready, pass None to `select`. For selectors that cannot skip features it returns the whole cutoff.
-        Changes nothing.
+        Call this before each instance. If it returns 0, or the features are not ready in time, pass None to
+        `select`. Selectors that cannot skip features have the whole cutoff. Changes nothing.
 
         >>> Selector("tailcut", algorithms=["a", "b"], cutoff=300).feature_budget()
         30.0
@@ -209,9 +208,8 @@ class Selector(Saved):
         missing value. The first call fixes their number, and their names and order if it is a mapping.
         Selectors that do not look at features need none, and those that can skip them accept None. `cutoff`
         and `among` (a subset of the algorithms) apply to this instance only. `feature_cost` is how many
-        seconds it took to compute the features, even if that was given up (`feature_budget`), and `spent` is
-        the time used on the instance for other reasons. Both count: the run gets at most the rest of the
-        cutoff.
+        seconds computing the features took, even if given up (`feature_budget`), and `spent` is the time used
+        for other reasons. Both count: the run gets at most the rest of the cutoff.
         """
         return self.decide(Request(features, instance, cutoff, among, spent, feature_cost))
 
@@ -378,9 +376,8 @@ class Selector(Saved):
         0 a 30.0 0.0
         1 b 30.0 30.0
 
-        `spent` is how many seconds of the cutoff have been used on the instance, if the caller knows better:
-        by default the whole budget of a failed run counts as used. A failed algorithm is not tried again on
-        the same instance.
+        `spent` states how many seconds of the cutoff have been used; by default the whole budget of a failed
+        run counts. A failed algorithm is not tried again on the same instance.
         """
         number, run = self._pending.find_open(decision)
         if run is None:
@@ -434,8 +431,8 @@ class Selector(Saved):
     def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
         """Return why a decision of this selector was made, according to its current belief.
 
-        This is `decision.explain()`, but it also works for a decision that was pickled, or made before this
-        selector was saved and loaded. `top` features are shown. Changes nothing.
+        Like `decision.explain()`, but also for decisions that were pickled, or made before this selector was
+        saved and loaded. `top` features are shown. Changes nothing.
         """
         return explain_decision(self._view(top), decision, self._pending)
 
@@ -449,8 +446,7 @@ class Selector(Saved):
     ) -> Explanation:
         """Return what would be chosen for an instance, and why. Decides, draws and learns nothing.
 
-        `features` are as in `select`. The scores contain no random draws, so `select` may choose another
-        algorithm.
+        `features` are as in `select`. Scores have no random part, so `select` may choose otherwise.
         """
         request = Request(features, cutoff=cutoff, among=among)
         self._check_features(request)
