@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -16,10 +17,10 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def _blocks(page: Path, language: str) -> list[tuple[int, str]]:
-    """Return the fenced blocks of a page with the line each begins on."""
+    """Return the fenced blocks of a page, those in lists too, with the line each begins on."""
     text = page.read_text(encoding="utf-8")
-    pattern = re.compile(rf"^```{language}\n(.*?)^```", re.MULTILINE | re.DOTALL)
-    return [(text.count("\n", 0, match.start(1)) + 1, match.group(1)) for match in pattern.finditer(text)]
+    pattern = re.compile(rf"^( *)```{language}\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+    return [(text.count("\n", 0, found.start(2)) + 1, dedent(found[2])) for found in pattern.finditer(text)]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +134,7 @@ def test_numbers_and_names_that_pages_take_from_the_code() -> None:
     pages = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
     every = f"{ServiceLimits().snapshot_every:,}"
     assert f"the service writes them every {every})" in pages["scaling.md"]
-    assert f"the events behind it are repeated: {every} at most" in pages["service.md"]
+    assert f"the events after it are replayed: {every} at most" in pages["service.md"]
     drift = (ROOT / "benchmarks" / "drift.py").read_text(encoding="utf-8")
     assert re.search(r'^SELECTORS = \(("\w+", ){3}"\w+"\)$', drift, flags=re.MULTILINE)
     assert "prints the tables of all four selectors" in pages["drift.md"]
@@ -141,12 +142,12 @@ def test_numbers_and_names_that_pages_take_from_the_code() -> None:
 
 
 @pytest.mark.parametrize("name", ["limits.md", "scaling.md", "service.md", "solve.md", "state.md"])
-def test_every_promise_names_tests_that_exist(name: str) -> None:
-    """In the table of promises each row names tests, or the benchmark that measured it."""
+def test_every_guarantee_names_tests_that_exist(name: str) -> None:
+    """In the table of guarantees, each row names tests, or the benchmark that measured it."""
     (found,) = (ROOT / "docs").rglob(name)
     page = found.read_text(encoding="utf-8")
-    assert page.count("| promise | test |") == 1
-    table = page.split("| promise | test |\n|---|---|\n")[1].split("\n\n")[0]
+    assert page.count("| guarantee | test |") == 1
+    table = page.split("| guarantee | test |\n|---|---|\n")[1].split("\n\n")[0]
     for row in table.splitlines():
         named = re.findall(r"`([\w/]+\.py)(?:::(\w+))?`", row.split("|")[2])
         assert named, row

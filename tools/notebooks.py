@@ -35,7 +35,7 @@ PRACTITIONER = [
         "import numpy as np\n\nfrom tailcut import Scenario, Selector\nfrom tailcut.scenarios import bundled\n\n"
         "scenario = Scenario.read(bundled.SCENARIO)\nscenario"
     ),
-    "## The loop\n\n`select` picks a solver for the features of an instance. `observe` learns what came of it: a "
+    "## The loop\n\n`select` picks a solver for the features of an instance. `observe` learns its outcome: a "
     "runtime, or that the run was stopped at the cutoff.",
     _Code(
         'selector = Selector("tailcut", scenario.algorithms, scenario.cutoff, seed=0)\n'
@@ -52,9 +52,7 @@ PRACTITIONER = [
     ),
     "## Why this one?",
     _Code("decision.explain()"),
-    _Code(
-        'decision.explain().to_frame()[["name", "runs", "predicted_runtime", "timeout_probability"]].round(2)'
-    ),
+    _Code('decision.explain().to_frame()[["name", "runs", "score"]].round(2)'),
     "## Stop and continue\n\nA saved selector continues bit for bit.",
     _Code(
         'selector.save("selector.state")\nagain = Selector.load("selector.state")\n'

@@ -6,7 +6,7 @@ The data flow, and the folder of each step:
     outcome  -> policies (targets, censoring) -> models               (Selector.observe)
     unsolved -> schedules -> decision, while time is left             (Selector.proceed)
 
-`Selector` is the way in; `tailcut.catalogue` lists the selectors by name, each a row of parts;
+`Selector` is the entry point; `tailcut.catalogue` lists the selectors by name, each a row of parts;
 docs/background/design.md follows one decision and one outcome through the files.
 """
 
@@ -39,8 +39,8 @@ _HOMES = {
     "TailcutError": "tailcut.errors",
     "register": "tailcut.catalogue",
 }
-"""Where each public name is defined. It is imported when it is first asked for, because NumPy and SciPy take
-most of the time that a short command has, and many commands need neither."""
+"""Where each public name is defined. It is imported when it is first used, because importing NumPy and SciPy
+dominates the time of a short command, and many commands need neither."""
 
 __all__ = [
     "CATALOGUE",

@@ -1,4 +1,4 @@
-"""``python -m tailcut`` is the command ``tailcut``, for where the command itself is not on the path."""
+"""``python -m tailcut`` is the command ``tailcut``, for environments where the command is not on the PATH."""
 
 from tailcut.cli import main
 

@@ -1,7 +1,7 @@
 """One table: the name of a selector, its parts and its hyperparameters.
 
 A row says which class fills each slot of a policy (`tailcut.policies.recipes`). A new selector is one more
-row (CONTRIBUTING.md): a `Recipe` if it picks one algorithm per instance, a `ScheduleRecipe` if it may turn
+row (CONTRIBUTING.md): a `Recipe` if it picks one algorithm per instance, a `ScheduleRecipe` if it may switch
 to another.
 """
 
@@ -24,7 +24,7 @@ from tailcut.schedules import HazardSchedule, RoundRobin
 from tailcut.types import PENALTY
 
 DEFAULT_SELECTOR = "tailcut"
-"""What to take unless there is a reason to take another."""
+"""The default selector."""
 
 BASELINES: dict[str, str] = {
     "oracle": "The best algorithm of each instance, in hindsight (VBS)",
@@ -35,10 +35,10 @@ BASELINES: dict[str, str] = {
 }
 """Hindsight baselines, which know all runtimes (`tailcut.bench.baselines`): name -> summary.
 
-Their names are taken, but they are no selectors."""
+Their names are reserved, but they are not selectors."""
 
 ENTRY_POINTS = "tailcut.selectors"
-"""The group of entry points by which installed packages offer selectors of their own: name -> row."""
+"""The entry-point group through which installed packages offer their selectors: name -> row."""
 
 PEERS = (
     "mabwiser_lingreedy",
@@ -53,7 +53,7 @@ PEERS = (
     "medley_exp3",
     "online_greedy",
 )
-"""Other people's selectors, for comparison: rows of `tailcut.peers`, imported when asked for by name."""
+"""Other people's selectors, for comparison: rows of `tailcut.peers`, imported when they are first used."""
 
 OFFLINE_PEERS = (
     "pairwise_forests",
@@ -62,7 +62,7 @@ OFFLINE_PEERS = (
     "asf_pairwise",
     "asf_performance",
 )
-"""Those that learn by `fit` alone."""
+"""The peers that learn only from `fit`."""
 
 _THOMPSON = Recipe(
     name="thompson",
@@ -101,7 +101,7 @@ def _revisited(row: Recipe, **more: Value) -> Recipe:
 
 
 def _buckley_james(row: Recipe) -> Recipe:
-    """Return the row that learns timeouts from its own belief."""
+    """Return the row that imputes timeouts from its own belief."""
     return replace(
         row,
         name=f"bj_{row.name}",
@@ -262,7 +262,7 @@ def find(name: str) -> Row | None:
 
 
 def find_all() -> list[Row]:
-    """Return all rows, those that installed packages offer included."""
+    """Return all rows, including those that installed packages offer."""
     found = {**CATALOGUE, **{name: find(name) for name in _entry_points()}}
     return [row for row in found.values() if row is not None]
 
@@ -283,7 +283,7 @@ def _from_outside(name: str) -> Row:
     offered = f"the entry point {name!r} of {ENTRY_POINTS!r}"
     try:
         row = _entry_points()[name].load()
-    except Exception as error:  # whatever the code of others does
+    except Exception as error:  # third-party code may raise anything
         raise InputError(f"{offered} cannot be loaded: {type(error).__name__}: {error}") from error
     if not isinstance(row, Row) or row.name != name:
         raise InputError(f"{offered} must be a Recipe or ScheduleRecipe with that name, got {row!r:.100}")
@@ -291,7 +291,7 @@ def _from_outside(name: str) -> Row:
 
 
 def register(row: Row) -> None:
-    """Add a selector of your own under its name, so that it can be made, saved and loaded by name."""
+    """Register your own selector, so that it can be created, saved and loaded by name."""
     if row.name in CATALOGUE or row.name in BASELINES:
         raise InputError(f"there is already a selector {row.name!r}")
     CATALOGUE[row.name] = row

@@ -12,7 +12,7 @@ class TailcutError(Exception):
 
 
 class InputError(TailcutError, ValueError):
-    """A value handed in is not what was asked for.
+    """An argument is invalid.
 
     >>> InputError("cutoff must be a finite number of seconds > 0, got -1", field="cutoff").field
     'cutoff'
@@ -21,11 +21,11 @@ class InputError(TailcutError, ValueError):
     def __init__(self, message: str, *, field: str | None = None) -> None:
         super().__init__(message)
         self.field = field
-        """The parameter at fault, by its name; None where no single one is."""
+        """The name of the parameter at fault; None if there is no single one."""
 
 
 class UnknownDecisionError(TailcutError, LookupError):
-    """Feedback for a decision this selector does not know (any more)."""
+    """Feedback for a decision that this selector does not know, or no longer knows."""
 
 
 class ConflictingOutcomeError(TailcutError, ValueError):
@@ -33,15 +33,15 @@ class ConflictingOutcomeError(TailcutError, ValueError):
 
 
 class OutOfTurnError(InputError):
-    """A schedule was to continue before the last outcome was known, or twice from the same point."""
+    """`proceed` was called before the last outcome was known, or twice on the same decision."""
 
 
 class NotExplainedError(TailcutError, LookupError):
-    """A decision cannot be explained: what it was made with is gone."""
+    """A decision cannot be explained, because its selector or features are gone."""
 
 
 class StateFileError(TailcutError, ValueError):
-    """A saved state is damaged, foreign, or written by a newer version."""
+    """A saved selector is damaged, not one of Tailcut's, or of an unsupported format."""
 
 
 class JournalError(TailcutError, OSError):
@@ -50,7 +50,7 @@ class JournalError(TailcutError, OSError):
     def __init__(self, message: str, *, full: bool = False) -> None:
         super().__init__(message)
         self.full = full
-        """Whether the disk had no room left."""
+        """Whether the disk was full."""
 
 
 class ServiceError(TailcutError, OSError):
@@ -59,13 +59,13 @@ class ServiceError(TailcutError, OSError):
     def __init__(self, message: str, *, status: int | None = None, field: str | None = None) -> None:
         super().__init__(message)
         self.status = status
-        """The answer's HTTP status; None: there was no answer."""
+        """The HTTP status of the response; None if there was no response."""
         self.field = field
         """The field at fault, if the service named one."""
 
 
 class PortfolioError(TailcutError, ValueError):
-    """A portfolio file does not say what it should."""
+    """A portfolio file is invalid."""
 
 
 class ScenarioError(TailcutError, ValueError):
@@ -73,15 +73,15 @@ class ScenarioError(TailcutError, ValueError):
 
 
 class NotRuntimeError(ScenarioError):
-    """A scenario is sound, but about the quality of solutions and not about runtimes."""
+    """A scenario is valid, but it measures solution quality instead of runtimes."""
 
 
 class FormulaError(TailcutError, ValueError):
-    """A file is no formula in DIMACS format, or cannot be read."""
+    """A file is not a formula in DIMACS format, or cannot be read."""
 
 
 class CompilerError(TailcutError, RuntimeError):
-    """A part that is compiled on first use could not be: no compiler, or it failed."""
+    """A part that is compiled on first use could not be compiled: no compiler, or it failed."""
 
 
 class DownloadError(TailcutError, OSError):
@@ -89,28 +89,28 @@ class DownloadError(TailcutError, OSError):
 
 
 class WorkerDiedError(TailcutError, RuntimeError):
-    """A process that computed for us ended without a word."""
+    """A worker process ended unexpectedly."""
 
 
 class UnsupportedSystemError(TailcutError, RuntimeError):
-    """The system lacks what is needed to run solvers under limits."""
+    """The system cannot run solvers under limits."""
 
 
 class LiveError(TailcutError, RuntimeError):
-    """A run has no outcome: the processes that watched it were ended from outside."""
+    """A run has no outcome, because its supervising processes were killed from outside."""
 
 
 class MissingExtraError(TailcutError, ImportError):
-    """An optional dependency is needed and not installed."""
+    """An optional dependency is required but not installed."""
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Return a question that names what is spelled most like `name`, empty if nothing is.
+    """Return a "did you mean" question with the closest spelling, empty if nothing is close.
 
     >>> did_you_mean("thomson", ["thompson", "random"])
     " (did you mean 'thompson'?)"
     """
-    from difflib import get_close_matches  # only mistakes need it
+    from difflib import get_close_matches  # only errors need it
 
     close = get_close_matches(str(name), known, n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""

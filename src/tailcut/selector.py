@@ -1,7 +1,7 @@
-"""The selector: `select()` an algorithm for an instance, `observe()` how it went. Start reading here.
+"""The selector: `select()` an algorithm for an instance, `observe()` the outcome. Start reading here.
 
 This module knows names, decisions and files. What to choose and what to learn is a policy
-(`tailcut.policies`), put together from parts by the catalogue. A schedule may `proceed()` to another
+(`tailcut.policies`), built from parts by the catalogue. A schedule may `proceed()` to another
 algorithm on the same instance.
 """
 
@@ -40,10 +40,10 @@ class Selector(Saved):
 
     `selector` is a name of the catalogue (`tailcut selectors` lists them) or a row of it (`Recipe`,
     `ScheduleRecipe`); further keywords are its hyperparameters. `cutoff` is the time in seconds after which
-    an instance counts as unsolved. At most `max_pending` decisions wait for their outcome; when there are
-    more, the oldest is given up, so feedback that never arrives costs no memory.
+    an instance counts as unsolved. At most `max_pending` decisions wait for their outcome; beyond that the
+    oldest is dropped, so feedback that never arrives costs no memory.
 
-    A selector is used from one thread at a time.
+    Use a selector from one thread at a time.
 
     >>> selector = Selector("thompson_rev", algorithms=["kissat", "minisat"], cutoff=300, seed=0)
     >>> decision = selector.select([0.3, 120.0], instance="i1")
@@ -95,7 +95,7 @@ class Selector(Saved):
         )
 
     def _ready(self) -> Policy:
-        """Return the policy, for as many features as there are by now."""
+        """Return the policy, for the current number of features."""
         width = self._reader.width or 0
         if self._policy is None:
             self._policy = self._build(width)
@@ -118,7 +118,7 @@ class Selector(Saved):
 
     @property
     def cutoff(self) -> float:
-        """Seconds after which an instance counts as unsolved, unless a call says otherwise."""
+        """Seconds after which an instance counts as unsolved, unless a call sets its own."""
         return self._cutoff
 
     @property
@@ -128,12 +128,12 @@ class Selector(Saved):
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
-        """The names of the features, in order, if they have any."""
+        """The names of the features, in order, if they have names."""
         return self._reader.names
 
     @property
     def n_features(self) -> int | None:
-        """The number of features; None while it is not known."""
+        """The number of features; None until it is known."""
         return self._reader.width
 
     @property
@@ -143,12 +143,12 @@ class Selector(Saved):
 
     @property
     def may_skip_features(self) -> bool:
-        """Whether it can skip features that cost more than they bring (docs/howto/feature-budget.md)."""
+        """Whether it can skip features that cost more than they gain (docs/howto/feature-budget.md)."""
         return self._budget is not None
 
     @property
     def can_be_saved(self) -> bool:
-        """Whether `save` works: some selectors of others keep what they learned to themselves."""
+        """Whether `save` works: the libraries of some third-party selectors support only pickle."""
         return self._recipe.can_be_saved
 
     @property
@@ -158,7 +158,7 @@ class Selector(Saved):
 
     @property
     def rated(self) -> bool:
-        """Whether it has learned losses, not times."""
+        """Whether it has learned losses instead of runtimes."""
         return self._measure is OutcomeMeasure.LOSS
 
     @property
@@ -168,7 +168,7 @@ class Selector(Saved):
 
     @property
     def decisions(self) -> int:
-        """How many decisions were made."""
+        """The number of decisions made."""
         return self._pending.next_id
 
     @property
@@ -179,8 +179,8 @@ class Selector(Saved):
     def feature_budget(self, *, cutoff: float | None = None) -> float:
         """Return how many seconds computing the next instance's features may take; 0: skip them.
 
-        Ask before each instance. When the time is over and they are not there, or when it is 0, pass None
-        to `select`. Selectors that cannot skip features have the whole cutoff. Changes nothing.
+        Call this before each instance. If it returns 0, or the features are not ready in time, pass None to
+        `select`. Selectors that cannot skip features have the whole cutoff. Changes nothing.
 
         >>> Selector("tailcut", algorithms=["a", "b"], cutoff=300).feature_budget()
         30.0
@@ -206,15 +206,15 @@ class Selector(Saved):
 
         `features` is a vector, or a mapping from feature names to values; nan (or an absent name) is a
         missing value. The first call fixes their number, and their names and order if it is a mapping.
-        Selectors that look at no features need none, and those that can skip them may get None. `cutoff`
-        and `among` (a subset of the algorithms) hold for this instance only. `feature_cost` is how many
-        seconds it took to compute the features, or to try (`feature_budget`), and `spent` what was
-        used on the instance for other reasons. Both count: the run gets at most the rest of the cutoff.
+        Selectors that do not look at features need none, and those that can skip them accept None. `cutoff`
+        and `among` (a subset of the algorithms) apply to this instance only. `feature_cost` is how many
+        seconds computing the features took, even if given up (`feature_budget`), and `spent` is the time used
+        for other reasons. Both count: the run gets at most the rest of the cutoff.
         """
         return self.decide(Request(features, instance, cutoff, among, spent, feature_cost))
 
     def decide(self, request: Request) -> Decision:
-        """Return what `select` returns, for a request that is at hand as a whole."""
+        """Return what `select` returns, for a complete `Request`."""
         self._check_features(request)
         limit = request.limit(self._cutoff)
         used = request.used(limit)
@@ -248,10 +248,10 @@ class Selector(Saved):
     ) -> list[Decision]:
         """Return up to `k` runs to make at once on an instance: those that are best together.
 
-        The first answer wins. Observe every decision: the others as censored where they were stopped. When
-        one ends without an answer, race again for the core that is free: `running` says for how long
-        others have been at it, `failed` for how long those that have ended, and `spent` is the time
-        by the clock since the instance began. Time is wall time here: k runs at once take it only once.
+        The first answer wins. Observe every decision; the other runs are censored at the time they were
+        stopped. When a run ends without an answer, call `race` again for the free core: `running` says for
+        how long the others have been running, `failed` how long the ended ones ran, and `spent` is the wall
+        time since the instance began. All times are wall time: k runs at once use it only once.
 
         >>> selector = Selector("tailcut_schedule", algorithms=["a", "b", "c"], cutoff=60)
         >>> [decision.algorithm for decision in selector.race([1.0], k=2)]
@@ -270,7 +270,7 @@ class Selector(Saved):
     def joining(
         self, request: Request, running: Mapping[str, float], failed: Mapping[str, float] | None = None
     ) -> Request | None:
-        """Return what to decide for one more run of a race, None if nobody is left; decides nothing."""
+        """Return the request for one more run of a race, None if no algorithm is left. Decides nothing."""
         offered = self._offered(request)
         pool = range(len(self._algorithms)) if offered is None else offered.tolist()
         policy = self._policy
@@ -303,7 +303,7 @@ class Selector(Saved):
         return np.array([i for i, name in enumerate(self._algorithms) if name in wanted])
 
     def _admitted(self, offered: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
-        """Return who of those offered may run: on some instances, the favourite alone."""
+        """Return which of the offered algorithms may run: on some instances, only the favourite."""
         names = self._algorithms if offered is None else tuple(self._algorithms[a] for a in offered)
         if not self._favourite.goes_alone(names):
             return offered
@@ -312,7 +312,7 @@ class Selector(Saved):
     def _decided(
         self, choice: Choice, run: PendingRun, features: Array | None, offered: NDArray[np.intp] | None
     ) -> Decision:
-        """Return the policy's choice under a number, which waits for its outcome from now on."""
+        """Return the policy's choice as a numbered decision that waits for its outcome."""
         scores = choice.scores.tolist()
         shown = range(len(scores)) if offered is None else offered
         return Decision(
@@ -338,13 +338,13 @@ class Selector(Saved):
         failed: bool = False,
         loss: float | None = None,
     ) -> bool:
-        """Learn how a decision went: `runtime`, `censored_at`, `failed`, `loss` or an `Outcome`; exactly one.
+        """Learn an outcome: exactly one of `runtime`, `censored_at`, `failed`, `loss` or an `Outcome`.
 
-        `loss` says how bad the answer was, from 0 to 1 (`Outcome.rated` has other bounds), where that counts
-        and not the time (docs/howto/solution-quality.md). A selector learns one or the other.
-        Outcomes may come late and in any order. Each decision is observed once: the same outcome again
-        is accepted and changes nothing (False is returned), a different one is an error. An outcome
-        for an algorithm that has been removed is taken and teaches nothing.
+        `loss` says how bad the answer was, from 0 to 1 (`Outcome.rated` accepts other bounds), if you
+        minimise a loss instead of runtime (docs/howto/solution-quality.md). A selector learns one or the
+        other. Outcomes may arrive late and in any order. Each decision is observed once: the same outcome
+        again is accepted and changes nothing (False is returned), a different one is an error. An outcome for
+        an algorithm that has been removed is accepted and ignored.
         """
         outcome = Outcome.one_of(outcome, runtime, censored_at, failed, loss)
         measure = self._measure.after(OutcomeMeasure.of(outcome), self._recipe, find_all)
@@ -361,10 +361,11 @@ class Selector(Saved):
         return True
 
     def proceed(self, decision: Decision | int, *, spent: float | None = None) -> Decision | None:
-        """Return what to run next on the instance of a decision that was observed; None: it is over.
+        """Return the next run on the instance of an observed decision, or None if there is none.
 
-        It is over when it was solved, when nothing of its cutoff is left, when the selector gives it up,
-        and for selectors that pick once, unless with `fail_over=1` the run failed. So one loop serves all:
+        There is none if the instance was solved, if its cutoff is used up, if the selector gives it up, and
+        for selectors that pick once (unless the run failed and `fail_over=1`). So one loop works for all
+        selectors:
 
         >>> selector = Selector("round_robin", algorithms=["a", "b"], cutoff=60)
         >>> decision = selector.select()
@@ -375,9 +376,8 @@ class Selector(Saved):
         0 a 30.0 0.0
         1 b 30.0 30.0
 
-        `spent` is how many seconds of the cutoff have been used on the instance, where the caller knows
-        better: of a failed run the whole budget counts as used. What failed is not tried again on the
-        same instance.
+        `spent` states how many seconds of the cutoff have been used; by default the whole budget of a failed
+        run counts. A failed algorithm is not tried again on the same instance.
         """
         number, run = self._pending.find_open(decision)
         if run is None:
@@ -397,8 +397,8 @@ class Selector(Saved):
         return following
 
     def _next(self, run: PendingRun) -> tuple[Choice | None, NDArray[np.intp] | None]:
-        """Ask the policy how to continue with an open instance; return also what it was offered."""
-        alone = self._favourite.has_alone(run)  # what it has left of the time, others may use
+        """Ask the policy how to continue with an open instance; also return what it was offered."""
+        alone = self._favourite.has_alone(run)  # others may use the time that it leaves
         numbers = (run._replace(among=None) if alone else run).still_offered(self._algorithms)
         if numbers == [] or not run.time_is_left:
             return None, None
@@ -407,17 +407,18 @@ class Selector(Saved):
         return self._policy.proceed(run.x, offered, run.progress(self._algorithms)), offered
 
     def continuation(self, decision: Decision | int) -> int | None:
-        """Return the number of the decision that continued the same instance; None if there is none."""
+        """Return the number of the decision that continued the same instance, if any."""
         return self._pending.continued.get(number_of(decision))
 
     def fit(self, scenario: Recorded, *, known: NDArray[np.bool_] | None = None) -> int:
-        """Learn from recorded runs, before the first decision or in between; return how many there were.
+        """Learn from recorded runs, before the first decision or later; return how many there were.
 
-        `scenario` is one of `tailcut.scenarios`, or anything like it. Algorithms are matched by name: those
-        unknown here are ignored, those without runs stay untried. Features are matched by name where both
-        sides have names, further ones are ignored; else their number must agree. Runs are learned as if
-        stopped at the shorter of the two cutoffs. Left out are runs that are unknown: unsolved without
-        a runtime (nan), or marked so by `known`, shape (n, K). See docs/howto/warm-start.md.
+        `scenario` is one of `tailcut.scenarios`, or an object with the same attributes. Algorithms are
+        matched by name: unknown ones are ignored, and those without runs stay untried. Features are matched
+        by name if both sides have names, and additional ones are ignored; otherwise their number must agree.
+        Runs are learned as if stopped at the shorter of the two cutoffs. Unknown runs are skipped: unsolved
+        ones without a runtime (nan), and those marked unknown by `known`, shape (n, K). See
+        docs/howto/warm-start.md.
         """
         past = warm_start.matched(scenario, known, self._algorithms, self._cutoff)
         features = warm_start.features_of(scenario, past.rows, self._reader, needed=self.needs_features)
@@ -428,10 +429,10 @@ class Selector(Saved):
         return warm_start.teach(policy, past, features, cutoff=cutoff, seed=seed, schedules=self._schedules)
 
     def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
-        """Return why a decision of this selector was made, by what the selector believes now.
+        """Return why a decision of this selector was made, according to its current belief.
 
-        The same as `decision.explain()`, also for a decision that was pickled, and for one that was made
-        before this selector was saved and loaded. `top` features are shown. Changes nothing.
+        Like `decision.explain()`, but also for decisions that were pickled, or made before this selector was
+        saved and loaded. `top` features are shown. Changes nothing.
         """
         return explain_decision(self._view(top), decision, self._pending)
 
@@ -443,10 +444,9 @@ class Selector(Saved):
         among: Iterable[str] | None = None,
         top: int = 5,
     ) -> Explanation:
-        """Return what would be chosen for an instance, and why, without deciding, drawing or learning.
+        """Return what would be chosen for an instance, and why. Decides, draws and learns nothing.
 
-        `features` mean what they mean in `select`. The scores are those without any luck in them, so
-        `select` may still choose another.
+        `features` are as in `select`. Scores have no random part, so `select` may choose otherwise.
         """
         request = Request(features, cutoff=cutoff, among=among)
         self._check_features(request)
@@ -455,13 +455,13 @@ class Selector(Saved):
         return consider(view, self._raw(features), progress, self._offered(request))
 
     def preview(self, request: Request, failed: Mapping[str, float] | None = None) -> Decision | None:
-        """Return the run that would be chosen if there were no luck in it; None: the instance is over.
+        """Return the run that would be chosen without randomness; None if there is none.
 
-        Decides, draws and learns nothing. `failed` is how long algorithms have run on the instance already,
-        unsuccessfully, where a schedule is to continue; `request.spent` counts that time.
+        Decides, draws and learns nothing. For a schedule that is to continue, `failed` is how long each
+        algorithm has already run unsuccessfully on the instance; `request.spent` includes that time.
         """
         self._check_features(request)
-        self._offered(request)  # raises if it names algorithms that are not there
+        self._offered(request)  # raises if it names unknown algorithms
         among = None if request.among is None else tuple(request.among)
         limit, used = request.limit(self._cutoff), request.spent + request.feature_cost
         before = dict(failed or {}) if self._schedules else None
@@ -476,7 +476,7 @@ class Selector(Saved):
         choice = policy.consider(policy.peek(raw), offered, run.progress(self._algorithms))
         if choice is None:
             if not failed:
-                raise NotExplainedError(f"{self.name} cannot say what it would do without luck")
+                raise NotExplainedError(f"{self.name} cannot preview a decision without randomness")
             return None
         return Decision(
             id=NOT_MADE,
@@ -500,7 +500,7 @@ class Selector(Saved):
         return Progress(limit, 0.0, np.zeros(len(self._algorithms)) if self._schedules else None)
 
     def _raw(self, features: Features) -> Array:
-        """Return the features that a policy gets, settling and counting nothing."""
+        """Return the features that a policy gets, without fixing or counting anything."""
         if features is None and self._budget is not None:
             return NO_FEATURES
         return self._reader.copy().read(features)
@@ -513,22 +513,22 @@ class Selector(Saved):
         return SelectorView(self._policy, self.name, self._algorithms, names, top, rated=self.rated)
 
     def recall(self, decision: Decision, features: Features, learned: int) -> Decision:
-        """Return a decision that was written down, with what an explanation of it needs.
+        """Return a recorded decision, with what an explanation of it needs.
 
-        `features` are those that it was made with, and `learned` the number of outcomes learned before it.
-        Where its outcome is known, the instance is represented as it would be today.
+        `features` are those it was made with, and `learned` is the number of outcomes learned before it. If
+        its outcome is known, the instance is represented as it would be today.
         """
         raw = self._raw(features) if decision.stage == 0 else None  # later runs do not repeat them
         run = self._pending.find(decision.id)
         if run is None and raw is None and self.needs_features:
-            raise NotExplainedError(f"decision {decision.id} was observed: what it was made with is gone")
+            raise NotExplainedError(f"decision {decision.id} was observed, and its features are gone")
         if run is not None:
             return replace(decision, origin=Origin(ref(self), raw, run.x, learned, run.failed))
         x = self._view(0).policy.peek(NO_FEATURES if raw is None else raw)
         return replace(decision, origin=Origin(ref(self), raw, x, learned, {} if self._schedules else None))
 
     def add_algorithm(self, name: str) -> None:
-        """Offer one more algorithm from now on."""
+        """Add an algorithm."""
         (name,) = check_names("algorithm", [name])
         if name in self._algorithms:
             raise InputError(f"there is an algorithm {name!r} already", field="algorithm")
@@ -537,7 +537,7 @@ class Selector(Saved):
             self._policy.add()
 
     def remove_algorithm(self, name: str) -> None:
-        """Stop offering an algorithm and forget what was learned of it."""
+        """Remove an algorithm and forget what was learned about it."""
         if name not in self._algorithms:
             known = ", ".join(self._algorithms)
             raise InputError(f"there is no algorithm {name!r}; known: {known}", field="algorithm")
@@ -591,7 +591,7 @@ class Selector(Saved):
             self._policy = self._build(state["n_features"] or 0)
             self._policy.restore(state["policy"])
         self._pending.restore(state["pending"])
-        if "favourite" in state:  # files of earlier days have none
+        if "favourite" in state:  # earlier files have none
             self._favourite.restore(state["favourite"])
         self._measure = OutcomeMeasure(state.get("measure", ""))
         self._pending.check_fits(self._policy)

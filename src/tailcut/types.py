@@ -1,8 +1,7 @@
 """The values that cross every boundary: Request, Decision, Outcome, Progress, Belief, Estimate, Forecasts.
 
-Each is frozen. What comes from outside is checked once, when the value is made, and all code behind trusts
-it. Whether a run was censored is a field, set by whoever stopped the run: nothing in Tailcut finds out by
-comparing times.
+Each is frozen. Input is checked once, when the value is created, and all later code relies on that. Whether a
+run was censored is a field, set by the code that stopped the run: Tailcut never infers it by comparing times.
 """
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ class Status(enum.Enum):
     CENSORED = "censored"
     FAILED = "failed"
     RATED = "rated"
-    """Its answer was judged by a loss, not by its time."""
+    """Its answer was rated by a loss, not by its time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is known of a run after it ended: solved at t, censored at t, failed, or rated by a loss.
+    """What is known about a run after it ended: solved at t, censored at t, failed, or rated by a loss.
 
     Build it with one of the named constructors:
 
@@ -65,7 +64,7 @@ class Outcome:
     time: float | None
     """Seconds the run took (solved), or was watched (censored); None for a failure or a loss."""
     loss: float | None = None
-    """How bad the answer was, from 0 (best) to 1 (worst); of a rated run only."""
+    """How bad the answer was, from 0 (best) to 1 (worst); for rated runs only."""
 
     def __repr__(self) -> str:
         loss = "" if self.loss is None else f", loss={self.loss}"
@@ -73,7 +72,7 @@ class Outcome:
 
     @property
     def answered(self) -> bool:
-        """Whether the run gave an answer, so that its instance is over."""
+        """Whether the run gave an answer, so that its instance is done."""
         return self.status in (Status.SOLVED, Status.RATED)
 
     @staticmethod
@@ -83,7 +82,7 @@ class Outcome:
 
     @staticmethod
     def censored(at: float) -> Outcome:
-        """Return the outcome of a run that was stopped, unfinished, after `at` seconds."""
+        """Return the outcome of a run that was stopped unsolved after `at` seconds."""
         seconds = check_seconds("censored_at", at)
         if seconds == 0.0:
             raise InputError(
@@ -96,8 +95,8 @@ class Outcome:
     def failed() -> Outcome:
         """Return the outcome of a run that ended without an answer: crashed, out of memory, wrong.
 
-        A failed run would not have solved the instance however long it had been left, so selectors
-        learn from it as from a run censored at the cutoff.
+        A failed run would not have solved the instance with more time either, so selectors learn it as
+        censored at the cutoff.
         """
         return Outcome(Status.FAILED, None)
 
@@ -105,7 +104,7 @@ class Outcome:
     def rated(loss: float, *, best: float = 0.0, worst: float = 1.0) -> Outcome:
         """Return the outcome of a run whose answer is worth `loss`, on a scale from `best` to `worst`.
 
-        Where more is better, `best` is the larger bound. A value beyond the bounds is an error.
+        If higher values are better, `best` is the larger bound. A value out of bounds is an error.
 
         >>> Outcome.rated(0.37)
         Outcome(status=<Status.RATED: 'rated'>, time=None, loss=0.37)
@@ -138,7 +137,7 @@ class Outcome:
         failed: bool,
         loss: float | None = None,
     ) -> Outcome:
-        """Return the one outcome that was given, in whichever form."""
+        """Return the one outcome that was given, in any of its forms."""
         forms = (outcome, runtime, censored_at, loss)
         given = sum(one is not None for one in forms) + bool(failed)
         if given != 1:
@@ -159,10 +158,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What `select` is asked: an instance, and what holds for it alone.
+    """The arguments of `select`: an instance, and what applies to it alone.
 
-    A selector, a project in the journal and the service's client all build one of it, so that they
-    have the same parameters.
+    A selector, a project of a journal and the service's client all build one, so they have the same
+    parameters.
 
     >>> Request([0.5, float("nan")], instance="i1", among=["b", "a"]).to_dict()["features"]
     [0.5, None]
@@ -175,9 +174,9 @@ class Request:
     among: Iterable[str] | None = None
     """Which algorithms may be chosen, a tuple once checked; None: all."""
     spent: float = 0.0
-    """Seconds used on the instance before, features excepted."""
+    """Seconds used on the instance before, without the features."""
     feature_cost: float = 0.0
-    """Seconds that computing the features took, or the attempt."""
+    """Seconds that computing the features took, even if it was given up."""
 
     def __post_init__(self) -> None:
         """Check everything that can be checked without knowing the selector."""
@@ -195,7 +194,7 @@ class Request:
         object.__setattr__(self, name, value)
 
     def limit(self, cutoff: float) -> float:
-        """Return the seconds after which the instance counts as unsolved, `cutoff` being the usual."""
+        """Return the seconds after which the instance counts as unsolved; `cutoff` is the selector's."""
         return cutoff if self.cutoff is None else self.cutoff
 
     def used(self, cutoff: float) -> float:
@@ -223,7 +222,7 @@ class Request:
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Request:
-        """Return the request that `to_dict` turned into `values`; what else they hold is ignored."""
+        """Return the request that `to_dict` turned into `values`; other keys are ignored."""
         return Request(**{one.name: values[one.name] for one in fields(Request)})
 
 
@@ -254,7 +253,7 @@ def _plain_features(features: Features) -> list[float | None] | dict[str, float 
 
 
 def _all_finite(values: Sequence[Any]) -> bool:
-    """Return quickly that all are finite numbers; where that is not sure, return False."""
+    """Return True if all are certainly finite numbers; False if a slower check is needed."""
     try:
         return type(sum(values, 0.0)) is float and math.isfinite(sum(values))
     except (TypeError, OverflowError):
@@ -273,7 +272,7 @@ class Origin(NamedTuple):
     """Where a decision comes from: what an explanation of it needs."""
 
     selector: Callable[[], Any]
-    """Returns the selector, or None if that is gone."""
+    """Returns the selector, or None if it is gone."""
     features: Array | None
     """The instance's raw features, shape (d,); None if they are no longer known."""
     x: Array
@@ -281,12 +280,12 @@ class Origin(NamedTuple):
     learned: int
     """How many outcomes the selector had learned."""
     failed: Mapping[str, float] | None
-    """Of a schedule, the longest each algorithm had run unsuccessfully on the instance."""
+    """For a schedule: the longest unsuccessful run of each algorithm on the instance."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Decision:
-    """Which algorithm to run on an instance, for how long, and what it was weighed against.
+    """Which algorithm to run on an instance, for how long, and the scores of all algorithms on offer.
 
     >>> decision = Decision(0, "i1", "kissat", 60.0, 60.0, {"kissat": 0.2, "minisat": 0.7}, "lowest score")
     >>> decision
@@ -300,15 +299,15 @@ class Decision:
     instance: str | None
     algorithm: str
     budget: float
-    """Seconds to give to this run; at most `cutoff` - `spent`."""
+    """Seconds for this run; at most `cutoff` - `spent`."""
     cutoff: float
     """Seconds after which the instance counts as unsolved, all its runs and features together."""
     scores: Mapping[str, float]
     """Score per offered algorithm, the lower the better, in the unit of the selector's loss."""
     reason: str
-    """Why this one: 'first run', 'exploration' or 'lowest score'; schedules may have words of their own."""
+    """Why this one: 'first run', 'exploration' or 'lowest score'; schedules may have other reasons."""
     stage: int = 0
-    """How many runs on this instance came before; only a schedule goes beyond 0."""
+    """The number of earlier runs on this instance; more than 0 only for schedules."""
     spent: float = 0.0
     """Seconds used on the instance before this run, features included."""
     origin: Origin | None = field(default=None, compare=False)
@@ -325,7 +324,7 @@ class Decision:
         return html_table(repr(self), ["algorithm", "score"], rows)
 
     def explain(self, *, top: int = 5) -> Explanation:
-        """Return why it was made, with the `top` features that weighed most; best asked at once.
+        """Return why it was made, with the `top` features of the largest weight; best called at once.
 
         `Explanation.outcomes_since` says whether the selector has learned since.
 
@@ -362,13 +361,13 @@ class Decision:
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Decision:
-        """Return the decision that `to_dict` turned into `values`; what else they hold is ignored."""
+        """Return the decision that `to_dict` turned into `values`; other keys are ignored."""
         given = {name: values[name] for name in _DECISION}
         given["scores"] = {k: math.nan if v is None else v for k, v in given["scores"].items()}
         return Decision(**given)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let a copy, in another process for example, know everything but the selector."""
+        """Leave the selector out of a copy, for example in another process."""
         origin = None if self.origin is None else self.origin._replace(selector=_no_selector)
         return Decision, (*(getattr(self, name) for name in _DECISION), origin)
 
@@ -377,15 +376,15 @@ _DECISION = tuple(one.name for one in fields(Decision) if one.name != "origin")
 
 
 class Progress(NamedTuple):
-    """How far the work on one instance has come when a run on it is chosen."""
+    """The state of one instance when a run on it is chosen."""
 
     cutoff: float
     """Seconds after which the instance counts as unsolved."""
     used: float
     """Seconds used on it so far, features included."""
     failed: Array | None
-    """The longest each algorithm has run on it unsuccessfully, shape (K,): 0 where it has not run, the
-    cutoff where it failed. None for policies that pick once, which have nothing to look back on."""
+    """The longest unsuccessful run of each algorithm on it, shape (K,): 0 if it has not run, the cutoff if it
+    failed. None for policies that pick once."""
 
     @property
     def left(self) -> float:
@@ -398,18 +397,18 @@ class Progress(NamedTuple):
 
 
 class Belief(NamedTuple):
-    """What a model thinks of all K algorithms on one instance: the value between model and score."""
+    """What a model predicts for all K algorithms on one instance."""
 
     mean: Array
     """Predicted target (log-seconds or seconds), shape (K,)."""
     variance: Array
     """Variance of that prediction for unit noise, x'A^-1 x for a ridge model, shape (K,)."""
     censored: Array
-    """How many runs of each algorithm ended unsolved so far, shape (K,)."""
+    """The number of unsolved runs of each algorithm so far, shape (K,)."""
 
 
 class Estimate(NamedTuple):
-    """What exploration makes of a belief: an optimistic and a pessimistic value, and a spread.
+    """What exploration turns a belief into: an optimistic and a pessimistic value, and a spread.
 
     A sample, or a plain mean, is an estimate whose two values are the same array.
     """

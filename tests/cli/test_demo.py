@@ -24,7 +24,7 @@ def test_demo_runs_live_replays_and_leaves_a_report(tmp_path: Path) -> None:
     assert "<html" in Path(told["report"]).read_text(encoding="utf-8")[:500]
     again = run(*small)  # the same folder: what was replayed is not replayed again, the live part is new
     words = " ".join(again.stdout.split())
-    assert "which nobody knows beforehand" in words
+    assert "which is known only in hindsight" in words
     assert "less" in words or "more" in words
 
 

@@ -39,7 +39,7 @@ def test_generate_writes_the_stream_once(tmp_path: Path) -> None:
 def test_generate_overwrites_nothing(tmp_path: Path) -> None:
     name = next(name for name, _ in stream(3, 0, ["pigeonhole"]))
     (tmp_path / f"{name}.cnf").write_text("mine")
-    with pytest.raises(InputError, match=f"{name}.cnf: is there and holds something else"):
+    with pytest.raises(InputError, match=f"{name}.cnf: exists with different content"):
         _run("generate", "--out", str(tmp_path), "--count", "3", "--family", "pigeonhole")
     assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
 

@@ -24,7 +24,7 @@ _PLACES = {
     "opened": "tailcut.bench.store",
     "run": "tailcut.bench.notebook",
 }
-"""Where each public name is defined; imported when first asked for."""
+"""Where each public name is defined; imported when first used."""
 
 __all__ = ["BenchOutcome", "BenchProgress", "Contender", "compare", "opened", "run"]
 

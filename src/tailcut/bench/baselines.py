@@ -1,6 +1,6 @@
 """Baselines that know all runtimes: the oracle, the single best algorithm, the best fixed schedules.
 
-They see the whole table of runtimes, so they are functions of it and not selectors. Their names and summaries
+They are functions of the whole table of runtimes, not selectors. Their names and summaries
 are in `tailcut.catalogue.BASELINES`.
 """
 
@@ -17,7 +17,7 @@ Choices = NDArray[np.intp]
 
 
 def oracle(losses: Array) -> Choices:
-    """Return the best algorithm of each instance (virtual best solver, VBS); losses (n, K) -> (n,).
+    """Return the best algorithm on each instance (virtual best solver, VBS); losses (n, K) -> (n,).
 
     >>> oracle(np.array([[1.0, 9.0], [9.0, 1.0], [3.0, 2.0]])).tolist()
     [0, 1, 1]

@@ -1,4 +1,4 @@
-"""A benchmark from start to end: read the scenarios, plan the cells, run what is missing, sum up."""
+"""A complete benchmark: reads the scenarios, plans the cells, computes the missing ones, and sums up."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from tailcut.types import PENALTY
 
 
 class BenchProgress:
-    """Hears how a benchmark proceeds; override what you want to hear."""
+    """Is called as a benchmark proceeds; override the methods you need."""
 
     def scenario_left_out(self, name: str, reason: str) -> None:
-        """Hear that a scenario of the folder is not run, and why."""
+        """Handle a scenario of the folder that is not run, and the reason."""
 
     def cells_planned(self, cells: Sequence[Cell], done: Sequence[Cell]) -> None:
-        """Hear which cells there are, and which of them the result file holds already."""
+        """Handle the planned cells, and those that the result file already has."""
 
     def cell_done(self, cell: Cell, result: Result) -> None:
-        """Hear that a cell was computed, or failed."""
+        """Handle a cell that was computed or failed."""
 
 
 SILENT = BenchProgress()
@@ -45,10 +45,10 @@ _SHOWN = ("scenario", "selector", "seeds", "par10_mean", "par10_std", "npar10", 
 
 @dataclass(frozen=True, repr=False)
 class BenchOutcome:
-    """What came of a benchmark."""
+    """The result of a benchmark."""
 
     rows: list[dict[str, Any]]
-    """One per scenario and contender, as `summarise` makes them, in the order asked for."""
+    """One row per scenario and contender, as returned by `summarise`, in the requested order."""
     failed: list[tuple[Cell, Result]]
     """Cells that failed this time, with their errors."""
     missing: dict[str, str] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class Benchmark:
     ) -> BenchOutcome:
         """Compute what the result file `out` lacks and return the summary of all cells.
 
-        `command` is noted in the file as what made the cells.
+        `command` is recorded in the file as the command that made the cells.
         """
         with opened(out) as store:
             store.begin_run(describe_run(command))
@@ -110,7 +110,7 @@ class Benchmark:
         return BenchOutcome(rows, failed, {one.label: one.missing for one in self.missing})
 
     def _as_asked(self, store: Store) -> list[dict[str, Any]]:
-        """Return the rows of the cells under the labels asked for, not those first stored under.
+        """Return the rows of the cells under the requested labels, not those they were first stored under.
 
         `thompson` and `thompson:noise_variance=1.0` are the same cell if 1.0 is the default.
         """

@@ -29,7 +29,7 @@ def read(folder: str) -> Scenario:
 
 
 def compute(cell: Cell, modules: Sequence[str] = ()) -> Result:
-    """Return the result of one cell; whatever goes wrong in it becomes its error.
+    """Return the result of one cell; any exception becomes its error.
 
     `modules` are imported first, in case one of them registers the selector.
     """
@@ -38,7 +38,7 @@ def compute(cell: Cell, modules: Sequence[str] = ()) -> Result:
 
 
 def guarded(cell: Cell, scenario: Callable[[], Scenario]) -> Result:
-    """Return the result of one cell on the scenario that is got; whatever goes wrong becomes its error."""
+    """Return the result of one cell on the given scenario; any exception becomes its error."""
     started = time.perf_counter()
     try:
         return _compute(cell, scenario(), started)
@@ -70,7 +70,7 @@ def _compute(cell: Cell, scenario: Scenario, started: float) -> Result:
 
 
 def _replayed(cell: Cell, scenario: Scenario, folds: Folds | None) -> tuple[Trace, float]:
-    """Return what a contender does, and the CPU seconds of all runs beside its answers."""
+    """Return the trace of a contender, and the CPU seconds of its extra runs."""
     name, conditions, seed = cell.contender.selector, cell.contender.conditions, cell.seed
     if name == "sbs_train" and folds is not None:
         chosen = best_in_training(scenario.losses(cell.penalty), folds)

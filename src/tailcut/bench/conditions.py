@@ -1,4 +1,4 @@
-"""Under which conditions a contender is judged: what it may measure beside the stream, or cross-validation.
+"""The conditions of a contender: extra runs beside the stream, or cross-validation.
 
 They belong to the contender and are the last part of its label: `tailcut@measure-first=25`,
 `tailcut_schedule@cv,learn-on`. Without any, the instances are a stream, and nothing runs but the answers.
@@ -21,17 +21,17 @@ class BenchProtocol(StrEnum):
 
 
 class LessonChoice(StrEnum):
-    """Who chooses the lessons that a share of the CPU time is spent on."""
+    """How lessons are chosen."""
 
     WORTH = "worth"
-    """The selector, by what it expects to learn."""
+    """By the selector, for their worth."""
     UNIFORM = "uniform"
-    """Chance: the baseline."""
+    """At random: the baseline."""
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """What holds for a contender in the benchmark, besides its hyperparameters.
+    """The conditions of a contender in the benchmark, in addition to its hyperparameters.
 
     >>> Conditions.parse("measure-first=25,measure-cutoff=0.1").label
     'measure-first=25,measure-cutoff=0.1'
@@ -42,24 +42,24 @@ class Conditions:
     """
 
     measure_first: int = 0
-    """So many instances at the start of the stream are run with every algorithm."""
+    """The number of instances at the start of the stream that are run with every algorithm."""
     measure_cutoff: float = 1.0
     """How long each of these runs may take, as a share of the cutoff."""
     learn_share: float = 0.0
-    """CPU time for lessons, as a share of that of the answers."""
+    """CPU time for lessons, as a share of the answers' CPU time."""
     learn_choice: LessonChoice = LessonChoice.WORTH
-    """Who chooses the lessons."""
+    """How the lessons are chosen."""
     cv: bool = False
-    """Cross-validation: learned from all folds but one, judged on that one."""
+    """Cross-validation: trained on all folds but one, scored on that one."""
     folds: int = 0
-    """Folds made by the seed where a scenario has none of its own; 0: none are made."""
+    """The number of folds to make by the seed if a scenario has none; 0: make none."""
     cores: int = 1
-    """So many algorithms run at once on an instance, as a race; time is wall time then."""
+    """The number of algorithms at once on an instance, as a race; times are then wall times."""
     learn_on: bool = False
-    """Whether cross-validation lets the selector learn while it is judged."""
+    """Whether the selector continues to learn during the test fold."""
 
     def __post_init__(self) -> None:
-        """Raise unless the values make sense, by themselves and together."""
+        """Raise unless the values are valid, individually and together."""
         _check(self.measure_first >= 0, "measure-first", "expected 0 or more instances")
         _check(0.0 < self.measure_cutoff <= 1.0, "measure-cutoff", "expected a share of the cutoff, 0 to 1")
         _check(0.0 <= self.learn_share < float("inf"), "learn-share", "expected a share of 0 or more")
@@ -81,12 +81,12 @@ class Conditions:
 
     @property
     def runs_extra(self) -> bool:
-        """Whether algorithms run for more than the answers."""
+        """Whether there are extra runs."""
         return self.measure_first > 0 or self.learn_share > 0.0
 
     @property
     def label(self) -> str:
-        """What differs from the usual, as `parse` reads it."""
+        """The conditions that differ from the defaults, as `parse` reads them."""
         given = ((one.name, getattr(self, one.name)) for one in fields(self))
         usual = {one.name: one.default for one in fields(self)}
         return ",".join(
@@ -97,7 +97,7 @@ class Conditions:
 
     @staticmethod
     def parse(text: str) -> Conditions:
-        """Return the conditions that a label names, or say what is wrong with them."""
+        """Return the conditions in a label; raise if they are invalid."""
         given: dict[str, Any] = {}
         known = [one.name.replace("_", "-") for one in fields(Conditions)]
         for option in filter(None, (part.strip() for part in text.split(","))):
@@ -129,4 +129,4 @@ def _check(fine: bool, name: str, problem: str) -> None:
 
 
 STREAM = Conditions()
-"""The usual: a stream, and no runs but the answers."""
+"""The default: a stream without extra runs."""

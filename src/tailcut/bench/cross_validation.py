@@ -1,6 +1,6 @@
-"""Cross-validation: a selector learns all folds but one by `fit` and is judged on that one, fold by fold.
+"""Cross-validation: a selector learns all folds but one by `fit` and is scored on that one.
 
-Every instance is judged once, so the folds together are one trace, in the order of the seed.
+Every instance is scored once, so the folds together form one trace, in the order of the seed.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def cross_validate(
     seed: int,
     learn_on: bool = False,
 ) -> Trace:
-    """Return what a selector does on each fold, having learned all others.
+    """Return the trace of a selector on each fold after learning all others.
 
-    Without `learn_on` it learns nothing while it is judged, and does not explore.
+    Without `learn_on` it neither learns nor explores on the test fold.
     """
     order = shuffled(len(folds), seed)
     parts = []
@@ -81,7 +81,7 @@ def cross_validate(
 
 
 def _joined(order: NDArray[np.intp], parts: list[tuple[NDArray[np.intp], Trace]]) -> Trace:
-    """Return one trace of parts that were served at these places of the order."""
+    """Return one trace of parts that were replayed at these positions of the order."""
     n = len(order)
     choices = np.empty(n, dtype=np.intp)
     seconds, cost, cpu = np.empty(n), np.empty(n), np.empty(n)
@@ -115,7 +115,7 @@ class FrozenSelector:
         self.may_skip_features = selector.may_skip_features
         self._asked = Request()
         self._failed: dict[str, float] = {}
-        """How long each algorithm has run on the instance, unsuccessfully."""
+        """How long each algorithm has run unsuccessfully on the instance."""
         self._solved = False
 
     def feature_budget(self) -> float:
@@ -133,7 +133,7 @@ class FrozenSelector:
         return first
 
     def observe(self, decision: Decision, outcome: Outcome) -> None:
-        """Remember, for this instance only, how a run went."""
+        """Remember the outcome of a run, for this instance only."""
         self._solved = outcome.status is Status.SOLVED
         ran = decision.budget if outcome.time is None else outcome.time
         self._asked = replace(self._asked, spent=self._asked.spent + ran)

@@ -1,4 +1,4 @@
-"""Running a plan: the missing cells, wherever they are computed, each kept as soon as it is done.
+"""Runs a plan: computes the missing cells and stores each as soon as it is done.
 
 An `Executor` takes cells and yields their results as they come, in any order, each once. Two are here, for
 this machine; a third, for a Dask cluster, is `tailcut.cluster.cell_executor`.
@@ -20,7 +20,7 @@ Executor = Callable[[Sequence[Cell]], Iterator[Result]]
 
 
 def inline(cells: Sequence[Cell]) -> Iterator[Result]:
-    """Yield results computed in this process; one BLAS thread, more only get in each other's way here."""
+    """Yield results computed in this process, with one BLAS thread: more would only interfere."""
     try:
         from threadpoolctl import threadpool_limits
     except ImportError as error:
@@ -36,13 +36,13 @@ def inline(cells: Sequence[Cell]) -> Iterator[Result]:
 def processes(jobs: int, modules: Sequence[str] = ()) -> Executor:
     """Return an executor that spreads cells over `jobs` processes of this machine.
 
-    Each of them imports `modules`: a new process knows nothing of selectors that were registered in this one.
+    Each of them imports `modules`, because a new process does not know the selectors registered in this one.
     """
     return lambda cells: unordered(partial(compute, modules=tuple(modules)), cells, jobs=jobs)
 
 
 def local(jobs: int, modules: Sequence[str] = ()) -> Executor:
-    """Return the usual executor: processes, or none where one would do."""
+    """Return the default executor: processes, or this process if one is enough."""
     return processes(jobs, modules) if jobs > 1 else inline
 
 

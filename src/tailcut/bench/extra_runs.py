@@ -1,7 +1,7 @@
-"""Runs beside the answers: the first instances measured with all algorithms, and lessons in between.
+"""Extra runs: the first instances measured with all algorithms, and lessons in between.
 
-What they take is extra CPU time, counted apart: the answers' loss knows nothing of it. They are learned by
-`fit`, one instance at a time, and nothing is learned that was not run.
+Their CPU time is counted separately and is not part of the answers' loss. They are learned by `fit`, one
+instance at a time, and nothing is learned that was not run.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from tailcut.selector import Selector
 from tailcut.types import Array
 
 CANDIDATES = 100
-"""So many of the latest answered instances lessons are chosen among."""
+"""The number of latest answered instances among which lessons are chosen."""
 
 ChooseLesson = Callable[[Sequence[Answered]], Lesson | None]
 
 
 def check_choice(choice: LessonChoice, selector: object = Selector) -> None:
-    """Raise if a selector does not choose lessons that way."""
+    """Raise if a selector does not support this choice of lessons."""
     if choice is LessonChoice.WORTH and not hasattr(selector, "next_lesson"):
         raise InputError("selectors cannot choose lessons by their worth yet: give --learn-choice uniform")
 
 
 class ExtraRuns:
-    """Makes the extra runs of one replay, and counts what they take."""
+    """Makes the extra runs of one replay, and counts their CPU time."""
 
     def __init__(self, runs: Replayable, selector: Selector, conditions: Conditions, *, seed: int) -> None:
         self.seconds = 0.0
@@ -67,7 +67,7 @@ class ExtraRuns:
             self._learn(self._choose)
 
     def _measure(self, kept: _Kept) -> None:
-        """Run all algorithms that the answer did not run; of a schedule, also those that it cut short."""
+        """Run all algorithms that the answer did not run, or that a schedule stopped early."""
         limit = self._conditions.measure_cutoff * self._runs.cutoff
         tried = kept.tried
         if self._selector.schedules:
@@ -129,10 +129,10 @@ class _Kept:
 
     @property
     def answered(self) -> Answered:
-        """What whoever chooses lessons sees of it."""
+        """The view of it for choosing lessons."""
         return Answered(self.served.name, self.tried)
 
     def features(self, width: int) -> Array:
-        """Return its features as a table of one row; what the selector did not wait for is missing."""
+        """Return its features as a table of one row; those the selector did not wait for are missing."""
         given = self.served.features
         return np.full((1, width), np.nan) if given is None else given[None, :]

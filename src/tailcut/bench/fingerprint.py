@@ -1,9 +1,9 @@
 """The code behind a result: a hash of what decides, and the versions of the libraries it calls.
 
-A stored result is valid for as long as the code that made it means the same. So the hash is taken of syntax
-trees, not of files: docstrings, comments, layout, the words of errors and the place of a module do not count.
-It covers the modules that the parts of a row come from, inside the package or outside, those of the replay,
-and whatever they import, as far as it is source code; of an installed library the version counts.
+A stored result is valid as long as the code that made it has the same meaning. So syntax trees are hashed,
+not files: docstrings, comments, layout, the words of errors and the place of a module do not count. It covers
+the modules that the parts of a row come from, inside the package or outside, those of the replay, and
+whatever they import, as far as it is source code; of an installed library the version counts.
 
 What a module imports by a computed name (`importlib.import_module`) is not seen. A part without source code,
 one typed into an interactive session for example, never equals any other: its results are never reused.
@@ -30,25 +30,26 @@ from tailcut.bench.module_meaning import ModuleImport, ModuleMeaning, read_meani
 from tailcut.policies.recipes import Row
 
 MEASURING = ("tailcut.bench.replay", "tailcut.bench.metrics")
-"""Where every cell starts: what replays a scenario and counts what that cost."""
+"""The roots of every cell: the modules that replay a scenario and count its cost."""
 CROSS_VALIDATING, RUNNING_EXTRA = "tailcut.bench.cross_validation", "tailcut.bench.extra_runs"
 RACING, RATING = "tailcut.bench.race_replay", "tailcut.bench.quality_replay"
-"""Where some cells start as well; what they do is nothing to the others."""
+"""Additional roots of some cells, which do not concern the others."""
 NOT_DECIDING = (
     "tailcut.catalogue",
     "tailcut.explain.explainer",
     "tailcut.explain.explanation",
     "tailcut.errors",
 )
-"""Imported by what decides, without a say in it. Of the catalogue one row counts, hashed by itself."""
+"""Imported by the deciding code without affecting decisions. Of the catalogue, one row counts, hashed
+separately."""
 
 
 LIBRARY_FOLDERS = frozenset({"site-packages", "dist-packages"})
-"""What the folders of libraries are called, also those of the system and of the user."""
+"""The names of library folders, including those of the system and the user."""
 
 
 class Fingerprint(NamedTuple):
-    """What, besides its input, determines the result of a selector."""
+    """What determines the result of a selector in addition to its input."""
 
     code: str
     """Hash of the syntax trees of everything that decides, learns and measures."""
@@ -73,7 +74,7 @@ def fingerprint(
     found.follow([RATING] * rated)
     for part in parts:
         found.follow_part(part)
-    found.libraries.update(() if row is None else row.libraries)  # imported by name, which is not seen
+    found.libraries.update(() if row is None else row.libraries)  # imported by name, not seen above
     described = "" if row is None else _described(row)
     code = hashlib.sha256("\n".join([described, *sorted(found.digests)]).encode()).hexdigest()
     python = ".".join(map(str, sys.version_info[:2]))
@@ -81,7 +82,7 @@ def fingerprint(
 
 
 def _parts(row: Row) -> Iterator[Any]:
-    """Yield the classes and functions that a row is made of, that of the row itself included."""
+    """Yield the classes and functions of a row, including the row's own class."""
     yield from (cls for cls in type(row).__mro__ if cls.__module__ not in {"builtins", "abc", "typing"})
     for one in fields(row):
         yield from _callables(getattr(row, one.name))
@@ -99,7 +100,7 @@ def _callables(value: Any) -> Iterator[Any]:
 
 
 def _described(row: Row) -> str:
-    """Return what fills which slot of a row; its name, summary and settings are known elsewhere."""
+    """Return which part fills which slot of a row; name, summary and settings are hashed elsewhere."""
     slots = {one.name: getattr(row, one.name) for one in fields(row)}
     named = {key: _named(value) for key, value in slots.items() if callable(value) or value in (True, False)}
     return repr(sorted(named.items()))
@@ -123,7 +124,7 @@ class _Closure:
         self._seen: set[str] = set()
 
     def follow_part(self, part: Any) -> None:
-        """Take in the module of a class or function; one that has no source equals nothing."""
+        """Add the module of a class or function; one without source equals no other."""
         known = _source_of(part.__module__) if part.__module__ in sys.modules else None
         if known is not None:
             self.follow([part.__module__])
@@ -135,7 +136,7 @@ class _Closure:
         self.digests.add(hashlib.sha256(source.encode()).hexdigest())
 
     def follow(self, names: Iterable[str]) -> None:
-        """Take in modules and all that they import."""
+        """Add modules and everything they import."""
         waiting = deque(names)
         while waiting:
             name = waiting.popleft()
@@ -150,7 +151,7 @@ class _Closure:
             self.digests.add(hashlib.sha256(content.encode()).hexdigest())
 
     def _bound(self, one: ModuleImport, waiting: deque[str]) -> str | None:
-        """Return what an imported name stands for, and let its module be followed."""
+        """Return the definition of an imported name, and follow its module."""
         home, name = self._resolved(one.module, one.name)
         if _is_any(home, NOT_DECIDING):
             return None
@@ -162,7 +163,7 @@ class _Closure:
         return f"{one.alias} = {hashlib.sha256(''.join(sorted(meaning)).encode()).hexdigest()}"
 
     def _resolved(self, module: str, name: str | None) -> tuple[str, str | None]:
-        """Return where a name is defined that may only be passed on: a module, and a name in it or None."""
+        """Return where a re-exported name is defined: a module, and a name in it or None."""
         while name is not None:
             known = self._module(module)
             if known is None or name in known.named:
@@ -177,7 +178,7 @@ class _Closure:
         return module, name
 
     def _module(self, name: str) -> ModuleMeaning | None:
-        """Return a module of which the source counts; of any other the library is noted."""
+        """Return a module whose source is hashed; for any other, record its library."""
         top = name.partition(".")[0]
         if top in sys.stdlib_module_names or top in sys.builtin_module_names:
             return None

@@ -1,8 +1,8 @@
 """The best fixed schedule in hindsight: one algorithm for a while, then another, perhaps a third.
 
-A schedule is given by its switch points. Between two runtimes of an algorithm a later switch only delays
-what follows, so an algorithm's own runtimes are all the points that can matter, and the best pair is found
-exactly. Of the first switch points of triples only some are tried, see `best_schedule`.
+A schedule is defined by its switch points. Between two runtimes of an algorithm, a later switch only delays
+what follows, so only an algorithm's own runtimes matter as switch points, and the best pair is found exactly.
+For triples, only some first switch points are tried; see `best_schedule`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 from tailcut.types import Array
 
 _MOST_SWITCHES = 24
-"""So many first switch points per algorithm are tried at most where a third stage is sought."""
+"""The maximum number of first switch points per algorithm for schedules of three stages."""
 _WORK = 7e7
-"""Fewer, where instances x algorithms^2 x first stages would exceed this: some seconds."""
+"""Fewer are tried if instances x algorithms^2 x first stages would exceed this: some seconds."""
 _REFINED = 8
-"""So many of the triples found are improved further."""
+"""The number of best triples that are improved further."""
 
 
 class Stage(NamedTuple):
@@ -67,7 +67,7 @@ def best_schedule(times: Array, cutoff: float, penalty: float, most: int) -> Sta
 
 @lru_cache(maxsize=8)
 def _best(table: bytes, n_algorithms: int, cutoff: float, late: float, most: int) -> Stages:
-    """Find the best stages; kept, because every seed of a benchmark asks for the same."""
+    """Find the best stages; cached, because every seed of a benchmark needs the same ones."""
     times = np.frombuffer(table).reshape(-1, n_algorithms)
     found = [_stages([], int(_cost_alone(times, late).argmin()), cutoff)]
     if most > 1:
@@ -160,13 +160,13 @@ def _continued(first: tuple[int, float], times: Array, cutoff: float, late: floa
     if seconds >= cutoff:
         return _stages([], algorithm, cutoff)
     left = times[times[:, algorithm] > seconds]
-    rest, lost = cutoff - seconds, late - seconds  # what follows begins late: that much less is lost by it
+    rest, lost = cutoff - seconds, late - seconds  # what follows begins later
     pair = _best_pair(np.where(left <= rest, left, np.inf), rest, lost)
     return _stages([first, *pair[:-1]], pair[-1].algorithm, cutoff)
 
 
 def _improved(stages: Stages, times: Array, cutoff: float, late: float) -> Stages:
-    """Return stages improved by turns: the best beginning for their end, then the best end for that."""
+    """Return improved stages, alternating between the best beginning and the best end."""
     cost = _cost(stages, times, late)
     while len(stages) == 3:
         end = (stages[1], stages[2]._replace(seconds=cutoff))  # how long it gets is up to the beginning

@@ -11,7 +11,7 @@ from tailcut.errors import InputError
 
 
 def import_selectors(modules: Iterable[str]) -> None:
-    """Import modules that call `tailcut.register`, or say which one cannot be imported; once is enough."""
+    """Import modules that call `tailcut.register`, each once; raise if one cannot be imported."""
     for name in modules:
         if name in sys.modules:
             continue
@@ -23,5 +23,5 @@ def import_selectors(modules: Iterable[str]) -> None:
             hint = "; leave out .py" if name.endswith(".py") else ""
             where = f"{Path.cwd()}, nor among the installed ones"
             raise InputError(f"there is no module {name} in {where}{hint}") from error
-        except Exception as error:  # whatever the code of others does
+        except Exception as error:  # third-party code may raise anything
             raise InputError(f"module {name} cannot be imported: {type(error).__name__}: {error}") from error

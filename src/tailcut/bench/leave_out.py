@@ -1,4 +1,4 @@
-"""Choosing settings by leaving scenarios out: what the choice is worth where it was not made.
+"""Choosing settings while leaving scenarios out: what the choice is worth on new scenarios.
 
 The setting that is best on all scenarios looks better than it is, because it was chosen on what it is
 measured on. So each scenario in turn is left out, the setting that is best on the others is taken, and only

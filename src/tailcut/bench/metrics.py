@@ -15,8 +15,8 @@ from tailcut.types import PENALTY, Array
 def paid(runs: Replayable, trace: Trace, penalty: float = PENALTY) -> tuple[Array, NDArray[np.bool_]]:
     """Return the PARk loss of each step and whether it was solved, shapes (n,).
 
-    The loss is the runtime, of a schedule that of all its runs, plus what was paid for
-    features; where that sum exceeds the cutoff C the instance is unsolved and the loss is penalty C.
+    The loss is the runtime, for a schedule that of all its runs, plus the cost of features. If the sum
+    exceeds the cutoff C, the instance is unsolved and the loss is penalty C.
     """
     rows, choices, slices = trace.order, trace.choices, trace.slices
     total = runs.runtimes[rows, choices] if slices is None else slices.total

@@ -1,4 +1,4 @@
-"""What a module means: hashes of its syntax tree without docstrings, imports and the words of errors."""
+"""The meaning of a module: hashes of its syntax tree without docstrings, imports and error texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ModuleImport(NamedTuple):
 
 @dataclass
 class ModuleMeaning:
-    """What a module means, as hashes."""
+    """The meaning of a module, as hashes."""
 
     named: dict[str, str] = field(default_factory=dict)
     """Name -> hash of the statements that bind it."""
@@ -42,7 +42,7 @@ class ModuleMeaning:
 def read_meaning(file: Path, name: str, _changed: int) -> ModuleMeaning:
     """Return what the module `name` in `file` means; kept until the file changes.
 
-    A compiled module means what its file holds, source or machine code: all of it, to the letter.
+    The meaning of a compiled module is its whole file, source or machine code.
     """
     if file.suffix != ".py":
         return ModuleMeaning(effects=hashlib.sha256(file.read_bytes()).hexdigest())
@@ -114,7 +114,7 @@ class _WithoutTypeChecking(ast.NodeTransformer):
 
 
 class _Meaning(ast.NodeTransformer):
-    """Drops what a program does not mean: docstrings, imports, `__all__`, and the words of errors."""
+    """Drops what does not affect a program's meaning: docstrings, imports, `__all__`, error texts."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
         """Drop strings that stand for themselves."""
@@ -137,6 +137,6 @@ class _Meaning(ast.NodeTransformer):
         return node
 
     def visit_Raise(self, node: ast.Raise) -> ast.Raise:
-        """Keep which error is raised, not what it says."""
+        """Keep the type of an error, not its text."""
         raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
         return ast.Raise(exc=raised, cause=None)

@@ -1,4 +1,4 @@
-"""Where numbers come from: which run made them, and what the scenarios are like."""
+"""The origin of numbers: the run that made them, and the scenarios."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tailcut.types import PENALTY
 
 
 def describe_run(command: str) -> dict[str, Any]:
-    """Return who computes: the command, versions, the machine and the time, as plain values."""
+    """Return the origin of results: command, versions, machine and time, as plain values."""
     return {
         "command": command,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -50,7 +50,7 @@ def pair_tests(values: Array, selectors: list[str]) -> tuple[PairTest, ...]:
 
 
 def _wilcoxon(differences: Array) -> float:
-    from scipy import stats  # takes longer to import than all the rest
+    from scipy import stats  # slow to import
 
     if not differences.any():
         return 1.0

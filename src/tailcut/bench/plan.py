@@ -1,4 +1,4 @@
-"""The plan: which cells to compute, and the hash that says whether one has been computed already.
+"""The plan: which cells to compute, and the hash that identifies each.
 
 A cell is one selector on one scenario under one seed. Its hash covers all that determines its result: the
 scenario's content, the selector, all its hyperparameters and the conditions it is judged under, the seed, the
@@ -116,7 +116,7 @@ class Contender:
 
     @property
     def missing(self) -> str:
-        """What is not installed that it needs, and how to install it; empty: nothing."""
+        """What it needs that is not installed, and how to install it; empty if nothing."""
         return "" if self.selector in BASELINES else recipe(self.selector).missing
 
     def settings(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class Contender:
         )
 
     def fingerprint(self) -> Fingerprint:
-        """Return what code and which libraries its results depend on."""
+        """Return the code and libraries that its results depend on."""
         row = None if self.selector in BASELINES else recipe(self.selector)
         conditions = self.conditions
         return fingerprint(
@@ -191,7 +191,7 @@ def plan(
 
 
 def _check_conditions(contender: Contender) -> None:
-    """Raise if a contender cannot be judged under its conditions."""
+    """Raise if a contender cannot run under its conditions."""
     if contender.selector == "sbs_train" and not contender.conditions.cv:
         raise InputError("sbs_train is the best of the training folds: it needs cross-validation")
     if contender.conditions.learn_share:

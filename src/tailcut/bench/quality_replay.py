@@ -51,7 +51,7 @@ def cross_validate_losses(
 
 
 def _served(scenario: QualityScenario, selector: Selector, rows: list[int], *, learns: bool) -> RatedTrace:
-    """Return what a selector does on these instances; without `learns`, it decides without luck."""
+    """Return the trace of a selector on these instances; without `learns`, it decides without randomness."""
     ratings, number = scenario.ratings, {name: k for k, name in enumerate(scenario.algorithms)}
     losses, seconds = np.empty(len(rows)), np.empty(len(rows))
     for step, row in enumerate(rows):

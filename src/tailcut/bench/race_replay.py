@@ -19,7 +19,7 @@ from tailcut.selector import Selector
 from tailcut.types import PENALTY, Array, Decision, Outcome
 
 _EXACT = 50_000
-"""So many sets are compared one by one; where there are more, the set is put together greedily."""
+"""Up to this many sets are compared exhaustively; beyond that, the set is built greedily."""
 
 
 def replay_race(runs: Replayable, selector: Selector, *, cores: int, seed: int) -> Trace:
@@ -114,7 +114,7 @@ class _Race:
         return self._runs.algorithms.index(decision.algorithm)
 
     def _stop(self, decision: Decision, ran: float) -> None:
-        """Let a run be stopped, unfinished; one that was begun in that very moment teaches nothing."""
+        """Stop a run unsolved; one that has only just started teaches nothing."""
         self._observe(decision, Outcome.censored(max(ran, 1e-9)), ran)
 
     def _observe(self, decision: Decision, outcome: Outcome, ran: float) -> None:

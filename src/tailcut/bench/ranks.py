@@ -46,7 +46,7 @@ def rank(values: Array, selectors: list[str], scenarios: list[str], alpha: float
     >>> rank(np.array([[1.0, 2.0], [1.0, 3.0], [2.0, 1.0]]), ["a", "b"], ["x", "y", "z"]).wins
     (2, 1)
     """
-    from scipy import stats  # takes longer to import than all the rest
+    from scipy import stats  # slow to import
 
     n, k = values.shape
     if n < 2 or k < 2:
@@ -117,7 +117,7 @@ def ranked_groups(
 ) -> list[RankedGroup]:
     """Rank the contenders named; else those that pick once and, if two or more, the schedules by themselves.
 
-    A single schedule has nobody to be ranked among.
+    A single schedule is not ranked.
     """
     present = list(dict.fromkeys(row["selector"] for row in rows))
     unknown = [name for name in names or () if name not in present]

@@ -3,10 +3,10 @@
 A run of a schedule starts from scratch and is stopped at its budget: it solves the instance if the
 scenario's runtime is not longer.
 
-Features are paid for by who looks at them. A selector that can skip them (`may_skip_features`) says how long
-computing them may take: where the scenario's cost is higher they are stopped then, that time is lost and they
-are not there. It learns what they cost, and its run gets the time that is left. The others learn nothing of
-it: what features cost is added to what they chose (`tailcut.bench.metrics`).
+Selectors that look at features pay for them. A selector that can skip them (`may_skip_features`) says how
+long computing them may take: where the scenario's cost is higher they are stopped then, that time is lost and
+they are not there. It learns what they cost, and its run gets the time that is left. The others learn nothing
+of it: what features cost is added to what they chose (`tailcut.bench.metrics`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tailcut.types import PENALTY, Array, Decision, Features, Outcome
 
 
 class Replayable(Recorded, Protocol):
-    """What a replay needs of a scenario: recorded runs, and what their features cost."""
+    """What a replay needs from a scenario: recorded runs, and the cost of features."""
 
     @property
     def feature_cost(self) -> Array:
@@ -37,7 +37,7 @@ class Replayable(Recorded, Protocol):
 
 
 class Replayed(Protocol):
-    """What a replay needs of a selector."""
+    """What a replay needs from a selector."""
 
     @property
     def schedules(self) -> bool:
@@ -65,7 +65,7 @@ class Replayed(Protocol):
         ...
 
     def observe(self, decision: Decision, outcome: Outcome) -> object:
-        """Take in how a run went."""
+        """Learn the outcome of a run."""
         ...
 
     def proceed(self, decision: Decision) -> Decision | None:
@@ -87,7 +87,7 @@ class ServedInstance(NamedTuple):
     row: int
     name: str
     features: Array | None
-    """As the selector got them; None where it did not wait for them."""
+    """The features that the selector saw; None if it did not wait for them."""
     slices: tuple[Slice, ...]
     """Its runs, in order."""
     solved: bool
@@ -146,7 +146,7 @@ class Trace:
     cpu: Array
     """Seconds of CPU time that features and runs took at each step, shape (n,).
 
-    A run takes as long as recorded, at most as long as it was let: an unsolved one may have ended early.
+    A run takes its recorded time, at most its budget: an unsolved one may have ended early.
     """
     slices: Slices | None = None
     """The runs of a schedule; None where one algorithm is picked for the whole cutoff."""
@@ -241,7 +241,7 @@ def _run_schedule(selector: Replayed, arrived: _Arrived, runs: Replayable) -> tu
     """Return the runs on an instance until it is solved or given up, and the rest as `_run_one` does."""
     taken: list[Slice] = []
     solved = False
-    if arrived.feature_cost >= runs.cutoff:  # features took all the time there is: nothing is left to decide
+    if arrived.feature_cost >= runs.cutoff:  # the features used up the cutoff
         return taken, solved, 0.0
     started = time.perf_counter()
     decision: Decision | None = selector.select(
@@ -277,7 +277,7 @@ def replay_baseline(runs: Replayable, name: str, *, seed: int, penalty: float = 
 
 
 def picks_trace(runs: Replayable, order: NDArray[np.intp], choices: NDArray[np.intp]) -> Trace:
-    """Return the trace of algorithms that were fixed beforehand; choices has one number per row."""
+    """Return the trace of fixed choices; `choices` has one number per row."""
     nothing = np.zeros(len(order))
     cpu = np.fmin(runs.runtimes[order, choices[order]], runs.cutoff)
     return Trace(order, choices[order], nothing, nothing, cpu)

@@ -1,1 +1,1 @@
-"""Checks of what comes from outside."""
+"""Checks of arguments."""

@@ -1,4 +1,4 @@
-"""Checks of what comes from outside: names, seconds and counts, or an error that says what is wrong."""
+"""Checks of arguments: names, seconds and counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tailcut.errors import InputError
 
 
 def check_names(field: str, given: Iterable[str]) -> tuple[str, ...]:
-    """Return names as a tuple, or say which is not one or comes twice.
+    """Return names as a tuple; raise if one is not a name or appears twice.
 
     >>> check_names("algorithms", ["a", "b", "a"])
     Traceback (most recent call last):
@@ -32,7 +32,7 @@ def check_names(field: str, given: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_seconds(field: str, given: float, *, above_zero: bool = False) -> float:
-    """Return a finite number of seconds, at least 0 or more than that, or say what is wrong with it.
+    """Return a finite number of seconds, at least 0 or above 0; raise otherwise.
 
     >>> check_seconds("cutoff", 0, above_zero=True)
     Traceback (most recent call last):
@@ -47,7 +47,7 @@ def check_seconds(field: str, given: float, *, above_zero: bool = False) -> floa
 
 
 def as_number(given: Any) -> float:
-    """Return a number, nan for what is none."""
+    """Return a number, nan if it is not one."""
     try:
         return float(given)
     except (TypeError, ValueError):
@@ -55,7 +55,7 @@ def as_number(given: Any) -> float:
 
 
 def check_whole_number(field: str, given: int, at_least: int) -> int:
-    """Return a whole number, or say what is wrong with it."""
+    """Return a whole number; raise otherwise."""
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < at_least:
         raise InputError(f"{field} must be a whole number >= {at_least}, got {given!r}", field=field)
     return int(given)

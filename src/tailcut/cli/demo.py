@@ -146,7 +146,7 @@ def _live_words(live: StreamCost, single: Sequence[StreamCost]) -> str:
     worst = max(solvers, key=lambda one: one.par10)
     return (
         f"Choosing online solved {live.solved} of {live.count} formulas. The best single solver for them, "
-        f"which nobody knows beforehand ({best.name.removeprefix('always ')}), solves {best.solved}; the "
+        f"which is known only in hindsight ({best.name.removeprefix('always ')}), solves {best.solved}; the "
         f"worst ({worst.name.removeprefix('always ')}) {worst.solved}.\n"
         "Times of the single solvers are those of the bundled scenario, measured on its machine. The "
         "families were chosen so that solvers complement each other: on other mixes there is less to save.\n"

@@ -44,7 +44,7 @@ class QuietView(StreamObserver):
         _say(f"solver {solver} is not in the portfolio any more")
 
     def solver_put_aside(self, solver: str, words: str) -> None:  # noqa: ARG002
-        """Print a line that nobody overlooks."""
+        """Print a line that stands out."""
         _say(f"WARNING: {words}")
 
     def instance_again(self, instance: str, words: str) -> None:

@@ -54,7 +54,7 @@ class _CellsOnCluster:
         self._name, self._count = uuid4().hex[:12], 0
 
     def results(self) -> Iterator[Result]:
-        """Yield the results as they come; whoever stops early drops the rest."""
+        """Yield the results as they arrive; stopping early drops the rest."""
         try:
             while self._waiting or self._under_way or self._suspects:
                 yield from self._submit()

@@ -1,4 +1,4 @@
-"""To a Dask cluster: one that runs already, or one of this machine's own for as long as it is needed."""
+"""Connects to a Dask cluster: a running one, or a temporary one on this machine."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _quiet_end() -> Iterator[None]:
 def _own_cluster(workers: int) -> LocalCluster:
     """Start a scheduler in this process and workers beside it, reachable from this machine alone.
 
-    Their memory is not limited, no more than that of local processes is.
+    Like that of local processes, their memory is not limited.
     """
     return LocalCluster(
         n_workers=workers,
@@ -85,7 +85,7 @@ def _described(client: Client) -> str:
 
 
 class Capacity:
-    """How many tasks a cluster can run at once, asked again now and then: workers come and go."""
+    """How many tasks a cluster can run at once, refreshed from time to time, since workers come and go."""
 
     def __init__(self, client: Client, every: float = 5.0) -> None:
         self._client, self._every = client, every

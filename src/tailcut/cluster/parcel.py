@@ -1,4 +1,4 @@
-"""A job on its way to another machine: the program, and what it needs there.
+"""A job for another machine: the program, and the files it needs there.
 
 A program is given files by their absolute paths. Those that were made for it alone (an answer to be checked)
 exist nowhere else and always go along. An instance goes along if that is wanted; otherwise the worker must

@@ -57,11 +57,11 @@ class DaskProgramExecutor:
 
     @property
     def method(self) -> str:
-        """By which means the workers enforce limits, for people."""
+        """How the workers enforce limits, in words."""
         return f"{' and '.join(sorted(self._methods)) or 'nothing was run'} on Dask workers"
 
     def submit(self, job: ProgramJob) -> Future[Ended]:
-        """Send a job to a worker; the future has how it ended."""
+        """Send a job to a worker; the future returns how it ended."""
         answer: Future[Ended] = Future()
         self._send(_UnderWay(packed(job, ship=self._ship), answer))
         return answer
@@ -98,7 +98,7 @@ class DaskProgramExecutor:
                 del future
 
     def _take(self, one: _UnderWay, status: str, answer: Any) -> None:
-        """Pass on an outcome, put back a run that was lost, or raise what stands in the way."""
+        """Pass on an outcome, resubmit a lost run, or raise the error."""
         if status == "finished":
             ended, method = answer
             self._methods.add(method)

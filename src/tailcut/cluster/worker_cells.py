@@ -18,13 +18,13 @@ from tailcut.errors import InputError
 from tailcut.scenarios import Scenario
 
 _one_at_a_time = threading.Lock()
-"""Cells in threads of one process would only wait for each other's interpreter lock, and time that."""
+"""Cells in threads of one process would wait for the interpreter lock, which would distort their times."""
 _held: dict[str, Scenario] = {}
 
 
 @cache
 def identity(contender: Contender) -> dict[str, Any]:
-    """Return what must be the same here and there: the code that decides, the libraries that it calls."""
+    """Return what must be the same on client and worker: the deciding code and its libraries."""
     code, libraries = contender.fingerprint()
     return {"code": code[:12], **libraries}
 

@@ -18,7 +18,7 @@ from tailcut.live.limits.running_program import RunningProgram
 from tailcut.live.runnable import why_not
 
 _IDLE = 60.0
-"""Seconds without a run after which a worker keeps no server: its client may be gone without a word."""
+"""Seconds without a run after which a worker ends its server: its client may have vanished."""
 
 
 class ProgramRunner(WorkerPlugin):
@@ -97,7 +97,7 @@ class ProgramRunner(WorkerPlugin):
         launcher.close()
 
     def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
-        """End the run of a task that nobody is waiting for."""
+        """End the run of a task that is no longer needed."""
         if (start, finish) == ("executing", "released"):
             with self._lock:
                 if key in self._runs:
@@ -121,7 +121,7 @@ def run_here(name: str, parcel: Parcel) -> tuple[Ended, str]:
     worker = get_worker()
     runner = worker.plugins.get(name)
     if not isinstance(runner, ProgramRunner):
-        raise LiveError("the run came to a worker whose runner was taken away")
+        raise LiveError("the worker has already closed its runner")
     return runner.perform(worker.get_current_task(), parcel)
 
 

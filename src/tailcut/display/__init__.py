@@ -1,1 +1,1 @@
-"""How values show themselves in notebooks: HTML tables and data frames."""
+"""How values are shown in notebooks: HTML tables and data frames."""

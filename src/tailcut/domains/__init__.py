@@ -1,4 +1,4 @@
-"""Domains: solvers, features, answers and checkers of one kind of problem, one folder each.
+"""Domains: solvers, features, answers and verifiers; one folder for each kind of problem.
 
 A folder here is a domain, found by its name. It describes itself as `DOMAIN` in its `__init__.py`, which
 imports nothing heavy; nothing else needs to know of it. Packages that are installed offer domains of their
@@ -22,16 +22,16 @@ from tailcut.errors import InputError, did_you_mean
 __all__ = ["ENTRY_POINTS", "Domain", "domain_names", "find_domain"]
 
 ENTRY_POINTS = "tailcut.domains"
-"""The group of entry points by which installed packages offer domains of their own: name -> `Domain`."""
+"""The entry-point group through which installed packages offer domains: name -> `Domain`."""
 
 
 def domain_names() -> list[str]:
-    """Return the names of the domains there are: ours, and those of installed packages."""
+    """Return the names of all domains: ours, and those of installed packages."""
     return sorted({*_folders(), *_offered()})
 
 
 def find_domain(name: str) -> Domain:
-    """Return the domain of a name, or say which there are."""
+    """Return the domain of a name; raise if there is none."""
     if name in _folders():
         domain: Domain = import_module(f"{__name__}.{name}").DOMAIN
         return domain
@@ -53,10 +53,10 @@ def _offered() -> dict[str, EntryPoint]:
 
 
 def _loaded(point: EntryPoint) -> Domain:
-    """Return what an entry point names, or say that it is no domain."""
+    """Return the domain that an entry point names; raise if it is not one."""
     try:
         found = point.load()
-    except Exception as error:  # another package's code: whatever it raises
+    except Exception as error:  # third-party code may raise anything
         raise InputError(f"the domain {point.name!r} ({point.value}) cannot be loaded: {error}") from error
     if not isinstance(found, Domain):
         raise InputError(f"the domain {point.name!r} ({point.value}) must be a Domain, got {found!r}")

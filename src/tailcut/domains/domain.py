@@ -11,23 +11,23 @@ from typing import NamedTuple
 
 @dataclass(frozen=True)
 class AnswerRule:
-    """When a run gave a certain answer, by its exit code, its output or both; None does not matter."""
+    """When a run gave a certain answer, by its exit code, its output or both; None means any."""
 
     answer: str
-    """What it is called; `{objective}` in it is what the pattern's group of that name has found."""
+    """The answer; `{objective}` in it is replaced by the pattern's group of that name."""
     exit_code: int | None = None
     pattern: re.Pattern[bytes] | None = None
     """A regular expression that must be found in the output; ^ and $ match at lines."""
     unless: re.Pattern[bytes] | None = None
-    """One that must not be found there, such as an error before the answer."""
+    """A regular expression that must not be found there, such as an error before the answer."""
 
     @property
     def kind(self) -> str:
-        """What it is called without what is read off the output: `optimal` of `optimal {objective}`."""
+        """The kind of the answer, without values from the output: `optimal` for `optimal {objective}`."""
         return self.answer.partition("{")[0].strip()
 
     def read(self, exit_code: int, output: bytes) -> str | None:
-        """Return the answer if a run that ended like this gave it."""
+        """Return the answer if a run that ended like this gave it, or None."""
         if self.exit_code is not None and exit_code != self.exit_code:
             return None
         if self.unless is not None and self.unless.search(output) is not None:
@@ -47,7 +47,7 @@ OBJECTIVE_TOLERANCE = 1e-5
 """Relative difference of two objectives that are the same: solvers compute with floating-point numbers."""
 
 EXIT_CODE_0_SOLVES = (AnswerRule("solved", exit_code=0),)
-"""Where no other rule is given, a run that ends with exit code 0 solved its instance."""
+"""The default rule: a run that ends with exit code 0 solved its instance."""
 
 
 def read_answer(rules: Sequence[AnswerRule], exit_code: int | None, output: bytes) -> str | None:
@@ -72,7 +72,7 @@ def read_answer(rules: Sequence[AnswerRule], exit_code: int | None, output: byte
 
 
 def answers_agree(first: str, second: str) -> bool:
-    """Return whether two answers say the same: word by word, and numbers as far as solvers compute them.
+    """Return whether two answers agree: word by word, with numbers compared up to a tolerance.
 
     >>> answers_agree("optimal 3.0000001", "optimal 3"), answers_agree("optimal 3", "optimal 4")
     (True, False)
@@ -101,20 +101,20 @@ class EntryProgram(NamedTuple):
     entry: str
     arguments: tuple[str, ...]
     needs: str | None = None
-    """A module of the domain's extra, without which it cannot be called."""
+    """A module of the domain's extra that it needs."""
 
 
 class SolverWay(NamedTuple):
-    """One way to have a solver: a Python function (`entry`) with its arguments, or a command of a program."""
+    """One way to run a solver: a Python function (`entry`) with its arguments, or a command."""
 
     arguments: tuple[str, ...]
-    """With `{instance}`, and `{program}` for the place where the program was found."""
+    """With `{instance}`, and `{program}` for the path of the program."""
     entry: str | None = None
     """`module:function`; None: the arguments are a command."""
     module: str | None = None
     """The module that must be installed."""
     program: str | None = None
-    """The program that must be there."""
+    """The program that must be installed."""
     install: str = ""
     """What installs it."""
     takes_options: bool = False
@@ -122,26 +122,26 @@ class SolverWay(NamedTuple):
 
 
 def in_python(entry: str, *arguments: str, module: str, extra: str) -> SolverWay:
-    """Return the way to have a solver that a module of Python brings, which an extra installs."""
+    """Return the way to run a solver from a Python module that an extra installs."""
     return SolverWay((*arguments, "{instance}"), entry, module, install=f"pip install 'tailcut[{extra}]'")
 
 
 def as_program(
     program: str, *arguments: str, entry: str | None = None, module: str | None = None, install: str = ""
 ) -> SolverWay:
-    """Return the way to have a solver that is a program, called as a command or through an entry point."""
+    """Return the way to run a solver that is a program, as a command or through an entry point."""
     before = ("{program}",) if entry is None else ()
     return SolverWay((*before, *arguments, "{instance}"), entry, module, program, install)
 
 
 class DomainSolver(NamedTuple):
-    """A solver that a domain knows: how it is called, whichever way it was installed."""
+    """A solver that a domain knows, and the ways to run it."""
 
     name: str
     what: str
     """One line."""
     ways: tuple[SolverWay, ...]
-    """The first that is there is taken."""
+    """The first one available is used."""
 
     @property
     def install(self) -> str:
@@ -159,21 +159,21 @@ class TinyInstance(NamedTuple):
 
 @dataclass(frozen=True)
 class Domain:
-    """What holds for every portfolio of a domain, unless its file says otherwise."""
+    """The defaults for every portfolio of a domain."""
 
     what: str = ""
     """One line."""
     solvers: tuple[DomainSolver, ...] = ()
-    """Those it knows, whether they are installed or not."""
+    """The solvers it knows, installed or not."""
     answers: tuple[AnswerRule, ...] = ()
     features: EntryProgram | None = None
     """Computes the features of `{instance}`."""
     verify: EntryProgram | None = None
-    """Checks the answer in `{output}`."""
+    """Verifies the answer in `{output}`."""
     instances: tuple[str, ...] = ("*",)
     """Which files of a folder are instances."""
     models: Mapping[str, str] = field(default_factory=dict)
-    """Files that are no instances where others lie beside them: a model, `*.mzn`, with its data, `*.dzn`."""
+    """Files that are not instances if others are beside them: a model, `*.mzn`, with its data, `*.dzn`."""
     preload: tuple[str, ...] = ()
     """Modules that entry points need, loaded once; those that are not installed are left out."""
     extra: str | None = None

@@ -1,4 +1,4 @@
-"""Features of any file, whatever it holds: ``python -m tailcut.domains.file_features FILE``.
+"""Features of any file: ``python -m tailcut.domains.file_features FILE``.
 
 Size, how well it compresses, and statistics of bytes, lines and words, of its first mebibyte: what tells
 families of instances apart when nothing is known about their language. They are what a portfolio without
@@ -29,7 +29,7 @@ _SPACES, _BRACKETS = b" \t\r\n\v\f", b"()[]{}<>"
 
 
 def extract(path: str | Path) -> dict[str, float]:
-    """Return the features of a file by name; a compressed file is described by what it holds."""
+    """Return the features of a file by name; a compressed file is described by its content."""
     data = read_bytes(path, _MOST + 1)
     whole = len(data) <= _MOST
     size = len(data) if whole else Path(path).stat().st_size
@@ -54,7 +54,7 @@ def _share(data: bytes, kind: bytes) -> float:
 
 
 def _entropy(counts: Mapping[int, int] | Mapping[bytes, int]) -> float:
-    """Return the bits by which the next one surprises."""
+    """Return the entropy in bits."""
     total = sum(counts.values())
     return -sum(n / total * math.log2(n / total) for n in counts.values()) if total else 0.0
 

@@ -1,4 +1,4 @@
-"""Files of instances: compressed ones are read like others, and programs get them without their ending."""
+"""Instance files: compressed ones are read like others, and are uncompressed for programs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tailcut.errors import InputError
 
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 COMPRESSED = tuple(_OPENERS)
-"""Endings of files that are read as what they hold."""
+"""Endings of compressed files."""
 
 
 def read_bytes(path: str | Path, most: int = -1) -> bytes:
-    """Return what a file holds, uncompressed; at most so many bytes."""
+    """Return the uncompressed content of a file, at most so many bytes."""
     file = Path(path)
     opener = _OPENERS.get(file.suffix)
     try:
@@ -41,7 +41,7 @@ def endings(*names: str) -> tuple[str, ...]:
 
 
 class ScratchFile:
-    """A file that goes with the process, even one that is killed: it has no name but that of its descriptor.
+    """A temporary file that disappears with the process, even if it is killed: it has no name.
 
     A program that is started with `pass_fds=[scratch.descriptor]` reads and writes it by `path`.
 

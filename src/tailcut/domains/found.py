@@ -1,4 +1,4 @@
-"""What of a domain's solvers is on this machine: modules of Python, and programs."""
+"""Which of a domain's solvers are on this machine: Python modules and programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FoundSolver(NamedTuple):
     way: SolverWay | None = None
     """None: it is not installed."""
     program: str | None = None
-    """Where its program lies, if it is one."""
+    """The path of its program, if it is one."""
 
     @property
     def where(self) -> str:
@@ -41,7 +41,7 @@ def find_solvers(domain: Domain) -> list[FoundSolver]:
 
 
 def find_solver(solver: DomainSolver) -> FoundSolver:
-    """Return the first way to have a solver that is there."""
+    """Return the first available way to run a solver."""
     for way in solver.ways:
         program = None if way.program is None else find_program(way.program)
         there = (way.module is None or is_installed(way.module)) and (way.program is None or program)
@@ -63,7 +63,7 @@ def is_installed(module: str) -> bool:
 
 
 def find_program(name: str) -> str | None:
-    """Return where a program lies: among those that wheels have installed for this Python, or on the PATH.
+    """Return the path of a program: installed by a wheel for this Python, or on the PATH.
 
     >>> find_program("no-such-program") is None
     True

@@ -9,7 +9,7 @@ from tailcut.errors import InputError
 
 
 class OneLineParser(argparse.ArgumentParser):
-    """Raises `InputError` where the usual one prints the usage and ends the process.
+    """Raises `InputError` where argparse would print the usage and exit.
 
     >>> OneLineParser(prog="x").parse_args(["y"])
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""The programs that check answers, in any domain: an instance and a solver's output in, an exit code out."""
+"""The programs that verify answers, in any domain, from an instance and a solver's output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Instance = TypeVar("Instance")
 
 
 class UncheckableError(TailcutError):
-    """An instance that our reader does not take: a solver may have read it right."""
+    """An instance that our reader does not accept, although a solver may."""
 
 
 def print_verdict(
@@ -25,8 +25,8 @@ def print_verdict(
 ) -> int:
     """Check an output with `refuted`: instance, output and solver -> what is wrong, or None.
 
-    Return 0 if the answer stands or cannot be checked, 1 if it is wrong, 2 if the call is; the last line on
-    standard error is the reason.
+    Return 0 if the answer is confirmed or cannot be verified, 1 if it is refuted, 2 for a wrong call; the
+    last line on standard error is the reason.
     """
     parser = OneLineParser(
         prog=f"python -m {module}",
@@ -55,7 +55,7 @@ def print_verdict(
 
 
 def read_to_check(read: Callable[[Path], Instance], file: Path) -> Instance:
-    """Return an instance as a reader has it; one that it does not take cannot be checked."""
+    """Return the instance that a reader returns; raise if it does not accept the file."""
     try:
         return read(file)
     except TailcutError as error:

@@ -1,4 +1,4 @@
-"""What each single solver would have cost on the instances of a run: an estimate, made from its journal.
+"""Estimates what each single solver would have cost on the instances of a run, from its journal.
 
 outcome_table.py   what is known about every solver on every instance; bounds that need no model
 feature_basis.py   a few coordinates of an instance

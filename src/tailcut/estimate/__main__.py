@@ -1,6 +1,6 @@
 """``python -m tailcut.estimate STATE PROJECT``: the estimate for the latest instances, as a line of JSON.
 
-The service has it made by a process of its own, of low priority, so that nobody waits for it.
+The service runs it in a separate low-priority process, so that no request waits for it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tailcut.journal.project_description import make
 from tailcut.journal.served_instances import ServedInstances
 
 LATEST = 1_000
-"""So many instances are looked at, the latest."""
+"""The number of latest instances that are used."""
 
 
 def latest_estimate(path: Path, project: str) -> dict[str, object]:
-    """Return the estimate for the latest instances of a project; None in its place: none is over yet."""
+    """Return the estimate for the latest instances of a project; None if none is completed."""
     with Journal(path, read_only=True) as journal:
         number = journal.projects()[project]
         selector = make(journal.description(number))

@@ -15,7 +15,7 @@ ENOUGH = 0.95
 
 @dataclass(frozen=True, eq=False)
 class OutcomeTable:
-    """K solvers on n instances; what was recorded elsewhere helps to predict and is not averaged over.
+    """K solvers on n instances; recorded instances help to predict but are not averaged over.
 
     >>> table = OutcomeTable(("a", "b"), np.full(2, 10.0), np.zeros((2, 0)),
     ...     seconds=np.array([[1.0, 2.0], [10.0, 3.0]]), solved=np.array([[True, False], [False, True]]),
@@ -32,7 +32,7 @@ class OutcomeTable:
     features: Array
     """nan where missing, shape (n, d)."""
     seconds: Array
-    """Until solved, or as long as it was watched unsolved; 0 where it did not run, shape (n, K)."""
+    """The runtime, or how long it was watched unsolved; 0 if it did not run, shape (n, K)."""
     solved: NDArray[np.bool_]
     """Whether it solved the instance, within its cutoff or later, shape (n, K)."""
     served: NDArray[np.bool_]

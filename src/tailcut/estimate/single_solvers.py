@@ -1,4 +1,4 @@
-"""What each single solver would have cost on the instances of a run: an estimate, with an interval.
+"""Estimates what each single solver would have cost on the instances of a run, with an interval.
 
 Costs that are known are taken as they are: of instances on which a solver ran to its end, by choice or to
 measure. The others are drawn from a model of all runs (`survival_model`), which is only a model: how far it
@@ -38,11 +38,11 @@ class SingleSolverEstimate:
     """The estimate; None: it never ran, so there is none."""
     low: float
     high: float
-    """The ends of its interval; of a solver that never ran, what no assumption excludes."""
+    """The ends of its interval; for a solver that never ran, the bounds that need no model."""
     known: int
     """On how many of the instances its cost is known, so no estimate is needed."""
     ran: int
-    """On how many it ran at all."""
+    """The number of instances on which it ran."""
     exact: bool
     """Whether its cost is known on all of them: then this is no estimate."""
 
@@ -127,7 +127,7 @@ def _draws(table: OutcomeTable, seed: int) -> Array:
     lowest, range_ = table.lowest, table.highest - table.lowest
     share = np.clip((drawn - lowest) / np.where(range_ > 0.0, range_, 1.0), 1e-6, 1.0 - 1e-6)
     doubt = np.where(table.solved.any(axis=0), DOUBT, DOUBT_UNSOLVED)
-    # The same moves for every solver, spread evenly: chance must not make one interval wider than another.
+    # The same shifts for every solver, evenly spaced, so that no interval is wider by chance.
     rng, ranks = stream(seed, "doubt about the model"), (np.arange(len(drawn)) + 0.5) / len(drawn)
     from scipy.special import expit, logit, ndtri
 
@@ -136,7 +136,7 @@ def _draws(table: OutcomeTable, seed: int) -> Array:
 
 
 def estimate_run(served: ServedInstances, algorithms: Sequence[str], *, seed: int = 0) -> RunEstimate | None:
-    """Return the estimate for the instances of a project that are over; None: there are none."""
+    """Return the estimate for the completed instances of a project; None if there are none."""
     over = served.over
     if not over:
         return None

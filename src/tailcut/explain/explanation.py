@@ -1,6 +1,6 @@
-"""Why a decision fell as it did: numbers per algorithm and per feature, as text and as JSON.
+"""Why a decision was made: numbers per algorithm and per feature, as text and as JSON.
 
-Plain values, computed by `tailcut.explain.explainer`; this file only knows how to say them.
+Plain values, computed by `tailcut.explain.explainer`; this file only formats them.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tailcut.display.html_table import html_table
 
 @dataclass(frozen=True, slots=True)
 class AlgorithmBelief:
-    """What the selector thought of one algorithm; None where it does not know such numbers."""
+    """The selector's belief about one algorithm; None for numbers that it does not predict."""
 
     name: str
     score: float | None
-    """What it was judged by, the lower the better; drawn where the selector explores by drawing."""
+    """The score that decides, the lower the better; a random draw if the selector explores that way."""
     runs: int | None
     """How often it had been chosen so far, this decision included."""
     predicted_runtime: float | None = None
@@ -39,15 +39,15 @@ class AlgorithmBelief:
 
 @dataclass(frozen=True, slots=True)
 class FeatureEffect:
-    """What one feature of the instance weighed."""
+    """The weight of one feature of the instance."""
 
     name: str | None
     """None where the features have no names."""
     index: int
     value: float
     effect: float
-    """How much of the chosen algorithm's advantage over its rival would be gone were the value missing:
-    more than 0 speaks for the chosen one, less for its rival."""
+    """How much the chosen algorithm's advantage over its rival would shrink if the value were missing: a
+    positive effect speaks for the chosen one, a negative one for its rival."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -69,14 +69,14 @@ class Explanation:
     unit: str
     """Unit of scores and effects: 's', 'log s', or '' where they have none."""
     algorithms: tuple[AlgorithmBelief, ...]
-    """All that were on offer."""
+    """All algorithms that were on offer."""
     rival: str | None
     """The other algorithm with the lowest score; None if there was no other."""
     features: tuple[FeatureEffect, ...]
-    """Those that weighed most, the weightiest first."""
+    """The features of the largest weight, in decreasing order."""
     outcomes_since: int
-    """How many outcomes the selector has learned since the decision. At 0 this is the belief that the
-    decision was made with, else that of today."""
+    """How many outcomes the selector has learned since the decision. If 0, this is the belief that the
+    decision was made with, otherwise the current one."""
 
     @property
     def predicts_runtimes(self) -> bool:
@@ -91,7 +91,7 @@ class Explanation:
         return self.text()
 
     def _repr_html_(self) -> str:
-        """Show the beliefs, the best by score first, and the features that weighed most."""
+        """Show the beliefs, the best by score first, and the features of the largest weight."""
         ordered = sorted(self.algorithms, key=lambda one: (one.score is None, one.score))
         columns = ["algorithm", "runs", "score", "predicted runtime, s", "timeout"]
         rows = [
@@ -111,7 +111,7 @@ class Explanation:
     def text(self, most: int | None = 12) -> str:
         """Return the explanation as lines of text with an aligned table of the `most` best by score.
 
-        Of runtimes beyond ten cutoffs it only says so; None for `most` shows all algorithms.
+        Runtimes beyond ten cutoffs are shown as such; None for `most` shows all algorithms.
         """
         ordered = sorted(self.algorithms, key=lambda one: (one.score is None, one.score))
         shown = [
@@ -183,7 +183,7 @@ def seconds(value: float) -> str:
 
 
 def percent(probability: float) -> str:
-    """Return a probability as people write it; nothing but 0 and 1 looks certain.
+    """Return a probability as people write it; only 0 and 1 are shown as certain.
 
     >>> [percent(p) for p in (0.0, 0.001, 0.042, 0.999, 1.0)]
     ['0 %', '<1 %', '4 %', '>99 %', '100 %']
@@ -194,7 +194,7 @@ def percent(probability: float) -> str:
 
 
 def effect(value: float, unit: str) -> str:
-    """Return an effect with its sign; one on the logarithm of the runtime as the factor it stands for.
+    """Return an effect with its sign; an effect on the log-runtime is shown as a factor.
 
     >>> effect(35.2, "s"), effect(-0.0312, ""), effect(0.6931, "log s")
     ('+35 s', '-0.031', 'x 2')
@@ -206,7 +206,7 @@ def effect(value: float, unit: str) -> str:
 
 
 def _forecast(one: AlgorithmBelief, most: float) -> list[str]:
-    """Return the cells of a forecast; times beyond `most` are all shown as that."""
+    """Return the cells of a forecast; times beyond `most` are shown as `most`."""
     if one.predicted_runtime is None or one.low is None or one.high is None:
         return ["", "", ""]
     assert one.timeout_probability is not None
@@ -231,7 +231,7 @@ def _plain(value: float | None) -> str:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows as lines: the first column to the left, the others to the right."""
+    """Return rows as lines: the first column left-aligned, the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         f"  {row[0]:<{widths[0]}}"
@@ -241,7 +241,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _flowing(head: str, items: Sequence[str], width: int = 110) -> list[str]:
-    """Return a list in words, broken between its items where a line gets too long.
+    """Return a list in words, broken between items if a line gets too long.
 
     >>> _flowing("three:", ["one", "two", "three"], width=16)
     ['three: one, two,', '  three']

@@ -1,7 +1,7 @@
-"""The reasons of a decision: asking a policy what it believes, without changing it.
+"""The reasons for a decision: the policy's belief, read without changing it.
 
-The numbers per algorithm are the policy's own forecasts. What a feature weighs is found by occlusion: the
-instance is represented again with that value missing, and the chosen algorithm's advantage compared.
+The numbers per algorithm are the policy's own forecasts. The weight of a feature is found by occlusion: the
+instance is represented again with that value missing, and the chosen algorithm's advantage is compared.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NOT_MADE = -1
 
 
 class SelectorView(NamedTuple):
-    """What an explanation needs to see of a selector."""
+    """What an explanation needs from a selector."""
 
     policy: Policy
     selector: str
@@ -32,7 +32,7 @@ class SelectorView(NamedTuple):
     top: int
     """How many features are shown."""
     rated: bool = False
-    """Whether it learns losses, so that nothing is known of runtimes."""
+    """Whether it learns losses, so that it predicts no runtimes."""
 
 
 class SeenInstance(NamedTuple):
@@ -49,7 +49,7 @@ def explain_decision(view: SelectorView, decision: Decision | int, pending: Pend
     """Return why a decision was made, or raise if it is not known here."""
     if not isinstance(decision, Decision):
         raise InputError(
-            f"expected the Decision itself, got {decision!r}: its number alone does not say enough",
+            f"expected the Decision itself, got {decision!r}: its number alone is not enough",
             field="decision",
         )
     pending.check_own(decision)
@@ -70,7 +70,7 @@ def explain_decision(view: SelectorView, decision: Decision | int, pending: Pend
 
 
 def consider(view: SelectorView, features: Array, progress: Progress, offered: Offered) -> Explanation:
-    """Return what would be chosen among the numbers `offered`, and why, if there were no luck in it."""
+    """Return what would be chosen among the numbers `offered` without randomness, and why."""
     x = view.policy.peek(features)
     choice = view.policy.consider(x, offered, progress)
     if choice is None:
@@ -91,7 +91,7 @@ def consider(view: SelectorView, features: Array, progress: Progress, offered: O
 def explain(
     view: SelectorView, decision: Decision, instance: SeenInstance, outcomes_since: int
 ) -> Explanation:
-    """Return why `decision` is as it is, from what the policy believes now."""
+    """Return why `decision` was made, according to the policy's current belief."""
     policy = view.policy
     number = {name: k for k, name in enumerate(view.algorithms)}
     found = None if view.rated else policy.forecasts(instance.x, instance.progress)
@@ -119,7 +119,7 @@ def explain(
 def _belief(
     policy: Policy, found: Forecasts | None, name: str, score: float, k: int | None
 ) -> AlgorithmBelief:
-    """Return what is believed about algorithm `k`; None: it has been removed since."""
+    """Return the belief about algorithm `k`; None if it has been removed."""
     if k is None:
         return AlgorithmBelief(name, score, None)
     runs = policy.times_chosen(k)
@@ -146,7 +146,7 @@ def _rival(decision: Decision) -> str | None:
 def _effects(
     view: SelectorView, instance: SeenInstance, chosen: int | None, rival: int | None
 ) -> list[FeatureEffect]:
-    """Return what the features weigh in the comparison of two algorithms, the weightiest first."""
+    """Return the weights of the features in the comparison of two algorithms, largest first."""
     policy, features, names = view.policy, instance.features, view.feature_names
     if features is None or chosen is None or rival is None or not len(instance.x):
         return []

@@ -39,7 +39,7 @@ _HOMES = {
     "ProjectStatistics": "tailcut.journal.statistics",
     "Tokens": "tailcut.journal.tokens",
 }
-"""Imported when first asked for: tokens and exports need no selector."""
+"""Imported when first used: tokens and exports need no selector."""
 
 __all__ = ["Event", "EventKind", "Journal", "NewEvent", "Project", "ProjectStatistics", "Tokens"]
 

@@ -1,7 +1,7 @@
 """The latest answered instances of a project, and the runs worth making on them only to learn.
 
-What is kept follows from the events alone, so repeating those gives it again. Which runs were handed out is
-in memory only: it is forgotten after a while, or with the process, and then they are handed out again.
+This state follows from the events alone, so replaying them restores it. Which runs were handed out is kept in
+memory only. After a while, or when the process ends, they may be handed out again.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from tailcut.state.stateful import Stateful
 from tailcut.types import Outcome, Status
 
 KEPT = 100
-"""So many answered instances are kept, the latest."""
+"""The number of latest answered instances that are kept."""
 UNDER_WAY = 200
-"""So many of those that are not answered yet are kept, the latest."""
+"""The number of latest unanswered instances that are kept."""
 NUMBERS = 200_000
-"""Features of all that are kept, of either, at most: of instances with very many features, fewer are kept."""
+"""The maximum number of features in each of them: with very many features, fewer instances are kept."""
 _LONGER = 2.0
 _MARGIN = 60.0
-"""A run is handed out to one worker for twice its budget and a minute more."""
+"""A run is handed out to one worker for twice its budget plus a minute."""
 
 PlainFeatures = Mapping[str, float | None] | list[float | None] | None
 """Features as an event has them: a missing one is None."""
@@ -38,10 +38,10 @@ PlainFeatures = Mapping[str, float | None] | list[float | None] | None
 def one_run(
     instance: str, algorithm: str, features: PlainFeatures, cutoff: float, outcome: Outcome
 ) -> RecordedRuns:
-    """Return one run as what `fit` learns."""
+    """Return one run in the form that `fit` learns."""
     names = tuple(features) if isinstance(features, Mapping) else None
     values = list(features.values()) if isinstance(features, Mapping) else list(features or ())
-    # Of a run that failed it is known that the cutoff would not have been enough.
+    # A failed run counts as censored at the cutoff.
     watched = outcome.time if outcome.status is Status.CENSORED else math.nan
     return RecordedRuns(
         algorithms=(algorithm,),
@@ -60,7 +60,7 @@ class LessonOffer(NamedTuple):
     """A run that is worth making only to learn from it."""
 
     instance: str
-    """An instance that needs no further answer."""
+    """An answered instance."""
     algorithm: str
     budget: float
     """Seconds after which it is stopped."""
@@ -70,7 +70,7 @@ class LessonOffer(NamedTuple):
     """Of the instance, as they were given to `select`."""
 
     def runs(self, outcome: Outcome) -> RecordedRuns:
-        """Return what `fit` is given to learn how the run ended.
+        """Return the run with its outcome, in the form that `fit` learns.
 
         >>> offer = LessonOffer("i1", "kissat", 30.0, 300.0, {"clauses": 850.0})
         >>> offer.runs(Outcome.censored(30.0)).to_dict()["watched"]
@@ -80,7 +80,7 @@ class LessonOffer(NamedTuple):
 
 
 class _Served:
-    """An instance, and the longest that each algorithm has run on it; inf: it solved it."""
+    """An instance, and the longest run of each algorithm on it; inf if it solved it."""
 
     def __init__(
         self, instance: str, features: PlainFeatures, algorithm: str, tried: dict[str, float]
@@ -102,7 +102,7 @@ class _Served:
 
 
 class AnsweredInstances(Stateful):
-    """Takes in the events of a project; a bounded number of instances is kept."""
+    """Reads the events of a project and keeps a bounded number of instances."""
 
     STATE = ("saved_under_way", "saved_over")
     GROWING = STATE
@@ -120,7 +120,7 @@ class AnsweredInstances(Stateful):
         match event.kind:
             case EventKind.SELECT if body.get("instance") is not None:
                 name, made = body["instance"], body["decision"]
-                self.over.pop(name, None)  # it may be another by now
+                self.over.pop(name, None)  # it may be a different instance now
                 self.under_way[made["id"]] = _Served(name, body["features"], made["algorithm"], {})
                 _bound(self.under_way, UNDER_WAY, body["features"])
             case EventKind.OBSERVE if body["decision"] in self.under_way:
@@ -135,7 +135,7 @@ class AnsweredInstances(Stateful):
 
     def _observed(self, decision: int, outcome: Outcome) -> None:
         one, solved = self.under_way[decision], outcome.answered
-        # What failed would not have solved it in any time: there is nothing more to learn.
+        # More time would not have helped a failed run: there is nothing more to learn.
         seconds = self.cutoff if outcome.time is None else outcome.time
         one.add(one.algorithm, math.inf if solved else seconds)
         if solved or not self.schedules:
@@ -172,7 +172,7 @@ class AnsweredInstances(Stateful):
 
     @property
     def saved_under_way(self) -> list[list[Any]]:
-        """Decision and instance of all that are not answered yet."""
+        """Decision and instance of all unanswered instances."""
         return [[decision, *one.saved()] for decision, one in self.under_way.items()]
 
     @saved_under_way.setter
@@ -190,7 +190,7 @@ class AnsweredInstances(Stateful):
 
 
 def _bound(kept: OrderedDict[Any, _Served], most: int, features: PlainFeatures) -> None:
-    """Let go of the oldest if there are more than `most`, or than there is room for with so many features."""
+    """Drop the oldest if there are more than `most`, or too many features in total."""
     most = max(1, min(most, NUMBERS // max(len(features or ()), 1)))
     while len(kept) > most:
         kept.popitem(last=False)
@@ -199,11 +199,11 @@ def _bound(kept: OrderedDict[Any, _Served], most: int, features: PlainFeatures) 
 class _Lent(NamedTuple):
     until: float
     tried: float
-    """How long the algorithm had run there; when that changes, the outcome has come."""
+    """How long the algorithm had run there; a change means that the outcome has arrived."""
 
 
 class LentLessons:
-    """Hands out lessons, the same one to nobody else for a while."""
+    """Hands out lessons, each to one worker at a time."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -232,11 +232,11 @@ class LentLessons:
         return LessonOffer(*lesson, selector.cutoff, answered.over[lesson.instance].features)
 
     def give_back(self, offer: LessonOffer) -> None:
-        """Let a lesson be handed out again: nobody makes it any more."""
+        """Make an abandoned lesson available again."""
         self._lent.pop((offer.instance, offer.algorithm), None)
 
     def _with_lent(self, one: _Served) -> dict[str, float]:
-        """Return what has run on an instance; what runs there now counts as known."""
+        """Return what has run on an instance; current runs count as known."""
         lent = {algorithm: math.inf for name, algorithm in self._lent if name == one.instance}
         return one.tried | lent
 

@@ -1,4 +1,4 @@
-"""The SQLite file under a journal: who may write, transactions, and errors in our own words.
+"""The SQLite file of a journal: the writer's lock, transactions, and Tailcut's own errors.
 
 Write-ahead log with synchronous FULL, so neither a killed process nor a power cut loses what was committed.
 One process writes at a time; any number may read.
@@ -22,11 +22,11 @@ from tailcut.journal.ownership import Ownership
 from tailcut.journal.schema import APPLICATION, FORMAT, UNIQUE_DECISIONS, create
 
 BUSY_SECONDS = 5.0
-"""How long a write waits for others that have the file locked, tokens being written for example."""
+"""Seconds that a write waits for another process that has the file locked, for example to write a token."""
 
 
 class Database:
-    """A state file, open for writing by this process alone, or for reading.
+    """A state file, open for writing by this process only, or for reading.
 
     What is written within `together` is one transaction, durable when the block ends.
     """
@@ -36,12 +36,13 @@ class Database:
     ) -> None:
         self.path = Path(path)
         self._undo: list[Callable[[], None]] | None = None
-        """While events are written together: what to call if they are lost."""
+        """Within `together`: what to call if the events are lost."""
         self._afterwards: list[Callable[[], None]] = []
         """What to call when they are on disk."""
         self._failure: JournalError | None = None
         self.taken_over = False
-        """Whether another process has opened the file to write since: then this one never may again."""
+        """Whether another process has opened the file for writing since: then this one may no longer
+        write."""
         self._session = secrets.token_hex(16)
         self._ownership: Ownership | None = None
         self._copy: ReadableCopy | None = None
@@ -74,7 +75,7 @@ class Database:
         return self._db
 
     def _prepare(self, repairing: bool) -> None:
-        """Bring the file to this format and write down that it is ours from now on."""
+        """Initialise the file if it is new, and record this process as its writer."""
         empty = _is_empty(self._db)
         if not empty:
             check_format(self.path, self._db)
@@ -93,7 +94,7 @@ class Database:
             raise
 
     def make_unique(self) -> None:
-        """Let the file hold each decision once from now on; raise if one is in it twice."""
+        """Enforce that each decision is in the file only once; raise if one is in it twice."""
         try:
             self._db.execute(UNIQUE_DECISIONS)
         except sqlite3.IntegrityError:
@@ -103,7 +104,7 @@ class Database:
             ) from None
 
     def _begin(self) -> None:
-        """Begin to write, unless another process has opened the file to write since."""
+        """Begin to write; raise if another process has opened the file for writing since."""
         self._db.execute("BEGIN IMMEDIATE")
         if self._db.execute("SELECT session FROM writer").fetchone() != (self._session,):
             self._roll_back()
@@ -113,13 +114,13 @@ class Database:
             )
 
     def check_in_place(self) -> None:
-        """Raise unless what is written goes into the file that others would find."""
+        """Raise unless the open file is still the one at its path."""
         if self._ownership is not None:
             self._ownership.check()
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Write all or nothing; within `together` as a part of that."""
+        """Write all or nothing, within `together` as part of its transaction."""
         if self._undo is not None:
             with self._noticed():
                 if not self._db.in_transaction:
@@ -142,7 +143,7 @@ class Database:
 
     @contextlib.contextmanager
     def _noticed(self) -> Iterator[None]:
-        """Remember a write that failed: the transaction cannot be trusted any more, whatever its part."""
+        """Remember that a write failed: the whole transaction is then unreliable."""
         if self._failure is not None:
             raise self._failure
         try:
@@ -156,8 +157,8 @@ class Database:
     def together(self) -> Iterator[None]:
         """Write everything that is appended in this block as one transaction, durable when it ends.
 
-        Where it cannot be written, nothing of it is, and `JournalError` is raised at its end at the latest.
-        A block within such a block is part of it.
+        If it cannot be written, nothing is, and `JournalError` is raised at the end of the block at the
+        latest. A nested block is part of the outer one.
         """
         if self._undo is not None:
             yield
@@ -179,7 +180,7 @@ class Database:
 
     @contextlib.contextmanager
     def as_of_now(self) -> Iterator[None]:
-        """Read in this block what the file holds at its beginning, whatever another process writes."""
+        """Read a consistent snapshot of the file in this block, whatever another process writes."""
         with self.translated_errors():
             self._db.execute("BEGIN")
             try:
@@ -197,12 +198,12 @@ class Database:
         self.check_in_place()
 
     def if_lost(self, undo: Callable[[], None]) -> None:
-        """Have `undo` called if what is being written together gets lost."""
+        """Call `undo` if the current transaction is lost."""
         if self._undo is not None and undo not in self._undo:
             self._undo.append(undo)
 
     def afterwards(self, work: Callable[[], None]) -> None:
-        """Call `work` as soon as what is being written is on disk; at once if nothing is."""
+        """Call `work` as soon as the current transaction is on disk; at once if there is none."""
         if self._undo is None:
             work()
         elif work not in self._afterwards:
@@ -210,7 +211,7 @@ class Database:
 
     @contextlib.contextmanager
     def translated_errors(self) -> Iterator[None]:
-        """Turn errors of SQLite into our own."""
+        """Turn errors of SQLite into Tailcut's."""
         try:
             yield
         except sqlite3.Error as error:
@@ -243,7 +244,7 @@ class Database:
             return _insert(db, query, rows)
 
     def _insert_together(self, query: str, rows: Iterable[tuple[Any, ...]]) -> int:
-        """Write rows within `together`: as `transaction`, but written out, for this is where time goes."""
+        """Write rows within `together`: like `transaction`, but inlined for speed."""
         if self._failure is not None:
             raise self._failure
         try:
@@ -258,12 +259,12 @@ class Database:
             raise
 
     def rows(self, query: str, *values: Any) -> list[Any]:
-        """Return what a query finds."""
+        """Return the rows of a query."""
         with self.translated_errors():
             return self._db.execute(query, values).fetchall()
 
     def each(self, query: str, *values: Any) -> Iterator[Any]:
-        """Yield what a query finds, row by row."""
+        """Yield the rows of a query."""
         with self.translated_errors():
             yield from self._db.execute(query, values)
 
@@ -287,7 +288,7 @@ def closed_on_error(db: sqlite3.Connection) -> Iterator[None]:
 
 
 class ReadableCopy:
-    """A copy of a state file, for where the original cannot be read because nothing can be written."""
+    """A copy of a state file, for folders that cannot be written."""
 
     def __init__(self, path: Path) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="tailcut-")
@@ -301,10 +302,10 @@ class ReadableCopy:
 
 
 def connect_to_read(path: Path) -> tuple[sqlite3.Connection, ReadableCopy | None]:
-    """Open a file to read it, also where its folder cannot be written.
+    """Open a file for reading, even if its folder cannot be written.
 
-    To read beside a writer, SQLite needs a file of shared memory in the same folder. Where none can be made,
-    nobody writes either, so the file is read as it lies there, or a copy if there is a log to be taken in.
+    To read while another process writes, SQLite needs a shared-memory file in the same folder. If it cannot
+    be created, no process writes either, so the file itself is read, or a copy if there is a log to apply.
     """
     db = connect(path, "ro")
     try:

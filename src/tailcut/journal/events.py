@@ -1,4 +1,4 @@
-"""What is written into a journal and read from it: events and snapshots, as plain values."""
+"""The content of a journal: events and snapshots, as plain values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tailcut.types import Decision, Outcome, Status
 
 
 class EventKind(StrEnum):
-    """What happened; the values are what the file holds."""
+    """Kinds of events; the values are those in the file."""
 
     SELECT = "select"
     OBSERVE = "observe"
@@ -21,9 +21,9 @@ class EventKind(StrEnum):
     ADD_ALGORITHM = "add algorithm"
     REMOVE_ALGORITHM = "remove algorithm"
     REMARK = "remark"
-    """Something that users of a project want kept; it is no step of the selector."""
+    """A remark by the users of a project; not a step of the selector."""
     FEATURES = "features"
-    """Features of an instance, kept before anything is decided; no step of the selector."""
+    """Features of an instance, stored before anything is decided; not a step of the selector."""
     RUN = "run"
     """A measured run of a solver; in a project without a selector."""
 
@@ -33,7 +33,7 @@ DECIDING = (EventKind.SELECT, EventKind.PROCEED)
 
 
 class Event(NamedTuple):
-    """One step of a project, as it was written down."""
+    """One recorded step of a project."""
 
     number: int
     at: float
@@ -41,10 +41,10 @@ class Event(NamedTuple):
     kind: EventKind
     body: dict[str, Any]
     key: str | None = None
-    """The client's own name for the request behind it."""
+    """The client's own name for its request."""
 
     def decision(self) -> Decision | None:
-        """Return the decision that it made, without what an explanation needs; None: it made none."""
+        """Return the decision that it made, without what an explanation needs, or None."""
         made = self.body["decision"] if self.kind in DECIDING else None
         return None if made is None else Decision.from_dict(made)
 
@@ -68,7 +68,7 @@ class NewEvent(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """What a project had become by an event."""
+    """The state of a project after an event."""
 
     event: int
     selector: bytes
@@ -76,23 +76,23 @@ class Snapshot(NamedTuple):
 
 
 def plain_json(body: dict[str, Any]) -> str:
-    """Return a body as it is written down."""
+    """Return a body as it is stored."""
     return json.dumps(body, allow_nan=False)
 
 
 class DamagedError(JournalError):
-    """What a project's events or snapshots say makes no sense; other projects are not concerned."""
+    """A project's events or snapshots are damaged; other projects are not affected."""
 
     def __init__(
         self, message: str, *, event: int | None = None, field: str | None = None, reason: str | None = None
     ) -> None:
         super().__init__(message)
         self.reason = reason or message
-        """What is wrong, without the names of file and project."""
+        """The problem, without the names of file and project."""
         self.event = event
-        """The number of the event at fault; None where it is none."""
+        """The number of the event at fault; None if it is not an event."""
         self.field = field
-        """What of it is wrong, as far as that is known."""
+        """The field at fault, if known."""
 
 
 def event_of(row: tuple[Any, ...]) -> Event:
@@ -155,7 +155,7 @@ _BODIES: dict[EventKind, _Kinds] = {
 
 
 def check_body(number: int, kind: EventKind, body: Any) -> None:
-    """Raise unless an event says all that its kind must say, each in the right form.
+    """Raise unless an event has all the fields of its kind, with the right types.
 
     >>> check_body(7, EventKind.OBSERVE, {"decision": 3, "status": "solved"})
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""The journal: one SQLite file of projects, to which events are only ever added.
+"""The journal: one SQLite file of projects, to which events are only appended.
 
 An event is durable before `append` returns; within `together`, when that block ends.
 """
@@ -28,10 +28,10 @@ from tailcut.journal.schema import opened, sealed, store
 
 
 class Journal(Database):
-    """A journal file, open for writing by this process alone, or for reading.
+    """A journal file, open for writing by this process only, or for reading.
 
-    `encode` turns bodies into JSON; the service has a faster one available. `repairing` opens a file in which
-    decisions are made twice.
+    `encode` turns bodies into JSON; the service has a faster one available. `repairing` opens a file that
+    contains decisions twice.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -57,7 +57,7 @@ class Journal(Database):
         self.encode = encode
 
     def create(self, name: str, description: dict[str, Any]) -> int:
-        """Begin a project and return its number."""
+        """Create a project and return its number."""
         if name in self.projects():
             raise JournalError(f"{self.path}: there is a project {name!r} already")
         values = (name, time.time(), plain_json(description))
@@ -71,7 +71,7 @@ class Journal(Database):
         return {str(name): int(number) for name, number in found}
 
     def description(self, project: int) -> dict[str, Any]:
-        """Return what was said when the project was created."""
+        """Return the description of a project."""
         ((text,),) = self.rows("SELECT description FROM projects WHERE number = ?", project)
         try:
             described: dict[str, Any] = json.loads(text)
@@ -89,7 +89,7 @@ class Journal(Database):
     def append(self, project: int, events: Iterable[NewEvent], *, at: float | None = None) -> int:
         """Write events, all or none, and return the number of the last.
 
-        They are on disk then; within `together`, when that ends.
+        They are on disk then, or within `together`, when that block ends.
         """
         when = time.time() if at is None else at
         rows = [
@@ -98,12 +98,12 @@ class Journal(Database):
         return self.insert(_APPEND, rows)
 
     def events(self, project: int, after: int = 0) -> Iterator[Event]:
-        """Yield the events of a project behind number `after`, oldest first."""
+        """Yield the events of a project after number `after`, oldest first."""
         query = f"{_EVENTS} WHERE project = ? AND number > ? ORDER BY number"
         last = after
         for row in self.each(query, project, after):
             event = event_of(row)
-            if event.number <= last:  # a damaged index may lead in circles
+            if event.number <= last:  # a damaged index may cause a loop
                 raise DamagedError(f"event {event.number} comes after event {last}", event=event.number)
             last = event.number
             yield event
@@ -118,7 +118,7 @@ class Journal(Database):
         kinds: Sequence[EventKind] = (),
         decision: int | None = None,
     ) -> list[Event]:
-        """Return up to `limit` events behind number `cursor`, in either direction.
+        """Return up to `limit` events after number `cursor`, in either direction.
 
         `kinds` and `decision` narrow them down. The number of the last is the cursor of the next page.
         """
@@ -136,7 +136,7 @@ class Journal(Database):
         return [event_of(row) for row in self.rows(query, *values, *(kind.value for kind in kinds), limit)]
 
     def by_keys(self, project: int, kind: EventKind, keys: Sequence[str]) -> dict[str, Event]:
-        """Return the events of a kind that clients named by these keys, as far as there are any."""
+        """Return the existing events of a kind with these keys."""
         where = f"project = ? AND kind = ? AND key IN ({_marks(keys)})"
         found = map(event_of, self.rows(f"{_EVENTS} WHERE {where}", project, kind.value, *keys))
         return {event.key: event for event in found if event.key is not None}
@@ -147,7 +147,7 @@ class Journal(Database):
         return found[0] if found else None
 
     def observed(self, project: int, decisions: Sequence[int]) -> dict[int, Event]:
-        """Return the events that observed these decisions, as far as there are any."""
+        """Return the existing events that observed these decisions."""
         where = f"project = ? AND kind = ? AND decision IN ({_marks(decisions)})"
         found = self.rows(f"{_EVENTS} WHERE {where}", project, EventKind.OBSERVE.value, *decisions)
         return {event.body["decision"]: event for event in map(event_of, found)}
@@ -165,7 +165,7 @@ class Journal(Database):
             db.execute("DELETE FROM projects WHERE number = ?", (project,))
 
     def keep_snapshot(self, project: int, snapshot: Snapshot) -> None:
-        """Keep what a project had become by an event, in place of the snapshot before."""
+        """Store the state of a project after an event, replacing the previous snapshot."""
         content = sealed(snapshot.selector, plain_json(snapshot.statistics))
         with self.transaction() as db:
             store(db, project, 0, snapshot.event, content)
@@ -182,7 +182,7 @@ class Journal(Database):
                 store(db, project, base, snapshot.event, content)
 
     def base(self, project: int) -> Snapshot | None:
-        """Return where the history of a compacted project begins; None: it is whole."""
+        """Return where the history of a compacted project begins; None if it is complete."""
         return self._kept(project, 1)
 
     def drop_snapshot(self, project: int) -> None:
@@ -201,7 +201,7 @@ class Journal(Database):
         try:
             content = b"".join(piece for (piece,) in self.each(query, project, base))
             whole = hashlib.sha256(content).hexdigest() == digest and isinstance(event, int)
-        except TypeError:  # a piece that is no bytes
+        except TypeError:  # a piece that is not bytes
             whole = False
         if not whole:
             raise DamagedError("its snapshot is damaged", field="snapshot")

@@ -17,9 +17,9 @@ Identity = tuple[int, int]
 
 
 class Ownership:
-    """The lock beside a state file, held by one process; a lock of a process that died is gone with it.
+    """The lock beside a state file, held by one process and released when that process ends.
 
-    It goes by the file that a path leads to, so a symbolic link is no way around it.
+    It belongs to the file that a path resolves to, so a symbolic link does not bypass it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -45,7 +45,7 @@ class Ownership:
         raise JournalError(f"{self.path}: its lock {beside.name} is removed again and again")
 
     def make_file(self) -> None:
-        """Make the file if there is none, for its owner alone; refuse one that has a second name.
+        """Create the file if missing, readable by its owner only; refuse one with a second name.
 
         SQLite names the write-ahead log after the database, so under two names there would be two.
         """
@@ -58,7 +58,7 @@ class Ownership:
             raise JournalError(f"{self.path}: unable to open: {error.strerror}") from None
 
     def remember(self) -> None:
-        """Take note of which files are open now."""
+        """Record which files are open."""
         for part in _PARTS:
             place = self._real.with_name(self._real.name + part)
             identity = _identity(place)
@@ -66,7 +66,7 @@ class Ownership:
                 self._opened[place] = identity
 
     def check(self) -> None:
-        """Raise unless the files that are open are those that others would find."""
+        """Raise unless the open files are still those at their paths."""
         for place, identity in self._opened.items():
             if _identity(place) != identity:
                 raise JournalError(

@@ -1,4 +1,4 @@
-"""Recorded runs to begin with: of an ASlib scenario, or of what another state file holds."""
+"""Recorded runs for a warm start: from an ASlib scenario or another state file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tailcut.scenarios import Scenario
 from tailcut.types import Array, Outcome, Status
 
 _PREFERRED = "run"
-"""The project that is meant where a state file has several: that of `tailcut run`."""
+"""The default project of a state file with several: that of `tailcut run`."""
 
 
 def read_past_runs(path: Path) -> RecordedRuns:
@@ -43,10 +43,10 @@ def _chooses(journal: Journal, number: int) -> bool:
 
 
 def runs_of_history(description: Mapping[str, Any], history: Iterable[Event]) -> RecordedRuns:
-    """Return all that the events of a project say about runs, those that it had learned by `fit` included.
+    """Return all runs in the events of a project, including those learned by `fit`.
 
-    What is known about one instance is one row. Of several slices of one solver the one that says most
-    counts: the solved one, else the longest.
+    Each instance is one row. Of several slices of one solver, the most informative counts: the solved one, or
+    the longest.
     """
     gathered = _Gathering(description)
     for event in history:
@@ -58,7 +58,7 @@ class _Cell(NamedTuple):
     """What is known about one solver on one instance."""
 
     seconds: float
-    """Until solved, or as long as it was watched."""
+    """The runtime, or how long it was watched."""
     solved: bool
 
     def or_better(self, other: _Cell | None) -> _Cell:
@@ -68,7 +68,7 @@ class _Cell(NamedTuple):
 
 
 _Values = dict[str | int, float]
-"""Features by name or, where they have none, by position; missing ones are left out."""
+"""Features by name or, without names, by position; missing ones are left out."""
 
 
 class _Row(NamedTuple):
@@ -89,15 +89,15 @@ class _Run(NamedTuple):
 
 
 class _Gathering:
-    """Takes in events one by one."""
+    """Reads events one by one."""
 
     def __init__(self, description: Mapping[str, Any]) -> None:
         self._names: list[str] | None = description.get("feature_names")
         self._cutoff = float(description["cutoff"])
         self._order: dict[str | int, None] = {}
-        """The features in the order in which they came up first."""
+        """The features in the order of their first appearance."""
         self._rows: dict[object, _Row] = {}
-        """A name alone does not make an instance: a file may have changed, and its features with it."""
+        """An instance is identified by name and features, because a file may change."""
         self._runs: dict[int, _Run] = {}
 
     def take(self, event: Event) -> None:
@@ -124,7 +124,7 @@ class _Gathering:
     def _observed(self, run: _Run, outcome: Outcome) -> None:
         if outcome.loss is not None:
             raise InputError("its runs were judged by losses: only runtimes can be taken over", field="loss")
-        # A failed run would not have solved it in any time: as far as anyone may know, up to the cutoff.
+        # A failed run counts as censored at the cutoff.
         seconds = run.cutoff if outcome.time is None else outcome.time
         run.row.add(run.solver, _Cell(seconds, outcome.status is Status.SOLVED))
 
@@ -166,7 +166,7 @@ class _Gathering:
         return self._rows.setdefault(key, _Row(instance, features, {}))
 
     def runs(self) -> RecordedRuns:
-        """Return what was gathered, checked."""
+        """Return the checked result."""
         rows = [row for row in self._rows.values() if row.cells]
         if not rows:
             raise InputError("no run has an outcome: there is nothing to learn from")

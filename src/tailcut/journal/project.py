@@ -27,19 +27,19 @@ from tailcut.selector import Selector
 from tailcut.types import Decision, Features, Outcome, Request
 
 SNAPSHOT_EVERY = 1000
-"""Events between two snapshots: so many at most are repeated when a project is opened."""
+"""Events between two snapshots: at most this many are replayed when a project is opened."""
 RECENT = 256
-"""How many of the latest decisions are remembered with all that their explanation needs."""
+"""The number of latest decisions kept with everything that their explanation needs."""
 
 log = logging.getLogger("tailcut.journal")
 
 
 class Project:
-    """A selector kept in a journal; it comes back bit for bit, whatever ended the process before.
+    """A selector kept in a journal; it is restored bit for bit, however the process ended.
 
-    Each step is made, written, and only then returned. When it cannot be written, an error is raised and
-    the selector goes back to what the journal holds, so that memory and journal never part. Several steps,
-    also of several projects, are written at once within `Journal.together`. The verbs are those of
+    Each step is made, written, and only then returned. If it cannot be written, an error is raised and the
+    selector returns to the state in the journal, so that memory and journal always agree. Within
+    `Journal.together`, several steps, also of several projects, are written at once. The methods are those of
     `tailcut.Selector` (`tailcut.policies.selector_like.SelectorLike`).
 
     >>> import tempfile
@@ -73,15 +73,15 @@ class Project:
 
     @classmethod
     def create(cls, journal: Journal, name: str, description: Mapping[str, Any]) -> Project:
-        """Begin a project: `description` holds the keywords of `Selector`, and whatever else to keep."""
-        made = make(description)  # raises if it cannot be made, before anything is written
+        """Create a project: `description` holds the keywords of `Selector` and anything else to keep."""
+        made = make(description)  # raises if it cannot be created, before anything is written
         if not made.can_be_saved:
             raise InputError(f"{made.name} cannot be saved, so it cannot be a project", field="selector")
         journal.create(name, dict(description))
         return cls(journal, name)
 
     def _load(self) -> tuple[Selector, ProjectStatistics]:
-        """Bring the selector to where the journal is."""
+        """Bring the selector up to date with the journal."""
         with self._named():
             found = self.journal.snapshot(self.number)
         selector, statistics = self._begin(found)
@@ -101,7 +101,7 @@ class Project:
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """Say of which project something is damaged."""
+        """Add the project's name to a damage report."""
         try:
             yield
         except DamagedError as error:
@@ -112,12 +112,12 @@ class Project:
 
     @property
     def selector(self) -> Selector:
-        """The selector as the journal has it; to look at, not to change."""
+        """The selector in the state of the journal; read-only."""
         return self._load()[0] if self._selector is None else self._selector
 
     @property
     def statistics(self) -> ProjectStatistics:
-        """What has been counted so far; to look at, not to change."""
+        """The statistics so far; read-only."""
         return self._load()[1] if self._statistics is None else self._statistics
 
     @property
@@ -128,7 +128,7 @@ class Project:
         return self._last
 
     def history(self, after: int = 0) -> Iterator[Event]:
-        """Yield all events behind number `after`, oldest first."""
+        """Yield all events after number `after`, oldest first."""
         return self.journal.events(self.number, after)
 
     def select(
@@ -143,10 +143,9 @@ class Project:
         key: str | None = None,
         note: Mapping[str, Any] | None = None,
     ) -> Decision:
-        """Decide as `Selector.select`; `note` is written down beside it.
+        """Decide as `Selector.select`; `note` is stored with the decision.
 
-        `key` is the caller's own name for this request: asked again with the same one, the decision that
-        was made the first time is returned.
+        `key` is the caller's own name for this request: repeating it returns the first decision.
         """
         before = None if key is None else self.decided_before([key]).get(key)
         request = Request(features, instance, cutoff, among, spent, feature_cost)
@@ -155,7 +154,7 @@ class Project:
     def decide(
         self, request: Request, *, key: str | None = None, note: Mapping[str, Any] | None = None
     ) -> Decision:
-        """Decide as `select`, for a request available as a whole and a key that is known to be new."""
+        """Decide as `select`, for a complete `Request` and a key that is known to be new."""
         decision = self.selector.decide(request)
         body = {**request.to_dict(), **_written(decision)}
         self._record(NewEvent(EventKind.SELECT, body, key, decision.id), note)
@@ -177,7 +176,7 @@ class Project:
         key: str | None = None,
         note: Mapping[str, Any] | None = None,
     ) -> list[Decision]:
-        """Decide as `Selector.race`, all runs or none; each is a decision of its own in the journal."""
+        """Decide as `Selector.race`, all runs or none; each is a separate decision in the journal."""
         keys = [None] * k if key is None else [f"{key} {number}" for number in range(k)]
         before = self.decided_before([one for one in keys if one is not None])
         if before:
@@ -195,7 +194,7 @@ class Project:
         return made
 
     def decided_before(self, keys: Sequence[str]) -> dict[str, Decision]:
-        """Return the decisions that were made for these keys; those that are new are not in it."""
+        """Return the decisions made for these keys; new keys are left out."""
         found = self.journal.by_keys(self.number, EventKind.SELECT, keys) if keys else {}
         made = {key: event.decision() for key, event in found.items()}
         return {key: decision for key, decision in made.items() if decision is not None}
@@ -211,7 +210,7 @@ class Project:
         loss: float | None = None,
         note: Mapping[str, Any] | None = None,
     ) -> bool:
-        """Learn as `Selector.observe`; an outcome that is known already is not written again."""
+        """Learn as `Selector.observe`; a known outcome is not written again."""
         outcome = Outcome.one_of(outcome, runtime, censored_at, failed, loss)
         if not self.selector.observe(decision, outcome):
             return False
@@ -221,7 +220,7 @@ class Project:
         return True
 
     def proceed(self, decision: Decision | int, *, spent: float | None = None) -> Decision | None:
-        """Continue as `Selector.proceed`; where that changes nothing, there is nothing to write."""
+        """Continue as `Selector.proceed`; write nothing if nothing changes."""
         number = number_of(decision)
         was_open = number in self.statistics.open
         following = self.selector.proceed(decision, spent=spent)
@@ -233,7 +232,7 @@ class Project:
         return following
 
     def proceed_again(self, number: int, *, spent: float | None = None) -> tuple[Decision | None, bool]:
-        """Continue as `proceed`, or return what came next before; and whether it was that."""
+        """Continue as `proceed`, or return the earlier continuation; also return whether it was repeated."""
         try:
             return self.proceed(number, spent=spent), False
         except OutOfTurnError:
@@ -251,9 +250,9 @@ class Project:
         key: str | None = None,
         note: Mapping[str, Any] | None = None,
     ) -> int:
-        """Learn from recorded runs as `Selector.fit`; they are written down with all their features.
+        """Learn from recorded runs as `Selector.fit`; they are stored with all their features.
 
-        With the same `key` again, nothing is learned, and the number of the first time is returned.
+        If `key` is repeated, nothing is learned, and the first number is returned.
         """
         before = {} if key is None else self.journal.by_keys(self.number, EventKind.FIT, [key])
         if before:
@@ -266,7 +265,7 @@ class Project:
     def next_lesson(self) -> LessonOffer | None:
         """Return a run worth making only to learn from it, on one of the latest answered instances, or None.
 
-        It is handed out once, until its outcome is reported by `fit` or it is overdue. Nothing is written.
+        It is handed out once, until `fit` reports its outcome or it is overdue. Nothing is written.
         """
         return self._lent.offer(self.selector, self.statistics.answered)
 
@@ -286,25 +285,25 @@ class Project:
         return self.selector.consider(features, cutoff=cutoff, among=among, top=top)
 
     def add_algorithm(self, name: str) -> None:
-        """Offer one more algorithm from now on."""
+        """Add an algorithm."""
         self.selector.add_algorithm(name)
         self._record(NewEvent(EventKind.ADD_ALGORITHM, {"algorithm": name}))
 
     def remove_algorithm(self, name: str) -> None:
-        """Stop offering an algorithm and forget what was learned about it."""
+        """Remove an algorithm and forget what was learned about it."""
         self.selector.remove_algorithm(name)
         self._record(NewEvent(EventKind.REMOVE_ALGORITHM, {"algorithm": name}))
 
     def remark(self, body: Mapping[str, Any]) -> None:
-        """Keep something in the journal that is no step of the selector."""
+        """Store a remark in the journal; not a step of the selector."""
         self._record(NewEvent(EventKind.REMARK, dict(body)))
 
     def keep_features(self, body: Mapping[str, Any]) -> None:
-        """Keep the features of an instance before anything is decided; it is no step of the selector."""
+        """Store the features of an instance before anything is decided; not a step of the selector."""
         self._record(NewEvent(EventKind.FEATURES, dict(body)))
 
     def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
-        """Return why a decision was made, as `Selector.explain`, for as long as it is written down."""
+        """Return why a decision was made, as `Selector.explain`, as long as it is in the journal."""
         number = number_of(decision)
         own = self._recent.get(number) or self._recalled(number)
         if isinstance(decision, Decision) and decision.to_dict() != own.to_dict():
@@ -315,12 +314,12 @@ class Project:
         return self.selector.explain(own, top=top)
 
     def _recalled(self, number: int) -> Decision:
-        """Return a decision that was written down, with what its explanation needs."""
+        """Return a recorded decision, with what its explanation needs."""
         event = self.journal.made(self.number, number)
         made = None if event is None else event.decision()
         if event is None or made is None:
             raise UnknownDecisionError(f"there is no decision {number}")
-        # Only the first decision on an instance is written down with its features.
+        # Only the first decision on an instance is stored with its features.
         return self.selector.recall(made, event.body.get("features"), event.body["learned"])
 
     def _remember(self, decision: Decision | None) -> None:
@@ -344,22 +343,22 @@ class Project:
             self.journal.afterwards(self.try_to_keep)
 
     def forget(self) -> None:
-        """Let go of a selector that may be ahead of the journal: it is read again when it is needed."""
+        """Discard a selector that may be ahead of the journal: it is read again when needed."""
         self._selector = self._statistics = None
 
     def snapshot(self) -> Snapshot:
-        """Return what the project has become by its last event."""
+        """Return the state of the project after its last event."""
         selector, statistics = self.selector, self.statistics
         return Snapshot(self._last, selector.to_bytes(), statistics.state())
 
     def keep(self) -> None:
-        """Write a snapshot, so that the next start has nothing to repeat."""
+        """Write a snapshot, so that the next start has nothing to replay."""
         if self._selector is not None and self._last > self._held:
             self.journal.keep_snapshot(self.number, self.snapshot())
             self._held = self._last
 
     def try_to_keep(self) -> None:
-        """Write a snapshot if that is possible; without it, only the next start takes longer."""
+        """Write a snapshot if possible; without it, only the next start takes longer."""
         self._tried = self._last
         try:
             self.keep()
@@ -367,10 +366,10 @@ class Project:
             log.exception("no snapshot of %s", self.name)
 
     def verify(self) -> int:
-        """Repeat the project's whole history; return how many events, or say where it differs.
+        """Replay the project's whole history; return the number of events, or raise where it differs.
 
-        The selector that comes out must equal the one in use, bit for bit, and so must what was counted.
-        Of a project that was compacted, what lies behind the compaction is repeated.
+        The resulting selector must equal the one in use bit for bit, and so must the statistics. A compacted
+        project is replayed from the compaction on.
         """
         with self._named():
             base = self.journal.base(self.number)
@@ -388,7 +387,7 @@ class Project:
 
 
 def _written(decision: Decision | None) -> dict[str, Any]:
-    """Return what is written down of a decision, so that it can be given and explained again."""
+    """Return the body of a decision's event, with which it can be returned and explained again."""
     if decision is None:
         return {"decision": None, "learned": None}
     return {

@@ -1,4 +1,4 @@
-"""What a project's description says: how its selector is made, and how its history is used."""
+"""A project's description: how its selector is created, and how its history is used."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from tailcut.selector import Selector
 
 NEEDS_HISTORY = "needs_history"
-"""Field of a description: whether the project's users go by its events, so that none may be dropped."""
+"""Field of a description: whether the project's users rely on its events, so that none may be dropped."""
 MAX_PENDING = 10_000
-"""How many decisions wait at most, where a project's description does not say."""
+"""The default maximum number of waiting decisions."""
 
 
 def make(description: Mapping[str, Any]) -> Selector:

@@ -1,9 +1,9 @@
-"""Repairing a state file: what is whole stays, what is not is dropped and named.
+"""Repairs a state file: intact events are kept, damaged ones are dropped and reported.
 
-Up to the first event that is damaged, a project's history is repeated bit for bit. From there on the
-selector would decide otherwise than it did, so each decision is given to it as it was made: it may choose
-among that one algorithm only. So ids stay what clients know, and every outcome is learned for the algorithm
-that ran. The result is kept as the beginning of the history; the events before stay in the file, to be read.
+A project's history is replayed bit for bit up to the first damaged event. From there on the selector would
+decide differently, so each recorded decision is forced: the selector may choose only that algorithm. So ids
+stay the same for clients, and every outcome is learned for the algorithm that ran. The result becomes the
+beginning of the history; earlier events stay in the file for reading.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.types import Request
 
 GAP = 10_000
-"""Decisions in a row that may be missing: a larger gap is a damaged number."""
+"""The largest gap of missing decisions: a larger one means a damaged number."""
 
 
 class Repaired(NamedTuple):
@@ -29,14 +29,14 @@ class Repaired(NamedTuple):
 
     project: str
     kept: int
-    """Events that stay."""
+    """The number of events that are kept."""
     dropped: list[str]
-    """What is gone, and why."""
+    """What was dropped, and why."""
     problem: str | None = None
-    """Why it cannot be repaired; None: it is well now."""
+    """Why it cannot be repaired; None if it is intact now."""
 
     def words(self) -> str:
-        """Return it as lines for people."""
+        """Return it as lines of text."""
         if self.problem is not None:
             return f"{self.project}: cannot be repaired: {self.problem}"
         if not self.dropped:
@@ -80,7 +80,7 @@ def _count(journal: Journal, number: int) -> int:
 
 
 def _first_damage(journal: Journal, name: str) -> int | None:
-    """Return the number of the first event that cannot be repeated, 0 if it is none; None: all is well."""
+    """Return the first event that cannot be replayed, 0 if the damage is elsewhere, None if intact."""
     try:
         Project(journal, name).verify()
     except TailcutError:
@@ -108,7 +108,7 @@ def _rebuild(journal: Journal, number: int, broken: int) -> list[str]:
     with journal.transaction() as db:
         db.executemany("DELETE FROM events WHERE number = ?", [(one,) for one in history.gone])
     if history.dropped or history.forced:
-        # Not the number of an event that is gone: the next one that is written may get it again.
+        # Not the number of a dropped event: the next event may get it again.
         journal.begin_from(number, history.snapshot(journal.last(number)))
     else:
         journal.drop_snapshot(number)
@@ -117,7 +117,7 @@ def _rebuild(journal: Journal, number: int, broken: int) -> list[str]:
 
 
 class _History:
-    """A project's history, taken in event by event as far as each makes sense."""
+    """A project's history, read event by event as far as each is valid."""
 
     def __init__(self, description: dict[str, Any], base: Snapshot | None) -> None:
         self.selector, self.statistics = begun(description, base)
@@ -130,11 +130,11 @@ class _History:
         self._ambiguous: set[int] = set()
 
     def snapshot(self, event: int) -> Snapshot:
-        """Return what all of it has come to."""
+        """Return the final state."""
         return Snapshot(event, self.selector.to_bytes(), self.statistics.state())
 
     def take(self, row: tuple[Any, ...], *, exactly: bool) -> None:
-        """Take in one event, or note why it is dropped."""
+        """Read one event, or record why it is dropped."""
         try:
             event = event_of(row)
             if exactly:
@@ -186,7 +186,7 @@ class _History:
         if not 0 <= made.id - self.selector.decisions <= GAP:
             raise JournalError(f"decision {made.id} is out of order")
         request = Request.from_dict(event.body)
-        while self.selector.decisions < made.id:  # those are lost, and their numbers are not given again
+        while self.selector.decisions < made.id:  # those are lost, and their numbers are not reused
             self.selector.decide(request)
         self.selector.decide(replace(request, among=[made.algorithm]))
         self._made[made.id] = made.algorithm
@@ -194,7 +194,7 @@ class _History:
     def _observe(self, event: Event) -> None:
         number = event.body["decision"]
         if number in self._ambiguous:
-            raise JournalError(f"decision {number} was made twice: nobody knows whose outcome this is")
+            raise JournalError(f"decision {number} was made twice: it is not known whose outcome this is")
         if number not in self.statistics.pending:
             raise JournalError(f"decision {number} does not wait for an outcome")
         self.selector.observe(number, event.outcome())

@@ -1,7 +1,7 @@
-"""How a selector repeats the events of a project.
+"""Replays the events of a project with a selector.
 
-An event holds what went in and which decision came out. Selectors are deterministic, so repeating the
-events of a project gives its selector back, and a decision that differs from the one written down is found.
+An event contains the input and the decision. Selectors are deterministic, so replaying the events of a
+project restores its selector, and a decision that differs from the recorded one is detected.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tailcut.selector import Selector
 from tailcut.types import Decision, Request
 
 _COMPARED = ("id", "algorithm", "budget", "stage", "reason")
-"""What must be the same; scores may differ in the last digit from one machine to another."""
+"""The fields that must be equal; scores may differ in the last digit between machines."""
 
 
 def repeat(selector: Selector, event: Event) -> Decision | None:
@@ -38,7 +38,7 @@ def repeat(selector: Selector, event: Event) -> Decision | None:
         case EventKind.REMARK | EventKind.FEATURES:
             pass
         case EventKind.RUN:
-            raise JournalError(f"event {event.number}: a {event.kind} is no step of a selector")
+            raise JournalError(f"event {event.number}: a {event.kind} is not a step of a selector")
     return None
 
 
@@ -50,7 +50,7 @@ def _fit(selector: Selector, event: Event) -> None:
 
 
 def _same(event: Event, decision: Decision | None) -> Decision | None:
-    """Return a decision that was made again, or say that it differs from the one written down."""
+    """Return a replayed decision; raise if it differs from the recorded one."""
     before: Mapping[str, Any] | None = event.body["decision"]
     now = None if decision is None else decision.to_dict()
     if _compared(now) != _compared(before):

@@ -1,4 +1,4 @@
-"""Bringing a selector to where a project's events are, and saying what is damaged where that fails."""
+"""Brings a selector up to date with a project's events, and reports damage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tailcut.types import Decision
 
 @contextmanager
 def _sensible(what: str, event: int | None = None) -> Iterator[None]:
-    """Turn every error that reading, or repeating, brings about into one that names what is damaged."""
+    """Turn every error of reading or replaying into one that names the damage."""
     try:
         yield
     except DamagedError:
@@ -32,7 +32,7 @@ def _sensible(what: str, event: int | None = None) -> Iterator[None]:
 
 
 def begun(description: Mapping[str, Any], found: Snapshot | None) -> tuple[Selector, ProjectStatistics]:
-    """Return selector and statistics as they were at a snapshot, or new ones as a description says."""
+    """Return selector and statistics from a snapshot, or new ones from a description."""
     with _sensible("description" if found is None else "snapshot"):
         selector = make(description) if found is None else Selector.from_bytes(found.selector)
         limit = description.get("max_pending", MAX_PENDING)
@@ -43,7 +43,7 @@ def begun(description: Mapping[str, Any], found: Snapshot | None) -> tuple[Selec
 
 
 def repeated(selector: Selector, statistics: ProjectStatistics, event: Event) -> Decision | None:
-    """Let a selector and its statistics take the step of an event; say what is wrong where they cannot."""
+    """Apply an event to a selector and its statistics; raise with the damage if that fails."""
     with _sensible(f"event {event.number}", event.number):
         decision = repeat(selector, event)
         statistics.take(event)

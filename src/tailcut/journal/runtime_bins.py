@@ -1,4 +1,4 @@
-"""How long an algorithm's runs take, in a fixed number of bins: enough to draw its survival curve."""
+"""An algorithm's runtimes in a fixed number of bins, enough for its survival curve."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DECADES = 5.0
 
 
 class SurvivalStep(NamedTuple):
-    """The share of runs that are still unsolved after some time, of those that ran so long."""
+    """The share of runs that are still unsolved after some time, among those that ran that long."""
 
     time: float
     survival: float
@@ -21,7 +21,7 @@ class SurvivalStep(NamedTuple):
 
 
 class RuntimeBins(Stateful):
-    """Runs counted by when they ended, in bins of equal width on a logarithmic scale up to the cutoff.
+    """Counts of runs by when they ended, in bins of equal width on a logarithmic scale up to the cutoff.
 
     >>> bins = RuntimeBins(cutoff=100.0)
     >>> for seconds in (1.0, 10.0, 10.0):
@@ -46,7 +46,7 @@ class RuntimeBins(Stateful):
         counts[min(max(place, 0), BINS - 1)] += 1
 
     def curve(self) -> list[SurvivalStep]:
-        """Return the estimate of Kaplan and Meier at the end of every bin in which a run was solved.
+        """Return the Kaplan-Meier estimate at the end of every bin in which a run was solved.
 
         The first point is the beginning, the last the end of the last bin in which any run ended.
         """

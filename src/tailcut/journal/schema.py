@@ -1,4 +1,4 @@
-"""What a state file looks like inside."""
+"""The schema of a state file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FORMAT = 4
 """The format that is written, and the only one that is read."""
 
 PIECE = 16 * 1024 * 1024
-"""Bytes of a snapshot in one row: SQLite takes a gigabyte at most."""
+"""Bytes of a snapshot in one row: SQLite allows a gigabyte at most."""
 
 APPLICATION = 0x7A11C0D
 """Written into the file's header, so that a foreign database is recognised."""
@@ -66,7 +66,7 @@ _SNAPSHOTS = (
 
 UNIQUE_DECISIONS = """CREATE UNIQUE INDEX IF NOT EXISTS events_by_decision
     ON events (project, decision, kind = 'observe') WHERE decision IS NOT NULL"""
-"""Each decision is made once and observed once, whoever writes."""
+"""Each decision is made once and observed once, whichever process writes."""
 
 
 def create(db: sqlite3.Connection) -> None:

@@ -1,6 +1,6 @@
-"""What a project was asked for, instance by instance: its runs with their times, and how it ended.
+"""The instances of a project: the runs on each with their times, and the result.
 
-It follows from the events alone, so it can be read beside the process that writes them, and followed.
+This follows from the events alone, so it can be read while another process writes them.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class SolverFate(NamedTuple):
     """What is known about one solver on one instance."""
 
     seconds: float
-    """Until it solved it, or as long as it was watched unsolved."""
+    """The runtime, or how long it was watched unsolved."""
     solved: bool
 
     def or_better(self, other: SolverFate | None) -> SolverFate:
-        """Return which of the two says more: the solved one, else the longer one."""
+        """Return the more informative of the two: the solved one, or the longer one."""
         if other is None or (self.solved, self.seconds) > (other.solved, other.seconds):
             return self
         return other
@@ -49,7 +49,7 @@ class ServedRun:
     """When, in seconds since 1970."""
     ended: float | None = None
     seconds: float | None = None
-    """How long it ran by the clock that counts; None: it has not ended."""
+    """How long it ran by the portfolio's clock; None if it has not ended."""
     status: Status | None = None
     problem: str | None = None
 
@@ -64,19 +64,19 @@ class AskedInstance:
     began: float
     runs: list[ServedRun] = field(default_factory=list)
     fates: dict[str, SolverFate] = field(default_factory=dict)
-    """By solver: of the chosen runs, and of those that were made besides to measure or to learn."""
+    """By solver, from chosen runs and from extra runs made to measure or to learn."""
     besides: int = 0
-    """How many runs were made besides."""
+    """The number of extra runs."""
     over: float | None = None
-    """When it was over; None: it is in progress."""
+    """When it was completed; None if it is in progress."""
     answer: str | None = None
     problem: str | None = None
     raced: bool = False
-    """Whether solvers ran on it at once."""
+    """Whether it was a race."""
 
     @property
     def answering(self) -> ServedRun | None:
-        """The first run that solved it; None: none did."""
+        """The first run that solved it, or None."""
         return next(
             (run for run in sorted(self.runs, key=_end_of) if run.status in _ANSWERED),
             None,
@@ -84,28 +84,28 @@ class AskedInstance:
 
     @property
     def solved(self) -> bool:
-        """Whether what was chosen solved it."""
+        """Whether a chosen run solved it."""
         return any(run.status in _ANSWERED for run in self.runs)
 
     @property
     def seconds(self) -> float:
-        """Seconds used so far by what was chosen, features included."""
+        """Seconds used so far by chosen runs, features included."""
         if self.answering is not None:
             return self.answering.spent + (self.answering.seconds or 0.0)
         return max((run.spent + (run.seconds or 0.0) for run in self.runs), default=self.cutoff)
 
     @property
     def par10(self) -> float:
-        """What it cost: its seconds, ten cutoffs if it was not solved."""
+        """Its cost: its seconds, or ten cutoffs if it was not solved."""
         return self.seconds if self.solved else PENALTY * self.cutoff
 
     def learn(self, algorithm: str, fate: SolverFate) -> None:
-        """Take in what is known about a solver."""
+        """Add what is known about a solver."""
         self.fates[algorithm] = fate.or_better(self.fates.get(algorithm))
 
 
 class RecordedInstance(NamedTuple):
-    """What was recorded elsewhere of an instance that nobody asked for here."""
+    """Recorded runs of an instance that was not selected in this project."""
 
     features: PlainFeatures
     cutoff: float
@@ -113,12 +113,12 @@ class RecordedInstance(NamedTuple):
 
 
 class ServedInstances:
-    """Takes in the events of a project, one by one; with `most`, only the latest instances are kept."""
+    """Reads the events of a project one by one; with `most`, keeps only the latest instances."""
 
     def __init__(self, cutoff: float, *, schedules: bool, most: int | None = None) -> None:
         self.cutoff, self.schedules, self.most = cutoff, schedules, most
         self.instances: OrderedDict[int, AskedInstance] = OrderedDict()
-        """By a number that counts up, in the order in which they were begun."""
+        """By an increasing number, in the order in which they began."""
         self.recorded: list[RecordedInstance] = []
         self.last_event = 0
         self.last_at: float | None = None
@@ -130,16 +130,16 @@ class ServedInstances:
 
     @property
     def over(self) -> list[AskedInstance]:
-        """The instances that are over, in the order in which they were begun."""
+        """The completed instances, in the order in which they began."""
         return [one for one in self.instances.values() if one.over is not None]
 
     def take_all(self, events: Iterable[Event]) -> None:
-        """Take in events, oldest first."""
+        """Read events, oldest first."""
         for event in events:
             self.take(event)
 
     def take(self, event: Event) -> None:
-        """Take in one more event."""
+        """Read one more event."""
         body, note = event.body, event.body.get("note") or {}
         self.last_event, self.last_at = event.number, event.at
         match event.kind:
@@ -151,7 +151,7 @@ class ServedInstances:
                 self._proceed(self._by_decision.pop(body["after"]), body["decision"], event.at)
             case EventKind.FIT:
                 self._fit(RecordedRuns.from_dict(body))
-            case EventKind.REMARK if "feature_seconds" in note:  # the features took all the time there was
+            case EventKind.REMARK if "feature_seconds" in note:  # the features used up the cutoff
                 given_up = AskedInstance(body["instance"], None, self.cutoff, event.at, over=event.at)
                 given_up.problem = note.get("problem")
                 self._add(given_up)
@@ -169,7 +169,7 @@ class ServedInstances:
     def _begin(self, body: Mapping[str, Any], note: Mapping[str, Any], at: float) -> None:
         made = body["decision"]
         one = self._raced.get(note["race"]) if "race" in note else None
-        if one is not None:  # one more joins those that run on it already
+        if one is not None:  # another run joins a race
             one.raced, one.over = True, one.over if one.solved else None
         else:
             cutoff = note.get("cutoff", made["cutoff"])
@@ -192,8 +192,8 @@ class ServedInstances:
         took = run.budget if outcome.time is None else outcome.time
         run.seconds = float(note.get("seconds", took))
         solved = outcome.answered
-        if outcome.loss is None:  # of a rated run nobody knows when it would have solved it
-            # What failed would not have solved it in any time.
+        if outcome.loss is None:  # a rated run has no runtime
+            # More time would not have helped a failed run.
             one.learn(run.algorithm, SolverFate(one.cutoff if outcome.time is None else outcome.time, solved))
         if solved:
             one.answer = note.get("answer")
@@ -210,7 +210,7 @@ class ServedInstances:
             self._choose(one, made, at)
 
     def _fit(self, runs: RecordedRuns) -> None:
-        """Take in runs that nobody chose, of instances that were asked for or of others."""
+        """Add runs that were not chosen, of instances of this project or of others."""
         known = runs.solved | ~np.isnan(runs.runtimes)
         if runs.known is not None:
             known &= runs.known

@@ -1,7 +1,7 @@
-"""What a project has done so far, counted event by event: no look at the past is needed.
+"""Statistics of a project, updated event by event.
 
-The statistics take a bounded amount of memory, whatever the number of events, and are kept with each
-snapshot. They follow from the events alone, so repeating those gives them again.
+The statistics have a bounded size, whatever the number of events, and are stored with each snapshot. They
+follow from the events alone, so replaying them restores the statistics.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from tailcut.state.stateful import Stateful
 from tailcut.types import PENALTY, Outcome, Status
 
 CURVE = 256
-"""Points of the curve over time at most; then every second is dropped and they are taken half as often."""
+"""The maximum number of points of the curve; then every second one is dropped and the step is doubled."""
 
 
 _DECIDED = -1
-"""In place of a race's first decision: the race is won."""
+"""Replaces a race's first decision once the race is won."""
 
 
 class Waiting(NamedTuple):
-    """A run whose outcome is not known yet or, of a schedule, an instance that may continue."""
+    """A run without an outcome or, for a schedule, an instance that may continue."""
 
     algorithm: str
     instance: str | None
@@ -35,7 +35,7 @@ class Waiting(NamedTuple):
     stage: int
     at: float
     race: int | None = None
-    """Of a run in a race: the race's first decision; -1 if another has solved the instance."""
+    """For a run in a race: the race's first decision; -1 if another run has solved the instance."""
 
 
 class AlgorithmCounts(Stateful):
@@ -48,31 +48,31 @@ class AlgorithmCounts(Stateful):
         self.seconds = 0.0
         """Of its solved runs."""
         self.loss = 0.0
-        """PAR10 of the instances it was picked for, in seconds, where one pick is all."""
+        """PAR10 of the instances it was picked for, in seconds; for selectors that pick once."""
         self.bins = RuntimeBins(cutoff)
         self.rated = 0
-        """Runs whose answer was judged by a loss."""
+        """Runs whose answer was rated by a loss."""
         self.rated_loss = 0.0
         """The sum of these losses."""
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Continue where `state` was taken; earlier ones know no losses."""
+        """Restore `state`; earlier ones have no losses."""
         super().restore({"rated": 0, "rated_loss": 0.0, **state})
 
     @property
     def outcomes(self) -> int:
-        """How many of its runs have ended."""
+        """The number of its runs that have ended."""
         return self.solved + self.censored + self.failed + self.rated
 
     @property
     def mean_loss(self) -> float | None:
-        """The mean loss of its runs, where losses count; one that failed loses 1."""
+        """The mean loss of its runs, if losses count; a failed run has a loss of 1."""
         judged = self.rated + self.failed
         return (self.rated_loss + self.failed) / judged if self.rated else None
 
 
 class CurveSample(NamedTuple):
-    """Where things stood after some instances."""
+    """The totals after some instances."""
 
     instances: int
     at: float
@@ -113,11 +113,11 @@ class ProjectStatistics(Stateful):
         self.algorithms: dict[str, AlgorithmCounts] = {}
         self.pending: OrderedDict[int, Waiting] = OrderedDict()
         self.open: OrderedDict[int, Waiting] = OrderedDict()
-        """Of schedules: unsolved instances that may continue, by the last decision on each."""
+        """For schedules: unsolved instances that may continue, by the last decision on each."""
         self.curve: list[CurveSample] = []
         self.stride = 1
         self.answered = AnsweredInstances(cutoff, schedules=schedules)
-        """The latest instances that are over: lessons are chosen among them."""
+        """The latest completed instances: lessons are chosen among them."""
 
     def take(self, event: Event) -> None:
         """Count one more event."""
@@ -140,7 +140,7 @@ class ProjectStatistics(Stateful):
         return self.algorithms[algorithm]
 
     def _counts_of(self, run: Waiting) -> AlgorithmCounts:
-        """Return the counts of a run's algorithm; of one that was removed meanwhile nothing is kept."""
+        """Return the counts of a run's algorithm; those of a removed algorithm are discarded."""
         return self.algorithms.get(run.algorithm) or AlgorithmCounts(self.cutoff)
 
     def _start(self, decision: Mapping[str, Any], at: float, race: int | None = None) -> None:
@@ -174,7 +174,7 @@ class ProjectStatistics(Stateful):
             return
         solved = outcome.status is Status.SOLVED
         rivals = self._rivals(run)
-        # A failed run would not have answered in any time: its curve stays up to the cutoff.
+        # A failed run counts as unsolved up to the cutoff.
         counts.bins.add(run.cutoff if outcome.time is None else outcome.time, solved=solved)
         if solved:
             counts.solved += 1
@@ -199,7 +199,7 @@ class ProjectStatistics(Stateful):
             self.open.popitem(last=False)
 
     def _rivals(self, run: Waiting) -> list[int]:
-        """Return the decisions of those that still run in the same race."""
+        """Return the decisions of the other runs in progress of the same race."""
         if run.race is None or run.race == _DECIDED:
             return []
         return [number for number, other in self.pending.items() if other.race == run.race]
@@ -214,7 +214,7 @@ class ProjectStatistics(Stateful):
             self._start(following, at)
 
     def _finish(self, counts: AlgorithmCounts, loss: float, at: float, *, solved: bool) -> None:
-        """Count an instance that is over."""
+        """Count a completed instance."""
         self.instances += 1
         self.solved += solved
         self.loss += loss
@@ -229,13 +229,13 @@ class ProjectStatistics(Stateful):
     def par10(self) -> float | None:
         """PAR10 so far: mean seconds per instance, an unsolved one counting ten times its cutoff.
 
-        None where losses count, and not times.
+        None if losses count instead of runtimes.
         """
         return self.loss / self.instances if self.instances and self.mean_loss is None else None
 
     @property
     def mean_loss(self) -> float | None:
-        """The mean loss so far, where losses count; a run that failed loses 1."""
+        """The mean loss so far, if losses count; a failed run has a loss of 1."""
         rated = sum(one.rated for one in self.algorithms.values())
         failed = sum(one.failed for one in self.algorithms.values())
         lost = sum(one.rated_loss for one in self.algorithms.values())

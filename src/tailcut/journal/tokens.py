@@ -1,9 +1,9 @@
 """Tokens: who may read and who may write, kept as hashes in the state file.
 
-A token is 256 random bits, so its plain SHA-256 is as good as a slow hash: those are for passwords, which
-people choose and attackers guess. Nobody guesses 256 bits, however fast each guess is.
+A token is 256 random bits, so its plain SHA-256 is as good as a slow hash: slow hashes protect passwords,
+which can be guessed. 256 random bits cannot.
 
-Tokens may be made and revoked while another process writes events: SQLite lets the two take turns.
+Tokens may be created and revoked while another process writes events: SQLite lets the two take turns.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tailcut.journal.database import check_format, connect, connect_to_read
 
 SCOPES = ("read", "write")
 PREFIX = "tailcut_"
-"""What a token begins with, so that people and scanners know what they see."""
+"""The prefix of a token, by which people and scanners recognise it."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class Token(NamedTuple):
-    """What is known about a token; the token itself is not."""
+    """What is stored about a token; the token itself is not."""
 
     name: str
     hash: str
@@ -45,9 +45,9 @@ def hashed(token: str) -> str:
 
 
 def scopes_of(token: str, known: Iterable[Token]) -> frozenset[str] | None:
-    """Return what a token allows; None: it is not one, or not any more.
+    """Return what a token allows; None if it is unknown or revoked.
 
-    Every known token is compared, each in constant time, so the time taken says nothing.
+    Every known token is compared, each in constant time, so the time reveals nothing.
     """
     presented, found = hashed(token), None
     for one in known:
@@ -96,7 +96,7 @@ class Tokens:
             raise JournalError(f"{self.path}: {error}", full="disk is full" in str(error)) from error
 
     def create(self, name: str, scopes: Iterable[str]) -> str:
-        """Make a token and return it; it is nowhere to be found afterwards."""
+        """Create a token and return it; it cannot be retrieved later."""
         wanted = sorted(set(scopes))
         if not _NAME.fullmatch(name):
             raise InputError(
@@ -115,7 +115,7 @@ class Tokens:
         return token
 
     def revoke(self, name: str) -> None:
-        """Let a token be good no longer; its name stays taken."""
+        """Revoke a token; its name stays reserved."""
         with self._open("rw") as db:
             query = "UPDATE tokens SET revoked = coalesce(revoked, ?) WHERE name = ?"
             if not db.execute(query, (time.time(), name)).rowcount:

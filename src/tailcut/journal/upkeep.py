@@ -1,4 +1,4 @@
-"""Looking after a state file: check it, write it out, make it smaller."""
+"""Maintenance of a state file: verify, export, compact."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from tailcut.journal.project_description import NEEDS_HISTORY
 from tailcut.journal.schema import FORMAT
 
 WHOLE_FILE = "(the file)"
-"""In the place of a project's name where no project in particular is at fault."""
+"""Used as the project's name if no particular project is at fault."""
 
 
 class Verified(NamedTuple):
-    """What repeating a project's history gave."""
+    """The result of replaying a project's history."""
 
     project: str
     events: int
-    """How many were repeated."""
+    """The number of replayed events."""
     problem: str | None
-    """Where it differs; None: nowhere."""
+    """The difference, or None."""
     event: int | None = None
-    """The event at fault, if it is one."""
+    """The event at fault, if any."""
     field: str | None = None
-    """What of it is wrong, as far as that is known."""
+    """The field at fault, if known."""
 
 
 class Compacted(NamedTuple):
-    """What compacting a project did."""
+    """The result of compacting a project."""
 
     project: str
     dropped: int
@@ -42,7 +42,7 @@ class Compacted(NamedTuple):
 
 
 class CompactedFile(NamedTuple):
-    """What compacting a file did."""
+    """The result of compacting a file."""
 
     bytes_before: int
     bytes_after: int
@@ -50,7 +50,7 @@ class CompactedFile(NamedTuple):
 
 
 def verify(journal: Journal, names: Sequence[str] = ()) -> Iterator[Verified]:
-    """Repeat the whole history of the projects of these names, without any: of all."""
+    """Replay the whole history of these projects, by default of all."""
     for (problem,) in journal.rows("PRAGMA quick_check(5)"):
         if problem != "ok":
             yield Verified(WHOLE_FILE, 0, str(problem))
@@ -60,7 +60,7 @@ def verify(journal: Journal, names: Sequence[str] = ()) -> Iterator[Verified]:
 
 def _verify(journal: Journal, name: str) -> Verified:
     try:
-        with journal.as_of_now():  # else what a server writes meanwhile would look like a difference
+        with journal.as_of_now():  # otherwise new writes of a server would look like differences
             return Verified(name, Project(journal, name).verify(), None)
     except DamagedError as error:
         return Verified(name, 0, error.reason, error.event, error.field)
@@ -69,7 +69,7 @@ def _verify(journal: Journal, name: str) -> Verified:
 
 
 def export(journal: Journal, names: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
-    """Yield everything that is written down, as JSON values: the file, each project, its events."""
+    """Yield the whole content as JSON values: the file, each project, its events."""
     yield {"tailcut_state": FORMAT}
     numbers = journal.projects()
     for name in _chosen(journal, names):
@@ -85,7 +85,7 @@ def export(journal: Journal, names: Sequence[str] = ()) -> Iterator[dict[str, An
 
 
 def write_lines(lines: Iterable[Mapping[str, Any]], out: Path) -> None:
-    """Write JSON lines into a file that is new; it is there when it is whole, not before."""
+    """Write JSON lines into a new file, which appears only when it is complete."""
     if out.exists():
         raise InputError(f"{out}: the file already exists")
     partial = out.with_name(f"{out.name}.{os.getpid()}.partial")
@@ -116,10 +116,10 @@ def compact_file(path: Path, names: Sequence[str] = ()) -> CompactedFile:
 
 
 def compact(journal: Journal, names: Sequence[str] = ()) -> Iterator[Compacted]:
-    """Put a snapshot in the place of each project's events, and give the room back.
+    """Replace each project's events by a snapshot, and free the space.
 
-    Kept are remarks, decisions that wait or may continue, and the decisions for the latest keys. Projects
-    whose users go by their history (`tailcut run`, `tailcut measure`) are left as they are.
+    Remarks, decisions that wait or may continue, and the decisions for the latest keys are kept. Projects
+    whose users rely on their history (`tailcut run`, `tailcut measure`) are unchanged.
     """
     for name in _chosen(journal, names, _needs_no_history):
         yield _compact(journal, Project(journal, name))
@@ -167,13 +167,13 @@ def _suits(journal: Journal, number: int, suits: Callable[[Mapping[str, Any]], b
     try:
         return suits(journal.description(number))
     except DamagedError:
-        return True  # whoever opens it says what is wrong
+        return True  # opening it reports the problem
 
 
 def _chosen(
     journal: Journal, names: Sequence[str], suits: Callable[[Mapping[str, Any]], bool] = _anything
 ) -> list[str]:
-    """Return the names given, or all; of those only the ones whose description suits."""
+    """Return the given names, or all, whose description matches."""
     numbers = journal.projects()
     known = list(numbers)
     unknown = [name for name in names if name not in known]

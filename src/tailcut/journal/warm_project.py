@@ -1,4 +1,4 @@
-"""A project learns recorded runs: matched by name, once for each source; what is left over is reported."""
+"""A project learns recorded runs, matched by name, once for each source; mismatches are reported."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from tailcut.journal.project import Project
 from tailcut.policies.recorded_runs import RecordedRuns
 
 PIECE_BYTES = 4_000_000
-"""About how large an event of recorded runs may be."""
+"""The approximate maximum size of an event of recorded runs."""
 PIECE_ROWS = 2_000
 
 
 @dataclass(frozen=True)
 class WarmStart:
-    """What came of recorded runs that a project was to learn."""
+    """The result of learning recorded runs."""
 
     source: str
     runs: int
-    """How many were learned, now or before."""
+    """The number of learned runs, now or before."""
     instances: int = 0
     earlier: bool = False
-    """Whether all of it had been learned before: then nothing else is known about it."""
+    """Whether everything had been learned before; then the other fields are empty."""
     solvers_without_runs: tuple[str, ...] = ()
-    """Solvers of the project of which nothing is recorded."""
+    """Solvers of the project without recorded runs."""
     solvers_left_over: tuple[str, ...] = ()
     """Recorded solvers that the project does not have."""
     features_not_recorded: tuple[str, ...] = ()
@@ -40,14 +40,14 @@ class WarmStart:
     recorded_cutoff: float | None = None
     cutoff: float | None = None
     problem: str | None = None
-    """Why a part of it was not learned."""
+    """Why a part was not learned."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
         return asdict(self)
 
     def words(self) -> list[str]:
-        """Return it in lines for people."""
+        """Return it as lines of text."""
         if self.earlier:
             return [f"warm start: {self.source} was learned before ({self.runs} runs)"]
         lines = [f"{self.runs} runs on {self.instances} instances learned from {self.source}"]
@@ -77,8 +77,8 @@ def learn_past_runs(
 ) -> WarmStart:
     """Let a project learn recorded runs, once for each `source`, in pieces of bounded size.
 
-    Interrupted, the same call learns the pieces that are missing. Nothing is read if all of them are there.
-    `feature_names` returns which features the project will see; None: all that are recorded.
+    After an interruption, repeating the call learns the missing pieces. Nothing is read if there are none.
+    `feature_names` returns which features the project will see; None: all recorded ones.
     """
     before = _learned_before(project, source)
     if before and len(before) == before[0]["note"]["pieces"]:
@@ -118,7 +118,7 @@ def _matched(
     runs: RecordedRuns,
     feature_names: Callable[[], Sequence[str] | None],
 ) -> tuple[RecordedRuns, WarmStart]:
-    """Return what of the runs a project can learn, and a report on what is left over."""
+    """Return the runs that a project can learn, and a report on mismatches."""
     selector = project.selector
     known = runs.solved | ~np.isnan(runs.runtimes)
     recorded = [name for column, name in enumerate(runs.algorithms) if known[:, column].any()]
@@ -152,7 +152,7 @@ def _matched(
 
 
 def _with_solvers(runs: RecordedRuns, names: Sequence[str]) -> RecordedRuns:
-    """Return the runs of some of the solvers, without instances of which nothing is known then."""
+    """Return the runs of some of the solvers, without instances that have none left."""
     columns = [runs.algorithms.index(name) for name in names]
     runtimes, solved = runs.runtimes[:, columns], runs.solved[:, columns]
     rows = np.flatnonzero((solved | ~np.isnan(runtimes)).any(axis=1))
@@ -168,7 +168,7 @@ def _with_solvers(runs: RecordedRuns, names: Sequence[str]) -> RecordedRuns:
 
 
 def _with_features(source: str, runs: RecordedRuns, wanted: Sequence[str]) -> RecordedRuns:
-    """Return the runs with the features that are wanted, in that order; those not recorded are missing."""
+    """Return the runs with these features, in this order; those not recorded are missing."""
     theirs = runs.feature_names or ()
     if wanted and theirs and not set(wanted).intersection(theirs):
         raise InputError(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tailcut.live.running_stream import Callbacks, run
 
 _HOMES = {"Callbacks": "tailcut.live.running_stream", "run": "tailcut.live.running_stream"}
-"""Imported when first asked for: what forks solvers must have loaded little."""
+"""Imported when first used: a process that forks solvers should have loaded little."""
 
 __all__ = ["Callbacks", "run"]
 

@@ -1,4 +1,4 @@
-"""The file of answers: a JSON line per instance that is over, made whole again after a crash."""
+"""The file of answers: one JSON line per completed instance, completed again after a crash."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tailcut.live.instance_record import InstanceRecord
 
 
 class AnswersFile:
-    """A file of answers that follows the journal: what it lacks is written again, a torn line removed."""
+    """A file of answers that follows the journal: missing lines are written, a torn line is removed."""
 
     def __init__(self, path: str | Path, records: Iterable[InstanceRecord]) -> None:
         self.path = Path(path)
         try:
             written = self._mend()
-            # Without a buffer: what could not be written must not come up again when the file is closed.
+            # Unbuffered: what could not be written must not be written later, when the file is closed.
             self._file = self.path.open("ab", buffering=0)
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written: {error.strerror}") from None
@@ -29,7 +29,7 @@ class AnswersFile:
                 self.add(record)
 
     def _mend(self) -> set[tuple[str, str | None, int]]:
-        """Cut off a line that was not written to its end; return which instances have theirs."""
+        """Cut off an incomplete last line; return which instances have a line."""
         if not self.path.is_file():  # a terminal or a pipe cannot be read back
             return set()
         data = self.path.read_bytes()
@@ -45,10 +45,10 @@ class AnswersFile:
         return names
 
     def add(self, record: InstanceRecord) -> None:
-        """Write the line of an instance that is over."""
+        """Write the line of a completed instance."""
         line = memoryview(answer_line(record).encode() + b"\n")
         try:
-            while line:  # a disk that is nearly full takes a part of it
+            while line:  # a disk that is nearly full may accept only a part
                 line = line[self._file.write(line) :]
         except OSError as error:
             raise LiveError(
@@ -66,10 +66,10 @@ class AnswersFile:
 
 
 def _identity(line: dict[str, Any]) -> tuple[str, str | None, int]:
-    """Return what a line is about: an instance, what its file held, and which attempt it was."""
+    """Return what identifies a line: the instance, the content of its file, and the attempt."""
     return str(line["instance"]), line.get("content"), int(line.get("attempt", 0))
 
 
 def answer_line(record: InstanceRecord) -> str:
-    """Return the JSON line of an instance that is over."""
+    """Return the JSON line of a completed instance."""
     return json.dumps(record.as_dict(), allow_nan=False)

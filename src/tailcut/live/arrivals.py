@@ -1,4 +1,4 @@
-"""Instances that arrive while others are served: lists that grow, and folders that fill."""
+"""Instances that arrive while others run: growing lists and folders."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tailcut.errors import InputError
 from tailcut.live.instances import Instance
 
 LOOK_EVERY = 0.5
-"""Seconds between two looks into a folder."""
+"""Seconds between two scans of a folder."""
 SETTLED = 2.0
-"""A file that was last written so many seconds ago is not being written any more."""
+"""Seconds without a write after which a file counts as complete."""
 
 
 class Arrivals:
-    """Yields instances as they arrive from several sources; of those that wait, the most urgent first.
+    """Yields instances as they arrive from several sources, the most urgent one first.
 
-    Each source is read in a thread of its own as fast as it gives instances, so that one with a high
-    `priority` overtakes those that came before. Equals keep their order. An instance is yielded once.
+    Each source is read in a separate thread as fast as possible, so that an instance with a high `priority`
+    overtakes earlier ones. Instances of equal priority keep their order. Each is yielded once.
 
     >>> low, high = Instance("a", Path("/a")), Instance("b", Path("/b"), priority=2.0)
     >>> arrivals = Arrivals(iter([low, high, low]))
@@ -38,7 +38,7 @@ class Arrivals:
         self._changed = threading.Condition()
         self._open = len(sources)
         self._error: BaseException | None = None
-        for source in sources:  # they must not keep the process alive: one may wait for ever
+        for source in sources:  # they must not keep the process alive: one may wait forever
             threading.Thread(target=self._read, args=(source,), daemon=True).start()
 
     def _read(self, source: Iterator[Instance]) -> None:
@@ -77,10 +77,10 @@ class Arrivals:
 
 
 def watched(folder: Path, patterns: tuple[str, ...]) -> Iterator[Instance]:
-    """Yield the files of a folder and those that come into it, without end.
+    """Yield the files of a folder and those added to it later, without end.
 
-    A file that is still being written waits until it is as it was at the look before; hidden ones, which
-    is what copying programs write to, are passed over.
+    A file that is still being written waits until it no longer changes between two scans. Hidden files, which
+    copying programs write to, are skipped.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder to watch")
@@ -108,5 +108,5 @@ def _files_in(folder: Path, patterns: tuple[str, ...]) -> Iterator[tuple[Path, t
             if not hidden and any(fnmatch(path.name, pattern) for pattern in patterns) and path.is_file():
                 found = path.stat()
                 yield path, (found.st_size, found.st_mtime_ns)
-    except OSError:  # one that was there a moment ago is gone: the next look will show the others
+    except OSError:  # a file has just been removed: the next scan will show the others
         return

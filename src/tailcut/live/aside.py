@@ -1,8 +1,8 @@
-"""Solvers set aside: those that do not work at all, and those that were caught giving wrong answers.
+"""Solvers set aside: those that do not work at all, and those that gave wrong answers.
 
-A solver that is set aside is taken out of the selector, which forgets what it learned about it, and a remark
-in the journal says why. One that did not work comes back as soon as it was mended, and instances that it left
-unsolved are served again. One that was caught comes back when the user says so.
+A solver that is set aside is removed from the selector, which forgets what it learned about it, and a remark
+in the journal says why. A solver that did not work is used again as soon as it is fixed, and instances that
+it left unsolved are run again. A solver that gave wrong answers is used again when the user says so.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from tailcut.live.portfolio import Portfolio, Solver
 from tailcut.live.workflows import Workflow
 
 FIRST_RUNS = 5
-"""Instances on which a solver that never answered must have broken down, one way or another."""
+"""A solver that never answered is set aside after breaking down on this many instances."""
 TINY_SECONDS = 5.0
-"""Time for such a solver on a tiny instance, its last chance."""
+"""Seconds for such a solver on a tiny instance, before it is set aside."""
 _GAVE_UP = re.compile(r"unknown|unsupported|not supported|time.?out|time limit|indeterminate", re.IGNORECASE)
-"""What solvers print that work, but not on this instance."""
+"""What working solvers print when they cannot handle an instance."""
 
 
 class AsideReason(enum.StrEnum):
@@ -51,7 +51,7 @@ class SetAside(NamedTuple):
     words: str
     """What it did."""
     signature: str
-    """What it was like: when that changes, it was mended."""
+    """Its fingerprint: if this changes, the solver may have been fixed."""
 
     def __str__(self) -> str:
         way_back = "fix it and" if self.reason is AsideReason.BROKEN else "to use it again,"
@@ -59,7 +59,7 @@ class SetAside(NamedTuple):
 
 
 def read_aside(history: Iterable[Event]) -> dict[str, SetAside]:
-    """Return the solvers that are set aside, by what a journal says."""
+    """Return the solvers that are set aside according to a journal."""
     found: dict[str, SetAside] = {}
     for event in history:
         if event.kind is EventKind.REMARK and "aside" in event.body:
@@ -71,7 +71,7 @@ def read_aside(history: Iterable[Event]) -> dict[str, SetAside]:
 
 
 def signature(solver: Solver) -> str:
-    """Return what changes when a solver is mended: its table, and the files that its command names."""
+    """Return a solver's fingerprint: its table, and the files that its command names."""
     program = solver.program
     folder = program.folder or Path.cwd()
     words = [word for word in program.template if "{" not in word]
@@ -93,7 +93,7 @@ def _state(file: Path) -> tuple[int, int, int] | None:
 
 
 def is_broken_run(run: RunRecord) -> bool:
-    """Return whether a run ended by itself without anything that could be read: a crash, or other words.
+    """Return whether a run ended by itself without readable output: it crashed or printed something else.
 
     >>> run = {"solver": "a", "budget": 9.0, "seconds": 0.1, "answer": None, "ending": "finished"}
     >>> [is_broken_run({**run, "said": said}) for said in ("usage: a FILE", "s UNKNOWN (exit code 0)")]
@@ -108,7 +108,7 @@ def is_broken_run(run: RunRecord) -> bool:
 
 
 class AsideSolvers:
-    """Keeps the solvers of a stream that are set aside, and finds those that do not work."""
+    """Tracks which solvers of a stream are set aside, and finds those that do not work."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class AsideSolvers:
         self._portfolio, self._project, self._observers = portfolio, project, observers
         self._aside = dict(aside)
         self._working: set[str] = set()
-        """Those that have answered, be it a tiny instance."""
+        """Those that have answered, even if only a tiny instance."""
         self._tried_tiny: set[str] = set()
         self._broken: dict[str, dict[str, RunRecord]] = {}
         """Solver -> instance -> a run that broke down there."""
@@ -129,7 +129,7 @@ class AsideSolvers:
         return solver in self._aside
 
     def take(self, records: Iterable[InstanceRecord]) -> None:
-        """Take in what was run before."""
+        """Read earlier runs."""
         for record in records:
             for run in (*record.runs, *record.extra.values(), *record.lessons):
                 if run["solver"] not in record.void:
@@ -142,7 +142,7 @@ class AsideSolvers:
             self._broken.setdefault(run["solver"], {})[instance] = run
 
     def ended(self, record: InstanceRecord, run: RunRecord) -> Workflow[None]:
-        """Take in a run that ended; put its solver aside if it never worked, on a tiny instance neither."""
+        """Read a run that ended; set its solver aside if it never worked, not even on a tiny instance."""
         solver = run["solver"]
         self._count(record.instance, run)
         if solver in self._working or solver in self._aside or solver not in self._portfolio.solvers:
@@ -152,7 +152,7 @@ class AsideSolvers:
             return
         if solver in self._tried_tiny:
             return
-        self._tried_tiny.add(solver)  # before it is tried: others may end meanwhile
+        self._tried_tiny.add(solver)  # before it is tried, because other runs may end in the meantime
         if (yield from self._answers_tiny(self._portfolio.solvers[solver])):
             self._working.add(solver)
             return
@@ -165,13 +165,13 @@ class AsideSolvers:
         """Return whether a solver answers one of the tiny instances that portfolios are checked with."""
         for tiny in self._portfolio.check:
             job = solver_job(self._portfolio, solver, Instance(tiny.path.name, tiny.path), TINY_SECONDS)
-            ended = yield job._replace(instance=None, made=tiny.path)  # it goes along, wherever that is
+            ended = yield job._replace(instance=None, made=tiny.path)  # it is sent along with the program
             if read_answer(solver.answers, ended.exit_code, ended.output) is not None:
                 return True
         return False
 
     def put(self, solver: str, reason: AsideReason, words: str) -> None:
-        """Put a solver aside, and say so."""
+        """Set a solver aside and report it."""
         one = SetAside(solver, reason, words, signature(self._portfolio.solvers[solver]))
         self._aside[solver] = one
         self._project.remark({"aside": one._asdict()})
@@ -185,7 +185,7 @@ class AsideSolvers:
 def still_aside(
     portfolio: Portfolio, project: Project, trusted: Collection[str], observer: StreamObserver
 ) -> dict[str, SetAside]:
-    """Return who stays aside at the beginning of a call: not who was mended, nor who is trusted again."""
+    """Return which solvers stay set aside at the start: not those fixed or trusted again."""
     unknown = [name for name in trusted if name not in portfolio.solvers]
     if unknown:
         raise InputError(f"{portfolio.file}: there is no solver {unknown[0]} to trust")

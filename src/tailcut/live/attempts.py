@@ -1,4 +1,4 @@
-"""Which instances that are over without an answer are served again: on request, or after a mistake."""
+"""Which completed instances without an answer are run again: on request, or after an error."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _STOPPED = (str(Ending.CPU_LIMIT), str(Ending.WALL_LIMIT))
 
 
 class RetryKind(enum.StrEnum):
-    """Which instances are served again on request."""
+    """Which instances are run again on request."""
 
     UNSOLVED = "unsolved"
     """All that have no answer."""
     FAILED = "failed"
-    """Those of them with a run that ended otherwise than at a time limit."""
+    """Those with a run that did not end at a time limit."""
 
     @staticmethod
     def parse(text: str) -> RetryKind:
@@ -31,16 +31,16 @@ class RetryKind(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Retry:
-    """A request to serve instances again."""
+    """A request to run instances again."""
 
     kind: RetryKind
     cutoff: float | None = None
-    """Seconds for each of them; None: as many as the state file's."""
+    """Seconds for each of them; None: the state file's cutoff."""
 
     def chosen(self, records: Mapping[str, InstanceRecord]) -> list[str]:
-        """Return the instances to be served again, so that the same request again continues.
+        """Return the instances to run again, such that repeating the request continues it.
 
-        With a cutoff these are the ones that had less time; without, those that had the fewest attempts.
+        With a cutoff, these are the instances that had less time; without, those with the fewest attempts.
         """
         open_ = {name: one for name, one in records.items() if one.over and self._is_meant(one)}
         if self.cutoff is not None:
@@ -61,7 +61,7 @@ def _has_failed(run: RunRecord) -> bool:
 def served_again(
     records: Mapping[str, InstanceRecord], solvers: Collection[str], retry: Retry | None
 ) -> dict[str, str]:
-    """Return the instances that are to be served again, and why: `solvers` are those that can be chosen."""
+    """Return the instances to run again, and why; `solvers` are those that can be chosen."""
     wanted = {} if retry is None else dict.fromkeys(retry.chosen(records), "as wanted")
     for name, record in records.items():
         mended = sorted(record.void.intersection(solvers))

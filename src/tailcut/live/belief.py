@@ -1,4 +1,4 @@
-"""Which of several answers to an instance is believed, and who contradicts it."""
+"""Which of several answers to an instance is accepted, and which solvers contradict it."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ if TYPE_CHECKING:
     from tailcut.live.instance_record import RunRecord
 
 TOLERANCE = 2e-4
-"""How far two objectives may be apart, as a share: solvers stop at a gap of 1e-4, above or below."""
+"""The relative difference that two objectives may have: solvers stop at a gap of 1e-4, above or below."""
 
 
 class Verdict(NamedTuple):
-    """What the answers to one instance say together."""
+    """The combined answer to one instance."""
 
     believed: RunRecord | None
-    """The run whose answer stands: the first, unless more solvers, at least two, agree on another."""
+    """The run whose answer is accepted: the first, unless a majority of at least two agrees on another."""
     wrong: frozenset[str]
     """Solvers that are outvoted."""
     involved: frozenset[str]
-    """Solvers that contradict each other, decided or not."""
+    """Solvers that contradict each other, whether decided or not."""
 
     @property
     def is_open(self) -> bool:
-        """Whether solvers contradict each other and nobody is outvoted."""
+        """Whether solvers contradict each other and none is outvoted."""
         return bool(self.involved) and not self.wrong
 
 
 def same_answer(one: RunRecord, other: RunRecord) -> bool:
-    """Return whether two runs gave the same answer, with the same objective as far as both name one.
+    """Return whether two runs gave the same answer, with the same objective if both have one.
 
     >>> run = {"solver": "a", "budget": 1.0, "ending": "finished", "seconds": 1.0, "answer": "optimal"}
     >>> same_answer({**run, "objective": 100.0}, {**run, "objective": 100.001})
@@ -51,7 +51,7 @@ def same_answer(one: RunRecord, other: RunRecord) -> bool:
 
 
 def verdict(runs: Iterable[RunRecord]) -> Verdict:
-    """Return what the answers of some runs, in the order in which they came, say together."""
+    """Return the combined answer of some runs, given in order of arrival."""
     groups: list[list[RunRecord]] = []
     for run in runs:
         if run["answer"] is not None:
@@ -73,7 +73,7 @@ def verdict(runs: Iterable[RunRecord]) -> Verdict:
 
 
 def said(runs: Iterable[RunRecord]) -> str:
-    """Return in words what solvers answered, each once."""
+    """Return in words what each solver answered."""
     words = {
         run["solver"]: f"{run['solver']} says {run['answer']}"
         + (f" with objective {run['objective']:.10g}" if "objective" in run else "")

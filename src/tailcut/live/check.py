@@ -1,4 +1,4 @@
-"""Trying a portfolio before it is relied on: features and every solver on a tiny instance."""
+"""Checking a portfolio before it is used: features and every solver on a tiny instance."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Tried:
-    """How a program did on a tiny instance."""
+    """The result of a program on a tiny instance."""
 
     program: str
     """A solver's name, or `features`."""
@@ -32,27 +32,27 @@ class Tried:
     answer: str | None
     ending: str
     problem: str | None
-    """What is wrong; None if all is well."""
+    """The problem, or None."""
 
 
 @dataclass(frozen=True)
 class PortfolioCheck:
-    """What came of trying a portfolio."""
+    """The result of checking a portfolio."""
 
     method: str
-    """By which means limits are enforced."""
+    """How limits are enforced."""
     tried: tuple[Tried, ...]
     silent: tuple[str, ...]
-    """Solvers that answered nothing; one that cannot answer everything must answer something."""
+    """Solvers without any answer; a solver that cannot answer every instance must answer at least one."""
 
     @property
     def passed(self) -> bool:
-        """Whether all is well."""
+        """Whether there are no problems."""
         return not self.silent and not any(one.problem for one in self.tried)
 
 
 def check_portfolio(portfolio: Portfolio, instances: Sequence[Instance] = ()) -> PortfolioCheck:
-    """Try the features and every solver on each instance; without any, on the portfolio's tiny ones."""
+    """Try the features and every solver on each instance; by default on the portfolio's tiny ones."""
     known: list[tuple[Instance, str | None]] = [(instance, None) for instance in instances] or [
         (_tiny(tiny.path), tiny.answer) for tiny in portfolio.check
     ]

@@ -1,4 +1,4 @@
-"""What an instance's file holds: a file rewritten at the same path is another instance."""
+"""The content of an instance's file: if a file changes, it is another instance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tailcut.live.printable import printable
 
 
 class FileContent(NamedTuple):
-    """A file as it was: its digest, and what shows without reading it that it is still the same."""
+    """A file's digest, with its size and date, which show without reading it whether it has changed."""
 
     sha256: str
     size: int
@@ -35,7 +35,7 @@ class FileContent(NamedTuple):
         return None if given is None else FileContent(**given)
 
     def is_in(self, path: Path) -> bool:
-        """Return whether a file still holds it; a file of the same size and date is not read."""
+        """Return whether a file still has this content; a file of the same size and date is not read."""
         try:
             found = path.stat()
         except OSError:

@@ -1,4 +1,4 @@
-"""What a stream cost, and what each solver alone would have cost, by a scenario that was measured."""
+"""What a stream cost, and what each solver alone would have cost according to a measured scenario."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class StreamCost:
     count: int
     solved: int
     seconds: float
-    """CPU time used, that of unsolved instances included."""
+    """CPU time used, including that of unsolved instances."""
     par10: float
     """Mean of the penalised times."""
 
@@ -35,7 +35,7 @@ def cost_of_stream(journal: Journal, cutoff: float) -> StreamCost:
     """Return what the stream of a state file cost, features included."""
     project = Project(journal, PROJECT)
     records = [record for record in instance_records(project).values() if record.over]
-    # What measuring found out besides is not what choosing brought.
+    # Extra runs of measuring do not count as choices.
     paid = [record.seconds if record.chosen_answer else PENALTY * cutoff for record in records]
     return StreamCost(
         name=f"{project.selector.name}, live",
@@ -47,7 +47,7 @@ def cost_of_stream(journal: Journal, cutoff: float) -> StreamCost:
 
 
 def costs_of_single_solvers(scenario: Scenario, instances: Sequence[str]) -> list[StreamCost]:
-    """Return what each solver alone, and the best for each instance, take for some of a scenario's instances.
+    """Return the cost of each solver alone, and of the VBS, on some of a scenario's instances.
 
     >>> runs = {"instance": ["i", "i", "j", "j"], "algorithm": ["a", "b", "a", "b"], "runtime": [1, 4, 99, 2]}
     >>> scenario = Scenario.from_frames(runs, {"instance": ["i", "j"], "x": [0, 1]}, cutoff=10)

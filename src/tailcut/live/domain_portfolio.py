@@ -1,4 +1,4 @@
-"""The portfolio of a domain: every solver of it that is found on this machine."""
+"""The portfolio of a domain: all its solvers that are found on this machine."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from tailcut.errors import InputError
 from tailcut.live.portfolio import Portfolio, parse_portfolio
 
 CUTOFF = 300
-"""CPU seconds for an instance, where nobody says how many."""
+"""Default CPU seconds per instance."""
 
 
 def domain_portfolio(name: str) -> Portfolio:
-    """Return the portfolio of a domain with all solvers found here, or say what could be installed."""
+    """Return the portfolio of a domain with all solvers found here; raise if there are none."""
     return parse_portfolio(portfolio_text(name), f"--domain {name}")
 
 
 def portfolio_text(name: str) -> str:
-    """Return that portfolio as a TOML file says it, to be kept and edited."""
+    """Return that portfolio as the text of a TOML file, to be saved and edited."""
     solvers = find_solvers(find_domain(name))
     found = [one.solver.name for one in solvers if one.way is not None]
     if not found:

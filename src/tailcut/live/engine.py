@@ -1,10 +1,10 @@
-r"""The engine: each instance from its features over one run or several to its answer, all of it journalled.
+r"""The engine: takes each instance from its features through its runs to its answer, all in the journal.
 
     features -> select -> run -> verify the answer -> observe -> proceed -> run ... -> done
                    \-> to be measured: run every other solver -> verify -> fit
 
-`Engine.serve` is that line for one instance; `tailcut.live.workflows` keeps several going, so feedback
-comes late and in any order. Nothing is known of terminals here: who wants to see what happens observes.
+`Engine.serve` does that for one instance; `tailcut.live.workflows` runs several at once, so feedback comes
+late and in any order. This module prints nothing: use an observer to see what happens.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from tailcut.state import statefile
 from tailcut.types import Outcome
 
 _LONGEST_NAME = 200
-"""Bytes of a file's name; file systems take 255, and a temporary name beside it is longer."""
+"""Bytes of a file's name; file systems allow 255, and the temporary name is longer."""
 
 
 class _Features(NamedTuple):
     values: dict[str, float] | None
-    """None where they cost more than they bring (docs/howto/feature-budget.md), and where they failed."""
+    """None if they cost more than they gain (docs/howto/feature-budget.md), and if they failed."""
     seconds: float
     problem: str | None
     cannot_choose: bool = False
@@ -50,14 +50,14 @@ class _Features(NamedTuple):
 
 
 class PutOff(NamedTuple):
-    """An instance to be served after the others."""
+    """An instance to be run after the others."""
 
     instance: Instance
     measure_cutoff: float | None
 
 
 class Engine:
-    """Serves instances with the solvers of a portfolio, chosen by the selector of a project."""
+    """Runs the solvers of a portfolio on instances, chosen by the selector of a project."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Engine:
         parallel: int = 1,
     ) -> None:
         self.parallel = parallel
-        """So many solvers at most run at once on an instance."""
+        """The maximum number of solvers at once on an instance."""
         self.portfolio, self.project, self.cutoff, self.outputs = portfolio, project, cutoff, outputs
         self.observers = tuple(observers)
         self.aside = AsideSolvers(portfolio, project, {}, self.observers) if aside is None else aside
@@ -80,7 +80,7 @@ class Engine:
         self.put_off: list[PutOff] = []
         """Instances whose features could not be read before it was known which features there are."""
         self.urgent: deque[WideWorkflow[InstanceRecord]] = deque()
-        """Runs that measure instances: they go before instances that have not been begun."""
+        """Runs that measure instances: they precede instances that have not started."""
 
     def serve(
         self,
@@ -90,11 +90,11 @@ class Engine:
         may_put_off: bool = False,
         measure_cutoff: float | None = None,
     ) -> WideWorkflow[InstanceRecord]:
-        """Bring an instance to its end, from the beginning or from where its record stops.
+        """Complete an instance, from the beginning or from where its record stops.
 
-        With `may_put_off`, one that cannot be begun yet is added to `put_off`; its record is not over. With
-        `measure_cutoff`, a new one is also run with every other solver, each for at most so many seconds:
-        such runs are added to `urgent`.
+        With `may_put_off`, an instance that cannot start yet is added to `put_off`. With `measure_cutoff`, a
+        new instance is also run with every other solver, each for at most that many seconds: these runs are
+        added to `urgent`.
         """
         record = InstanceRecord(instance.name) if record is None else record
         if not record.begun:
@@ -108,7 +108,7 @@ class Engine:
         return record
 
     def _in_turn(self, instance: Instance, record: InstanceRecord) -> Workflow[None]:
-        """Run one solver after the other until there is an answer, or the schedule is at its end."""
+        """Run one solver after the other until there is an answer or the schedule ends."""
         if record.begun and record.pending is None and not record.closed:
             self.proceed(record, record.seconds)
         self._queue_extra(instance, record)
@@ -136,12 +136,12 @@ class Engine:
             record.given_up(note)
             return
         if measure_cutoff is not None:
-            # The features are paid for by then, whichever solver runs: as for the one that is chosen.
+            # Every solver pays for the features, as the chosen one does.
             limit = min(measure_cutoff, cutoff - found.seconds)
             note["measure"] = {"solvers": list(self.portfolio.solvers), "cutoff": limit}
         record.cutoff = cutoff
         if self.parallel > 1:
-            note["cutoff"] = cutoff  # that of a decision is the end of its slice
+            note["cutoff"] = cutoff  # the budget of a decision is the end of its slice
             made = self.project.race(
                 found.values,
                 k=self.parallel,
@@ -170,7 +170,7 @@ class Engine:
     def compute_features(
         self, instance: Instance, record: InstanceRecord, program: Program
     ) -> Workflow[InstanceRecord]:
-        """Compute the features of an instance before anything is decided, and keep them."""
+        """Compute the features of an instance before anything is decided, and store them."""
         for observer in self.observers:
             observer.features_started(record)
         found = yield from outcomes.computed_features(self.portfolio, program, instance, self.cutoff)
@@ -212,13 +212,13 @@ class Engine:
         began: float | None = None,
         stopper: JobStopper | None = None,
     ) -> Workflow[None]:
-        """Run the solver that was chosen, check what it says, and learn from it.
+        """Run the chosen solver, verify its answer, and learn from the run.
 
-        In a race `began` says when, in seconds since its beginning, and `stopper` may end the run.
+        In a race, `began` is the start of the run in seconds since the race began, and `stopper` may end it.
         """
         solver = self.portfolio.solvers.get(pending.solver)
         note: dict[str, Any]
-        if solver is None or pending.solver in self.aside:  # not any more, since the decision
+        if solver is None or pending.solver in self.aside:  # removed since the decision
             ending = "gone" if solver is None else ASIDE
             outcome, note = Outcome.failed(), {"ending": ending, "seconds": 0.0, "answer": None}
         else:
@@ -234,7 +234,7 @@ class Engine:
     def learn_chosen(
         self, record: InstanceRecord, chosen: ChosenRun, outcome: Outcome, note: dict[str, Any]
     ) -> RunRecord:
-        """Learn how a run ended that was chosen, and return its record."""
+        """Learn how a chosen run ended, and return its record."""
         self.project.observe(chosen.decision, outcome, note=note)
         record.observed(note, schedules=self.project.selector.schedules, decision=chosen.decision)
         run = record.runs[-1]
@@ -243,9 +243,9 @@ class Engine:
         return run
 
     def _queue_extra(self, instance: Instance, record: InstanceRecord) -> None:
-        """Queue the runs that measure an instance, as soon as it is known which ones are to be made.
+        """Queue the runs that measure an instance, as soon as it is known which ones are needed.
 
-        A schedule may still run any solver; one pick has made its choice.
+        A schedule may still run any solver; a selector that picks once has already chosen.
         """
         ready = record.closed or (record.begun and not self.project.selector.schedules)
         if ready and not record.extra_queued:
@@ -270,7 +270,7 @@ class Engine:
         for observer in self.observers:
             observer.extra_started(record, solver.name, budget)
         outcome, note = yield from self._try(solver, instance, record, budget)
-        if solver.name in self.aside:  # put aside while it ran: the selector does not know it any more
+        if solver.name in self.aside:  # set aside while it ran: the selector no longer knows it
             record.without(solver.name)
             return record
         decision = record.first_decision
@@ -294,7 +294,7 @@ class Engine:
         budget: float,
         stopper: JobStopper | None = None,
     ) -> Workflow[tuple[Outcome, dict[str, Any]]]:
-        """Return what a run teaches, and what to note of it; keep what the first that answers printed."""
+        """Return the outcome of a run and its note; keep the output of the first run that answers."""
         rule = self.portfolio.objective
         if rule is not None:
             rule.check(instance)
@@ -314,7 +314,7 @@ class Engine:
         return run.outcome, note
 
     def proceed(self, record: InstanceRecord, spent: float) -> None:
-        """Ask for the next decision on an instance that is not solved after so many seconds."""
+        """Ask for the next decision on an instance that is unsolved after so many seconds."""
         assert record.last_decision is not None
         decision = self.project.proceed(record.last_decision, spent=spent)
         record.proceeded(None if decision is None else ChosenRun.of(decision))
@@ -334,7 +334,7 @@ def keep_output(folder: Path, instance: Instance, output: bytes) -> str:
 
 
 def output_name(instance: str) -> str:
-    """Return the name of an instance's output file; one too long for a file system ends in its digest.
+    """Return the name of an instance's output file; a name that is too long ends in its digest.
 
     >>> output_name("queue/50%.cnf")
     'queue%2F50%25.cnf.out'

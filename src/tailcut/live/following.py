@@ -1,7 +1,7 @@
-"""Following a run from outside: its journal is read again and again while another process writes to it.
+"""Following a run from outside: its journal is read repeatedly while another process writes it.
 
-Each look is one short read. In a write-ahead log readers and the writer do not wait for each other, and
-whether anybody writes is read off the kernel's table of locks, so nothing is ever locked here.
+Each look is one short read. In a write-ahead log, readers and the writer do not wait for each other, and the
+kernel's table of locks shows whether a process writes, so nothing is ever locked here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tailcut.live.stream import PROJECT
 from tailcut.types import Status
 
 LATEST = 5
-"""Instances that were over last, as many as are shown."""
+"""The number of latest completed instances that are shown."""
 _LOCKS = Path("/proc/locks")
 
 
@@ -36,7 +36,7 @@ class RunningStep:
 
 @dataclass(frozen=True)
 class FinishedInstance:
-    """An instance that is over."""
+    """A completed instance."""
 
     instance: str | None
     solved: bool
@@ -57,7 +57,7 @@ class SolverProgress:
 
 @dataclass(frozen=True)
 class RunProgress:
-    """Where a run stands."""
+    """The state of a run."""
 
     state: str
     project: str
@@ -67,12 +67,12 @@ class RunProgress:
     last_event: int
     last_event_at: float | None
     written: bool | None
-    """Whether a process has the file open to write; None: that cannot be known here."""
+    """Whether a process has the file open for writing; None if this system does not say."""
     over: int
     solved: int
     par10: float | None
     seconds: float
-    """Of all that was chosen, features included."""
+    """Of all chosen runs, features included."""
     besides: int
     """Runs that were made to measure or to learn."""
     running: tuple[RunningStep, ...]
@@ -86,7 +86,7 @@ class RunProgress:
 
 
 def followed_run(path: Path, project: str | None = None, patience: float = 10.0) -> FollowedRun:
-    """Return a run to follow; one that is just being begun is waited for, at most so many seconds."""
+    """Return a run to follow; wait at most so many seconds for one that is just starting."""
     until = time.monotonic() + patience
     while True:
         try:
@@ -122,8 +122,8 @@ class FollowedRun:
         self._journal.close()
 
     def look(self) -> RunProgress:
-        """Return where the run stands; only what is new is read."""
-        written = is_written(self.path)  # before reading: what was written by then is read
+        """Return the state of the run; only new events are read."""
+        written = is_written(self.path)  # before reading, so that everything written by then is read
         self._served.take_all(list(self._journal.events(self._number, after=self._served.last_event)))
         served, over = self._served, self._served.over
         every = list(served.instances.values())
@@ -176,7 +176,7 @@ class FollowedRun:
 
 
 def is_written(path: Path) -> bool | None:
-    """Return whether a process has a state file open to write; None: this system does not say."""
+    """Return whether a process has a state file open for writing; None if this system does not say."""
     real = path.resolve()
     try:
         found = real.with_name(real.name + "-lock").stat()

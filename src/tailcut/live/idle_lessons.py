@@ -1,7 +1,7 @@
-"""Learning while idle: other solvers run on answered instances, where nobody waits for a worker.
+"""Learning while idle: idle workers run other solvers on answered instances.
 
 Which solver, on which instance and for how long is the selector's choice (`Selector.next_lesson`). Lessons
-run at the lowest priority and are given up as soon as their worker is needed; their time is counted apart.
+run at the lowest priority and stop as soon as their worker is needed; their time is counted separately.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tailcut.live.workflows import StoppableWork, Workflow
 from tailcut.types import Status
 
 WORTH_KEEPING = 0.1
-"""A stopped lesson is learned from this share of its budget on; what was stopped sooner says little."""
+"""A stopped lesson is learned if it used at least this share of its budget."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class LearnIdle:
     idle: bool = False
     """Whether every worker that has nothing else to do runs lessons."""
     share: float = 0.0
-    """CPU time for lessons beside the stream, one at a time, as a share of that of the answers."""
+    """CPU time for lessons beside the stream, one at a time, as a share of the answers' CPU time."""
 
     def check(self, portfolio: Portfolio) -> None:
-        """Raise where lessons would teach wrong times."""
+        """Raise if lessons would teach wrong times."""
         if portfolio.clock is Clock.WALL:
             raise InputError(
                 f"{portfolio.file}: lessons run at the lowest priority, so only their CPU time says "
@@ -56,7 +56,7 @@ class IdleLessons:
         self._lent = LentLessons()
 
     def seen(self, instance: Instance) -> None:
-        """Add an instance that was given: lessons may be run on it when it is over."""
+        """Add an instance: lessons may run on it once it is completed."""
         self._instances[instance.name] = instance
 
     def room(self, idle_workers: int) -> int:
@@ -81,7 +81,7 @@ class IdleLessons:
     def _lesson(
         self, offer: LessonOffer, instance: Instance, record: InstanceRecord, stopper: JobStopper
     ) -> Workflow[InstanceRecord]:
-        """Run a solver on an instance, and learn from it unless it was given up early."""
+        """Run a solver on an instance, and learn from it unless it was stopped early."""
         observers = self._engine.observers
         for observer in observers:
             observer.lesson_started(record, offer.algorithm, offer.budget)
@@ -91,7 +91,7 @@ class IdleLessons:
             outcome.status is not Status.CENSORED or (outcome.time or 0.0) >= WORTH_KEEPING * offer.budget
         )
         ended: RunRecord = run_record(offer.algorithm, offer.budget, run.note)
-        learned &= offer.algorithm in self._engine.project.selector.algorithms  # not put aside meanwhile
+        learned &= offer.algorithm in self._engine.project.selector.algorithms  # not set aside since
         if learned:
             self._engine.project.fit(
                 offer.runs(outcome),
@@ -111,12 +111,12 @@ class IdleLessons:
     def _run(
         self, offer: LessonOffer, instance: Instance, stopper: JobStopper
     ) -> Workflow[outcomes.SolverRun]:
-        """Run the solver and check its answer; both can be stopped, and stand back for everything else."""
+        """Run the solver and verify its answer, both at the lowest priority; both can be stopped."""
         portfolio = self._engine.portfolio
         work = outcomes.solver_run(portfolio, portfolio.solvers[offer.algorithm], instance, offer.budget)
         try:
             first = yield next(work)._replace(stopper=stopper, lowest_priority=True)
-            job = work.send(first)  # to check an answer
+            job = work.send(first)  # to verify an answer
             while True:
                 checked = yield job._replace(stopper=stopper, lowest_priority=True)
                 if checked.ending is Ending.CANCELLED:

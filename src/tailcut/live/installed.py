@@ -1,4 +1,4 @@
-"""What a portfolio needs of Python: known before anything runs."""
+"""Which Python modules a portfolio needs, found out before anything runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def needed_module(domain: Domain, entry: str | None, words: Sequence[str]) -> st
 
 
 def worth_preloading(domain: Domain, needed: Iterable[str | None]) -> tuple[str, ...]:
-    """Return the domain's modules to preload: installed, and of solvers only those that the portfolio has."""
+    """Return the installed modules of the domain to preload, of solvers only those in the portfolio."""
     of_solvers = {way.module for solver in domain.solvers for way in solver.ways}
     wanted = set(needed)
     return tuple(

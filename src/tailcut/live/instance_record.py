@@ -1,4 +1,4 @@
-"""The record of one instance: its features, its runs, its answer; made live or read back from the journal."""
+"""The record of one instance: its features, runs and answer, built live or from the journal."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tailcut.live.outcomes import ComputedFeatures
 from tailcut.types import Decision
 
 ASIDE = "put aside"  # as journals have it
-"""The ending of a run that was not made: its solver had been set aside since it was chosen."""
+"""The ending of a run that was not made, because its solver had been set aside since."""
 
 
 class RunRecord(TypedDict):
-    """What is kept of a run that ended; runs of a solver that is gone have no measurements."""
+    """What is stored of a run that ended; runs of a removed solver have no measurements."""
 
     solver: str
     budget: float
@@ -34,15 +34,15 @@ class RunRecord(TypedDict):
     problem: NotRequired[str]
     output: NotRequired[str]
     objective: NotRequired[float]
-    """The number that it found, where the portfolio says how that is read."""
+    """The objective that it found, if the portfolio says how to read it."""
     loss: NotRequired[float]
-    """How bad that is, from 0 to 1, where solution quality counts."""
+    """Its loss, from 0 to 1, if solution quality counts."""
     refuted: NotRequired[bool]
-    """Whether it gave an answer that the portfolio's checker found wrong."""
+    """Whether it gave an answer that the portfolio's `[verify]` program refuted."""
     said: NotRequired[str]
-    """The end of what it printed, where that was no answer."""
+    """The end of its output, if that was not an answer."""
     began: NotRequired[float]
-    """Of a race: how many seconds after its beginning, of elapsed time."""
+    """In a race: its start, in seconds of elapsed time since the race began."""
 
 
 class ChosenRun(NamedTuple):
@@ -52,7 +52,7 @@ class ChosenRun(NamedTuple):
     solver: str
     budget: float
     spent: float
-    """Seconds that were used of the cutoff before, features included; of a race, on this core."""
+    """Seconds of the cutoff used before, features included; in a race, on this core."""
 
     @staticmethod
     def of(decision: Decision) -> ChosenRun:
@@ -61,7 +61,7 @@ class ChosenRun(NamedTuple):
 
 
 class MeasurePlan(NamedTuple):
-    """With which solvers an instance is measured, whatever is chosen for it, and for how long each."""
+    """Which solvers measure an instance, whatever is chosen for it, and for how long each runs."""
 
     solvers: tuple[str, ...]
     cutoff: float
@@ -69,50 +69,50 @@ class MeasurePlan(NamedTuple):
 
 @dataclass
 class InstanceRecord:
-    """How far an instance has come. The same steps build it live and from the journal."""
+    """The state of an instance. The same steps build it live and from the journal."""
 
     instance: str
     content: FileContent | None = None
-    """What its file held; None if that is not known."""
+    """The content of its file; None if unknown."""
     computed: ComputedFeatures | None = None
-    """Its features, where they were computed before anything was decided."""
+    """Its features, if they were computed before anything was decided."""
     features: dict[str, float] | None = None
-    """Those that it was decided by."""
+    """The features that decisions were based on."""
     feature_seconds: float = 0.0
     problem: str | None = None
-    """What went wrong with its features, if something did."""
+    """The problem with its features, if any."""
     runs: list[RunRecord] = field(default_factory=list)
-    """The runs that were chosen and have ended, in order."""
+    """The chosen runs that have ended, in order."""
     pending: ChosenRun | None = None
     rivals: dict[int, ChosenRun] = field(default_factory=dict)
-    """Of a race, the other runs that have not ended, by their decisions."""
+    """In a race: the other runs that have not ended, by their decisions."""
     raced: bool = False
-    """Whether several solvers were to run on it at once."""
+    """Whether it is a race."""
     used: float = 0.0
-    """Of a race: seconds used of the cutoff on the core with the answer, else on the core used most."""
+    """In a race: seconds of the cutoff used on the core with the answer, or on the core used most."""
     first_decision: int | None = None
     last_decision: int | None = None
-    """The last decision that was observed."""
+    """The last observed decision."""
     closed: bool = False
-    """Whether nothing more is chosen for it."""
+    """Whether no more runs are chosen for it."""
     measure: MeasurePlan | None = None
-    """None: it is not measured."""
+    """How it is measured; None: it is not."""
     extra: dict[str, RunRecord] = field(default_factory=dict)
-    """The further runs that measure it, by solver, as they ended."""
+    """The extra runs that measure it, by solver, as they ended."""
     lessons: list[RunRecord] = field(default_factory=list)
-    """Runs made only to learn, after it was over; they change nothing about its answer."""
+    """Runs made only to learn, after it was completed; they do not change its answer."""
     attempt: int = 0
-    """How often it was served before, with the same content."""
+    """The number of earlier attempts, with the same content."""
     cutoff: float | None = None
-    """Seconds for it, where that is known."""
+    """Its cutoff in seconds, if known."""
     void: set[str] = field(default_factory=set)
-    """Solvers that did not work when they ran on it, or were to run."""
+    """Solvers that did not work when they ran, or were to run, on it."""
     forgiven: set[str] = field(default_factory=set)
     """Solvers that are trusted again, whatever they answered here."""
     extra_queued: bool = False
-    """Whether its further runs have been queued; never true of what is read back."""
+    """Whether its extra runs have been queued; never true for records read from the journal."""
     announced: bool = False
-    """Whether its answer is written; never true of what is read back."""
+    """Whether its answer is written; never true for records read from the journal."""
     _verdict: Verdict | None = None
 
     def selected(
@@ -129,13 +129,13 @@ class InstanceRecord:
             self.measure = MeasurePlan(tuple(plan["solvers"]), plan["cutoff"])
 
     def joined(self, rival: ChosenRun) -> None:
-        """Add one more run that is made beside the others: a race."""
+        """Add one more concurrent run: a race."""
         self.rivals[rival.decision] = rival
         self.raced = True
         self.closed = self.chosen_answer is not None
 
     def observed(self, note: Mapping[str, Any], *, schedules: bool, decision: int | None = None) -> None:
-        """Add how a run ended: that of a decision of a race, else the pending one."""
+        """Add how a run ended: that of a race's decision, or the pending one."""
         ended = self.pending if decision is None else self.rivals.pop(decision, self.pending)
         assert ended is not None
         self.last_decision = ended.decision
@@ -159,38 +159,38 @@ class InstanceRecord:
         self.closed = pending is None
 
     def measured(self, solver: str, budget: float, note: Mapping[str, Any]) -> None:
-        """Add how a further run ended."""
+        """Add how an extra run ended."""
         self.extra[solver] = run_record(solver, budget, note)
         self._verdict = None
 
     def without(self, solver: str) -> None:
-        """Add that a solver is gone: it measures nothing any more."""
+        """Record that a solver was removed: it no longer measures."""
         if self.measure is not None:
             left = tuple(name for name in self.measure.solvers if name != solver)
             self.measure = self.measure._replace(solvers=left)
 
     def put_aside(self, solver: str) -> None:
-        """Add that a solver was set aside: what it did here says nothing."""
+        """Record that a solver was set aside: its runs here do not count."""
         if any(run["solver"] == solver for run in self.runs):
             self.void.add(solver)
 
     def follows(self, before: InstanceRecord | None) -> None:
-        """Add what was done of the instance before, if it is the same one."""
+        """Add earlier work on the instance, if its content is the same."""
         if before is not None and _digest(before) == _digest(self):
             self.attempt = before.attempt + before.begun
 
     def given_up(self, note: Mapping[str, Any]) -> None:
-        """Add that the features took all the time there was."""
+        """Record that the features used up the cutoff."""
         self.feature_seconds, self.problem, self.closed = note["feature_seconds"], note.get("problem"), True
 
     @property
     def all_runs(self) -> list[RunRecord]:
-        """Its runs: those that were chosen, those besides, and those made only to learn."""
+        """All its runs: chosen ones, extra ones, and those made only to learn."""
         return [*self.runs, *self.extra.values(), *self.lessons]
 
     @property
     def verdict(self) -> Verdict:
-        """What the answers say together; lessons may be outvoted, but answer nothing themselves."""
+        """The combined answer; lessons can be outvoted but do not answer."""
         if self.lessons:
             return verdict(self.all_runs)
         if self._verdict is None:
@@ -204,12 +204,12 @@ class InstanceRecord:
 
     @property
     def open_runs(self) -> list[ChosenRun]:
-        """The runs that were chosen and have not ended."""
+        """The chosen runs that have not ended."""
         return [*([] if self.pending is None else [self.pending]), *self.rivals.values()]
 
     @property
     def missing(self) -> list[str]:
-        """The solvers whose further runs have not ended; what the chosen runs say is not asked again."""
+        """The solvers whose extra runs have not ended; chosen runs are not repeated."""
         if self.measure is None:
             return []
         known = {run["solver"] for run in self.runs if _says_enough(run, self.measure.cutoff)}
@@ -219,19 +219,19 @@ class InstanceRecord:
 
     @property
     def over(self) -> bool:
-        """Whether it has an answer, or nothing is left that could give one."""
-        if self.raced and self.open_runs:  # who lost is still being stopped
+        """Whether it has an answer, or no run is left that could give one."""
+        if self.raced and self.open_runs:  # the losers are still being stopped
             return False
         return self.answer is not None or (self.closed and not self.missing)
 
     @property
     def complete(self) -> bool:
-        """Whether there is nothing left to do, measuring included."""
+        """Whether nothing is left to do, including measuring."""
         return self.closed and not self.missing and not (self.raced and self.open_runs)
 
     @property
     def answering(self) -> RunRecord | None:
-        """The run whose answer is believed: the first that solved it, unless it was outvoted."""
+        """The run whose answer is accepted: the first that solved it, unless it was outvoted."""
         return verdict((*self.runs, *self.extra.values())).believed
 
     @property
@@ -242,14 +242,14 @@ class InstanceRecord:
 
     @property
     def chosen_answer(self) -> str | None:
-        """The answer of the runs that were chosen, None if they gave none."""
+        """The answer of the chosen runs, None if there is none."""
         return next((run["answer"] for run in self.runs if run["answer"] is not None), None)
 
     @property
     def seconds(self) -> float:
-        """Seconds of its cutoff used so far by what was chosen, features included.
+        """Seconds of its cutoff used so far by chosen runs, features included.
 
-        Of a race, on the core that the answer came from: runs at once take time only once.
+        In a race, those of the core that gave the answer: concurrent runs count only once.
         """
         if self.raced:
             return self.used or self.feature_seconds
@@ -257,12 +257,12 @@ class InstanceRecord:
 
     @property
     def cpu(self) -> float:
-        """CPU seconds used so far by what was chosen, features included."""
+        """CPU seconds used so far by chosen runs, features included."""
         return float(self.feature_seconds + sum(run.get("cpu", 0.0) for run in self.runs))
 
     @property
     def wall(self) -> float:
-        """Wall time used so far by what was chosen, features included; runs of a race share it."""
+        """Wall time used so far by chosen runs, features included; the runs of a race share it."""
         return float(self.feature_seconds + self.race_seconds + self._wall_in_turn)
 
     @property
@@ -286,7 +286,7 @@ class InstanceRecord:
         return {run["solver"]: run["answer"] for run in every if run["answer"] is not None}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what is written about a completed instance; extra runs may still be in progress."""
+        """Return the line of a completed instance; extra runs may still be in progress."""
         extra = {"extra_runs": list(self.extra.values()), "extra_seconds": self.extra_seconds}
         return {
             "instance": self.instance,
@@ -310,7 +310,7 @@ def _digest(record: InstanceRecord) -> str | None:
 
 
 def run_record(solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:
-    """Return what is kept of a run, of which `note` was written down."""
+    """Return the record of a run, from its `note` in the journal."""
     return cast("RunRecord", {"solver": solver, "budget": budget, **note})
 
 
@@ -318,7 +318,7 @@ _AT_A_LIMIT = (str(Ending.CPU_LIMIT), str(Ending.WALL_LIMIT))
 
 
 def _says_enough(run: RunRecord, cutoff: float) -> bool:
-    """Return whether a run was not just a slice, shorter than `cutoff`."""
+    """Return whether a run had the whole `cutoff`, not just a slice."""
     return run["ending"] not in _AT_A_LIMIT or run["budget"] >= cutoff
 
 
@@ -373,7 +373,7 @@ def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, Inst
 
 
 def _begun(instance: str, note: Mapping[str, Any], found: Mapping[str, InstanceRecord]) -> InstanceRecord:
-    """Return a new record: an instance is begun again if its file has changed, or if that is wanted."""
+    """Return a new record: an instance starts again if its file has changed, or on request."""
     record = InstanceRecord(instance, FileContent.read(note.get("content")))
     record.follows(found.get(instance))
     return record

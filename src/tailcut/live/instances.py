@@ -1,4 +1,4 @@
-"""The instances of a run: files, folders of files, or a list that is still being written."""
+"""The instances of a run: files, folders, or a list that is still being written."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from tailcut.live.printable import printable
 
 
 class Instance(NamedTuple):
-    """An instance file, known by the path it was given as."""
+    """An instance file, identified by the path as given."""
 
     name: str
     path: Path
     """Absolute."""
     cutoff: float | None = None
-    """Seconds for it; None: as for all."""
+    """Its cutoff in seconds; None: the general one."""
     priority: float = 0.0
-    """Of those that wait, the one with the highest is next."""
+    """Of the waiting instances, the one with the highest priority is next."""
     tags: Mapping[str, str] = MappingProxyType({})
-    """What is known about it besides: features of the selector (`tailcut.live.tags`)."""
+    """What else is known about it: features of the selector (`tailcut.live.tags`)."""
 
 
 def instances_in(
@@ -41,11 +41,10 @@ def instances_in(
 ) -> Iterator[Instance]:
     """Yield each instance once: files as given, folders searched for `patterns`, `-` read line by line.
 
-    Names and folders are checked before the first is yielded; lines of a list only when they come. A line
-    is a path, or a JSON object with `instance` and, where wanted, `cutoff`, `priority` and `tags`. One
-    that names no file is an error, or skipped with a call of `on_absent`, which is given what is wrong.
-    Files of a folder that match a key of `models` are no instances where others that match its value lie
-    beside them.
+    Names and folders are checked before the first is yielded, lines of a list only when they arrive. A line
+    is a path, or a JSON object with `instance` and optionally `cutoff`, `priority` and `tags`. A line that
+    names no file is an error, or is skipped after calling `on_absent` with the problem. Files of a folder
+    that match a key of `models` are not instances if files that match its value are beside them.
     """
     words = list(given)
     parts = [None if word == "-" else _files(Path(word), patterns, models or {}) for word in words]
@@ -119,7 +118,7 @@ def _priority(value: object, where: str) -> float:
 
 
 def _tags(value: object, where: str) -> dict[str, str]:
-    """Return tags by name; a number or a truth value stands for itself as a text."""
+    """Return tags by name; numbers and truth values become text."""
     if not isinstance(value, dict):
         raise InputError(f'{where}: tags must be an object, as {{"family": "bmc"}}, got {value!r}')
     wrong = next((name for name, one in value.items() if not isinstance(one, str | int | float)), None)

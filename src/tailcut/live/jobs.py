@@ -1,4 +1,4 @@
-"""Jobs: the programs of a portfolio with their places filled in, and the limits they get."""
+"""Jobs: the programs of a portfolio with their placeholders filled in, and their limits."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tailcut.live.portfolio_program import Program
 KEPT_OUTPUT = 64 * 2**20
 """Bytes kept of a program's output; a model of a million variables takes 8 million."""
 _VERIFY_SECONDS = 300.0
-"""Time to check an answer, where the portfolio sets none; it does not count."""
+"""Default seconds to verify an answer; they do not count."""
 _GRACE = 5.0
-"""Seconds of elapsed time that every run may take on top: to start on a busy machine."""
+"""Extra seconds of elapsed time for every run, to start on a busy machine."""
 
 
 class JobStopper:
-    """Ends the program of a job early; called by any thread, before the program has started, too."""
+    """Ends the program of a job early; any thread may call it, even before the program has started."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -30,14 +30,14 @@ class JobStopper:
         self.stopped = False
 
     def attach(self, running: RunningProgram) -> None:
-        """Say what is to be ended."""
+        """Attach the run to end."""
         with self._lock:
             self._running = running
             if self.stopped:
                 running.cancel()
 
     def stop(self) -> None:
-        """End what runs, and whatever is attached later."""
+        """End the attached run, and any that is attached later."""
         with self._lock:
             self.stopped = True
             if self._running is not None:
@@ -51,9 +51,9 @@ class ProgramJob(NamedTuple):
     limits: ResourceLimits
     keep_output: int = KEPT_OUTPUT
     instance: Path | None = None
-    """The file it works on, given to it by this path."""
+    """The instance file, passed to it by this path."""
     made: Path | None = None
-    """A file made for this run alone, given to it by this path."""
+    """A file created for this run only, passed to it by this path."""
     stopper: JobStopper | None = None
     """If given, it may be stopped at any time: on this machine only."""
     lowest_priority: bool = False
@@ -78,7 +78,7 @@ def run_seed(seed: int, instance: str, solver: str) -> int:
 def solver_job(
     portfolio: Portfolio, solver: Solver, instance: Instance, seconds: float, *, seed: int = 0
 ) -> ProgramJob:
-    """Return the run of a solver on an instance with so much time; `seed` is that of the stream."""
+    """Return the run of a solver on an instance for so many seconds; `seed` is that of the stream."""
     program = solver.program
     filled = program.filled(
         instance=str(instance.path),
@@ -92,7 +92,7 @@ def solver_job(
 def verify_job(
     portfolio: Portfolio, program: Program, instance: Instance, answer: str, output: Path, solver: str
 ) -> ProgramJob:
-    """Return the run of the program that checks an answer, given in a file what the solver printed."""
+    """Return the run of the program that verifies an answer, from a file with the solver's output."""
     filled = program.filled(instance=str(instance.path), output=str(output), answer=answer, solver=solver)
     limits = _limits(portfolio, program, program.limit or _VERIFY_SECONDS)
     return ProgramJob(filled, limits, instance=instance.path, made=output)

@@ -19,27 +19,27 @@ class LocalProgramExecutor:
     """Runs jobs as processes of this machine; leaving the context ends those that still run."""
 
     def __init__(self, at_once: int, preload: Iterable[str] = (), modules: Path | None = None) -> None:
-        """Prepare; modules of Python entry points are also looked for in the folder `modules`."""
+        """Prepare; modules of Python entry points are also searched in the folder `modules`."""
         if modules is not None and str(modules) not in sys.path:
             sys.path.append(str(modules))  # at the end: a file of the folder must not hide a module of ours
         self._launcher = Launcher(preload=tuple(preload))
-        # Work in spare time is not waited for while it is being stopped, and may run beside.
+        # Spare-time work may still be stopping while other jobs start.
         self._threads = ThreadPoolExecutor(2 * at_once + 1, thread_name_prefix="run")
 
     @classmethod
     def of(cls, portfolio: Portfolio, at_once: int) -> LocalProgramExecutor:
-        """Return one that runs the programs of a portfolio, or say what is not installed for them."""
+        """Return an executor for the programs of a portfolio; raise if something is not installed."""
         if portfolio.lacking:
             raise InputError(f"{portfolio.file}: {'; '.join(portfolio.lacking)}")
         return cls(at_once, portfolio.preload, portfolio.folder)
 
     @property
     def method(self) -> str:
-        """By which means limits are enforced, for people."""
+        """How limits are enforced, in words."""
         return self._launcher.method
 
     def submit(self, job: ProgramJob) -> Future[Ended]:
-        """Start a job; the future has how it ended. One that was cancelled has no outcome."""
+        """Start a job; the future returns how it ended. A cancelled job has no outcome."""
         return self._threads.submit(self._run, job)
 
     def check_programs(self, programs: Mapping[str, Command | Call], where: str) -> None:

@@ -2,7 +2,7 @@
 
     scenario = measure_scenario(read_portfolio("portfolio.toml"), instances, Path("MINE"), cutoff=300)
 
-Each run is kept in a state file as soon as it ended: the same call again measures only what is missing.
+Each run is stored in a state file as soon as it ends: repeating the call measures only what is missing.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from tailcut.state import statefile
 
 
 class MeasureObserver:
-    """Is called while a portfolio is measured: override what you want to know, the rest does nothing."""
+    """Is called while a portfolio is measured; override the methods you need."""
 
     def started(self, done: int, total: int) -> None:
-        """Hear how much was measured before, and how much there is to measure in all."""
+        """Handle the start: how much was measured before, and how much there is in total."""
 
     def instance_changed(self, instance: str) -> None:
-        """Hear that a file has changed since it was measured: it is measured again."""
+        """Handle a file that has changed since it was measured: it is measured again."""
 
     def measured(self, one: Measured) -> None:
-        """Hear that something was measured."""
+        """Handle a new measurement."""
 
     def solver_silent(self, one: SilentSolver) -> None:
-        """Hear at the end of a solver that gave no answer at all."""
+        """Handle, at the end, a solver that gave no answer at all."""
 
 
 def measure_scenario(
@@ -61,13 +61,13 @@ def measure_scenario(
 ) -> Scenario:
     """Measure what is missing, `jobs` runs at a time; write the scenario and a readme into the folder `out`.
 
-    The scenario is called `name`, or like its folder; `note` is a sentence for the readme. Programs run
-    where `executor` says; without, on this machine. `wrong` and `again` name runs as `SOLVER:INSTANCE`: their
-    answers count as wrong from now on, or they are measured again.
+    The scenario is called `name`, or like its folder; `note` is a sentence for the readme. Programs run on
+    the `executor`, by default on this machine. `wrong` and `again` name runs as `SOLVER:INSTANCE`: the
+    answers of the former count as wrong from now on, and the latter are measured again.
     """
     if (out / "description.txt").exists():
         raise InputError(f"{out} already holds a scenario")
-    yaml_module()  # what writing the scenario needs is missed before the work, not after it
+    yaml_module()  # fail before the work, not after it, if the writer's extra is missing
     check_runnable(portfolio, executor)
     instances = _briefly_named(instances)
     with (
@@ -94,12 +94,12 @@ def measure_scenario(
 
 
 def default_state(out: Path) -> Path:
-    """Return where a measurement is kept until it is complete, unless another place is given."""
+    """Return the default state file of a measurement."""
     return out.with_name(out.name + ".measure.db")
 
 
 def _briefly_named(instances: Sequence[Instance]) -> list[Instance]:
-    """Return the instances called by their file names, if these differ: a scenario needs no paths then."""
+    """Return the instances by their file names, if these are distinct: then no paths are needed."""
     names = {instance.path.name for instance in instances}
     if len(names) < len(instances):
         return list(instances)
@@ -145,7 +145,7 @@ def _readme(scenario: Scenario, portfolio: Portfolio, method: str, note: str) ->
 
 
 def _processor() -> str:
-    """Return the processor's name, where the system says it."""
+    """Return the processor's name, if the system reports it."""
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("model name"):

@@ -1,4 +1,4 @@
-"""Which instances of a stream are measured with every solver before the others are served."""
+"""Which instances of a stream are measured with every solver before the others start."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tailcut.types import Array
 
 
 class MeasureChoice(StrEnum):
-    """By what the instances to be measured are chosen."""
+    """How the instances to measure are chosen."""
 
     FIRST = "first"
     RANDOM = "random"
     DIVERSE = "diverse"
-    """Each as unlike those before it as possible, by its features."""
+    """Each as different from the earlier ones as possible, by its features."""
 
     @staticmethod
     def parse(text: str) -> MeasureChoice:
@@ -35,15 +35,15 @@ class MeasureChoice(StrEnum):
 
 @dataclass(frozen=True)
 class MeasureFirst:
-    """How many instances are measured, which ones, and for how long each solver runs."""
+    """How many instances are measured, which ones, and how long each solver runs."""
 
     count: int
     choice: MeasureChoice = MeasureChoice.FIRST
     cutoff: float | None = None
-    """Seconds for each further run; None: the stream's cutoff."""
+    """Seconds for each extra run; None: the stream's cutoff."""
 
     def limit(self, cutoff: float) -> float:
-        """Return the seconds for each further run of a stream with this cutoff."""
+        """Return the seconds for each extra run of a stream with this cutoff."""
         if self.cutoff is None:
             return cutoff
         limit = check_seconds("measure_cutoff", self.cutoff, above_zero=True)
@@ -55,7 +55,7 @@ class MeasureFirst:
 
 
 def in_random_order(names: Sequence[str], seed: int) -> list[str]:
-    """Return names shuffled; where each stands depends on itself alone, so that more of them disturb nothing.
+    """Return shuffled names; the order of two names does not depend on the others.
 
     >>> in_random_order(["a", "b", "c", "d"], seed=1)
     ['c', 'a', 'b', 'd']
@@ -70,8 +70,8 @@ def in_random_order(names: Sequence[str], seed: int) -> list[str]:
 def most_diverse(features: Mapping[str, Mapping[str, float]], chosen: Sequence[str], count: int) -> list[str]:
     """Return `count` names, each the farthest from those chosen before it, the first next to the middle.
 
-    Features are standardised after a signed logarithm, and missing values lie in the middle. Names `chosen`
-    before count as chosen and are not returned. Those without features come last.
+    Features are standardised after a signed logarithm, and missing values count as the mean. Names in
+    `chosen` are already chosen and are not returned. Names without features come last.
 
     >>> features = {"a": {"x": 1.0}, "b": {"x": 2.0}, "c": {"x": 2.1}, "d": {"x": 1000.0}, "e": {}}
     >>> most_diverse(features, [], 3)
@@ -100,7 +100,7 @@ def most_diverse(features: Mapping[str, Mapping[str, float]], chosen: Sequence[s
         else:
             worth = np.where(with_features, -np.linalg.norm(points, axis=1), -np.inf)
         number = int(np.argmax(np.where(taken, -np.inf, worth)))
-        if taken[number]:  # all that is left is worth nothing: the first of it
+        if taken[number]:  # all remaining ones are equally far: take the first
             number = int(np.argmin(taken))
         take(number)
         picked.append(names[number])

@@ -1,4 +1,4 @@
-"""What is measured of a portfolio: every solver on every instance, kept in a journal, as a scenario."""
+"""The measurement of a portfolio: every solver on every instance, kept in a journal, as a scenario."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Measured(NamedTuple):
     solver: str | None
     """None: the features."""
     problem: str | None
-    """What went wrong, if something did."""
+    """The problem, if any."""
 
 
 class RunName(NamedTuple):
@@ -44,7 +44,7 @@ class RunName(NamedTuple):
 
     @staticmethod
     def parse(text: str, solvers: Iterable[str], instances: Iterable[str]) -> RunName:
-        """Return the cell that `SOLVER:INSTANCE` names, of those that are measured.
+        """Return the measured run that `SOLVER:INSTANCE` names.
 
         >>> RunName.parse("kissat:a:b.cnf", ["kissat"], ["a:b.cnf"])
         RunName(solver='kissat', instance='a:b.cnf')
@@ -61,12 +61,12 @@ class Measurements:
     """What has been measured so far."""
 
     runs: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
-    """(instance, solver) -> what was noted of the run."""
+    """(instance, solver) -> the note of the run."""
     features: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Instance -> values, seconds and, if something went wrong, problem."""
+    """Instance -> values, seconds and, if any, the problem."""
 
     def add(self, kind: EventKind, body: dict[str, Any]) -> None:
-        """Add one, as the journal has it."""
+        """Add an event of the journal."""
         if kind is EventKind.RUN:
             self.runs[body["instance"], body["solver"]] = body
         else:
@@ -104,7 +104,7 @@ def contradictions(said: Mapping[str, Mapping[str, str]]) -> list[str]:
 
 
 class Measurement:
-    """A measurement kept in a journal: what is in it is not measured again."""
+    """A measurement kept in a journal: what it contains is not measured again."""
 
     def __init__(self, journal: Journal, portfolio: Portfolio, cutoff: float) -> None:
         self.journal, self.portfolio, self.cutoff = journal, portfolio, cutoff
@@ -124,7 +124,7 @@ class Measurement:
             self.measured.add(event.kind, event.body)
 
     def forget_changed(self, instances: Iterable[Instance]) -> list[str]:
-        """Let go of what was measured of files that have changed since; return their instances."""
+        """Drop the measurements of files that have changed since; return their instances."""
         measured = self.measured
         contents: dict[str, set[FileContent]] = {}
         for body in (*measured.runs.values(), *measured.features.values()):
@@ -140,7 +140,7 @@ class Measurement:
         return changed
 
     def mark_wrong(self, cell: RunName) -> None:
-        """Take the answer of a run as wrong from now on: it counts as failed."""
+        """Mark the answer of a run as wrong: it counts as failed."""
         run = self.measured.runs.get((cell.instance, cell.solver))
         if run is None or run["answer"] is None:
             raise InputError(
@@ -151,18 +151,18 @@ class Measurement:
         self._keep(EventKind.RUN, body)
 
     def measure_again(self, cell: RunName) -> None:
-        """Have a run measured again; what was measured before counts until then."""
+        """Mark a run to be measured again; its earlier measurement counts until then."""
         self.measured.runs.pop((cell.instance, cell.solver), None)
 
     def done(self, instances: Iterable[Instance]) -> int:
-        """Return how much of what these instances need is measured."""
+        """Return how many of the measurements of these instances are done."""
         names = {one.name for one in instances}
         runs = sum(name in names and solver in self.portfolio.solvers for name, solver in self.measured.runs)
         wanted = self.portfolio.features is not None
         return runs + sum(name in names for name in self.measured.features if wanted)
 
     def silent(self, instances: Iterable[Instance]) -> list[SilentSolver]:
-        """Return the solvers that gave no answer at all, though some runs of theirs finished."""
+        """Return the solvers that gave no answer at all, although some of their runs finished."""
         names = {one.name for one in instances}
         found = []
         for solver in self.portfolio.solvers:
@@ -173,7 +173,7 @@ class Measurement:
         return found
 
     def missing(self, instances: Iterable[Instance]) -> Iterator[Workflow[Measured]]:
-        """Yield what is still to be measured, instance by instance."""
+        """Yield the missing measurements, instance by instance."""
         portfolio = self.portfolio
         for instance in instances:
             if portfolio.features is not None and instance.name not in self.measured.features:
@@ -198,7 +198,7 @@ class Measurement:
         return Measured(body["instance"], body.get("solver"), body.get("problem"))
 
     def scenario(self, instances: Iterable[Instance], name: str) -> Scenario:
-        """Return what was measured of these instances as a scenario, unless solvers contradict each other."""
+        """Return the measurements of these instances as a scenario; raise on contradictions."""
         names, solvers = [one.name for one in instances], list(self.portfolio.solvers)
         disagreements = self.measured.disagreements(set(names), set(solvers))
         if disagreements:
@@ -240,7 +240,7 @@ def to_scenario(
 
 
 def _status(run: dict[str, Any], cutoff: float) -> str:
-    """Return ASlib's word for what a run teaches, which is what `tailcut run` learns from it."""
+    """Return ASlib's status of a run, consistent with what `tailcut run` learns from it."""
     learned = Status(run["outcome"])
     if learned is Status.FAILED:
         return _FAILED.get(run["ending"], "other")

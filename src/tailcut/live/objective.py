@@ -23,7 +23,7 @@ _FIELDS = ("pattern", "best", "worst", "best_known")
 
 @dataclass(frozen=True)
 class ObjectiveRule:
-    r"""How objectives are read, and what they are worth.
+    r"""How objectives are read and turned into losses.
 
     >>> rule = ObjectiveRule(re.compile(rb"^o (?P<objective>\S+)", re.M), best=0.0, worst=200.0)
     >>> rule.last(b"o 90\no 50\nc stopped\n")
@@ -36,12 +36,12 @@ class ObjectiveRule:
     """Finds an objective in a group of that name; ^ and $ match at lines."""
     best: float | None = None
     worst: float | None = None
-    """The objectives that lose 0 and 1; None: `best_known` says what is best."""
+    """The objectives with losses 0 and 1; None: `best_known` is used."""
     best_known: Mapping[str, float] = field(default_factory=dict)
     """The best known objective, by the name of the instance's file."""
 
     def last(self, output: bytes) -> float | None:
-        """Return the last finite objective in what a solver printed; None: there is none."""
+        """Return the last finite objective in a solver's output; None if there is none."""
         found = None
         for match in self.pattern.finditer(output):
             try:
@@ -52,15 +52,15 @@ class ObjectiveRule:
         return found
 
     def check(self, instance: Instance) -> None:
-        """Raise if nobody knows what is good for an instance."""
+        """Raise if there is no best known objective for an instance."""
         if self.best is None and instance.path.name not in self.best_known:
             raise LiveError(f"objective.best_known: has no row for {instance.path.name}")
 
     def loss(self, instance: Instance, value: float | None) -> float:
-        """Return what a run lost that ended with this objective: without any, all there is to lose.
+        """Return the loss of a run that ended with this objective; 1 without any.
 
-        Within bounds, the place between them. Else the gap to the best known, as a share of the larger of the
-        two numbers; 1 if their signs differ.
+        With bounds, this is the position between them. Otherwise it is the gap to the best known objective,
+        as a share of the larger of the two numbers; 1 if their signs differ.
         """
         if value is None:
             return 1.0
@@ -83,7 +83,7 @@ def _gap(value: float, best: float) -> float:
 
 
 def rated_run(rule: ObjectiveRule, instance: Instance, run: SolverRun) -> SolverRun:
-    """Return a run judged by its last objective, however it ended; a refuted answer loses everything."""
+    """Return a run rated by its last objective, however it ended; a refuted answer has a loss of 1."""
     value = None if run.note.get("refuted") else rule.last(run.output)
     loss = rule.loss(instance, value)
     note = {**run.note, "loss": loss}
@@ -96,7 +96,7 @@ def rated_run(rule: ObjectiveRule, instance: Instance, run: SolverRun) -> Solver
 
 
 def objective_rule(table: TomlTable, folder: Path) -> ObjectiveRule | None:
-    """Return what the table [objective] of a portfolio says; None if there is none."""
+    """Return the table [objective] of a portfolio; None if there is none."""
     if not table.fields:
         return None
     table.close(_FIELDS)

@@ -1,4 +1,4 @@
-"""How a program hears what happens in a stream."""
+"""How a program observes a stream."""
 
 from __future__ import annotations
 
@@ -13,61 +13,61 @@ if TYPE_CHECKING:
 
 
 class StreamObserver:
-    """Is called when something happens in a stream: override what you want to know, the rest does nothing.
+    """Is called when something happens in a stream; override the methods you need.
 
-    All methods are called by the thread that runs the stream, which waits for them.
+    The thread that runs the stream calls all methods and waits for them.
     """
 
     def solver_added(self, solver: str) -> None:
-        """Hear that the portfolio has a solver that the state file did not have."""
+        """Handle a solver of the portfolio that the state file did not have."""
 
     def solver_removed(self, solver: str) -> None:
-        """Hear that a solver of the state file is no longer in the portfolio."""
+        """Handle a solver of the state file that is no longer in the portfolio."""
 
     def solver_put_aside(self, solver: str, words: str) -> None:
-        """Hear that a solver is not used, from now on or since an earlier call, and why."""
+        """Handle a solver that is set aside, now or since an earlier call, and the reason."""
 
     def instance_again(self, instance: str, words: str) -> None:
-        """Hear that an instance that was over without an answer is run again, and why."""
+        """Handle a completed instance without an answer that is run again, and the reason."""
 
     def warm_started(self, report: WarmStart) -> None:
-        """Hear what was learned about recorded runs before the stream began, and what was left over."""
+        """Handle the recorded runs that were learned before the stream began, and mismatches."""
 
     def instance_changed(self, instance: str) -> None:
-        """Hear that the file of an instance that was over has changed: it is run again."""
+        """Handle a completed instance whose file has changed: it is run again."""
 
     def stream_started(self, totals: Totals, n_instances: int | None) -> None:
-        """Hear what was done before, and how many instances there will be in all; None if that is open.
+        """Handle the earlier totals and the total number of instances, None if unknown.
 
         The stream keeps the totals up to date, each time before it calls a method of this class.
         """
 
     def outputs_missing(self, count: int, folder: Path) -> None:
-        """Hear that so many instances were answered before without keeping what the solver printed."""
+        """Handle the number of instances answered earlier without keeping the solver's output."""
 
     def features_started(self, record: InstanceRecord) -> None:
-        """Hear that the features of an instance are being computed."""
+        """Handle the start of computing an instance's features."""
 
     def features_ended(self, record: InstanceRecord) -> None:
-        """Hear that the features of an instance were computed and kept before anything was decided."""
+        """Handle features that were computed and stored before anything was decided."""
 
     def run_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
-        """Hear that a solver was started on an instance, with so many seconds."""
+        """Handle the start of a solver on an instance, with its budget in seconds."""
 
     def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:
-        """Hear how a run ended; everything about it is in the journal."""
+        """Handle the end of a run, which is in the journal."""
 
     def extra_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
-        """Hear that a further solver was started on an instance that is measured."""
+        """Handle the start of an extra run that measures an instance."""
 
     def extra_ended(self, record: InstanceRecord, run: RunRecord) -> None:
-        """Hear how such a run ended."""
+        """Handle the end of an extra run."""
 
     def lesson_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
-        """Hear that a solver was started on an instance that is over, to learn from it."""
+        """Handle the start of a lesson: a solver on a completed instance."""
 
     def lesson_ended(self, record: InstanceRecord, run: RunRecord, *, learned: bool) -> None:
-        """Hear how such a run ended, and whether it was learned; if not, it was given up too early."""
+        """Handle the end of a lesson, and whether it was learned; if not, it was stopped too early."""
 
     def instance_over(self, record: InstanceRecord) -> None:
-        """Hear that an instance is over, solved or not; its line is in the file of answers."""
+        """Handle a completed instance, solved or not; its line is in the file of answers."""

@@ -1,4 +1,4 @@
-"""The order of a stream: what comes family by family is learned worst, so it can be mixed."""
+"""The order of a stream: family by family is the worst order to learn in, so it can be shuffled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tailcut.live.instances import Instance
 from tailcut.live.measure_first import in_random_order
 
 _ENOUGH = 20
-"""Fewer instances have no order that is worth a word."""
+"""With fewer instances, the order is not worth a warning."""
 _SHOWN = 3
 
 
@@ -22,7 +22,7 @@ def shuffled(instances: Sequence[Instance], seed: int) -> list[Instance]:
 
 
 def family_of(instance: Instance) -> str:
-    """Return what a name begins with: its folder, and its letters up to the first digit.
+    """Return the beginning of a name: its folder, and its letters up to the first digit.
 
     >>> from pathlib import Path
     >>> family_of(Instance("sat/bmc-ibm-12.cnf", Path("/sat/bmc-ibm-12.cnf")))
@@ -33,7 +33,7 @@ def family_of(instance: Instance) -> str:
 
 
 def families_in_order(instances: Sequence[Instance]) -> list[str]:
-    """Return the families if instances come one family after the other, as far as names show it; else none.
+    """Return the families if instances come one family after the other, judging by names; otherwise none.
 
     >>> from pathlib import Path
     >>> names = [f"{family}{n}.cnf" for family in "ab" for n in range(10)]

@@ -1,4 +1,4 @@
-"""From how a program ended to what it says: features, a verified answer, and the outcome to learn from."""
+"""From the end of a program to features, a verified answer, and the outcome to learn."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from tailcut.live.workflows import Workflow
 from tailcut.types import Outcome
 
 _SAMPLE = 200
-"""Bytes kept of what a run printed that gave no answer."""
+"""Bytes kept of the output of a run without an answer."""
 _LEAST = 1e-6
-"""Seconds at which a run is censored that never had a processor: a time of 0 would say it never began."""
+"""The censoring time of a run that never got a processor: 0 would mean that it never began."""
 
 
 class FeatureValues(NamedTuple):
-    """What a feature extractor printed, and what went wrong, if something did."""
+    """The output of a feature extractor, and the problem, if any."""
 
     values: dict[str, float]
-    """Finite, or nan where missing; empty if there is nothing that can be used."""
+    """Finite, or nan where missing; empty if nothing is usable."""
     problem: str | None = None
 
 
 class VerifiedAnswer(NamedTuple):
-    """The answer of a run, None if it has none that stands; and what was wrong with the run, if anything."""
+    """The accepted answer of a run, or None, and the problem with the run, if any."""
 
     answer: str | None
     problem: str | None = None
     refuted: bool = False
-    """Whether it gave an answer that was found wrong."""
+    """Whether it gave an answer that was refuted."""
 
 
 def read_features(ended: Ended) -> FeatureValues:
@@ -65,7 +65,7 @@ def read_features(ended: Ended) -> FeatureValues:
 
 
 def _finite(value: object) -> float | None:
-    """Return a value as a float, nan where it is missing; None if it is no number that can be used."""
+    """Return a value as a float, nan if missing; None if it is not a usable number."""
     if value is None:
         return math.nan
     if not isinstance(value, bool | float) or math.isinf(value):
@@ -79,7 +79,7 @@ def _some(names: list[str]) -> str:
 
 
 class ComputedFeatures(NamedTuple):
-    """What came of computing the features of an instance."""
+    """The result of computing the features of an instance."""
 
     values: dict[str, float]
     seconds: float
@@ -87,14 +87,14 @@ class ComputedFeatures(NamedTuple):
     timed_out: bool
 
     def body(self, instance: Instance) -> dict[str, Any]:
-        """Return what is written down of it."""
+        """Return it as an event body."""
         plain = {name: None if math.isnan(value) else value for name, value in self.values.items()}
         content = FileContent.of(instance.path)._asdict()
         return {"instance": instance.name, **self._asdict(), "values": plain, "content": content}
 
     @staticmethod
     def read(body: Mapping[str, Any]) -> ComputedFeatures:
-        """Return what `body` wrote down."""
+        """Return the result that `body` was made from."""
         values = {name: math.nan if value is None else value for name, value in body["values"].items()}
         return ComputedFeatures(values, body["seconds"], body["problem"], body["timed_out"])
 
@@ -110,12 +110,12 @@ def computed_features(
 
 
 class SolverRun(NamedTuple):
-    """What came of a run of a solver."""
+    """The result of a run of a solver."""
 
     outcome: Outcome
-    """What it teaches."""
+    """The outcome to learn."""
     note: dict[str, Any]
-    """What is written down of it besides."""
+    """What else is recorded."""
     output: bytes
     truncated: bool = False
     """Whether there was more output."""
@@ -130,9 +130,9 @@ def solver_run(
     seed: int = 0,
     stopper: JobStopper | None = None,
 ) -> Workflow[SolverRun]:
-    """Run a solver on an instance for at most so many seconds, and check what it says.
+    """Run a solver on an instance for at most so many seconds, and verify its answer.
 
-    Who holds the `stopper` may end the solver early. An answer that is being checked is not stopped any more.
+    The `stopper` can end the solver early, but not while its answer is being verified.
     """
     ended = yield solver_job(portfolio, solver, instance, budget, seed=seed)._replace(stopper=stopper)
     check_started(ended, f"{portfolio.file}: solvers.{solver.name}")
@@ -146,14 +146,14 @@ def solver_run(
 
 
 def unchecked_run(portfolio: Portfolio, ended: Ended) -> SolverRun:
-    """Return what came of a run that was given up while its answer was checked: nothing is known about it."""
+    """Return the result of a run that was stopped while its answer was being verified: nothing is known."""
     note = run_note(portfolio, ended, VerifiedAnswer(None), math.inf)
     note |= {"ending": str(Ending.CANCELLED)}
     return SolverRun(Outcome.censored(_LEAST), note, b"")
 
 
 def dismissed_run() -> SolverRun:
-    """Return what came of a run that was chosen, but not begun: another solver had answered by then."""
+    """Return the result of a run that never started because another solver had answered."""
     note: dict[str, Any] = {"ending": str(Ending.CANCELLED), "seconds": 0.0, "answer": None}
     return SolverRun(Outcome.censored(_LEAST), note, b"")
 
@@ -161,7 +161,7 @@ def dismissed_run() -> SolverRun:
 def verified_answer(
     portfolio: Portfolio, solver: Solver, instance: Instance, ended: Ended
 ) -> Workflow[VerifiedAnswer]:
-    """Return the answer of a run, after the portfolio's program checked it."""
+    """Return the answer of a run, verified by the portfolio's program."""
     answer = None
     if ended.ending is Ending.FINISHED:
         answer = read_answer(solver.answers, ended.exit_code, ended.output)
@@ -176,7 +176,7 @@ def verified_answer(
 def _checked(
     portfolio: Portfolio, solver: Solver, instance: Instance, answer: str, ended: Ended
 ) -> Workflow[VerifiedAnswer]:
-    """Return an answer after the portfolio's program, if it has one, checked it."""
+    """Return an answer, verified by the portfolio's program if there is one."""
     if portfolio.verify is None:
         return VerifiedAnswer(answer)
     if ended.output_truncated:
@@ -211,25 +211,25 @@ def seconds_of(portfolio: Portfolio, ended: Ended) -> float:
 
 
 def timed_out(portfolio: Portfolio, ended: Ended) -> bool:
-    """Return whether a run was stopped at the limit of the clock that counts."""
+    """Return whether a run was stopped at the limit of the portfolio's clock."""
     return ended.ending is (Ending.WALL_LIMIT if portfolio.clock is Clock.WALL else Ending.CPU_LIMIT)
 
 
 def starved(portfolio: Portfolio, ended: Ended, budget: float) -> bool:
-    """Return whether the wall's clock ended a run that was ready to work, but had no processor.
+    """Return whether the wall-clock limit ended a run that was ready but had no processor.
 
-    With the time that it waited it would have used its budget. One that slept would not.
+    With the time that it waited, it would have used its budget. A run that slept would not.
     """
     by_wall = portfolio.clock is Clock.CPU and ended.ending is Ending.WALL_LIMIT
     return by_wall and ended.cpu + ended.waited >= budget
 
 
 def outcome_of(portfolio: Portfolio, ended: Ended, answer: str | None, budget: float) -> Outcome:
-    """Return what a run teaches: by who ended it, never by comparing times.
+    """Return the outcome of a run, by how it ended, never by comparing times.
 
-    A run stopped at its budget is censored there; one that waited for a processor until the wall's clock ran
-    out, or was given up, at the time it had. One that ended without an answer, crashed, took too much memory,
-    or slept until the wall's clock ran out would not have solved its instance in any time.
+    A run stopped at its budget is censored there. A run that waited for a processor until the wall-clock
+    limit, or was given up, is censored at the time it had. A run that ended without an answer, crashed, used
+    too much memory, or slept until the wall-clock limit has failed: more time would not have helped.
     """
     if ended.ending is Ending.FINISHED and answer is not None:
         return Outcome.solved(seconds_of(portfolio, ended))
@@ -239,7 +239,7 @@ def outcome_of(portfolio: Portfolio, ended: Ended, answer: str | None, budget: f
 
 
 def run_note(portfolio: Portfolio, ended: Ended, found: VerifiedAnswer, budget: float) -> dict[str, Any]:
-    """Return what is written down of a run besides its outcome."""
+    """Return what is recorded of a run in addition to its outcome."""
     problem = found.problem
     if starved(portfolio, ended, budget):
         problem = (
@@ -267,18 +267,18 @@ def run_note(portfolio: Portfolio, ended: Ended, found: VerifiedAnswer, budget: 
 
 
 class SilentSolver(NamedTuple):
-    """A solver whose runs finished, and none of them with an answer that could be read."""
+    """A solver whose runs finished, but none with a readable answer."""
 
     solver: str
     runs: int
     said: str
-    """The end of what one of these runs printed."""
+    """The end of the output of one of these runs."""
 
     def __str__(self) -> str:
         return f"no answer at all from {self.solver} in {self.runs} runs; one printed: {self.said}"
 
 
 def _sample(ended: Ended) -> str:
-    """Return the end of what a run printed, and its exit code."""
+    """Return the end of a run's output, and its exit code."""
     printed = (ended.output[-_SAMPLE:] or ended.errors[-_SAMPLE:]).decode(errors="replace").strip()
     return f"{printed or 'nothing'} (exit code {ended.exit_code})"

@@ -27,16 +27,16 @@ _FILE = (
     "objective",
 )  # fmt: skip
 PLACES = ("instance", "cutoff", "memory", "seed")
-"""What may stand in braces in a solver's command: its file, seconds, bytes (0: no limit), a seed."""
+"""Placeholders in a solver's command: its file, seconds, bytes (0: no limit), a seed."""
 FILE_FEATURES = EntryProgram("tailcut.domains.file_features:main", ("{instance}",))
-"""What describes instances if neither the portfolio nor its domain defines features."""
+"""The feature extractor if neither the portfolio nor its domain defines one."""
 
 
 class Clock(enum.StrEnum):
     """Which time counts."""
 
     CPU = "cpu"
-    """That of the processor, over the whole process tree."""
+    """CPU time of the whole process tree."""
     WALL = "wall"
 
 
@@ -57,44 +57,44 @@ class Solver:
 
 @dataclass(frozen=True)
 class Portfolio:
-    """What a portfolio file says, checked."""
+    """The checked content of a portfolio file."""
 
     file: Path
     solvers: Mapping[str, Solver]
     folder: Path = Path()
-    """Where its programs run, and where the modules of its entry points are looked for last."""
+    """The folder in which its programs run; modules of its entry points are searched there last."""
     features: Program | None = None
     verify: Program | None = None
-    """Checks an answer: exit code 0 confirms it, any other refutes it."""
+    """Verifies an answer: exit code 0 confirms it, any other refutes it."""
     cutoff: float | None = None
     selector: str | None = None
     favourite: str | None = None
-    """The solver that others must beat; None: all are alike."""
+    """The solver that others must beat; None: all are treated equally."""
     clock: Clock = Clock.CPU
     wall_factor: float = 4.0
-    """A run by the processor's clock is stopped after this times its budget by the wall's, plus 5 s."""
+    """With the clock `cpu`, a run is stopped after this many times its budget of wall time, plus 5 s."""
     instances: tuple[str, ...] = ("*",)
     """Which files of a folder are instances."""
     preload: tuple[str, ...] = ()
-    """Modules loaded once, so that a Python entry point need not."""
+    """Modules that are loaded once instead of by every Python entry point."""
     check: tuple[TinyInstance, ...] = ()
     """What to try the solvers on."""
     lacking: tuple[str, ...] = ()
-    """Why some of its solvers cannot run here, a sentence each: what they need is not installed."""
+    """Why some of its solvers cannot run here, one sentence each."""
     without: str | None = None
-    """Why it has not the features of its domain."""
+    """Why it does not use the features of its domain."""
     models: Mapping[str, str] = field(default_factory=dict)
-    """Files of a folder that are no instances where others lie beside them, see `Domain`."""
+    """Files of a folder that are not instances if others are beside them; see `Domain`."""
     tags: bool = False
     """Whether instances may have tags, even if the first has none (`tailcut.live.tags`)."""
     objective: ObjectiveRule | None = None
-    """How good answers are, where that counts; None: times count."""
+    """How answers are rated; None: runtimes count."""
     text: str = ""
-    """What the file says, word by word."""
+    """The text of the file."""
 
 
 def read_portfolio(path: str | Path) -> Portfolio:
-    """Return the portfolio in a TOML file, or say which field is wrong."""
+    """Return the portfolio in a TOML file; an error names the invalid field."""
     file = Path(path)
     return _portfolio(read_toml(file), file, file.read_text(encoding="utf-8"))
 
@@ -157,7 +157,7 @@ def _module(program: EntryProgram) -> str:
 
 
 def _usual_features(domain: Domain, *, given: bool) -> tuple[EntryProgram, str | None]:
-    """Return the domain's features; those of any file and the reason if it has none, or they cannot run."""
+    """Return the domain's feature extractor, or the general one and the reason."""
     usual = domain.features
     if usual is None:
         return FILE_FEATURES, None
@@ -173,7 +173,7 @@ def _install(domain: Domain) -> str:
 
 
 def cutoff_of(portfolio: Portfolio, given: float | None) -> float:
-    """Return the cutoff that was given, or the portfolio's own, or say that there is none."""
+    """Return the given cutoff, or the portfolio's; raise if there is none."""
     cutoff = portfolio.cutoff if given is None else given
     if cutoff is None:
         raise InputError(f"give --cutoff, or write cutoff = ... into {portfolio.file}")
@@ -264,7 +264,7 @@ def _optional(
     usual: EntryProgram | None,
     places: tuple[str, ...],
 ) -> Program | None:
-    """Return a program that need not be there: the file's own, the domain's, or none."""
+    """Return an optional program: the file's own, the domain's, or none."""
     if name in table:
         own = table.table(name)
         own.close(_PROGRAM)
@@ -275,7 +275,7 @@ def _optional(
 
 
 def _program(table: TomlTable, folder: Path, places: tuple[str, ...], must_have: str) -> Program:
-    if ("command" in table) == ("entry" in table):  # both, or none where there is no domain to ask
+    if ("command" in table) == ("entry" in table):  # both, or none if there is no domain
         raise PortfolioError(f"{table.file}: {table.where} must have either a command or an entry")
     if "entry" in table:
         entry: str | None = table.text("entry")
@@ -296,7 +296,7 @@ def _program(table: TomlTable, folder: Path, places: tuple[str, ...], must_have:
 
 
 def _command(table: TomlTable, folder: Path) -> tuple[str, ...]:
-    """Return the words of a command; a program with a slash in its name is found from the folder."""
+    """Return the words of a command; a program with a slash in its name is relative to the folder."""
     if "arguments" in table:
         raise table.wrong("arguments", "given with an entry only: write a command with its arguments")
     words = table.texts("command") if not _is_text(table, "command") else _split(table)

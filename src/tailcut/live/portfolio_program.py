@@ -1,4 +1,4 @@
-"""Programs of a portfolio, and those whose output only a wrapper of their domain makes readable."""
+"""Programs of a portfolio, including those that need a wrapper of their domain."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tailcut.domains.found import find_program
 from tailcut.live.limits import Call, Command
 
 PLACE = re.compile(r"\{(\w+)\}")
-"""What stands in braces in a command."""
+"""The pattern of placeholders in a command."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A command or a Python entry point, with places to fill in, and its own limits."""
+    """A command or a Python entry point, with placeholders and its own limits."""
 
     template: tuple[str, ...]
     """The command with its arguments, or the arguments of the entry point."""
@@ -27,12 +27,12 @@ class Program:
     memory: int | None = None
     """Bytes; None: no limit."""
     limit: float | None = None
-    """Seconds; None: what the run is given."""
+    """Seconds; None: the budget of the run."""
     folder: Path | None = None
     """Where it runs."""
 
     def filled(self, **places: str) -> Command | Call:
-        """Return the program with its places filled in; one that is not given stays as it is."""
+        """Return the program with its placeholders filled in; those not given stay unchanged."""
         words = tuple(PLACE.sub(lambda found: places.get(found[1], found[0]), word) for word in self.template)
         environment = dict(self.environment) or None
         if self.entry is not None:
@@ -41,11 +41,11 @@ class Program:
 
 
 def wrapped(program: Program, domain: Domain) -> Program:
-    """Return a plain command as the domain itself would call that program, if it knows it.
+    """Return a plain command as the domain itself would call it, if it knows the program.
 
-    MiniSat writes its model into a file, and CBC prints no solution: `minisat {instance}` gets the
-    wrapper of the domain's own `[solvers.minisat]`. Options stay where it takes some. Any other command is
-    left as it is.
+    MiniSat writes its model to a file, and CBC prints no solution, so `minisat {instance}` gets the wrapper
+    of the domain's own `[solvers.minisat]`. Options are kept if the wrapper accepts them. Any other command
+    is unchanged.
     """
     if program.entry is not None or program.template[-1] != "{instance}":
         return program

@@ -1,4 +1,4 @@
-"""What precedes a stream: recorded runs are learned, and the instances to be measured are chosen."""
+"""Preparing a stream: recorded runs are learned, and the instances to measure are chosen."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from tailcut.live.tags import with_tags
 from tailcut.live.workflows import WideWorkflow
 
 _TRIES = 5
-"""Instances whose features are computed at most to learn what the features are called."""
+"""The maximum number of instances whose features are computed to find the features' names."""
 
 
 class Wanted(NamedTuple):
-    """An instance to be served, and for how long each further solver runs on it; None: none does."""
+    """An instance to run, and the seconds for each extra solver on it; None: no extra runs."""
 
     instance: Instance
     measure_cutoff: float | None = None
 
 
 def new_record(instance: Instance, before: InstanceRecord | None = None) -> InstanceRecord:
-    """Return the record of an instance that is to be begun, or begun again."""
+    """Return the record of an instance that starts, or starts again."""
     record = InstanceRecord(instance.name, FileContent.of(instance.path))
     record.follows(before)
     return record
 
 
 class Preparation:
-    """Prepares a stream: what it computes of instances is in their records, and in the journal."""
+    """Prepares a stream; what it computes is in the instances' records and in the journal."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Preparation:
     def learn_past(
         self, source: Path, instances: Iterable[Instance], observer: StreamObserver
     ) -> Iterable[Instance]:
-        """Learn recorded runs, unless that was done before; return the instances, which are all to come."""
+        """Learn recorded runs, unless that was done before; return all instances."""
         looked_at: list[Instance] = []
         upcoming = iter(instances)
 
@@ -64,7 +64,7 @@ class Preparation:
         return instances if isinstance(instances, list) else itertools.chain(looked_at, upcoming)
 
     def _feature_names(self, upcoming: Iterator[Instance], looked_at: list[Instance]) -> list[str] | None:
-        """Return what the features are called, which the first instance says; None if nobody knows."""
+        """Return the names of the features, from the first instance that has them, or None."""
         program, known = self.engine.portfolio.features, self.engine.project.selector.feature_names
         if known is not None or program is None:
             return list(known or ())
@@ -77,7 +77,7 @@ class Preparation:
         return None
 
     def _compute(self, instances: Iterable[Instance]) -> None:
-        """Compute the features of those instances of which nothing was done."""
+        """Compute the features of instances that have not started."""
         program = self.engine.portfolio.features
         assert program is not None
 
@@ -92,7 +92,7 @@ class Preparation:
     def to_measure(
         self, plan: MeasureFirst | None, instances: Iterable[Instance], cutoff: float, seed: int
     ) -> Iterable[Wanted]:
-        """Return the instances in the order in which they are served, those to be measured first."""
+        """Return the instances in the order in which they run, those to measure first."""
         if plan is None:
             return map(Wanted, instances)
         limit = plan.limit(cutoff)
@@ -150,5 +150,5 @@ class Preparation:
 
 
 def _is_current(instance: Instance, record: InstanceRecord) -> bool:
-    """Return whether the features in a record are those of the file as it is."""
+    """Return whether the features in a record are those of the current file."""
     return record.computed is not None and (record.content is None or record.content.is_in(instance.path))

@@ -1,10 +1,10 @@
-"""Names and words of others, made fit for a terminal."""
+"""Makes foreign text safe for a terminal."""
 
 from __future__ import annotations
 
 
 def printable(text: str) -> str:
-    r"""Return a text whose control characters are spelled out: a name must not move the cursor or colour it.
+    r"""Return a text with its control characters escaped: a name must not move the cursor.
 
     >>> printable("a\x1b[31m\nb.cnf")
     'a\\x1b[31m\\nb.cnf'

@@ -1,7 +1,7 @@
 """The runs of a race in a stream: several solvers at once on one instance, and the first answer wins.
 
-Every decision and outcome is in the journal. What was in progress when the process was killed is begun again,
-all at once; who had lost by then is not.
+Every decision and outcome is in the journal. Runs in progress when the process was killed start again, all at
+once, except for those that had lost.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class RaceRuns:
         for run in record.runs:
             self._book.left_unsolved(run["solver"], run["seconds"], for_good=_is_final(run))
         self._waiting = record.open_runs
-        """Those that were chosen and have not been begun, or not in this process."""
+        """Chosen runs that have not started, or not in this process."""
         self._stoppers: dict[int, JobStopper] = {}
-        """Of the runs in progress, by decision."""
+        """For the runs in progress, by decision."""
 
     def run(self) -> WideWorkflow[None]:
-        """Run solvers until there is an answer and all others are stopped, or nobody is left who could."""
+        """Run solvers until there is an answer and all others are stopped, or none is left."""
         record, group = self._record, WorkflowGroup()
         if record.first_decision is None or record.complete:
             return
@@ -72,7 +72,7 @@ class RaceRuns:
         return begun
 
     def _stop(self) -> None:
-        """Stop who has lost; who was not even begun is known to have lost, too."""
+        """Stop the losers; runs that never started have lost as well."""
         for stopper in self._stoppers.values():
             stopper.stop()
         for chosen in self._waiting:
@@ -81,7 +81,7 @@ class RaceRuns:
         self._waiting = []
 
     def _join(self) -> None:
-        """Ask who joins the race, if there is room."""
+        """Ask which solver joins the race, if there is room."""
         runners, record = self._book.room(), self._record
         if runners is None:
             return
@@ -111,5 +111,5 @@ class RaceRuns:
 
 
 def _is_final(run: RunRecord) -> bool:
-    """Return whether a run would not have answered in any time."""
+    """Return whether a run failed, so that more time would not have helped."""
     return run["ending"] not in _MORE_TIME

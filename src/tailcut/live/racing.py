@@ -1,8 +1,8 @@
-"""Races on real machines: who is at it since when, who has ended, and when another may join.
+"""Races on real machines: which solvers run, which have ended, and when another may join.
 
-`tailcut run` and `tailcut solve` both keep a race's book here; who joins is the selector's choice
-(`Selector.race`). Each core has the time of the cutoff, by the clock that the portfolio counts by: on a
-machine with fewer cores than runners CPU time passes more slowly than wall time, and nobody loses by that.
+`tailcut run` and `tailcut solve` both track their races here; the selector chooses who joins
+(`Selector.race`). Each core has the whole cutoff, by the portfolio's clock. On a machine with fewer cores
+than runners, CPU time passes more slowly than wall time, so no solver loses CPU time.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 _AT_END = 0.99
-"""From this share of its time on, a core is given to nobody any more."""
+"""Once a core has used this share of its time, no other solver starts on it."""
 
 
 class Runners(NamedTuple):
-    """Who takes part in a race, and how many may join."""
+    """Which solvers take part in a race, and how many more may join."""
 
     k: int
     running: Mapping[str, float]
-    """For how many seconds each has been at it."""
+    """For how many seconds each has been running."""
     failed: Mapping[str, float]
     """Those that have ended without an answer, and after how many seconds."""
     spent: float
-    """Seconds that were used before on the core that is free, features excepted."""
+    """Seconds used before on the free core, without the features."""
 
 
 class RaceBook:
-    """The book of one race: `k` cores, each with `limit` seconds, the cutoff without what features took.
+    """The state of one race: `k` cores, each with `limit` seconds, which is the cutoff minus the features.
 
     >>> book = RaceBook(2, 60.0)
     >>> book.started("a"), book.started("b"), book.room()
@@ -38,12 +38,12 @@ class RaceBook:
     """
 
     def __init__(self, k: int, limit: float, *, used: float = 0.0) -> None:
-        """Begin, or continue a race whose cores were used for so many seconds."""
+        """Begin a race, or continue one whose cores were used for so many seconds."""
         self._limit = limit
         self._free = [used] * k
-        """What was used of each core that is free."""
+        """Seconds used on each free core."""
         self._running: dict[str, float] = {}
-        """What was used of each core before the solver began that runs there."""
+        """Seconds used on each busy core before its current solver started."""
         self._failed: dict[str, float] = {}
 
     @property
@@ -52,7 +52,7 @@ class RaceBook:
         return not self._free
 
     def room(self) -> Runners | None:
-        """Return who takes part, if others may join now; None: all cores are in use, or at their end."""
+        """Return the runners if others may join now; None if all cores are busy or used up."""
         used = min(self._free, default=self._limit)
         if used >= _AT_END * self._limit:
             return None
@@ -60,19 +60,17 @@ class RaceBook:
         return Runners(self._free.count(used), at_it, dict(self._failed), used)
 
     def started(self, solver: str, used: float | None = None) -> None:
-        """Add that a solver was begun on the core that was used least, or for so many seconds."""
+        """Record that a solver started on the least used core, or on one used for so many seconds."""
         least = min(self._free)
         self._free.remove(least)
         self._running[solver] = least if used is None else used
 
     def ended(self, solver: str, seconds: float, *, for_good: bool) -> None:
-        """Add that a solver ended without an answer; `for_good`: more time would not have helped."""
+        """Record that a solver ended without an answer; `for_good`: more time would not have helped."""
         now = self._running.pop(solver) + seconds
-        self._free = [max(idle, now) for idle in self._free] + [
-            now
-        ]  # on a core without work time passes, too
+        self._free = [max(idle, now) for idle in self._free] + [now]  # time also passes on an idle core
         self.left_unsolved(solver, seconds, for_good=for_good)
 
     def left_unsolved(self, solver: str, seconds: float, *, for_good: bool) -> None:
-        """Add what is known from before: a run without an answer."""
+        """Record an earlier run without an answer."""
         self._failed[solver] = self._limit if for_good else seconds

@@ -1,4 +1,4 @@
-"""Whether the programs of a portfolio can be started here: found out before any instance is spent."""
+"""Checks that the programs of a portfolio can be started here, before any instance runs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from tailcut.live.workflows import ProgramExecutor
 
 _FORMATS = Path("/proc/sys/fs/binfmt_misc")
-"""Where Linux lists the further kinds of files that it can execute."""
+"""Where Linux lists additional executable formats."""
 
 
 def programs_of(portfolio: Portfolio) -> dict[str, Command | Call]:
-    """Return all programs of a portfolio by the names of their tables, places left as they are."""
+    """Return all programs of a portfolio by the names of their tables, with placeholders."""
     tables: dict[str, Program | None] = {
         "features": portfolio.features,
         "verify": portfolio.verify,
@@ -48,7 +48,7 @@ def check_programs(programs: Mapping[str, Command | Call], where: str) -> None:
 
 
 def why_not(program: Command | Call) -> str | None:
-    """Return why a program cannot be started here, None if nothing stands in the way.
+    """Return why a program cannot be started here, None if it can.
 
     >>> why_not(Command(("sh", "-c", "exit 0"))) is None
     True
@@ -61,13 +61,13 @@ def why_not(program: Command | Call) -> str | None:
         package = program.entry.partition(":")[0].partition(".")[0]  # importing nothing
         return None if _is_there(package, program.folder) else f"there is no module {package}"
     name = program.argv[0]
-    if "{" in name:  # a place: which program it is depends on the instance
+    if "{" in name:  # a placeholder: the program depends on the instance
         return None
     return _why_not_file(name, program)
 
 
 def _is_there(package: str, folder: Path | None) -> bool:
-    """Return whether a package can be found, in the folder where the portfolio's programs run, too."""
+    """Return whether a package can be found, also in the folder where the portfolio's programs run."""
     beside = [] if folder is None else [str(folder)]
     return find_spec(package) is not None or PathFinder.find_spec(package, [*sys.path, *beside]) is not None
 
@@ -84,12 +84,12 @@ def _why_not_file(name: str, program: Command) -> str | None:
 
 
 def _why_not_started(file: Path, name: str) -> str | None:
-    """Return why the system would not start an executable file: by how it begins, as the system decides."""
+    """Return why the system would not start an executable file, judging by its first bytes."""
     try:
         with file.open("rb") as opened:
             start = opened.read(256)
     except OSError:
-        return None  # what may be executed need not be readable
+        return None  # an executable need not be readable
     if start.startswith(b"#!"):
         found = re.match(rb"#![ \t]*([^\s]+)", start)
         interpreter = Path(os.fsdecode(found[1])) if found else None
@@ -109,7 +109,7 @@ def _further_formats() -> bool:
 
 
 def check_started(ended: Ended, where: str) -> None:
-    """Raise if a run could not be started: that says nothing about a solver, and is no outcome."""
+    """Raise if a run could not be started: that is not an outcome of the solver."""
     if ended.ending is Ending.CRASHED and ended.signal is None and ended.exit_code is None and ended.detail:
         raise InputError(
             f"{where}: {ended.detail}; nothing was learned from that, and everything else is kept: "

@@ -1,4 +1,4 @@
-"""`tailcut.live.run`: a stream of instances through a portfolio, for programs of your own."""
+"""`tailcut.live.run`: a stream of instances through a portfolio, for your own programs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tailcut.live.totals import Totals
 
 @dataclass(frozen=True)
 class Callbacks:
-    """Functions that are called when something happens, all by the thread that called `run`, which waits.
+    """Functions that the thread that called `run` calls when something happens.
 
-    Who wants to know more overrides the methods of a `StreamObserver` and passes that instead.
+    To observe more, override the methods of a `StreamObserver` and pass that instead.
     """
 
     on_start: Callable[[str, str, float], object] | None = None
@@ -31,7 +31,7 @@ class Callbacks:
     on_end: Callable[[str, RunRecord], object] | None = None
     """A run has ended and is in the journal: called with the instance and the run."""
     on_answer: Callable[[InstanceRecord], object] | None = None
-    """An instance is over, solved or not: called with all that is known about it."""
+    """An instance is completed, solved or not: called with its record."""
 
 
 def run(
@@ -54,11 +54,11 @@ def run(
 ) -> Totals:
     """Run the solvers of a portfolio on instances, as `tailcut run` does; return the totals.
 
-    `portfolio` is a TOML file, or what `read_portfolio` made of one. `instances` are files and folders, or
-    values of `Instance`, which may have tags, a cutoff and a priority of their own. What is not a list is
-    asked for the next one when a worker is free, so a generator may wait for work. Up to `parallel` solvers
-    run at once on each of `jobs` instances: the first answer wins. The same call again continues where it
-    stopped. An exception of a callback ends the stream; what is done is kept. See docs/howto/live.md.
+    `portfolio` is a TOML file, or the result of `read_portfolio`. `instances` are files and folders, or
+    values of `Instance`, which may have tags, a cutoff and a priority of their own. An iterator is asked for
+    the next instance when a worker is free, so a generator may wait for work. Up to `parallel` solvers run at
+    once on each of `jobs` instances: the first answer wins. Repeating the call continues where it stopped. An
+    exception in a callback ends the stream; what is done is kept. See docs/howto/live.md.
     """
     read = portfolio if isinstance(portfolio, Portfolio) else read_portfolio(portfolio)
     name = selector or read.selector or DEFAULT_SELECTOR

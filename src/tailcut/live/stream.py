@@ -1,4 +1,4 @@
-"""A stream of instances through a portfolio, chosen online and kept in a state file: run or continued.
+"""Runs or continues a stream of instances through a portfolio, kept in a state file.
 
 portfolio = read_portfolio("portfolio.toml")
 with Journal("run.db") as journal:
@@ -37,17 +37,17 @@ from tailcut.live.trust import Trust, contradictions_in
 from tailcut.live.workflows import ProgramExecutor, WideWorkflow, run_workflows
 
 DEFAULT = "tailcut_schedule"
-"""The selector of a stream, unless another is asked for."""
+"""The default selector of a stream."""
 PROJECT = "run"
 """The name of the project in a state file of `tailcut run`."""
 
 
 @dataclass(frozen=True)
 class StreamSettings:
-    """Which selector chooses, and how it is made."""
+    """Which selector chooses, and its settings."""
 
     selector: str | None
-    """None: that of the state file or, if that is new, `DEFAULT`."""
+    """None: that of the state file or, for a new one, `DEFAULT`."""
     cutoff: float
     seed: int = 0
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
@@ -72,14 +72,14 @@ def run_stream(
     second_opinion: float = 0.0,
     parallel: int = 1,
 ) -> Totals:
-    """Serve what is left of a stream, `jobs` instances at a time; return the totals, those before included.
+    """Run what is left of a stream, `jobs` instances at a time; return the totals, earlier ones included.
 
     Up to `parallel` solvers run at once on each instance, and the first answer wins: on this machine only.
 
-    `answers` gets a JSON line for each instance that is over, the folder `outputs` what the answering solver
-    printed. Programs run where `executor` says; without, on this machine. `warm_start` is the folder of a
+    `answers` gets a JSON line for each completed instance, the folder `outputs` the output of the answering
+    solver. Programs run on the `executor`, by default on this machine. `warm_start` is the folder of a
     scenario or another state file, to be learned once before the stream begins. `measure_first` says which
-    instances are run with every solver, before the others are begun; `learn_idle`, when solvers are run on
+    instances are run with every solver, before the others start; `learn_idle`, when solvers are run on
     instances that are over, on this machine. `retry` says which instances without an answer are served again,
     and `trust` which solvers that were set aside are used again. `second_opinion` is the share of answers on
     which another solver is asked, besides those of solvers that contradicted another before.
@@ -166,7 +166,7 @@ def run_stream(
 
 
 def _without_output(records: Mapping[str, InstanceRecord]) -> int:
-    """Return how many instances have an answer, but not what the solver printed: it is gone."""
+    """Return how many instances have an answer whose output was not kept."""
     return sum(
         record.answering is not None and "output" not in record.answering for record in records.values()
     )
@@ -178,11 +178,11 @@ def _check_warm_start(journal: Journal, source: Path | None) -> None:
 
 
 class BegunStream(NamedTuple):
-    """What a state file says of a stream that was begun."""
+    """What a state file says about a stream."""
 
     cutoff: float
     unsolved: list[str]
-    """The instances that are over without an answer and whose files are still there."""
+    """The completed instances without an answer whose files still exist."""
 
 
 def begun_stream(state: Path) -> BegunStream:
@@ -206,7 +206,7 @@ def open_project(
     observer: StreamObserver,
     trust: Collection[str] = (),
 ) -> Project:
-    """Return the project of a state file, begun or continued with the solvers of the portfolio."""
+    """Return the project of a state file, new or continued, with the solvers of the portfolio."""
     begun = journal.description(journal.projects()[PROJECT]) if PROJECT in journal.projects() else None
     selector, hyperparameters = _selector(portfolio, settings, begun)
     row = recipe(selector)
@@ -226,7 +226,7 @@ def open_project(
         "seed": settings.seed,
         "hyperparameters": hyperparameters,
         "clock": portfolio.clock.value,
-        NEEDS_HISTORY: True,  # which instances are over is read off the events
+        NEEDS_HISTORY: True,  # the events show which instances are completed
     }
     if begun is None:
         return Project.create(journal, PROJECT, description)
@@ -246,7 +246,7 @@ def open_project(
 def _selector(
     portfolio: Portfolio, settings: StreamSettings, begun: Mapping[str, Any] | None
 ) -> tuple[str, dict[str, Any]]:
-    """Return the selector of a stream with its hyperparameters; what is not said is as in the state file."""
+    """Return the selector of a stream with its hyperparameters; by default those of the state file."""
     own = {} if begun is None else dict(begun["hyperparameters"])
     if settings.selector is None and begun is not None:
         return begun["selector"], own
@@ -274,14 +274,14 @@ def update_solvers(project: Project, solvers: list[str], observer: StreamObserve
 
 
 def instance_records(project: Project) -> dict[str, InstanceRecord]:
-    """Return how far each instance of a project has come, by its name."""
+    """Return the record of each instance of a project, by its name."""
     return read_records(project.history(), schedules=project.selector.schedules)
 
 
 def _unchanged(
     records: Mapping[str, InstanceRecord], instances: Iterable[Instance], observer: StreamObserver
 ) -> dict[str, InstanceRecord]:
-    """Return the records without those that are over and whose files, among those available, have changed."""
+    """Return the records without completed ones whose files have changed."""
     kept = dict(records)
     for instance in instances if isinstance(instances, list) else []:
         record = records.get(instance.name)
@@ -293,25 +293,25 @@ def _unchanged(
 
 
 def _has_changed(instance: Instance, record: InstanceRecord) -> bool:
-    """Return whether a file has changed, unless its instance is in progress: that continues."""
+    """Return whether a file has changed; an instance in progress continues regardless."""
     idle = record.over or not record.begun
     return idle and record.content is not None and not record.content.is_in(instance.path)
 
 
 @dataclass(frozen=True)
 class _Remaining:
-    """What is left to do: new instances are begun, those in progress continue, some are served again.
+    """What is left to do: new instances start, those in progress continue, some are run again.
 
-    An instance in progress that is not among those wanted, because the command was changed, stays as it is.
+    An instance in progress that the changed command no longer names stays as it is.
     """
 
     engine: Engine
     before: Mapping[str, InstanceRecord]
     """Those of earlier calls."""
     records: Mapping[str, InstanceRecord]
-    """The same, kept up to date, without those whose files have changed."""
+    """The current ones, without those whose files have changed."""
     again: dict[str, str]
-    """Completed instances and to be served again, and why."""
+    """Completed instances to run again, and why."""
     retry: Retry | None
     totals: Totals
     observer: StreamObserver
@@ -335,7 +335,7 @@ class _Remaining:
                 yield self.engine.serve(instance, record, may_put_off=True, measure_cutoff=measure_cutoff)
 
     def _begun_again(self, instance: Instance, record: InstanceRecord) -> Instance:
-        """Take an instance that was over as one that is not; return it with the time it gets."""
+        """Reopen a completed instance; return it with its cutoff."""
         words = self.again.pop(instance.name)
         if record.over:
             self.totals.begin_again(record)
@@ -345,7 +345,7 @@ class _Remaining:
 
 
 def _count(instances: Iterable[Instance], records: Mapping[str, InstanceRecord]) -> int | None:
-    """Return how many instances there will be, those over from before included; None if that is open."""
+    """Return the total number of instances, including those completed earlier; None if unknown."""
     if not isinstance(instances, list):
         return None
     names = {instance.name for instance in instances}

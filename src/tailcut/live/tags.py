@@ -1,8 +1,8 @@
-"""Tags of instances as features: what the user knows about an instance and no file says.
+"""Tags of instances as features: what the user knows about an instance but its file does not show.
 
-A selector's features are fixed with its first instance, but new tags may come at any time. So tags are
-hashed: `family=bmc` is +1 or -1 in one of a few places. Two tags may share a place, with different signs or
-the same; by the other features such instances may still differ.
+A selector's features are fixed by its first instance, but new tags may appear at any time. So tags are
+hashed: `family=bmc` adds +1 or -1 to one of a few features. Two tags may share a feature, with the same sign
+or different ones; such instances may still differ in other features.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import math
 from collections.abc import Mapping, Sequence
 
 PLACES_OF_TAGS = 16
-"""Features that stand for all tags together."""
+"""The number of features for all tags together."""
 TAG_FEATURES = tuple(f"tag {number}" for number in range(PLACES_OF_TAGS))
 
 
 def tag_features(tags: Mapping[str, str]) -> dict[str, float]:
-    """Return the features that stand for tags; all are 0 where there is none.
+    """Return the features of tags; all are 0 if there are none.
 
     >>> found = tag_features({"family": "bmc"})
     >>> {name: value for name, value in found.items() if value}
@@ -33,9 +33,10 @@ def tag_features(tags: Mapping[str, str]) -> dict[str, float]:
 def with_tags(
     values: Mapping[str, float], tags: Mapping[str, str], known: Sequence[str] | None, *, always: bool = False
 ) -> dict[str, float]:
-    """Return computed features together with those of tags, by the names that the selector knows.
+    """Return computed features and those of tags, with the names that the selector knows.
 
-    While it knows none, tags have features if the instance has tags, or `always`. What is absent is nan.
+    If it knows none yet, features of tags are added if the instance has tags, or `always`. Absent ones are
+    nan.
     """
     if known is None:
         return {**values, **tag_features(tags)} if tags or always else dict(values)

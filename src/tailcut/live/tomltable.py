@@ -1,4 +1,4 @@
-"""Reading a TOML table field by field; every complaint names the file and the field."""
+"""Reads a TOML table field by field; every error names the file and the field."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2*
 
 
 def read_toml(path: Path) -> TomlTable:
-    """Return the whole file as a table, or say in which line its syntax is wrong."""
+    """Return the whole file as a table; a syntax error names its line."""
     try:
         return parse_toml(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:
@@ -34,7 +34,7 @@ def parse_toml(text: str, name: str) -> TomlTable:
 
 
 class TomlTable:
-    """A table whose fields are asked for by type; what was not asked for is a mistake of the writer.
+    """A table whose fields are read by type; a field that is never read is an error.
 
     >>> table = TomlTable("p.toml", "solvers.kissat", {"memory": "2 GiB", "comand": ["kissat"]})
     >>> table.size("memory")
@@ -69,7 +69,7 @@ class TomlTable:
         return f"{self.where}.{field}" if self.where else field
 
     def close(self, known: Iterable[str]) -> None:
-        """Complain about the first field that is not among the known ones."""
+        """Raise if there is an unknown field."""
         allowed = list(known)
         for field in self._values:
             if field not in allowed:
@@ -78,14 +78,14 @@ class TomlTable:
                 raise PortfolioError(f"{self.file}: {self.name(field)} is not known here; {hint}")
 
     def flag(self, name: str) -> bool:
-        """Return a truth value; False where there is none."""
+        """Return a truth value, by default False."""
         value = self._values.get(name, False)
         if not isinstance(value, bool):
             raise self.wrong(name, "true or false")
         return value
 
     def is_false(self, field: str) -> bool:
-        """Return whether a field says that something is not wanted."""
+        """Return whether a field is `false`."""
         return self._values.get(field) is False
 
     def table(self, field: str) -> TomlTable:
@@ -117,7 +117,7 @@ class TomlTable:
         return dict(values)
 
     def number(self, field: str, default: float | None = None) -> float | None:
-        """Return a number > 0, or the default where there is none."""
+        """Return a number > 0, or the default."""
         value = self._values.get(field, default)
         if value is None:
             return None
@@ -126,21 +126,21 @@ class TomlTable:
         return float(value)
 
     def finite(self, field: str) -> float:
-        """Return a finite number, which must be there."""
+        """Return a required finite number."""
         value = self._values.get(field)
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise self.wrong(field, "a finite number")
         return float(value)
 
     def whole(self, field: str) -> int | None:
-        """Return a whole number, or None where there is none."""
+        """Return a whole number, or None."""
         value = self._values.get(field)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
             raise self.wrong(field, "a whole number")
         return value
 
     def size(self, field: str) -> int | None:
-        """Return an amount of memory in bytes, or None where there is none: 2000000, "500 MB", "2 GiB"."""
+        """Return an amount of memory in bytes, or None: 2000000, "500 MB", "2 GiB"."""
         value = self._values.get(field)
         if value is None:
             return None

@@ -19,7 +19,7 @@ class SolverTotals:
     solved: int = 0
     seconds: float = 0.0
     said: str | None = None
-    """What a run of it printed that finished without an answer."""
+    """The output of one of its runs that finished without an answer."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class CurrentStep:
 
 @dataclass
 class Totals(StreamObserver):
-    """Sums over the instances that are over, and what the others are doing."""
+    """Sums over completed instances, and the activity on the others."""
 
     clock: Callable[[], float] = time.monotonic
     solved: int = 0
@@ -43,26 +43,26 @@ class Totals(StreamObserver):
     seconds: float = 0.0
     cpu: float = 0.0
     wall: float = 0.0
-    """CPU and wall time of what was chosen; where the one is more, several solvers ran at once."""
+    """CPU and wall time of chosen runs; CPU time is larger if several solvers ran at once."""
     raced: int = 0
     """Instances on which several solvers ran at once."""
     feature_seconds: float = 0.0
     measured: set[str] = field(default_factory=set)
-    """Completed instances and are, or were, run with every solver."""
+    """Completed instances that are, or were, run with every solver."""
     extra_runs: int = 0
     extra_seconds: float = 0.0
-    """Time of the further runs that measure instances; in no other sum."""
+    """Time of the extra runs that measure instances; in no other sum."""
     opinion_runs: int = 0
     opinion_seconds: float = 0.0
     """Time of second opinions; in no other sum."""
     lesson_runs: int = 0
     lesson_seconds: float = 0.0
-    """Time of runs made only to learn, those of this call that were given up included; in no other sum."""
+    """Time of lessons, including those of this call that were stopped early; in no other sum."""
     rated: int = 0
     loss: float = 0.0
-    """Runs that were judged by a loss, and the sum of their losses."""
+    """Runs rated by a loss, and the sum of their losses."""
     skipped: int = 0
-    """Instances that were given, and are over from before with the same content."""
+    """Given instances that were completed earlier with the same content."""
     problems: list[str] = field(default_factory=list)
     """Answers refuted, programs missing and the like, with their instances."""
     solvers: dict[str, SolverTotals] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Totals(StreamObserver):
 
     @staticmethod
     def of(records: Iterable[InstanceRecord]) -> Totals:
-        """Return the totals of what was done before; its problems were reported then."""
+        """Return the totals of earlier work, whose problems were reported then."""
         totals = Totals()
         for record in records:
             for run in record.runs:
@@ -86,12 +86,12 @@ class Totals(StreamObserver):
 
     @property
     def over(self) -> int:
-        """How many instances are over."""
+        """The number of completed instances."""
         return self.solved + self.unsolved
 
     @property
     def silent(self) -> list[SilentSolver]:
-        """The solvers that gave no answer at all, though some runs of theirs finished."""
+        """The solvers that gave no answer at all, although some of their runs finished."""
         return [
             SilentSolver(name, one.runs, one.said)
             for name, one in self.solvers.items()
@@ -99,11 +99,11 @@ class Totals(StreamObserver):
         ]
 
     def solver_put_aside(self, solver: str, words: str) -> None:  # noqa: ARG002
-        """Count it as a problem, which is said again at the end."""
+        """Count a problem, which is reported again at the end."""
         self.problems.append(words)
 
     def begin_again(self, record: InstanceRecord) -> None:
-        """Take an instance out of the sums that is no longer over; its runs were made all the same."""
+        """Remove a reopened instance from the sums; its runs still count."""
         self._add_instance(record, -1)
 
     def features_started(self, record: InstanceRecord) -> None:
@@ -133,7 +133,7 @@ class Totals(StreamObserver):
         self.current[_besides(record, solver)] = CurrentStep(solver, budget, self.clock())
 
     def extra_ended(self, record: InstanceRecord, run: RunRecord) -> None:
-        """Count a further run."""
+        """Count an extra run."""
         self.current.pop(_besides(record, run["solver"]), None)
         self._add_extra(record, run)
         if run.get("problem"):

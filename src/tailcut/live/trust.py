@@ -1,7 +1,8 @@
-"""Trust: second opinions on answers, and solvers that are caught giving wrong ones.
+"""Trust: second opinions on answers, and solvers that gave wrong ones.
 
-A solver is caught on an instance when its answer is refuted by the portfolio's checker, or when more solvers,
-at least two, agree on another. Caught on two instances, it is set aside until the user trusts it again.
+A solver is caught on an instance if the portfolio's `[verify]` program refutes its answer, or if a majority
+of at least two solvers agrees on another. A solver caught on two instances is set aside until the user trusts
+it again.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
     from tailcut.live.workflows import Workflow
 
 CAUGHT = 2
-"""On so many instances a solver is caught before it is set aside."""
+"""A solver caught on this many instances is set aside."""
 
 
 class Trust:
-    """Keeps who was caught, and says whose answers are checked by another solver."""
+    """Tracks which solvers were caught, and decides which answers need a second opinion."""
 
     def __init__(
         self, portfolio: Portfolio, aside: AsideSolvers, *, share: float = 0.0, seed: int = 0
@@ -40,13 +41,13 @@ class Trust:
         self._answered: Counter[str] = Counter()
 
     def take(self, records: Iterable[InstanceRecord]) -> None:
-        """Take in what was run before."""
+        """Read earlier runs."""
         for record in records:
             self._answered.update(set(record.answers))
             self._judge(record)
 
     def ended(self, record: InstanceRecord) -> None:
-        """Judge an instance again after one more run, and set aside who was caught too often."""
+        """Judge an instance again after a run, and set aside solvers that were caught too often."""
         before = {solver: len(on) for solver, on in self._caught.items()}
         self._judge(record)
         for solver, on in list(self._caught.items()):
@@ -65,12 +66,12 @@ class Trust:
             self._suspects.setdefault(solver, set()).add(record.instance)
 
     def next_to_ask(self, record: InstanceRecord) -> str | None:
-        """Return the solver whose opinion on an answer is wanted; None: none is, or nobody is left to ask."""
+        """Return the solver to ask for a second opinion; None if none is needed or left."""
         if not self._share or record.answering is None:
             return None
         found = record.verdict
         wanted = found.is_open or (not found.involved and not record.extra and self._is_checked(record))
-        # Who lost a race was stopped, and may still be asked.
+        # A solver that lost a race was stopped and may still be asked.
         ran = {run["solver"] for run in record.all_runs if run["ending"] != str(Ending.CANCELLED)}
         left = [name for name in self._portfolio.solvers if name not in ran and name not in self._aside]
         if not wanted or not left:
@@ -90,7 +91,7 @@ class Trust:
         return drawn < self._share or record.answering["solver"] in self._suspects
 
     def opinions(self, engine: Engine, instance: Instance, record: InstanceRecord) -> Workflow[None]:
-        """Ask for another solver's opinion where that is wanted, and continue asking while two disagree."""
+        """Ask another solver for its opinion if needed, and continue while there is a tie."""
         while (name := self.next_to_ask(record)) is not None:
             budget = engine.cutoff if record.cutoff is None else record.cutoff
             yield from engine.run_besides(self._portfolio.solvers[name], instance, record, budget)

@@ -1,4 +1,4 @@
-"""Several workflows that one workflow keeps going at once."""
+"""Several workflows that one workflow runs at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tailcut.live.workflows import JobsAtOnce, WideWorkflow, Workflow
 
 
 class WorkflowGroup:
-    """Workflows in progress at once, within one that waits for them; close it when that one ends."""
+    """Concurrent workflows within one that waits for them; close the group when that one ends."""
 
     def __init__(self) -> None:
         self._members: dict[int, Workflow[None]] = {}
@@ -22,13 +22,13 @@ class WorkflowGroup:
         return len(self._members)
 
     def add(self, member: Workflow[None]) -> None:
-        """Begin one more, up to its first job; that starts when the group is waited for."""
+        """Begin one more, up to its first job, which starts when the group is waited for."""
         self._numbers += 1
         self._members[self._numbers] = member
         self._resume(self._numbers, None)
 
     def until_one_ends(self) -> WideWorkflow[None]:
-        """Run all of them until one, or more, is at its end."""
+        """Run all of them until at least one ends."""
         before = len(self)
         while self._members and len(self) >= before:
             starting, self._starting = self._starting, {}

@@ -1,9 +1,9 @@
-"""Work that needs programs run: generators that yield jobs, and the loop that runs many at once.
+"""Workflows: generators that yield jobs, and the loop that runs many of them at once.
 
 Whatever waits for a program (an instance on its way from features to an answer, one cell of a measurement) is
-written as one straight generator: it yields a `ProgramJob` and is sent how that ended. `run_workflows` keeps
-several of them going. Where the jobs run is up to the `ProgramExecutor`. A workflow that has several jobs in
-progress at once, as a race, yields `JobsAtOnce`; `tailcut.live.workflow_group` makes them of workflows.
+written as one generator: it yields a `ProgramJob` and is sent how that ended. `run_workflows` runs several of
+them at once. The `ProgramExecutor` decides where the jobs run. A workflow that has several jobs in progress
+at once, as a race, yields `JobsAtOnce`; `tailcut.live.workflow_group` makes them of workflows.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ from tailcut.live.limits import Call, Command, Ended
 Result = TypeVar("Result")
 
 Workflow = Generator[ProgramJob, Ended, Result]
-"""Yields jobs, is sent how each ended, and returns what came of it."""
+"""Yields jobs, is sent how each ended, and returns its result."""
 
 
 @dataclass(frozen=True)
 class JobsAtOnce:
-    """Jobs of one workflow that run at once: it is resumed each time that one of them has ended."""
+    """Concurrent jobs of one workflow, which is resumed each time one of them ends."""
 
     starting: Mapping[int, ProgramJob]
-    """Those to start, by numbers of the workflow's own; others may be in progress."""
+    """The jobs to start, by numbers that the workflow assigns; others may be in progress."""
     ended: deque[tuple[int, Ended]]
-    """Where it is added which one has ended, and how."""
+    """Receives which job has ended, and how."""
 
 
 WideWorkflow = Generator[ProgramJob | JobsAtOnce, Ended, Result]
-"""A workflow that may have several jobs in progress; it counts as one all the same."""
+"""A workflow that may have several jobs in progress; it still counts as one."""
 
 
 _MOMENT = 0.1
-"""Seconds without anything to do after which a worker counts as idle."""
+"""Seconds without work after which a worker counts as idle."""
 
 
 @dataclass(frozen=True)
 class StoppableWork(Generic[Result]):
-    """A workflow, all of whose jobs can be stopped: it is sent that they were cancelled, and ends."""
+    """A workflow whose jobs can all be stopped: it is sent that they were cancelled, and ends."""
 
     workflow: Workflow[Result]
     stopper: JobStopper
 
 
 class SpareWork(Protocol[Result]):
-    """What workers do that have nothing else to do."""
+    """Work for idle workers."""
 
     def room(self, idle_workers: int) -> int:
         """Return how many may be in progress; if there are more, the latest are stopped."""
@@ -65,13 +65,13 @@ class ProgramExecutor(Protocol):
 
     @property
     def method(self) -> str:
-        """By which means limits are enforced, for people."""
+        """How limits are enforced, in words."""
 
     def submit(self, job: ProgramJob) -> Future[Ended]:
-        """Start a job; the future has how it ended. One that was cancelled has no outcome."""
+        """Start a job; the future returns how it ended. A cancelled job has no outcome."""
 
     def check_programs(self, programs: Mapping[str, Command | Call], where: str) -> None:
-        """Raise unless all programs can be started there; `where` says in which file they are named."""
+        """Raise unless all programs can be started there; `where` is the file that names them."""
 
 
 def run_workflows(
@@ -83,13 +83,13 @@ def run_workflows(
     urgent: deque[WideWorkflow[Result]] | None = None,
     spare: SpareWork[Result] | None = None,
 ) -> None:
-    """Run all workflows to their end, `at_once` at a time, each begun when there is room for it.
+    """Run all workflows to their end, `at_once` at a time.
 
-    What is added to `urgent` meanwhile, by a workflow for example, is begun before the next of `workflows`.
-    What `spare` gives is run as long as it says that there is room, and stopped at the end.
+    Workflows added to `urgent` in the meantime start before the next of `workflows`. Those of `spare` run as
+    long as it allows them, and are stopped at the end.
 
-    `workflows` may take its time to give the next one: it is asked in a thread of its own, and what is under
-    way continues meanwhile. An error of a workflow, of a job or of `workflows` ends the loop.
+    `workflows` may block: it is iterated in a separate thread while other work continues. An error in a
+    workflow, in a job or in `workflows` ends the loop.
     """
     running: _Running[Result] = {}
     upcoming: Future[WideWorkflow[Result] | None] | None = _next_of(workflows)
@@ -128,7 +128,7 @@ def run_workflows(
 
 
 class _UnderWayJob(NamedTuple, Generic[Result]):
-    """A job that runs, for which workflow, and what it is called there if that has several."""
+    """A running job, its workflow, and its number there if the workflow has several jobs."""
 
     workflow: WideWorkflow[Result]
     number: int = 0
@@ -143,7 +143,7 @@ _Running = dict[Future[Ended], _UnderWayJob[Result]]
 
 
 class _SpareRuns(Generic[Result]):
-    """What is in progress of work in spare time."""
+    """The spare-time work in progress."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class _SpareRuns(Generic[Result]):
     ) -> None:
         self._work, self._executor, self._on_result = work, executor, on_result
         self._exhausted = False
-        """Whether there was nothing to begin, and nothing has happened since."""
+        """Whether there was nothing to start, and nothing has happened since."""
         self.running: dict[Future[Ended], StoppableWork[Result]] = {}
 
     def wanted(self, idle_workers: int) -> bool:
@@ -172,7 +172,7 @@ class _SpareRuns(Generic[Result]):
             self._step(one, None)
 
     def make_room(self, idle_workers: int) -> None:
-        """Stop as many as there are too many."""
+        """Stop those beyond the limit."""
         active = [one for one in self.running.values() if not one.stopper.stopped]
         for one in active[self._work.room(idle_workers) :] if self._work is not None else ():
             one.stopper.stop()
@@ -203,7 +203,7 @@ def _step(
     executor: ProgramExecutor,
     on_result: Callable[[Result], None],
 ) -> None:
-    """Send a workflow how its last job ended and start its next one, or take its result."""
+    """Send a workflow how its last job ended, and start its next job or take its result."""
     try:
         asked = next(workflow) if ended is None else workflow.send(ended)
     except StopIteration as stopped:
@@ -226,5 +226,5 @@ def _next_of(workflows: Iterator[WideWorkflow[Result]]) -> Future[WideWorkflow[R
         except BaseException as error:
             future.set_exception(error)
 
-    threading.Thread(target=ask, daemon=True).start()  # must not keep the process alive: it may wait for ever
+    threading.Thread(target=ask, daemon=True).start()  # must not keep the process alive: it may wait forever
     return future

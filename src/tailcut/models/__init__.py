@@ -1,6 +1,6 @@
-"""Models: what is believed of every algorithm's runtime on an instance.
+"""Models: predictions for every algorithm on an instance.
 
-All share the verbs of `tailcut.models.model.Model`: predict all algorithms at once, look at one, update
+All have the methods of `tailcut.models.model.Model`: predict all algorithms at once, look at one, update
 one, add or remove one, widen.
 """
 

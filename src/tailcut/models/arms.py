@@ -1,4 +1,4 @@
-"""How good each algorithm is on the whole, by empirical Bayes: few runs of one borrow from all.
+"""How good each algorithm is overall, by empirical Bayes: an algorithm with few runs borrows from all.
 
 The mean loss of algorithm a is theta_a ~ N(m, tau^2), a run of it costs y ~ N(theta_a, s^2). All three
 constants are learned from the stream, each from a start that counts as a few algorithms or runs:
@@ -48,7 +48,7 @@ class Arms(Stateful):
 
     def __init__(self, n_algorithms: int, *, prior_weight: float = 1.0) -> None:
         self.prior_weight = prior_weight
-        """How firmly m and tau^2 stand where they start; without bound, nothing is borrowed."""
+        """How strongly m and tau^2 are held to their starting values; if infinite, nothing is borrowed."""
         self.runs = np.zeros(n_algorithms)
         self.total = np.zeros(n_algorithms)
         """Sum of the losses of each algorithm's runs, shape (K,)."""
@@ -69,7 +69,7 @@ class Arms(Stateful):
             self._infer()
 
     def recount(self, algorithms: NDArray[np.int64], losses: Array, weights: Array) -> None:
-        """Count these runs alone, shapes (n,)."""
+        """Count only these runs, shapes (n,)."""
         count = len(self.runs)
         self.runs = np.bincount(algorithms, weights, minlength=count).astype(np.float64)
         self.total = np.bincount(algorithms, weights * losses, minlength=count).astype(np.float64)

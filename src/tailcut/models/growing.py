@@ -1,11 +1,11 @@
 """Growing trees on instances of which the runs of some algorithms are known.
 
 A tree splits instances by their features alone; every node holds a loss p_a for each algorithm a: that of its
-parent, moved by sum (y - p_a) / (n_a + w) over the n_a runs of that algorithm which reach it. So a leaf knows
-of an algorithm that never ran there what holds further up. A node draws some of the features that are not the
-same for all its instances, for each a uniform threshold (extremely randomised trees, Geurts et al. 2006), and
-takes the split by which that step gains most: with e_a = sum (y - p_a) on a side, the sum over both sides and
-all algorithms of e_a^2 / (n_a + w).
+parent, moved by sum (y - p_a) / (n_a + w) over the n_a runs of that algorithm which reach it. So for an
+algorithm that never ran in a leaf, the leaf uses the loss from further up. A node draws some of the features
+that are not the same for all its instances, for each a uniform threshold (extremely randomised trees, Geurts
+et al. 2006), and takes the split by which that step gains most: with e_a = sum (y - p_a) on a side, the sum
+over both sides and all algorithms of e_a^2 / (n_a + w).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tailcut.numerics.tree_kernels import grow_tree
 from tailcut.types import Array
 
 _AT_ONCE = 1 << 18
-"""Runs times candidates that are worked through at once, so that nobody waits long."""
+"""Runs times candidates that are processed at once, so that no outcome takes long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Growth:
     max_depth: int = 40
     """Splits above a leaf at most, so that no features, however odd, make a decision slow."""
     shrinkage: float = 3.0
-    """How many runs of an algorithm it counts for that it does as well in a node as in the one above: w."""
+    """The weight, in runs, of the prior that an algorithm does as well in a node as in the one above: w."""
 
 
 def at_once(n_runs: int, growth: Growth) -> int:

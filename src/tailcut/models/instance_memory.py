@@ -1,9 +1,9 @@
-"""A bounded memory of instances, each with all that is known of it.
+"""A bounded memory of instances, each with everything known about it.
 
 Runs on the same features are put together: what several algorithms did on one instance is one row. When the
-memory is full, a new instance replaces a random one or is passed over, so that after t instances each of them
-is here with probability size / t (Vitter's algorithm R). A memory of the latest runs is different: every run
-has a row of its own there, and a new one replaces the oldest.
+memory is full, a new instance replaces a random one or is dropped, so that after t instances each of them is
+kept with probability size / t (Vitter's algorithm R). A memory of the latest runs is different: every run has
+a row of its own there, and a new one replaces the oldest.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class InstanceMemory(Stateful):
         """The row of the oldest run, where only the latest are kept."""
         self.kept = 0
         self.seen = 0
-        """How many instances those kept stand for."""
+        """How many instances the kept ones were sampled from."""
         self.runs = 0
         """How many runs there were on them."""
         self._room = _room(min(size, _FEWEST), n_features, n_algorithms)
@@ -93,7 +93,7 @@ class InstanceMemory(Stateful):
                 self._join_at(x.tobytes(), row)
 
     def _join_at(self, key: bytes, row: int) -> None:
-        """Let a row, and no longer an earlier one, join further runs on its features."""
+        """Let this row, instead of an earlier one, collect further runs on its features."""
         earlier = self._rows.get(key)
         if earlier is not None:
             self._room.joins[earlier] = False

@@ -96,7 +96,7 @@ class Layers(Model):
         """How many trees were grown then."""
         self.stream = randomness.stream(seed, "trees")
         self._recent: dict[bytes, Array] = {}
-        """What the trees said of the latest instances, by their content: most are soon learned, too."""
+        """The trees' predictions for the latest instances, most of which are soon learned as well."""
 
     def _by_trees(self, x: Array) -> Array:
         """Return what the trees say, before the ridge, shape (K,)."""
@@ -162,14 +162,14 @@ class Layers(Model):
         self._grow(self._wanted())
 
     def _keep_place(self, algorithm: int, target: float, weight: float) -> None:
-        """Let a run that trees cannot be grown on be one of the latest all the same."""
+        """Count a run that trees cannot be grown on as one of the latest."""
         if self.window:
             nowhere = np.full(self.memory.table().x.shape[1], np.nan)
             self.memory.put(nowhere, algorithm, target if weight > 0.0 else np.nan, weight)
             self._recount()
 
     def _recount(self) -> None:
-        """Let the arms count the latest runs alone, if only those are to count."""
+        """Let the arms count only the latest runs, if there is a window."""
         if self.window:
             latest = self.memory.table()
             row, algorithm = np.nonzero(~np.isnan(latest.target))
@@ -220,7 +220,7 @@ class Layers(Model):
         self._grow(self._wanted())
 
     def add(self) -> None:
-        """Append an algorithm that is as good as the others, as far as is known."""
+        """Append an algorithm that is expected to be as good as the others."""
         self.arms.add()
         self.ridge.add()
         self.memory.add()

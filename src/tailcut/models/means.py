@@ -1,4 +1,4 @@
-"""The mean target of each algorithm, features unseen."""
+"""The mean target of each algorithm, without features."""
 
 from __future__ import annotations
 
@@ -92,4 +92,4 @@ class RunningMeans(Model):
             check_records(self.recent, len(self.mean), (int, float, float))
 
     def widen(self, n_features: int, views: Views) -> None:
-        """Change nothing: features are not looked at."""
+        """Change nothing: features are ignored."""

@@ -1,4 +1,4 @@
-"""What every model must do, and the model that believes nothing."""
+"""The interface of a model, and the model that learns nothing."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Model(Stateful, ABC):
     bounded: ClassVar[bool] = True
     """Whether memory and time per step are independent of how many outcomes were learned."""
     needs_features: ClassVar[bool] = False
-    """Whether there is nothing that it could learn without features."""
+    """Whether it cannot learn anything without features."""
     learns: ClassVar[bool] = True
     """Whether its predictions mean anything."""
     in_bulk: ClassVar[bool] = False
-    """Whether recorded runs are better learned all at once than one after the other."""
+    """Whether recorded runs are better learned in bulk than one by one."""
     can_be_saved: ClassVar[bool] = True
     """Whether `state` returns all that it has learned; one that cannot says so by an error."""
 
@@ -95,4 +95,4 @@ class Nothing(Model):
         self.n_algorithms -= 1
 
     def widen(self, n_features: int, views: Views) -> None:
-        """Change nothing: features are not looked at."""
+        """Change nothing: features are ignored."""

@@ -98,7 +98,7 @@ class RidgeBank(Model):
                 self._let_go(self.window, oldest)
 
     def absorb(self, algorithm: int, u: Array, variance: float, residual: float, weight: float) -> None:
-        """Update for who has solved already: u = A^-1 x, variance = x'u, residual = target - x'theta.
+        """Update when the solution is known: u = A^-1 x, variance = x'u, residual = target - x'theta.
 
         A window knows nothing of it: a bank with one learns by `update`.
         """

@@ -1,4 +1,4 @@
-"""Trees as they are used: an instance walks down all of them, and the leaves are read."""
+"""Trees in use: an instance walks down all of them, and the leaves are read."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Trees(Stateful):
         return reach(self.roots, self.feature, self.threshold, self.child, np.ascontiguousarray(x))
 
     def mean(self, x: Array) -> Array:
-        """Return what all trees together say of the instance `x`, shape (K,)."""
+        """Return the mean prediction of all trees for the instance `x`, shape (K,)."""
         return mean_leaf(
             self.roots, self.feature, self.threshold, self.child, self.loss, np.ascontiguousarray(x)
         )

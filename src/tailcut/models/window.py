@@ -1,4 +1,4 @@
-"""The latest runs: a queue from which the oldest falls out, and the arithmetic of a ridge letting one go.
+"""The latest runs: a queue that drops the oldest, and the arithmetic of removing a run from a ridge.
 
 A run leaves a ridge by the rank-one formula that took it in, with its weight negative. That undoes the
 update, but not its rounding: where taking in shrinks an error of A^-1, letting go lets it grow again. So an
@@ -84,7 +84,7 @@ Kept = tuple[int, Array, float, float]
 
 
 class RidgeWindow(Stateful):
-    """The latest `size` runs of a bank of K algorithms and d features, and whose turn it is to be renewed."""
+    """The latest `size` runs of a bank of K algorithms, and which algorithm is renewed next."""
 
     STATE = ("columns", "gone", "turn")
     GROWING = ("columns",)
@@ -96,7 +96,7 @@ class RidgeWindow(Stateful):
         self.gone = 0
         """How many runs were let go since the last renewal by turn."""
         self.turn = 0
-        """Who is renewed next."""
+        """The algorithm that is renewed next."""
 
     def push(self, run: Kept) -> Kept | None:
         """Take in a run; return the one that is to be let go, if any."""
@@ -107,7 +107,7 @@ class RidgeWindow(Stateful):
         return oldest
 
     def due(self, n_features: int) -> int | None:
-        """Count a run that was let go; return who is to be renewed now, if anybody.
+        """Count a removed run; return the algorithm to renew now, if any.
 
         Renewing costs O(n d^2 + d^3) for the n runs of one algorithm. After every max(size / K, d) runs let
         go, that is O(d^2) per run on average.

@@ -1,6 +1,6 @@
 """The normal distribution far out in its tails, and the lognormal under a cutoff.
 
-The one home of these formulas. Everything is written so that it stays finite and accurate where the
+All these formulas are here. Everything is written so that it stays finite and accurate where the
 textbook forms divide 0 by 0: through the scaled complementary error function erfcx and through
 logarithms of probabilities.
 """

@@ -1,4 +1,4 @@
-"""Work spread over processes: one BLAS thread each, results as they come, gone at once when not wanted."""
+"""Work spread over processes: one BLAS thread each, results as they arrive, killed at once on exit."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def stream(seed: int, name: str) -> np.random.Generator:
 
 
 class Still(np.random.Generator):
-    """A stream in which nothing is left to chance: every draw is the middle of its distribution.
+    """A stream without randomness: every draw is the centre of its distribution.
 
     For asking what a part that draws would do without randomness: a Thompson sample is then the mean.
 

@@ -1,4 +1,4 @@
-"""The libraries of others: which a row needs, imported when a policy is built and not before."""
+"""Third-party libraries, imported only when a policy that needs them is built."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ASF_EXTRA = "asf"
 
 
 def library(module: str, extra: str = EXTRA) -> Any:
-    """Return a module of a library, or say which extra installs it."""
+    """Return a module of a library; raise with the extra that installs it."""
     try:
         return import_module(module)
     except ImportError as error:

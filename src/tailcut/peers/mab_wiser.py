@@ -61,7 +61,7 @@ class MabWiser(OpaqueModel):
         return self._losses(self.mab, x)
 
     def look(self, algorithm: int, x: Array) -> tuple[float, float]:
-        """Return the expectation of one arm; a copy is asked, so that looking draws nothing."""
+        """Return the expectation of one arm, from a copy, so that no random numbers are used up."""
         mab = deepcopy(self.mab) if self.learning_policy == "LinTS" and self.learned else self.mab
         return (float(self._losses(mab, x)[algorithm]) if self.learned else 0.0), 0.0
 

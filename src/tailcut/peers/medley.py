@@ -36,7 +36,7 @@ def rate(seconds: Array, solved: Array) -> float:
 
 
 class MedleySchedule(Policy):
-    """Runs the algorithms in an order, each for its slice; whoever comes last gets what is left."""
+    """Runs the algorithms in an order, each for its slice; the last one gets what is left."""
 
     STATE: ClassVar[tuple[str, ...]] = ("representation", "runs", "x", "seconds", "solved", "stream")
     GROWING: ClassVar[tuple[str, ...]] = ("runs", "x", "seconds", "solved")
@@ -92,7 +92,7 @@ class MedleySchedule(Policy):
         return self._next(x, offered, progress, self.stream)
 
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
-        """Return what would be run without luck."""
+        """Return what would be run without randomness."""
         return self._next(x, offered, progress, randomness.Still())
 
     def peek(self, features: Array) -> Array:
@@ -139,7 +139,7 @@ class MedleySchedule(Policy):
         self.reward(algorithm, solved * (1.0 - min(seconds / progress.cutoff, 1.0)), budget)
 
     def reward(self, algorithm: int, reward: float, budget: float) -> None:
-        """Take note of what a run brought, between 0 and 1."""
+        """Record the reward of a run, between 0 and 1."""
 
     def add(self) -> None:
         """Make room for one more algorithm, the last in number."""
@@ -203,7 +203,7 @@ class ThompsonMedley(MedleySchedule):
     """Orders by a draw from Beta(1 + solved, 1 + unsolved) of each algorithm."""
 
     def order(self, x: Array, rng: np.random.Generator) -> Array:  # noqa: ARG002
-        """Return minus the draws; without luck, minus the means."""
+        """Return minus the draws; without randomness, minus the means."""
         solved = np.bincount(self.runs, weights=self.solved, minlength=self.n_algorithms)
         runs = np.bincount(self.runs, minlength=self.n_algorithms)
         if isinstance(rng, randomness.Still):

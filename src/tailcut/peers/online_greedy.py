@@ -55,7 +55,7 @@ class OnlineGreedy(Policy):
         return first
 
     def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
-        """Return the next run; None when nobody could run longer than it has, unsuccessfully."""
+        """Return the next run; None if no algorithm could run longer than before."""
         return self._drawn(self._place(x) + 1, offered, progress, self.stream)
 
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
@@ -94,7 +94,7 @@ class OnlineGreedy(Policy):
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:  # noqa: ARG002
         """Credit the run with what it earned, over the probability that it had; recorded runs, see below.
 
-        Of a run that nobody chose, each duration is known to have been long enough or not.
+        For a recorded run, it is known for each duration whether it was long enough.
         """
         solved = outcome.status is Status.SOLVED
         if not len(x):

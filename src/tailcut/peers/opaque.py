@@ -1,4 +1,4 @@
-"""What all models have in common whose belief lives in objects of another library."""
+"""The base of models whose state is in objects of another library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tailcut.types import Array
 
 
 class OpaqueModel(Model):
-    """A model of another library, which keeps its state to itself: it cannot be saved.
+    """A model of another library, whose state cannot be saved.
 
     Algorithms are known to the library by names that never change: `names` has them in the order of their
     numbers here.
@@ -34,7 +34,7 @@ class OpaqueModel(Model):
         """Return what the library expects of all algorithms, the lower the better, shape (K,)."""
 
     def predict(self, x: Array) -> tuple[Array, Array]:
-        """Return what the library expects; how sure it is, is part of that or is not said."""
+        """Return the library's predictions; their uncertainty is included or unknown."""
         return self.losses(x), np.zeros(len(self.names))
 
     def look(self, algorithm: int, x: Array) -> tuple[float, float]:
@@ -42,12 +42,12 @@ class OpaqueModel(Model):
         return float(self.losses(x)[algorithm]), 0.0
 
     def add(self) -> None:
-        """Take one more name."""
+        """Add a name."""
         self.names.append(self.next_name)
         self.next_name += 1
 
     def remove(self, algorithm: int) -> None:
-        """Let a name go."""
+        """Remove a name."""
         del self.names[algorithm]
 
     def state(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A forest of scikit-learn per algorithm, refitted every so many outcomes: what many would write first."""
+"""A forest of scikit-learn per algorithm, refitted every so many outcomes: an obvious baseline."""
 
 from __future__ import annotations
 

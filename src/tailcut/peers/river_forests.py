@@ -62,13 +62,13 @@ class RiverForests(OpaqueModel):
             self.outcomes[algorithm] += 1
 
     def add(self) -> None:
-        """Plant a forest."""
+        """Add a forest."""
         super().add()
         self.forests.append(self._new(self.names[-1]))
         self.outcomes.append(0)
 
     def remove(self, algorithm: int) -> None:
-        """Cut down a forest."""
+        """Remove a forest."""
         super().remove(algorithm)
         del self.forests[algorithm], self.outcomes[algorithm]
 

@@ -92,7 +92,7 @@ class VowpalWabbit(OpaqueModel):
         self.learn_cost(example, algorithm, target, chosen)
 
     def update_many(self, x: Array, target: Array) -> None:
-        """Learn recorded runs, which nobody chose: each has probability 1."""
+        """Learn recorded runs, which were not chosen: each has probability 1."""
         for row, algorithm in np.argwhere(~np.isnan(target)).tolist():
             self.learn_cost(self.example(x[row]), algorithm, float(target[row, algorithm]), 1.0)
 
@@ -112,7 +112,7 @@ class ByProbability(Exploration):
     """Choose each algorithm with the probability that the model gives, by the Gumbel-max trick.
 
     If each of -log(p) loses a draw of the Gumbel distribution, the lowest is algorithm a with
-    probability p_a. Without luck all draws are the same, and the most probable algorithm is chosen.
+    probability p_a. Without randomness all draws are the same, and the most probable algorithm is chosen.
     """
 
     quantity: ClassVar[Quantity | None] = Quantity("minus the log-probability of being chosen", "")

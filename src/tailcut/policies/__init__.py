@@ -1,1 +1,1 @@
-"""What decides: the protocol, one pick, the sliding window, recipes; and the parts they are made of."""
+"""Policies, which decide: the protocol, one pick, the sliding window, recipes, and their parts."""

@@ -1,4 +1,4 @@
-"""What an unfinished run teaches: from a censoring point to a lesson for the model.
+"""What is learned from a censored run: from a censoring point to a lesson for the model.
 
 A rule turns "longer than t" into a pseudo-observation, a target and a weight, or into nothing. A
 solved run needs no rule: its target is its runtime, its weight 1.
@@ -18,21 +18,21 @@ from tailcut.numerics.ranges import Positive
 from tailcut.policies.targets import Target
 
 LEAST_DOUBT = 0.05
-"""The probability that a run is lost is never taken to be less, however good its algorithm is."""
+"""The smallest probability of a timeout, however good the algorithm is."""
 
 Look = Callable[[], tuple[float, float]]
-"""Mean and variance of the model for the run in question; called only by rules that need it."""
+"""Returns the model's mean and variance for the run; called only by rules that need them."""
 
 
 class Unfinished(NamedTuple):
-    """A run that was watched for `seconds`, of at most `cutoff`, and had not finished."""
+    """A run that was watched for `seconds`, at most `cutoff`, and was not solved."""
 
     seconds: float
     cutoff: float
     target: Target
 
     def value(self, factor: float = 1.0) -> float:
-        """Return the target of a run that had finished at `factor` times the seconds watched."""
+        """Return the target of a run solved at `factor` times the seconds watched."""
         return self.target.value(self.seconds * factor, self.cutoff)
 
 
@@ -44,7 +44,7 @@ class PseudoObservation(NamedTuple):
 
 
 class CensoringRule(Protocol):
-    """Decides what to learn from a run that had not finished when it was stopped."""
+    """Decides what to learn from a run that was stopped unsolved."""
 
     def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> PseudoObservation | None:
         """Return what to learn, or None for nothing."""
@@ -53,7 +53,7 @@ class CensoringRule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Learn nothing from unfinished runs (the paper's blind variants)."""
+    """Learn nothing from censored runs (the paper's blind variants)."""
 
     def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> None:
         """Return None."""
@@ -61,7 +61,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class AtCutoff:
-    """Take the run as if it had finished at `timeout_factor` times the moment it was stopped.
+    """Treat the run as solved at `timeout_factor` times the time it was stopped.
 
     >>> from tailcut.policies.targets import Seconds
     >>> run = Unfinished(seconds=5.0, cutoff=5.0, target=Seconds())
@@ -81,7 +81,7 @@ class BuckleyJames:
     """Draw the log-runtime from the model's own belief, given that it is longer (paper, Alg. 3).
 
     The belief of x'theta is N(mean, noise_variance variance); the draw is its upper tail beyond the censoring
-    point. The paper writes a logarithm around the draw, a slip: it already is a log-runtime.
+    point. The paper takes the logarithm of the draw by mistake: it already is a log-runtime.
     """
 
     noise_variance: Positive = 1.0
@@ -96,7 +96,7 @@ class BuckleyJames:
 
 @dataclass(frozen=True, slots=True)
 class MomentMatching:
-    """Take over mean and variance of the exact posterior (assumed-density filtering), no draw.
+    """Match mean and variance of the exact posterior (assumed-density filtering), without a draw.
 
     For a run with noise N(0, noise^2), the belief of its log-runtime is N(mean, S^2) with
     S^2 = noise^2 (1 + variance). Knowing that it exceeds the censoring point moves the mean by S r and
@@ -111,24 +111,24 @@ class MomentMatching:
         return self.pseudo_observation(run, *look())
 
     def pseudo_observation(self, run: Unfinished, mean: float, variance: float) -> PseudoObservation | None:
-        """Return the same for a belief at hand, with the variance for unit noise."""
+        """Return the same for a given belief, with the variance for unit noise."""
         deviation = self.noise * math.sqrt(1.0 + variance)
         r, gap = upper_tail_moments(mean, deviation, run.value())
         shrink = r * gap
         if shrink <= 0.0:
-            return None  # it was certain to take longer: nothing new
+            return None  # it was certain to take longer: nothing to learn
         return PseudoObservation(mean + deviation / gap, shrink / (1.0 + variance * (1.0 - shrink)))
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """For a bounded loss: a run that used up its cutoff cost all there is to lose, 1.
+    """For a bounded loss: a run that used up its cutoff has the maximum loss, 1.
 
-    A run stopped before its cutoff might still have been solved, the less likely the longer it was watched.
-    By Bayes' rule: the loss that the model expects is taken as the probability m that the whole cutoff
-    would not have been enough, and the losses of solved runs as uniform between 0 and the most that they
-    can be, so that a share F of them is solved by now. Then the run is lost with probability
-    m / (m + (1 - m) (1 - F)), and costs else what lies in the middle between now and the cutoff.
+    A run stopped before its cutoff might still have been solved; the longer it was watched, the less likely
+    that is. By Bayes' rule: the predicted loss is taken as the probability m of a timeout, and the losses of
+    solved runs as uniform between 0 and their maximum, so that a share F of them is solved by now. Then the
+    run times out with probability m / (m + (1 - m) (1 - F)), and costs else what lies in the middle between
+    now and the cutoff.
 
     >>> from tailcut.policies.targets import BoundedLoss
     >>> for seconds in (6.0, 60.0):
@@ -139,7 +139,7 @@ class Lost:
     """
 
     def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> PseudoObservation:  # noqa: ARG002
-        """Return the whole loss, or what is expected of a run that was stopped early."""
+        """Return the maximum loss, or the expected loss of a run that was stopped early."""
         if run.seconds >= run.cutoff:
             return PseudoObservation(1.0, 1.0)
         now, most = run.value(), run.target.value(run.cutoff, run.cutoff)

@@ -1,6 +1,6 @@
-"""How uncertainty becomes a choice: from a belief to an estimate that may be optimistic or drawn.
+"""Exploration: from a belief to an estimate that may be optimistic or drawn.
 
-Parts here are frozen values; the randomness comes in by the argument `rng`.
+Parts here are frozen values; the argument `rng` provides the randomness.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from tailcut.types import Array, Belief, Estimate, Quantity
 
 
 class Exploration(ABC):
-    """Turns what is believed of all K algorithms into what they are judged by."""
+    """Turns the belief about all K algorithms into the estimates that decide."""
 
     quantity: ClassVar[Quantity | None] = None
-    """What the estimates are, where that is not what the model predicts."""
+    """What the estimates are, if they are not the model's predictions."""
 
     @property
     @abstractmethod
@@ -82,7 +82,7 @@ class Bounds(Exploration):
 
     alpha: NonNegative = 1.0
     noise: Positive = 1.0
-    """Standard deviation of a run's target, for losses that ask for it; the paper calls it sigma."""
+    """Standard deviation of a run's target, for losses that need it; the paper calls it sigma."""
     bias_corrected: bool = False
     rand_sigma: NonNegative | None = None
 
@@ -103,13 +103,13 @@ class Bounds(Exploration):
 
 @dataclass(frozen=True, slots=True)
 class Uniform(Exploration):
-    """Judge by nothing: one uniform number per algorithm."""
+    """Judge by one uniform random number per algorithm."""
 
     quantity: ClassVar[Quantity | None] = Quantity("a random number", "")
 
     @property
     def noise_deviation(self) -> float:
-        """Return 1: the model is not listened to."""
+        """Return 1: the model is ignored."""
         return 1.0
 
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:  # noqa: ARG002
@@ -121,7 +121,7 @@ class Uniform(Exploration):
 def bias_correction(censored: Array, cutoff: float) -> Array:
     """Return 1 + 2 log(C) sqrt(n_c), the paper's widening after n_c = `censored` timeouts; shape (K,).
 
-    It bounds how far a timeout learned as log C may lie from the truth. Below a cutoff of one second
-    log C is negative, so its size is taken: a width cannot be negative.
+    It bounds the error of a timeout learned as log C. Below a cutoff of one second log C is negative, so its
+    absolute value is used: a width cannot be negative.
     """
     return 1.0 + 2.0 * abs(math.log(cutoff)) * np.sqrt(censored)

@@ -1,10 +1,10 @@
 """The favourite: an algorithm known to be good, which others must beat.
 
-With one nearly perfect algorithm, trying the others costs more than it can ever bring. So the favourite runs
-alone until its own loss has left room: others are let in on an instance only if the loss so far, with what
-this one may cost, stays within (1 + margin) times what the favourite alone would have lost. That is the rule
-of conservative bandits (Wu, Shariff, Lattimore and Szepesvari, ICML 2016), with the favourite's mean in place
-of its bound. Where others do better, the room grows by what they save, and soon they are always let in.
+With one nearly perfect algorithm, trying the others costs more than it can ever gain. So at first the
+favourite runs alone. Others are allowed on an instance only if the loss so far, plus the possible loss on
+this instance, stays within (1 + margin) times what the favourite alone would have lost. That is the rule of
+conservative bandits (Wu, Shariff, Lattimore and Szepesvari, ICML 2016), with the favourite's mean in place of
+its bound. Where others do better, the room grows by what they save, and soon they are always let in.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from tailcut.state.stateful import Stateful, expect
 from tailcut.types import PENALTY, Outcome
 
 MARGIN = 0.2
-"""How much more may be lost, as a share, than the favourite alone would have lost."""
+"""The share by which the loss may exceed what the favourite alone would have lost."""
 _HEAD_START = 4
-"""It is the favourite for a reason: its mean is as if it had solved so many instances at once before."""
+"""The prior: the favourite's mean starts as if it had solved so many instances immediately."""
 
 
 class Favourite(Stateful):
-    """Says on which instances the favourite runs alone. Losses are shares of the worst, PARk of a timeout.
+    """Decides on which instances the favourite runs alone. Losses are shares of a timeout's PARk.
 
     >>> guard = Favourite("highs")
     >>> guard.goes_alone(["highs", "cbc"])
@@ -43,10 +43,10 @@ class Favourite(Stateful):
     ) -> None:
         self.favourite, self.margin, self.penalty = favourite, favourite_margin, penalty
         self.alone = 0
-        """Instances that it ran on alone, and whose outcome is known."""
+        """Instances on which it ran alone and whose outcome is known."""
         self.alone_loss = 0.0
         self.begun = self.over = 0
-        """Instances on which others were let in, and those of them that are over."""
+        """Instances on which others were allowed, and how many of them are completed."""
         self.loss = 0.0
 
     def restored(self) -> None:
@@ -58,7 +58,7 @@ class Favourite(Stateful):
         )
 
     def goes_alone(self, offered: Sequence[str]) -> bool:
-        """Return whether the next instance is the favourite's, given who may run on it."""
+        """Return whether the favourite runs alone on the next instance, given who may run on it."""
         if self.favourite not in offered or len(offered) == 1:
             return False
         mean = self.alone_loss / (self.alone + _HEAD_START)
@@ -71,16 +71,16 @@ class Favourite(Stateful):
         return planned > (others + self.margin * all_) * mean
 
     def has_alone(self, run: PendingRun) -> bool:
-        """Return whether an instance is one that the favourite began alone."""
+        """Return whether the favourite started alone on an instance."""
         return bool(self.favourite) and run.among == (self.favourite,)
 
     def began(self, run: PendingRun) -> None:
-        """Count an instance on which others were let in."""
+        """Count an instance on which others were allowed."""
         if self._counts(run):
             self.begun += 1
 
     def observed(self, run: PendingRun, outcome: Outcome, *, last: bool) -> None:
-        """Learn how a run went; `last`: nothing follows it, solved or not."""
+        """Learn the outcome of a run; `last`: no run follows it, solved or not."""
         solved = outcome.answered
         took = 0.0 if outcome.time is None else outcome.time
         loss = min((run.spent + took) / (self.penalty * run.cutoff), 1.0) if solved else 1.0
@@ -93,7 +93,7 @@ class Favourite(Stateful):
             self._end(loss)
 
     def given_up(self, run: PendingRun) -> None:
-        """Learn that nothing follows on an unsolved instance."""
+        """Learn that no run follows on an unsolved instance."""
         if self._counts(run):
             self._end(1.0)
 

@@ -26,28 +26,28 @@ from tailcut.state.stateful import Stateful
 from tailcut.types import PENALTY, Array
 
 NEGLIGIBLE = 0.01
-"""Features that take less of the cutoff than this, on average, are not given up whatever they bring: there is
-less to gain by it than can be measured."""
+"""Features that take less than this share of the cutoff on average are always used: skipping them would save
+too little to measure."""
 MEMORY = 1000
-"""How many of the latest instances count, roughly: streams change."""
+"""The approximate number of latest instances that count, because streams change."""
 SHORT_MEMORY = 100
-"""How many count for the gain, which grows as the model learns."""
+"""The same for the gain, which grows as the model learns."""
 TRIAL = 100
-"""Instances with features before they may be given up: what they bring has to be learned first."""
+"""The number of instances with features before they may be given up: their worth must be learned first."""
 EVERY = 8
-"""Where features do not pay, one instance in so many has them all the same: at an eighth of the price the
-model continues to learn from them, and may find that they do."""
+"""Where features do not pay off, one instance in so many still has them: at an eighth of the price the model
+continues to learn from them, and may find that they do pay off."""
 NOISE = 0.12
-"""Variance of a run's loss that no features tell."""
+"""Variance of a run's loss that features do not explain."""
 BENEFIT_OF_DOUBT = 2.0
-"""Posterior deviations by which the slope is taken to be higher: who gives features up hardly learns any more
-what they would have brought, so that has to be all but certain."""
+"""Posterior deviations added to the slope: once features are given up, their worth is hardly learned any
+more, so the decision must be nearly certain."""
 FIRST_GAIN, FIRST_WEIGHT = 0.1, 10.0
-"""What features are thought to gain at first, and how many instances that counts for."""
+"""The prior gain of features, and its weight in instances."""
 
 
 class FadingMean(Stateful):
-    """The mean of the latest values, of which older ones count less and less.
+    """The mean of the latest values, with decreasing weights for older ones.
 
     >>> mean = FadingMean(1.0, weight=1.0)
     >>> mean.add(0.0)
@@ -73,7 +73,7 @@ class FadingMean(Stateful):
 
 
 class FeatureBudget(Stateful):
-    """How long computing features may take: estimates of what they cost and bring.
+    """How long computing features may take, from estimates of their cost and gain.
 
     >>> budget = FeatureBudget(feature_share=0.1)
     >>> budget.seconds(cutoff=300.0)
@@ -90,20 +90,20 @@ class FeatureBudget(Stateful):
         self.begun = 0
         """How many instances there were."""
         self.tried = 0
-        """For how many of them features were computed, or tried to."""
+        """For how many of them computing features was attempted."""
         self.cost = FadingMean()
-        """Of the instances with features or with an attempt at them: the time it took, in cutoffs."""
+        """For instances with such an attempt: the time it took, in cutoffs."""
         self.finished = FadingMean(1.0, weight=1.0)
-        """Of the same instances: whether the features were there in time."""
+        """For the same instances: whether the features were ready in time."""
         self.price = FadingMean()
-        """Of all instances: what computing features would cost them."""
+        """For all instances: what computing features would cost them."""
         self.gain = FadingMean(FIRST_GAIN, FIRST_WEIGHT, memory=SHORT_MEMORY)
         self.product, self.square = FadingMean(), FadingMean()
-        """Of predicted deviation times what happened, and of the former squared."""
+        """Sums of predicted times actual deviation, and of the predicted deviation squared."""
 
     @property
     def charged(self) -> bool:
-        """Whether features cost enough to think about it."""
+        """Whether features cost enough to consider skipping them."""
         return self.cost.mean >= NEGLIGIBLE
 
     def seconds(self, cutoff: float) -> float:
@@ -124,7 +124,7 @@ class FeatureBudget(Stateful):
         return min(max(mean + BENEFIT_OF_DOUBT / math.sqrt(precision), 0.0), 1.0)
 
     def admit(self, vector: Array, *, given: bool, cost: float, cutoff: float) -> Array:
-        """Return what a policy gets of an instance whose features took `cost` seconds, `given` or not.
+        """Return what a policy sees of an instance whose features took `cost` seconds, `given` or not.
 
         >>> import numpy as np
         >>> budget, features = FeatureBudget(), np.array([1.0, 2.0])
@@ -137,11 +137,11 @@ class FeatureBudget(Stateful):
         """
         tried = given or cost > 0.0
         self.begin(cost / cutoff if tried else None, finished=given)
-        # Tried unsuccessfully, all values are missing: the instance is a large one, which says something.
+        # After a failed attempt all values are missing, which is informative: the instance is large.
         return vector if tried else NO_FEATURES
 
     def begin(self, cost: float | None, *, finished: bool) -> None:
-        """Count an instance; `cost` is that of its features, in cutoffs, None if nobody tried."""
+        """Count an instance; `cost` is that of its features in cutoffs, None without an attempt."""
         self.begun += 1
         self.price.add(0.0)  # until it is solved
         if cost is not None:
@@ -150,14 +150,15 @@ class FeatureBudget(Stateful):
             self.finished.add(1.0 if finished else 0.0)
 
     def weigh(self, gain: float) -> None:
-        """Take in by how much features lower the loss that the model expects on an instance."""
+        """Record by how much features lower the predicted loss on an instance."""
         self.gain.add(gain)
 
     def check(self, algorithm: int, loss: float, predicted: Array, without: Array) -> None:
         """Compare a run's loss with the losses predicted by features and without them, shapes (K,).
 
-        How hard the instance is for all, is left out of it: that does not help to choose. It is the median
-        over the algorithms, since some are hardly ever run, and may be predicted badly for long.
+        The hardness of the instance for all algorithms is subtracted, because it does not help to choose. It
+        is the median over the algorithms, since some hardly ever run and may be predicted badly for a long
+        time.
         """
         hardness = _median((predicted - without).tolist())
         usual = float(without[algorithm]) + hardness
@@ -166,13 +167,13 @@ class FeatureBudget(Stateful):
         self.square.add(deviation * deviation)
 
     def solved(self, total: float) -> None:
-        """Take in after how much time an instance was solved, in cutoffs, all its runs together."""
+        """Record the total time after which an instance was solved, in cutoffs."""
         later = self.cost.mean
         self.price.total += 1.0 if total + later > 1.0 else later / self.penalty
 
 
 def _median(values: list[float]) -> float:
-    """Return the median of a few numbers, which takes numpy longer than sorting them.
+    """Return the median of a few numbers; sorting them is faster than numpy.
 
     >>> _median([3.0, 1.0]), _median([3.0, 1.0, 2.0])
     (2.0, 2.0)

@@ -1,4 +1,4 @@
-"""Which runs are due whatever the scores say: nobody is judged untried, nor for good by one unlucky run."""
+"""Runs that are due regardless of scores, so that no algorithm is ruled out untried or by one bad run."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tailcut.types import Array
 class FirstRuns:
     """By step t, `pace` sqrt(t) of K algorithms are tried; when all are, each `again` log2(t) / K times.
 
-    An infinite pace tries all of them at once, a pace of 0 leaves it to the scores. With a large portfolio
-    and a short stream, sqrt(t) leaves some untried, which pays: first runs of thirty algorithms may cost more
-    than ever comes back. The logarithm makes sure, at next to no cost, that no algorithm is given up for
-    good because it failed on the one instance it was tried on.
+    An infinite pace tries all of them first; a pace of 0 leaves it to the scores. With a large portfolio and
+    a short stream, sqrt(t) leaves some untried, which pays off: first runs of thirty algorithms may cost more
+    than they ever gain. The logarithm ensures, at almost no cost, that no algorithm is given up for good
+    because it failed on the one instance it was tried on.
 
     >>> gradual = FirstRuns(pace=1.0, again=1.0)
     >>> [gradual.due(np.array([runs, 0.0])) for runs in (0.0, 1.0)]
@@ -34,10 +34,10 @@ class FirstRuns:
     hardest: PartOrAll = 1.0
     """A run that is due waits for an instance among this share of the hardest; 1: for none."""
     in_order: bool = True
-    """Whether of those that have run least the first in number is next, else a random one."""
+    """Whether the first of those that have run least is next, instead of a random one."""
 
     def due(self, runs: Array) -> bool:
-        """Return whether one that has run least is to run now, after so many `runs` of each, shape (K,)."""
+        """Return whether an algorithm that has run least is due, after so many `runs` of each, shape (K,)."""
         least = float(runs.min())
         step = float(runs.sum()) + 1.0
         if least == 0.0:
@@ -45,7 +45,7 @@ class FirstRuns:
         return len(runs) * least < self.again * math.log2(step)
 
     def next(self, runs: Array, rng: np.random.Generator) -> int:
-        """Return who is to run then."""
+        """Return which algorithm is due."""
         if self.in_order:
             return int(runs.argmin())
         least = np.flatnonzero(runs == runs.min())

@@ -24,7 +24,7 @@ Value = float | int | str
 MADE_FOR_THE_PART = frozenset(
     {"n_algorithms", "n_features", "seed", "cutoff", "views", "representation", "feature_budget", "parts"}
 )
-"""Constructor parameters that the recipe fills in; they are no hyperparameters."""
+"""Constructor parameters that the recipe fills in; they are not hyperparameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Parameter:
 
 @lru_cache(maxsize=512)
 def declared(part: Callable[..., Any]) -> Mapping[str, Parameter]:
-    """Return the hyperparameters of a part, by name: those of its constructor that are not bound already.
+    """Return the hyperparameters of a part by name: its constructor's parameters that are not bound.
 
     >>> from tailcut.models.ridge import RidgeBank
     >>> str(declared(RidgeBank)["ridge"].range)
@@ -58,7 +58,7 @@ def declared(part: Callable[..., Any]) -> Mapping[str, Parameter]:
 def _hints(made: Any) -> dict[str, Any]:
     """Return the annotations of a constructor, and of a class, whose fields a dataclass may inherit.
 
-    Where they name what only type checkers know, there are none.
+    If they use names that only type checkers know, there are none.
     """
     sources = (made, type.__getattribute__(made, "__init__")) if isinstance(made, type) else (made,)
     found: dict[str, Any] = {}
@@ -77,13 +77,13 @@ def _parameter(hint: Any, default: Any) -> Parameter:
 
 
 def made(part: Callable[..., Any], settings: Mapping[str, Any]) -> Any:
-    """Return what `part` makes of those settings that it has parameters for."""
+    """Return `part` called with the settings that it has parameters for."""
     wanted = inspect.signature(part).parameters
     return part(**{name: value for name, value in settings.items() if name in wanted})
 
 
 def checked(owner: str, name: str, value: Any, default: Value, parameter: Parameter | None) -> Value:
-    """Return a hyperparameter in the type of its default, or say what was expected."""
+    """Return a hyperparameter in the type of its default; raise if it is invalid."""
     if isinstance(default, str):
         if isinstance(value, str):
             return value

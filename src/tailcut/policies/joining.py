@@ -1,4 +1,4 @@
-"""Races: which run joins those that are under way on an instance."""
+"""Races: which run joins those in progress on an instance."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def one_more_run(
     running: Mapping[str, float],
     failed: Mapping[str, float],
 ) -> Request | None:
-    """Return what to decide for one more run of a race, None if nobody is left.
+    """Return the request for one more run of a race, None if no algorithm is left.
 
     `x` is the represented instance and `pool` has the numbers of the algorithms that may run on it.
     """
     gone = {**failed, **running}
-    # A schedule may run longer what was cut short; what failed for good is known to take the cutoff.
+    # A schedule may run an algorithm longer that was stopped; one that failed counts as using the cutoff.
     barred = running if schedules else gone
     free = [number for number in pool if algorithms[number] not in barred]
     limit = request.limit(cutoff)

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from tailcut.numerics import randomness
 
 SHARES = (0.1, 0.3, 1.0)
-"""How long a lesson runs, as shares of the cutoff: short first, longer only where that was not enough."""
+"""The lengths of lessons, as shares of the cutoff: short ones first, longer ones only after those."""
 UNIFORM_SHARE = 0.1
-"""How long a lesson chosen by chance runs, as a share of the cutoff."""
+"""The length of a randomly chosen lesson, as a share of the cutoff."""
 
 
 class Answered(NamedTuple):
-    """An instance that needs no answer any more, and on which algorithms may still be run."""
+    """An answered instance on which algorithms may still run."""
 
     instance: str
     tried: Mapping[str, float]
@@ -63,9 +63,9 @@ def next_lesson(
 ) -> Lesson | None:
     """Return a run of an algorithm that may be the best, on the latest of the answered instances.
 
-    All that may be the best (all algorithms, if None) have the same chance: a model that predicts by features
-    needs runs of each of them, and those of which more is expected run for the answers anyway. Runs are
-    short, and longer ones are made only where nothing short is left. The same question gets the same answer.
+    All that may be the best (all algorithms, if None) are equally likely: a model that uses features needs
+    runs of each of them, and the promising ones run anyway. Runs are short; longer ones follow only when no
+    short one is left. The result is deterministic.
 
     >>> latest = Answered("i2", {"a": float("inf")})
     >>> next_lesson([latest], ["a", "b", "c"], 60.0, may_be_best=np.array([True, False, True]), seed=0)

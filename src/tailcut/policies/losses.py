@@ -1,4 +1,4 @@
-"""What is minimised: from an estimate to one number per algorithm, all algorithms at once."""
+"""Losses, which are minimised: from an estimate to one number per algorithm."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tailcut.types import PENALTY, Array, Estimate, Progress, Quantity
 
 
 class Loss(ABC):
-    """Turns an estimate into scores of which the lowest wins."""
+    """Turns an estimate into scores; the lowest wins."""
 
     @abstractmethod
     def scores(self, estimate: Estimate, cutoff: float) -> Array:
@@ -66,7 +66,7 @@ def expected_par(mu: Array, s: Array, cutoff: float, penalty: float = PENALTY) -
 
 
 def expected_par_left(mu: Array, s: Array, progress: Progress, penalty: float = PENALTY) -> Array:
-    """Return E[loss] of a run that gets all the time left, in [0, P(C)]: the time used before counts too.
+    """Return E[loss] of a run that gets all the time left, in [0, P(C)]; time used before counts.
 
     >>> short = np.log([5.0]), np.array([1e-6])  # 5 s for sure, after 20 s of 60 s
     >>> expected_par_left(*short, Progress(60.0, 20.0, None)).round(6).tolist()
@@ -82,9 +82,9 @@ def expected_par_left(mu: Array, s: Array, progress: Progress, penalty: float = 
 def optimistic_par(low: Array, high: Array, s: Array, cutoff: float, penalty: float = PENALTY) -> Array:
     """Return the paper's lower estimate of E[loss] from both bounds o = low, p = high; shape (K,).
 
-    exp(o + s^2/2) Phi(b_p - s)/Phi(b_o) + (1 - Phi(b_p)) (P(C) - exp(p + s^2/2) Phi(b_o - s)/Phi(b_p))
-    with b_o = (log C - o)/s, b_p = (log C - p)/s. The formula is the paper's; with wide bounds it leaves
-    [0, P(C)] far behind, which is how these selectors were defined. Ratios are taken in log space, and where
-    exp() would overflow, estimates count as equally extreme.
+    exp(o + s^2/2) Phi(b_p - s)/Phi(b_o) + (1 - Phi(b_p)) (P(C) - exp(p + s^2/2) Phi(b_o - s)/Phi(b_p)) with
+    b_o = (log C - o)/s, b_p = (log C - p)/s. The formula is the paper's; with wide bounds it is far outside
+    [0, P(C)], which is how these selectors were defined. Ratios are taken in log space, and where exp() would
+    overflow, estimates count as equally extreme.
     """
     return normal_kernels.optimistic_par(low, high, s, cutoff, SMALLEST_SPREAD, penalty)

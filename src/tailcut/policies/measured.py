@@ -1,4 +1,4 @@
-"""What outcomes measure: times, or losses that the user gives. A selector learns one or the other."""
+"""What outcomes measure: runtimes, or losses given by the user. A selector learns one or the other."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tailcut.types import Outcome, Status
 
 
 class OutcomeMeasure(StrEnum):
-    """What counts; the values are what a state file holds."""
+    """What counts; the values are those in saved selectors."""
 
     UNSETTLED = ""
-    """No outcome has said so far; that a run failed fits both."""
+    """Not known yet; a failed run fits both."""
     TIME = "time"
     LOSS = "loss"
 
@@ -31,9 +31,9 @@ class OutcomeMeasure(StrEnum):
         return OutcomeMeasure.TIME if outcome.loss is None else OutcomeMeasure.LOSS
 
     def after(self, given: OutcomeMeasure, row: Row, rows: Callable[[], Iterable[Row]]) -> OutcomeMeasure:
-        """Return what counts once an outcome that measures `given` is learned, or say why it cannot be.
+        """Return what counts after an outcome that measures `given`; raise if it cannot be learned.
 
-        `row` is the selector's own; of all `rows()`, those that could learn it are named.
+        `row` is the selector's own; the error names those of all `rows()` that could learn it.
         """
         if given is OutcomeMeasure.LOSS and not row.takes_losses:
             able = ", ".join(one.name for one in rows() if one.takes_losses)

@@ -1,4 +1,4 @@
-"""One pick: a policy that chooses one algorithm per instance, put together from parts.
+"""One pick: a policy that chooses one algorithm per instance, built from parts.
 
 features -> representation -> model -> exploration -> loss -> lowest score
 ^                                  |
@@ -31,14 +31,14 @@ from tailcut.state.stateful import expect, expect_finite
 from tailcut.types import PENALTY, Array, Belief, Forecasts, Outcome, Progress, Quantity, Status
 
 MAY_BE = 3.0
-"""An algorithm may cost so many deviations less, and the others so many more, than expected."""
+"""An algorithm may be the best if errors of this many deviations could make it so."""
 FAIL_OVER = "fail-over"
-"""The reason of a choice that follows a run that failed."""
+"""The reason of a choice after a failed run."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What a policy is made of."""
+    """The parts of a policy."""
 
     representation: Pipeline
     model: Model
@@ -46,15 +46,15 @@ class Parts:
     exploration: Exploration
     loss: Loss
     target: Target
-    """What the model predicts of a run."""
+    """What the model predicts about a run."""
     first_runs: FirstRuns
     """Which runs are due before scores decide."""
     feature_budget: FeatureBudget | None = None
-    """What features cost and bring, where the model can also predict without them."""
+    """The cost and gain of features, if the model can also predict without them."""
 
 
 class OnePick(Policy):
-    """Picks one of K algorithms per instance, for all the time there is, and learns from the outcomes."""
+    """Picks one of K algorithms per instance, for all the time that is left, and learns from the outcomes."""
 
     STATE: ClassVar[tuple[str, ...]] = (
         "representation",
@@ -82,11 +82,11 @@ class OnePick(Policy):
         """Probability of a uniformly random choice instead of the lowest score."""
         self.penalty = penalty
         self.fail_over = bool(fail_over)
-        """Whether a run that failed is followed by one of the next best."""
+        """Whether a failed run is followed by a run of the next best algorithm."""
         self.quantity: Quantity = parts.exploration.quantity or parts.loss.quantity(parts.target.quantity)
         self.runs = np.zeros(n_algorithms)
-        """How often each algorithm was chosen, counted when chosen: with many runs under way at once,
-        an algorithm that has been started counts as tried."""
+        """How often each algorithm was chosen, counted when chosen: with many concurrent runs, a started
+        algorithm counts as tried."""
         self.censored = np.zeros(n_algorithms)
         """How many outcomes of each algorithm were censored or failed."""
         self.stakes = Stakes()
@@ -136,9 +136,9 @@ class OnePick(Policy):
         return Choice(algorithm, reason, scores, x, progress.left)
 
     def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
-        """Return None, for one pick is all there is; with `fail_over`, the next best where all runs failed.
+        """Return None; with `fail_over`, the next best algorithm if all runs failed.
 
-        One that was stopped had its time, and the instance is over.
+        A run that was stopped had its time, and the instance is done.
         """
         if not self.fail_over or progress.failed is None:
             return None
@@ -149,7 +149,7 @@ class OnePick(Policy):
         return choice._replace(reason=FAIL_OVER)
 
     def _pick(self, belief: Belief, scores: Array, offered: Offered) -> tuple[int, str]:
-        """Return who runs and why: first runs where they are due; ties go to the first."""
+        """Return which algorithm runs and why: first runs if they are due; ties go to the first."""
         if self.untried or self.parts.first_runs.again:
             pool = np.arange(len(scores)) if offered is None else offered
             runs = self.runs[pool]
@@ -158,8 +158,8 @@ class OnePick(Policy):
                 place = self.parts.first_runs.next(runs, self.explore_stream)
                 if due:
                     return int(pool[place]), "exploration" if runs[place] else "first run"
-                # The untried are all alike to the model. If each had a draw of its own, the best of many
-                # draws would win; so one stands for all.
+                # The untried are all the same to the model. If each had its own draw, the best of many
+                # draws would win, so one represents all.
                 judged = runs > 0.0
                 judged[place] = True
                 offered = pool[judged]
@@ -180,7 +180,7 @@ class OnePick(Policy):
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:  # noqa: ARG002
         """Learn the outcome of a run of `algorithm` on the instance represented by `x`."""
         cutoff, parts = progress.cutoff, self.parts
-        if outcome.loss is not None:  # what a bounded target is anyway
+        if outcome.loss is not None:  # the unit of a bounded target
             self._teach(algorithm, x, outcome.loss, 1.0)
             return
         if outcome.status is Status.SOLVED:
@@ -190,14 +190,14 @@ class OnePick(Policy):
                 parts.feature_budget.solved((progress.used + outcome.time) / cutoff)
             return
         self.censored[algorithm] += 1.0
-        # A failed run would never have answered: it is known to need more than the cutoff.
+        # A failed run is censored at the cutoff.
         watched = cutoff if outcome.time is None else outcome.time
         lesson = self._lesson(algorithm, x, Unfinished(watched, cutoff, parts.target))
         if lesson is not None:
             self._teach(algorithm, x, lesson.target, lesson.weight)
 
     def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:
-        """Learn recorded runs; all at once where the model is better for it."""
+        """Learn recorded runs, in bulk if the model supports it."""
         if not self.model.in_bulk:
             super().learn_recorded(x, runs, progress)
             return
@@ -230,7 +230,7 @@ class OnePick(Policy):
         return self.parts.censoring.lesson(run, lambda: self.model.look(algorithm, x), self.censor_stream)
 
     def represent(self, features: Array) -> Array:
-        """Take in instances that need no decision, shape (n, d); return them represented, shape (n, w)."""
+        """Read instances that need no decision, shape (n, d); return them represented, shape (n, w)."""
         return self.representation.take_in(features)
 
     def started(self, algorithm: int) -> None:
@@ -251,7 +251,7 @@ class OnePick(Policy):
         self._count_untried()
 
     def widen(self, n_features: int) -> None:
-        """Take instances with this many features from now on; all that was learned stays."""
+        """Accept instances with this many features from now on; nothing is forgotten."""
         self.representation.widen(n_features)
         self.model.widen(self.representation.width, self.representation.views())
 
@@ -261,12 +261,12 @@ class OnePick(Policy):
         return NO_FEATURES if absent else self.representation.peek(features)
 
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice:
-        """Return what would be chosen by the scores alone, without luck."""
+        """Return what would be chosen by the scores alone, without randomness."""
         scores = self.judge(x, progress, range(len(self.runs)))
         return Choice(_argmin(scores, offered), "lowest score", scores, x, progress.left)
 
     def judge(self, x: Array, progress: Progress, algorithms: Sequence[int]) -> Array:
-        """Return what the algorithms of these numbers score at `x` without luck, the lower the better."""
+        """Return the scores of these algorithms at `x` without randomness, the lower the better."""
         chosen = list(algorithms)
         pairs = np.array([self.model.look(k, x) for k in chosen])
         belief = Belief(pairs[:, 0].copy(), pairs[:, 1].copy(), self.censored[chosen])
@@ -274,7 +274,7 @@ class OnePick(Policy):
         return self.parts.loss.scores(estimate, progress.cutoff)
 
     def may_be_best(self) -> NDArray[np.bool_] | None:
-        """Return which algorithms may be the best, where the model knows what they cost on the whole."""
+        """Return which algorithms may be the best, if the model knows their overall cost."""
         if self.parts.feature_budget is None or not self.model.learns:
             return None
         mean, variance = self.model.predict(NO_FEATURES)
@@ -283,7 +283,7 @@ class OnePick(Policy):
         return found
 
     def forecasts(self, x: Array, progress: Progress) -> Forecasts | None:
-        """Return what runs on the instance represented by `x` will take, if the model predicts runtimes."""
+        """Return predicted runtimes on the instance represented by `x`, if the model predicts them."""
         if not self.model.learns or not self.parts.target.predicts_runtimes:
             return None
         mean, variance = self.model.predict(x)

@@ -15,13 +15,13 @@ from tailcut.state.stateful import Stateful, expect
 from tailcut.types import Array, Decision, Outcome, Progress, Status
 
 _NOTHING = 1e-9
-"""Less than this share of the cutoff is no time left but the rounding of a sum."""
+"""A remaining share of the cutoff below this is a rounding error."""
 
 
 class PendingRun(NamedTuple):
-    """What is kept of a run until its outcome is known, and of an instance that is still open.
+    """What is stored about a run until its outcome is known, and about an open instance.
 
-    Algorithms are known by name here, for their numbers may change meanwhile.
+    Algorithms are identified by name here, because their numbers may change.
     """
 
     algorithm: str
@@ -31,12 +31,12 @@ class PendingRun(NamedTuple):
     """The represented instance, shape (d,)."""
     budget: float
     spent: float = 0.0
-    """Seconds used on the instance before this run or, of an open instance, after it."""
+    """Seconds used on the instance before this run or, for an open instance, after it."""
     stage: int = 0
     among: tuple[str, ...] | None = None
     """Which algorithms may run on this instance; None: all. Kept for schedules only."""
     failed: Mapping[str, float] | None = None
-    """The longest each algorithm has run unsuccessfully on this instance; None where one pick is all."""
+    """The longest unsuccessful run of each algorithm on this instance; None for one pick."""
 
     @property
     def time_is_left(self) -> bool:
@@ -44,7 +44,7 @@ class PendingRun(NamedTuple):
         return self.cutoff - self.spent > _NOTHING * self.cutoff
 
     def progress(self, algorithms: Sequence[str]) -> Progress:
-        """Return how far the instance has come, for the algorithms in this order."""
+        """Return the progress on the instance, for the algorithms in this order."""
         failed = self.failed
         if failed is None:
             return Progress(self.cutoff, self.spent, None)
@@ -60,14 +60,14 @@ class PendingRun(NamedTuple):
         {'a': 60.0}
         """
         assert not outcome.answered
-        # A failed run does not say when it ended; its whole slice counts unless the caller knows better.
+        # A failed run has no end time; its whole slice counts unless the caller knows better.
         took, known = (self.budget, self.cutoff) if outcome.time is None else (outcome.time, outcome.time)
         failed = dict(self.failed or {})
         failed[self.algorithm] = max(known, failed.get(self.algorithm, 0.0))
         return self._replace(spent=min(self.cutoff, self.spent + took), failed=failed)
 
     def still_offered(self, algorithms: Sequence[str]) -> list[int] | None:
-        """Return the numbers of those that may run next, None for all: not those that failed for good."""
+        """Return the numbers of the algorithms that may run next, without failed ones; None for all."""
         failed = self.failed or {}
         lost = {name for name, seconds in failed.items() if seconds >= self.cutoff}
         if self.among is None and not lost:
@@ -77,7 +77,7 @@ class PendingRun(NamedTuple):
 
 
 class PendingDecisions(Stateful):
-    """Numbers decisions and keeps the latest `limit` of each kind, so that a stream costs no memory."""
+    """Numbers decisions and keeps the latest `limit` of each kind, so that memory is bounded."""
 
     STATE = ("next_id", "learned", "waiting", "outcomes", "unsolved", "continuations")
     GROWING = STATE
@@ -86,19 +86,19 @@ class PendingDecisions(Stateful):
         self.limit = limit
         self.next_id = 0
         self.learned = 0
-        """How many outcomes taught the selector something, since ever."""
+        """The total number of outcomes from which the selector learned something."""
         self.runs: OrderedDict[int, PendingRun] = OrderedDict()
         """Decisions that wait for their outcome, oldest first."""
         self.observed: OrderedDict[int, Outcome] = OrderedDict()
         """Outcomes, the oldest first."""
-        # Of schedules only, and for no longer than the decision is in `observed`:
+        # For schedules only, and as long as the decision is in `observed`:
         self.open: dict[int, PendingRun] = {}
         """Unsolved instances, by the last decision on each."""
         self.continued: dict[int, int] = {}
         """Decision -> the next one on the same instance."""
 
     def enter(self, run: PendingRun) -> int:
-        """Let a run wait for its outcome and return its number; the oldest is given up if there are many."""
+        """Let a run wait for its outcome and return its number; drop the oldest beyond the limit."""
         number = self.next_id
         self.runs[number] = run
         self.next_id = number + 1
@@ -107,7 +107,7 @@ class PendingDecisions(Stateful):
         return number
 
     def settle(self, decision: Decision | int, outcome: Outcome) -> PendingRun | None:
-        """Take in the outcome of a run and return the run; None if this very outcome is known already."""
+        """Record the outcome of a run and return the run; None if the same outcome is already known."""
         number = number_of(decision)
         run = self.runs.get(number)
         if run is None:
@@ -126,7 +126,7 @@ class PendingDecisions(Stateful):
         return run
 
     def find_open(self, decision: Decision | int) -> tuple[int, PendingRun | None]:
-        """Return a decision's number and its instance, None if that is over; raise if it cannot continue."""
+        """Return a decision's number and its instance, None if that is done; raise if it cannot continue."""
         number = number_of(decision)
         run = self.open.get(number)
         if run is None:
@@ -136,11 +136,11 @@ class PendingDecisions(Stateful):
         return number, run
 
     def find(self, number: int) -> PendingRun | None:
-        """Return what is still known of the run of a decision, be it waiting or its instance open."""
+        """Return the stored run of a decision that waits or whose instance is open."""
         return self.runs.get(number) or self.open.get(number)
 
     def check_own(self, decision: Decision) -> None:
-        """Raise unless the decision can be one of ours."""
+        """Raise unless the decision can be one of this selector's."""
         run = self.runs.get(decision.id)
         if run is not None:
             _check_same(decision, run)
@@ -148,7 +148,7 @@ class PendingDecisions(Stateful):
             raise UnknownDecisionError(f"there is no decision {decision.id}")
 
     def check_fits(self, policy: Policy | None) -> None:
-        """Raise unless the runs that wait are represented as this policy represents instances."""
+        """Raise unless waiting runs have the representation of this policy."""
         waiting = [*self.runs.values(), *self.open.values()]
         if not waiting:
             return
@@ -159,7 +159,7 @@ class PendingDecisions(Stateful):
         expect(max((*self.runs, *self.open)) < self.next_id, "next_id: is too low")
 
     def _check_repeated(self, number: int, outcome: Outcome) -> None:
-        """Raise unless this very outcome is already known for the decision."""
+        """Raise unless the same outcome is already known for the decision."""
         if number not in self.observed:
             self._refuse(number)
         known = self.observed[number]
@@ -178,7 +178,7 @@ class PendingDecisions(Stateful):
             self._refuse(number)
 
     def _refuse(self, number: int) -> NoReturn:
-        """Say why a decision is not known."""
+        """Return why a decision is not known."""
         if 0 <= number < self.next_id:
             raise UnknownDecisionError(
                 f"decision {number} is no longer known: only the latest {self.limit} are kept"
@@ -205,7 +205,7 @@ class PendingDecisions(Stateful):
 
     @property
     def outcomes(self) -> list[Any]:
-        """Number, status, time and, of a rated run, loss of every outcome known, the oldest first."""
+        """Number, status, time and, for rated runs, loss of every known outcome, the oldest first."""
         return [[number, *plain_outcome(one).values()] for number, one in self.observed.items()]
 
     @outcomes.setter
@@ -228,7 +228,7 @@ class PendingDecisions(Stateful):
 
 
 def plain_outcome(outcome: Outcome) -> dict[str, Any]:
-    """Return an outcome as it is written down: `loss` only where it has one.
+    """Return an outcome as it is stored: with a `loss` only if it has one.
 
     >>> plain_outcome(Outcome.solved(2.5)), plain_outcome(Outcome.rated(0.25))
     ({'status': 'solved', 'time': 2.5}, {'status': 'rated', 'time': None, 'loss': 0.25})
@@ -238,7 +238,7 @@ def plain_outcome(outcome: Outcome) -> dict[str, Any]:
 
 
 def is_outcome(one: Outcome) -> bool:
-    """Return whether an outcome that was read makes sense: has the numbers that its status needs."""
+    """Return whether a stored outcome is valid: whether it has the numbers that its status needs."""
     if one.status is Status.RATED:
         return one.time is None and isinstance(one.loss, int | float) and 0.0 <= one.loss <= 1.0
     if one.loss is not None:
@@ -281,7 +281,7 @@ def _pack(runs: Mapping[int, PendingRun]) -> dict[str, Any]:
 
 
 def _table(instances: list[Array]) -> Array:
-    """Return represented instances as rows; a row of nan is one without features."""
+    """Return represented instances as rows; a row of nan has no features."""
     width = max(map(len, instances), default=0)
     rows = [x if len(x) else np.full(width, np.nan) for x in instances]
     return np.array(rows, dtype=np.float64).reshape(len(rows), width)
@@ -300,7 +300,7 @@ def _unpack(state: Mapping[str, Any]) -> dict[int, PendingRun]:
 
 
 def _checked_run(number: Any, run: PendingRun) -> PendingRun:
-    """Return a run that was read from a state, or say that it cannot be one."""
+    """Return a run read from a state; raise if it is invalid."""
     failed = {} if run.failed is None else run.failed
     seconds = (run.cutoff, run.budget, run.spent, *failed.values())
     fine = (

@@ -1,4 +1,4 @@
-"""What a selector needs of a policy, for algorithms that are only numbers."""
+"""The interface of a policy, which identifies algorithms by number."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ Offered = NDArray[np.intp] | None
 
 
 class Choice(NamedTuple):
-    """What a policy decided: the algorithm's number, and what is needed to explain and to learn."""
+    """A policy's decision: the algorithm's number, and what explanations and learning need."""
 
     algorithm: int
     reason: str
     scores: Array
     """One per algorithm, the lower the better, shape (K,)."""
     x: Array
-    """The represented instance, shape (d,); handed back when its outcome is known."""
+    """The represented instance, shape (d,); passed back with its outcome."""
     budget: float
     """Seconds to run; more than 0, at most what is left of the cutoff."""
 
 
 class RecordedOutcomes(NamedTuple):
-    """What K algorithms did on n instances, none of them chosen here."""
+    """Recorded runs of K algorithms on n instances."""
 
     seconds: Array
     """When each run ended, solved or not, shape (n, K)."""
     solved: NDArray[np.bool_]
     """Whether it had solved its instance by then, shape (n, K)."""
     known: NDArray[np.bool_]
-    """Whether anything is known of it, shape (n, K)."""
+    """Whether the run is known, shape (n, K)."""
     watched: Array
     """Seconds it was given, shape (n, K)."""
     losses: Array | None = None
-    """How bad its answer was, from 0 to 1, where that counts and not the time, shape (n, K)."""
+    """The loss of its answer, from 0 to 1, if losses count instead of runtimes, shape (n, K)."""
 
     def at(self, rows: NDArray[np.intp]) -> RecordedOutcomes:
         """Return what happened on the instances in these rows, in their order."""
@@ -55,7 +55,7 @@ class RecordedOutcomes(NamedTuple):
         )
 
     def outcome(self, row: int, algorithm: int) -> Outcome:
-        """Return how one run went."""
+        """Return the outcome of one run."""
         if self.losses is not None:
             return Outcome.rated(float(self.losses[row, algorithm]))
         seconds = float(self.seconds[row, algorithm])
@@ -65,8 +65,8 @@ class RecordedOutcomes(NamedTuple):
 class Policy(Stateful, ABC):
     """Decides and learns for K algorithms, numbered 0 to K-1.
 
-    A policy must say how to choose, to proceed, to learn, and to add and remove algorithms. The other verbs
-    have defaults that suit one that looks at no features and explains nothing.
+    A policy must define how to choose, proceed, learn, and add and remove algorithms. The other methods have
+    defaults for a policy that ignores features and explains nothing.
     """
 
     bounded: ClassVar[bool] = True
@@ -76,9 +76,9 @@ class Policy(Stateful, ABC):
     quantity: Quantity = Quantity("", "")
     """What its scores are."""
     n_features: int = 0
-    """How many raw features an instance has, as far as the policy knows."""
+    """The number of raw features of an instance, if the policy knows it."""
     width: int | None = None
-    """How many entries a represented instance has, where the policy says so."""
+    """The number of entries of a represented instance, if the policy knows it."""
 
     @abstractmethod
     def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:
@@ -88,14 +88,15 @@ class Policy(Stateful, ABC):
     def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
         """Return the next run on the unsolved instance represented by `x`, or None to give it up.
 
-        There is time left, and `offered` lacks the algorithms that failed on this instance.
+        There is time left, and `offered` excludes the algorithms that failed on this instance.
         """
 
     @abstractmethod
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
-        """Learn how a run of `algorithm` went that was given `budget` seconds.
+        """Learn the outcome of a run of `algorithm` with a budget of `budget` seconds.
 
-        `progress` is that before the run. A run censored at t is known to need longer than t, no more.
+        `progress` is the state before the run. A run censored at t is known to need longer than t, nothing
+        more.
         """
 
     @abstractmethod
@@ -107,11 +108,11 @@ class Policy(Stateful, ABC):
         """Forget an algorithm; those behind it move up by one."""
 
     def widen(self, n_features: int) -> None:
-        """Take instances with this many features from now on; all that was learned stays."""
+        """Accept instances with this many features from now on; nothing is forgotten."""
         self.n_features = n_features
 
     def represent(self, features: Array) -> Array:
-        """Take in instances that need no decision, shape (n, d); return them represented, shape (n, w)."""
+        """Read instances that need no decision, shape (n, d); return them represented, shape (n, w)."""
         return np.zeros((len(features), 0))
 
     def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:
@@ -122,37 +123,37 @@ class Policy(Stateful, ABC):
             self.learn(algorithm, x[row], outcome, progress, float(runs.watched[row, algorithm]))
 
     def started(self, algorithm: int) -> None:
-        """Take note of a run that was not chosen here: its algorithm is not untried any more."""
+        """Count a run that was not chosen here: its algorithm is no longer untried."""
 
     def peek(self, features: Array) -> Array:  # noqa: ARG002
         """Return raw features represented, learning nothing."""
         return NO_FEATURES
 
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:  # noqa: ARG002
-        """Return what would be chosen if there were no luck in it, changing nothing; None: not known."""
+        """Return what would be chosen without randomness, changing nothing; None if not known."""
         return None
 
     def judge(self, x: Array, progress: Progress, algorithms: Sequence[int]) -> Array | None:  # noqa: ARG002
-        """Return what these algorithms score at `x` without luck, the lower the better; None: not known."""
+        """Return the scores of these algorithms at `x` without randomness; None if not known."""
         return None
 
     def may_be_best(self) -> NDArray[np.bool_] | None:
-        """Return which algorithms may be the best on the whole, shape (K,); None: that is not known."""
+        """Return which algorithms may be the best overall, shape (K,); None if not known."""
         return None
 
     def join(
         self, x: Array, offered: Sequence[int], progress: Progress, running: Mapping[int, float]
     ) -> tuple[int, float] | None:
-        """Return which of these should run beside those that run already, and for how long; None: not known.
+        """Return which of these should join the running ones, and for how long; None if not known.
 
-        `running` has for how many seconds each has been at it. Without a model of what algorithms have in
-        common, the one with the lowest score joins, for all the time that is left.
+        `running` maps each running algorithm to its seconds so far. Without a joint model of the algorithms,
+        the one with the lowest score joins, for all the time that is left.
         """
         scores = self.judge(x, progress, offered) if running else None
         return None if scores is None else (int(offered[int(np.argmin(scores))]), progress.left)
 
     def forecasts(self, x: Array, progress: Progress) -> Forecasts | None:  # noqa: ARG002
-        """Return what runs of all K algorithms will take, or None if that is not known."""
+        """Return predicted runtimes of all K algorithms, or None if not known."""
         return None
 
     def times_chosen(self, algorithm: int) -> int | None:  # noqa: ARG002

@@ -1,6 +1,6 @@
 """A row of the catalogue: a selector as data, and how a policy is built from it.
 
-Hyperparameters reach the parts by name: every part gets those that its constructor has a parameter for, so
+Hyperparameters reach the parts by name: every part gets those that its constructor has a parameter for. So
 `noise_variance` of a Buckley-James row sets both the posterior that is sampled and the one that imputes. A
 hyperparameter that no part has a parameter for is an error.
 """
@@ -47,7 +47,7 @@ class Row(ABC):
     """Whether it may stop an algorithm early and start another on the same instance."""
 
     def __post_init__(self) -> None:
-        """Refuse a hyperparameter that no part would ever see."""
+        """Refuse a hyperparameter that no part takes."""
         known = self._declared()
         unused = [name for name in self.hyperparameters if name not in known]
         if unused:
@@ -74,7 +74,7 @@ class Row(ABC):
 
     @property
     def missing(self) -> str:
-        """What is not installed and how to install it; empty: nothing is missing.
+        """What is not installed and how to install it; empty if nothing is missing.
 
         >>> from tailcut.catalogue import recipe
         >>> recipe("thompson").missing
@@ -84,7 +84,7 @@ class Row(ABC):
         return f"needs {', '.join(absent)}: pip install 'tailcut[{self.extra}]'" if absent else ""
 
     def if_installed(self) -> Self:
-        """Return the row itself, or say what is missing."""
+        """Return the row itself; raise if something is not installed."""
         if self.missing:
             raise MissingExtraError(f"{self.name} {self.missing}")
         return self
@@ -92,7 +92,7 @@ class Row(ABC):
     @property
     @abstractmethod
     def predicts_runtimes(self) -> bool:
-        """Whether explanations of its decisions hold predicted runtimes."""
+        """Whether explanations of its decisions contain predicted runtimes."""
 
     @property
     @abstractmethod
@@ -105,11 +105,11 @@ class Row(ABC):
 
     @abstractmethod
     def _slots(self) -> dict[str, Callable[..., Any]]:
-        """Return what fills which slot."""
+        """Return which part fills which slot."""
 
     @property
     def needs_features(self) -> bool:
-        """Whether the selector looks at features, unless its settings say otherwise."""
+        """Whether the selector looks at features with its default settings."""
         return self.representation != "none"
 
     def _declared(self) -> dict[str, Parameter]:
@@ -118,14 +118,14 @@ class Row(ABC):
         return {name: parameter for part in parts for name, parameter in declared(part).items()}
 
     def feature_budget(self, settings: Mapping[str, Value]) -> FeatureBudget | None:
-        """Return a fresh estimate of what features cost and bring, for rows with a `feature_share`."""
+        """Return a new feature budget, for rows with a `feature_share`."""
         if "feature_share" not in settings or settings["representation"] == "none":
             return None
         budget: FeatureBudget = made(FeatureBudget, settings)
         return budget
 
     def favourite(self, settings: Mapping[str, Value]) -> Favourite:
-        """Return the guard of the settings' favourite; without one, it lets all in."""
+        """Return the guard of the settings' favourite; without one, it allows all."""
         guard: Favourite = made(Favourite, settings)
         return guard
 
@@ -135,11 +135,11 @@ class Row(ABC):
 
     @property
     def options(self) -> dict[str, Value]:
-        """Further hyperparameters that are in the settings only where given, with what leaving out means."""
+        """Hyperparameters that are in the settings only if given, with their default meaning."""
         return {"favourite": "", "favourite_margin": MARGIN}
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
-        """Return the defaults overlaid by `given`, or say which of those is wrong.
+        """Return the defaults overlaid by `given`; raise if one of those is invalid.
 
         >>> from tailcut.catalogue import recipe
         >>> recipe("thompson").settings({"noise_variance": 2})
@@ -182,7 +182,7 @@ class Row(ABC):
     ) -> Policy:
         """Return a fresh policy with these settings, as returned by `settings`.
 
-        With `feature_budget` it takes instances without features, and notes what features bring.
+        With `feature_budget` it accepts instances without features, and records what features gain.
         """
 
     def describe(self) -> dict[str, Any]:
@@ -226,7 +226,7 @@ class Recipe(Row):
 
     @property
     def predicts_runtimes(self) -> bool:
-        """Whether explanations of its decisions hold predicted runtimes."""
+        """Whether explanations of its decisions contain predicted runtimes."""
         return bool(_callee(self.target).predicts_runtimes and _callee(self.model).learns)
 
     @property
@@ -241,7 +241,7 @@ class Recipe(Row):
         return {**window, "fail_over": 0, **super().options}
 
     def may_proceed(self, settings: Mapping[str, Value]) -> bool:
-        """Whether another algorithm may follow on the same instance: after one that failed, if wanted."""
+        """Whether another algorithm may follow on the same instance: after a failed one, with `fail_over`."""
         return bool(settings.get("fail_over"))
 
     @property
@@ -293,9 +293,9 @@ class Recipe(Row):
 class ScheduleRecipe(Row):
     """A selector that may run several algorithms on an instance, one after the other.
 
-    `policy` makes a `tailcut.policies.policy.Policy`. It gets, by name, those of these that its constructor
-    has a parameter for: `n_algorithms`, `n_features` (after the representation), `cutoff` (the selector's),
-    `seed`, `representation` (a `Pipeline`), `feature_budget` and the hyperparameters.
+    `policy` makes a `tailcut.policies.policy.Policy`. It gets, by name, those of the following that its
+    constructor has a parameter for: `n_algorithms`, `n_features` (after the representation), `cutoff` (the
+    selector's), `seed`, `representation` (a `Pipeline`), `feature_budget` and the hyperparameters.
     """
 
     policy: Callable[..., Policy]
@@ -307,7 +307,7 @@ class ScheduleRecipe(Row):
 
     @property
     def predicts_runtimes(self) -> bool:
-        """Whether explanations of its decisions hold predicted runtimes."""
+        """Whether explanations of its decisions contain predicted runtimes."""
         return bool(_callee(self.policy).predicts_runtimes)
 
     @property
@@ -317,7 +317,7 @@ class ScheduleRecipe(Row):
 
     @property
     def works_without_features(self) -> bool:
-        """A schedule learns from the outcomes alone, if need be."""
+        """A schedule can learn from outcomes alone."""
         return True
 
     def build(

@@ -1,4 +1,4 @@
-"""Recorded runs as a value of its own, which can be written down, sent, and cut into pieces."""
+"""Recorded runs as a value that can be stored, sent, and split into pieces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tailcut.types import Array
 
 @dataclass(frozen=True, eq=False)
 class RecordedRuns:
-    """Runs of K algorithms on n > 0 instances with d features; what `fit` learns, and no more.
+    """Runs of K algorithms on n > 0 instances with d features: exactly what `fit` learns.
 
     >>> from types import SimpleNamespace
     >>> scenario = SimpleNamespace(algorithms=("a", "b"), cutoff=60.0, features=[[0.5], [np.nan]],
@@ -36,12 +36,12 @@ class RecordedRuns:
     features: Array
     """Features, nan where missing, shape (n, d)."""
     runtimes: Array
-    """Seconds of every run; where unsolved, nan for a run that nothing is known of, shape (n, K)."""
+    """Seconds of every run; nan for unsolved runs that are unknown, shape (n, K)."""
     solved: NDArray[np.bool_]
     known: NDArray[np.bool_] | None
     """Which runs are known; None: see `runtimes`."""
     instances: tuple[str, ...] | None = None
-    """Names, shape (n,): what is known of one instance may be spread over several rows, and several fits."""
+    """Names, shape (n,): the runs of one instance may be spread over several rows and several fits."""
     watched: Array | None = None
     """Seconds after which an unsolved run was given up, nan: at the cutoff; None: all were. Shape (n, K)."""
 
@@ -66,7 +66,7 @@ class RecordedRuns:
         shape = (len(features), len(algorithms))
         solved = flags("solved", scenario.solved, shape)
         runtimes = table("runtimes", scenario.runtimes, shape)
-        # Of an unsolved run nobody learns more than that it reached the cutoff, and JSON has no infinity.
+        # An unsolved run counts as reaching the cutoff, and JSON has no infinity.
         runtimes[np.isinf(runtimes) & ~solved] = cutoff
         if np.isinf(runtimes).any():
             row, column = np.argwhere(np.isinf(runtimes))[0]
@@ -121,7 +121,7 @@ class RecordedRuns:
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> RecordedRuns:
-        """Return the runs that `to_dict` turned into `values`, checked; what else they hold is ignored."""
+        """Return the runs that `to_dict` turned into `values`, checked; other keys are ignored."""
         return RecordedRuns.of(_Given(values), values["known"])
 
 

@@ -1,4 +1,4 @@
-"""What stands for recorded runs and for a selector, whoever implements it."""
+"""The protocols of recorded runs and of a selector."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Recorded(Protocol):
-    """Recorded runs of K algorithms on n instances with d features: an ASlib scenario, or the like.
+    """Recorded runs of K algorithms on n instances with d features, such as an ASlib scenario.
 
-    Where `feature_names` is there as well (d names), features are matched by name. Further ones that may be
-    there: `instances` (n names), `watched`, seconds after which unsolved runs were given up where that was
-    before the cutoff, nan elsewhere, shape (n, K), and `ratings`, losses from 0 to 1 that count in place of
-    times, shape (n, K).
+    If there is also a `feature_names` (d names), features are matched by name. Other optional attributes:
+    `instances` (n names); `watched`, the seconds after which unsolved runs were stopped before the cutoff,
+    nan elsewhere, shape (n, K); and `ratings`, losses from 0 to 1 that count instead of runtimes, shape (n,
+    K).
     """
 
     @property
@@ -50,7 +50,7 @@ class Recorded(Protocol):
 
 
 class SelectorLike(Protocol):
-    """What a selector does, be it here, in a journal or behind HTTP: one set of verbs for all three.
+    """The methods of a selector, whether local, in a journal or behind HTTP.
 
     `tailcut.Selector`, `tailcut.journal.Project` and `tailcut.service.client.RemoteProject` are checked
     against it.

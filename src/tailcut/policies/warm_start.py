@@ -127,7 +127,7 @@ def check_recorded(scenario: Recorded) -> None:
     for field in ("algorithms", "cutoff", "features", "runtimes", "solved"):
         if not hasattr(scenario, field):
             raise InputError(
-                f"{field}: a {type(scenario).__name__} has none, so it is no scenario to learn from",
+                f"{field}: a {type(scenario).__name__} has none, so nothing can be learned from it",
                 field=field,
             )
 

@@ -1,7 +1,7 @@
 """The published table, the switches that reproduce it, and the comparison.
 
-Apart from the core on purpose: what is here follows the published experiment, slips included, and is not
-a place to take selectors from. `tailcut.catalogue` has the same approaches by the paper's formulas.
+This code is separate from the core on purpose: it follows the published experiment, including its errors, and
+is not meant for reuse. `tailcut.catalogue` has the same approaches by the paper's formulas.
 
     ExperimentData, protocol (seeds, order, PAR10) -> approaches (LinUCB, Thompson, Degroote) -> verdicts;
     `replicate_folder` does all of it

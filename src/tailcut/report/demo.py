@@ -29,33 +29,33 @@ from tailcut.report.reports import report_live_run, report_scenario
 from tailcut.scenarios import Scenario, bundled
 
 LIVE = "tailcut_schedule"
-"""What chooses in the live part."""
+"""The selector of the live part."""
 SHOWN = (
     *("tailcut", "tailcut_schedule", "bounded_thompson"),
     *("thompson", "thompson_rev", "bj_thompson_rev", "blinducb", "degroote_epsilon_greedy_lr"),
     *("random", "round_robin", "sbs", "sbs_schedule", "oracle"),
 )
-"""Replayed: our own, published ones, chance, and the hindsight baselines."""
+"""Replayed: our own selectors, published ones, random, and the hindsight baselines."""
 
 
 class DemoProgress(ReportProgress):
-    """Hears how the demonstration proceeds."""
+    """Is called as the demonstration proceeds."""
 
     def live_begins(self, count: int, portfolio: Portfolio, cutoff: float) -> None:
-        """Hear how many formulas are about to be solved, by which solvers, with how much time for each."""
+        """Handle the start of the live part: the number of formulas, the solvers and the cutoff."""
 
     def live_view(self) -> AbstractContextManager[StreamObserver]:
-        """Return what hears of the live part, open while it lasts."""
+        """Return the observer of the live part, a context that is open while it lasts."""
         return nullcontext(StreamObserver())
 
     def live_done(self, live: StreamCost, single: Sequence[StreamCost]) -> None:
-        """Hear what the live part took, and what each solver alone takes."""
+        """Handle the cost of the live part, and of each solver alone."""
 
     def replay_begins(self, scenario: Scenario, seeds: int) -> None:
-        """Hear which scenario is about to be replayed, and in how many orders."""
+        """Handle the start of the replay: the scenario and the number of orders."""
 
     def replay_done(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Hear what each selector would have cost, the cheapest first."""
+        """Handle what each selector would have cost, the cheapest first."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ class DemoOutcome:
 
     live: StreamCost
     alone: list[StreamCost]
-    """The solvers by themselves, and the best for each instance."""
+    """Each solver alone, and the VBS."""
     replay: list[dict[str, Any]]
-    """One row per selector, as `summarise` makes them, the cheapest first."""
+    """One row per selector, as returned by `summarise`, the cheapest first."""
     page: Path
     """The report that was written."""
 

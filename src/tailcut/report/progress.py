@@ -1,4 +1,4 @@
-"""How far a report is: methods to override by whoever wants to show it."""
+"""The progress of a report: methods to override."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from tailcut.bench.benchmark import BenchProgress
 
 
 class ReportProgress(BenchProgress):
-    """Hears how a report proceeds, and the runs it may need first."""
+    """Is called as a report proceeds, including the runs it may need first."""
 
     def scenarios_planned(self, count: int) -> None:
-        """Hear of how many scenarios numbers will be gathered."""
+        """Handle the number of scenarios whose numbers will be gathered."""
 
     def scenario_gathered(self, name: str) -> None:
-        """Hear that the numbers of a scenario are there."""
+        """Handle a scenario whose numbers are ready."""
 
     def figures_planned(self, count: int) -> None:
-        """Hear how many figures will be drawn."""
+        """Handle the number of figures to draw."""
 
     def figure_drawn(self, name: str) -> None:
-        """Hear that a figure was drawn and written."""
+        """Handle a figure that was written."""
 
 
 SILENT = ReportProgress()

@@ -1,4 +1,4 @@
-"""The reports from start to end: on a result file, the paper's experiments, one scenario, a live run."""
+"""Complete reports: on a result file, the paper's experiments, one scenario, a live run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def report_paper(
     command: str = "",
     progress: ReportProgress = SILENT,
 ) -> Path:
-    """Run what `source` lacks of the paper's comparison and its five sweeps, then report on it."""
+    """Run the cells of the paper's comparison and its five sweeps that `source` lacks, then report."""
     left_out: list[str] = []
 
     def heard(name: str, reason: str) -> None:

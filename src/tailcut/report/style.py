@@ -1,4 +1,4 @@
-"""One look for each selector, the same in every figure: hue by family, shade, dashes and marker within it.
+"""One style per selector, the same in every figure: hue by family; shade, dashes and marker within it.
 
 The hues of the families are those of Okabe and Ito ("Color Universal Design", 2008) and a violet chosen
 for its distance from them; a test checks that they stay apart under simulated colour blindness.
@@ -101,7 +101,7 @@ OTHER_ALGORITHMS = "#bbbbbb"
 
 
 def look(selector: str) -> Look:
-    """Return how a selector is drawn; a name unknown here gets a look that depends on the name alone.
+    """Return how a selector is drawn; an unknown name gets a style that depends on the name alone.
 
     >>> look("thompson:noise_variance=2.0").family
     'Thompson'

@@ -1,8 +1,8 @@
 """From raw features to the vector a model sees: parts that combine into a pipeline.
 
-Raw features may be missing (nan) and of any finite size; what comes out is finite. Running
-statistics learn from each instance before it is transformed: that needs no outcome, so late or
-missing feedback never touches them.
+Raw features may be missing (nan) and of any finite size; the result is finite. Running statistics learn from
+each instance before it is transformed. They need no outcome, so late or missing feedback does not affect
+them.
 
 >>> import numpy as np
 >>> represent = pipeline("paper", n_features=2)

@@ -1,4 +1,4 @@
-"""Steps without memory: ignore all, squash, mark what is missing, append a constant, scale to length 1."""
+"""Steps without memory: ignore all, squash, mark missing values, append a constant, scale to length 1."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Ignore(Part):
     """
 
     def start(self, width: int) -> int:  # noqa: ARG002
-        """Nothing comes out, whatever goes in."""
+        """Return 0: the output is empty for any input."""
         return 0
 
     def __call__(self, x: Array) -> Array:
@@ -43,12 +43,12 @@ class SignedLog(Part):
 
 
 MISSING = -10.0
-"""What trees see of a missing value: on a logarithmic scale hardly any feature is that low, so that one
-threshold separates missing from present."""
+"""The value of a missing feature for trees. On a logarithmic scale hardly any feature is that low, so one
+threshold separates missing from present values."""
 
 
 class MarkMissing(Part):
-    """Turn missing values into one that a tree can split off.
+    """Replace missing values by one that a tree can split off.
 
     >>> MarkMissing()(np.array([2.0, np.nan])).tolist()
     [2.0, -10.0]
@@ -62,8 +62,8 @@ class MarkMissing(Part):
 class Intercept(Part):
     """Append the constant `value`.
 
-    It is large so that a ridge that holds the features back leaves the level nearly free: a constant of 10
-    has the prior deviation of 10 features.
+    It is large, so that a ridge hardly shrinks the intercept: a constant of 10 has the prior deviation of 10
+    features.
 
     >>> Intercept()(np.array([5.0])).tolist()
     [5.0, 10.0]
@@ -73,16 +73,16 @@ class Intercept(Part):
         self.value = value
 
     def start(self, width: int) -> int:
-        """One entry more comes out than goes in."""
+        """Return the width of the output: one more than that of the input."""
         return width + 1
 
     def __call__(self, x: Array) -> Array:
-        """Return `x` with the constant behind it."""
+        """Return `x` with the constant appended."""
         return np.append(x, self.value)
 
 
 class UnitNorm(Part):
-    """Scale a vector to unit length; the zero vector stays as it is.
+    """Scale a vector to unit length; the zero vector is unchanged.
 
     >>> UnitNorm()(np.array([3e300, 4e300])).tolist()
     [0.6, 0.8]

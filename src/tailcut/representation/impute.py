@@ -13,7 +13,7 @@ from tailcut.types import Array
 
 
 class ImputeMean(Part):
-    """Replace nan by the running mean of that feature, and by 0 until a first value was seen.
+    """Replace nan by the running mean of that feature, and by 0 before its first value.
 
     >>> impute = ImputeMean()
     >>> _ = impute.start(1)
@@ -24,7 +24,7 @@ class ImputeMean(Part):
     STATE = ("seen", "total")
 
     def start(self, width: int) -> int:
-        """Forget all; expect vectors of `width` entries."""
+        """Reset; expect vectors of `width` entries."""
         self.seen = np.zeros(width)
         self.total = np.zeros(width)
         return width
@@ -34,7 +34,7 @@ class ImputeMean(Part):
         expect_finite(seen=self.seen, total=self.total)
 
     def __call__(self, x: Array) -> Array:
-        """Return `x` with its gaps filled; means are only formed where there are gaps."""
+        """Return `x` with its gaps filled; means are computed only if there are gaps."""
         if ordinary(x):
             count(x, self.seen, self.total)
             return x
@@ -45,7 +45,7 @@ class ImputeMean(Part):
         return self._filled(x, missing)
 
     def peek(self, x: Array) -> Array:
-        """Return `x` with its gaps filled by the means as they are."""
+        """Return `x` with its gaps filled by the current means."""
         return x if ordinary(x) else self._filled(np.clip(x, -LARGEST, LARGEST), np.isnan(x))
 
     def _filled(self, x: Array, missing: NDArray[np.bool_]) -> Array:

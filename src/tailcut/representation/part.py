@@ -19,25 +19,25 @@ class Views(NamedTuple):
 
 
 class Part(Stateful):
-    """One step from a vector to a vector. The defaults are those of a step with no memory."""
+    """One step from a vector to a vector. The defaults suit a step without memory."""
 
     def start(self, width: int) -> int:
-        """Prepare for vectors of `width` entries; return how many entries come out."""
+        """Prepare for vectors of `width` entries; return the width of the output."""
         return width
 
     def __call__(self, x: Array) -> Array:  # noqa: ARG002
-        """Learn from `x` (shape (width,)) where the part learns at all, and return it transformed.
+        """Learn from `x` (shape (width,)) if the part learns, and return it transformed.
 
         Never changes `x` itself.
         """
         raise TypeError(f"{type(self).__name__} must define __call__")
 
     def peek(self, x: Array) -> Array:
-        """Return `x` transformed, learning nothing; a part that learns has to say how."""
+        """Return `x` transformed, learning nothing; a part that learns must override this."""
         return self(x)
 
     def views(self) -> Views:
-        """Return which entries of what comes out are for whom: all for all, unless a part says otherwise."""
+        """Return which entries of the output are meant for which models; by default all for all."""
         return Views(slice(None), slice(None))
 
 
@@ -58,19 +58,19 @@ class Pipeline(Part):
         self.widen(n_features)
 
     def widen(self, n_features: int) -> None:
-        """Take vectors of this many entries from now on; before, there were none to learn from."""
+        """Accept vectors of this many entries from now on; there were none to learn from before."""
         self.n_features = n_features
-        """How many entries go in; `width` come out."""
+        """The width of the input; `width` is that of the output."""
         self.width = self.start(n_features)
 
     def start(self, width: int) -> int:
-        """Prepare all parts, each for the width that the one before it gives."""
+        """Prepare all parts, each for the output width of the one before it."""
         for part in self.parts:
             width = part.start(width)
         return width
 
     def views(self) -> Views:
-        """Return the views that the last part gives."""
+        """Return the views of the last part."""
         return self.parts[-1].views()
 
     def __call__(self, x: Array) -> Array:
@@ -88,8 +88,8 @@ class Pipeline(Part):
     def take_in(self, features: Array) -> Array:
         """Learn from many vectors, shape (n, d), then return all of them transformed, shape (n, width).
 
-        All are learned from before the first is transformed, so every row is on the same scale, the
-        scale on which the next single vector will be: models cannot learn well what keeps changing its unit.
+        All vectors are learned before the first is transformed, so every row is on the same scale as the next
+        single vector. Models cannot learn well from values whose unit keeps changing.
         """
         for x in features:
             self(x)

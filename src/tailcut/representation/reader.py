@@ -1,4 +1,4 @@
-"""Features as they are handed in, as a vector of one agreed length and order."""
+"""Turns the features of a call into a vector of fixed length and order."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tailcut.types import Array, Features
 
 
 class FeatureReader:
-    """Turns the features of each instance into a vector of one agreed length and order.
+    """Turns the features of each instance into a vector of fixed length and order.
 
-    The first instance settles what was not given: the number of features, and their names and order if
-    it comes as a mapping.
+    The first instance fixes what was not given: the number of features, and their names and order if it is a
+    mapping.
 
     >>> reader = FeatureReader()
     >>> reader.read({"clauses": 850.0, "variables": 200.0}).tolist()
@@ -31,7 +31,7 @@ class FeatureReader:
         self.width = len(names) if names is not None else width
 
     def copy(self) -> FeatureReader:
-        """Return a reader to try something with: what it settles stays with it."""
+        """Return a copy for trying something: what it fixes does not affect this reader."""
         return FeatureReader(self.names, self.width)
 
     def read(self, features: Features) -> Array:
@@ -48,7 +48,7 @@ class FeatureReader:
         return vector
 
     def _order(self, features: Mapping[str, float]) -> tuple[str, ...]:
-        """Return the names in their agreed order; the first mapping sets it."""
+        """Return the names in their fixed order, which the first mapping sets."""
         if self.names is None:
             if self.width is not None:
                 raise InputError(

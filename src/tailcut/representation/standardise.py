@@ -16,7 +16,7 @@ from tailcut.types import Array
 class Standardise(Part):
     """Subtract the running mean, divide by the running deviation, clip, and scale to `norm`.
 
-    A missing value becomes 0, which is the mean; so does a feature that has not varied yet. All
+    A missing value becomes 0, the mean, and so does a feature that has not varied yet. All
     entries are multiplied by norm / sqrt(d), so that the vector's length does not depend on the
     number of features.
 
@@ -33,7 +33,7 @@ class Standardise(Part):
         self.norm = norm
 
     def start(self, width: int) -> int:
-        """Forget all; expect vectors of `width` entries."""
+        """Reset; expect vectors of `width` entries."""
         self.seen = np.zeros(width)
         self.mean = np.zeros(width)
         self.squares = np.zeros(width)
@@ -46,7 +46,7 @@ class Standardise(Part):
         expect((self.squares >= 0.0).all(), "squares: a sum of squares is less than 0")
 
     def __call__(self, x: Array) -> Array:
-        """Return `x` standardised by all values seen so far, itself among them (Welford's sums)."""
+        """Return `x` standardised by all values seen so far, including itself (Welford's sums)."""
         return self._standardised(x, learn=True)
 
     def peek(self, x: Array) -> Array:

@@ -1,4 +1,4 @@
-"""The same instance twice in one vector: as a linear model likes it, and as trees do."""
+"""The same instance twice in one vector: once for linear models and once for trees."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tailcut.representation.standardise import Standardise
 from tailcut.types import Array
 
 INTERCEPT = math.sqrt(100.0 / 3.0)
-"""The constant entry: under a ridge of 100, that the level is 0 counts for three runs."""
+"""The constant entry: under a ridge of 100, the prior intercept of 0 has the weight of three runs."""
 
 
 class Twofold(Part):
-    """Standardised features and an intercept, and behind them the features as they come.
+    """Standardised features and an intercept, followed by the features as they are.
 
-    Trees only ask whether a value is below a threshold. Running standardisation would change the meaning of
-    a threshold as the stream continues, and hide which values are missing.
+    Trees only test whether a value is below a threshold. Running standardisation would change the meaning of
+    a threshold during the stream, and hide which values are missing.
 
     >>> part = Twofold()
     >>> part.start(2), part.views()
@@ -35,12 +35,12 @@ class Twofold(Part):
         self.mark_missing = MarkMissing()
 
     def start(self, width: int) -> int:
-        """Each feature comes out twice, and there is an intercept."""
+        """Return the width of the output: each feature twice, and an intercept."""
         self.n_linear = self.standardise.start(width) + 1
         return self.n_linear + width
 
     def views(self) -> Views:
-        """Return where the two are."""
+        """Return the positions of the two parts."""
         width = self.n_linear + len(self.standardise.mean)
         return Views(slice(0, self.n_linear), slice(self.n_linear, width))
 

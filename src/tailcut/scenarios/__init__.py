@@ -1,6 +1,6 @@
 """ASlib scenarios: recorded runs of algorithms on instances, read, checked, written and fetched.
 
-`Scenario.read` is the door; the files' way through this package is
+`Scenario.read` is the entry point; the files' way through this package is
 
     arff, description -> columns -> run_table, tables -> aslib_reader
 """

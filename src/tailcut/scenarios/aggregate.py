@@ -1,4 +1,4 @@
-"""Repetitions made one, as the field does it: median, mean or most frequent value of each cell.
+"""Combines repetitions as is usual in the field: median, mean or most frequent value of each cell.
 
 A cell is an (instance, algorithm) pair or an instance, given by its number; several rows with the same
 number are repetitions. Every function takes the cell of each row, shape (rows,), and the number of cells.

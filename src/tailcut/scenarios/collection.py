@@ -35,8 +35,8 @@ def scenarios_in(
 ) -> list[tuple[str, Scenario]]:
     """Return the wanted scenarios with their folders; if none is named, the preferred ones, or all.
 
-    A scenario that is wanted must be there and be about runtimes; any other that is not is left out, and
-    `on_left_out` hears its name and the reason.
+    A named scenario must exist and be about runtimes. Others that are not are left out, and `on_left_out` is
+    called with the name and the reason.
     """
     present = names_in(folder)
     if not present:

@@ -1,4 +1,4 @@
-"""What is wrong with a scenario, found in one pass: every problem with its file, line and field."""
+"""The problems of a scenario, found in one pass, each with its file, line and field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""QualityScenario: recorded runs that are judged by how good their answers were, not by their times."""
+"""QualityScenario: recorded runs that are rated by the quality of their answers, not by runtime."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class QualityScenario:
     def ratings(self) -> Array:
         """The loss of every run, shape (n, K): 0 for the best value of the scenario, 1 for the worst.
 
-        A run without a value, one that failed for example, loses 1.
+        A run without a value, for example a failed one, has a loss of 1.
         """
         worst, best = float(np.nanmin(self.values)), float(np.nanmax(self.values))
         if not self.maximise:

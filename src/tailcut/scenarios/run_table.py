@@ -1,4 +1,4 @@
-"""From the table of runs to arrays: repetitions made one, gaps and bad rows noted."""
+"""From the table of runs to arrays: repetitions are combined, gaps and bad rows are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenario: recorded runs of K algorithms on n instances, as arrays that nothing changes any more."""
+"""Scenario: recorded runs of K algorithms on n instances, as read-only arrays."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class FeatureStep(_ByValue):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scenario(_ByValue):
-    """Recorded runs of K algorithms on n instances with d features, repetitions made one.
+    """Recorded runs of K algorithms on n instances with d features, with repetitions combined.
 
     Rows are ordered by instance, columns by algorithm, both as strings. The arrays are read-only.
 

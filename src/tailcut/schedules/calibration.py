@@ -1,4 +1,4 @@
-"""Do plans keep what they promise? Those with several runs, and those that are one whole run.
+"""Calibration: how the actual cost of plans compares with the expected one, by kind of plan.
 
 The best of thousands of plans looks better than it is, the more so the more algorithms there are and the less
 is known about them; the best of a few whole runs hardly does. So where all outcomes of an instance are known,
@@ -19,7 +19,7 @@ from tailcut.types import Array
 SLICED, WHOLE = 0, 1
 """The two kinds of plans."""
 FIRM = 2.5
-"""How many unsolved instances it counts for, at first, that plans cost what they promise."""
+"""The weight, in unsolved instances, of the prior that plans cost what is expected."""
 FORGET = 0.005
 """The share of what was seen that each further plan of the kind makes forgotten: the model learns, too."""
 
@@ -47,12 +47,12 @@ class Calibration(Stateful):
         return np.asarray(self.paid / self.promised)
 
     def note(self, kind: int, promised: float, paid: float) -> None:
-        """Learn what a plan cost that had promised something."""
+        """Learn the actual cost of a plan, given its expected cost."""
         for sums, value in ((self.promised, promised), (self.paid, paid)):
             sums[kind] += value - FORGET * (sums[kind] - FIRM)
 
     def prefers_whole(self, sliced: float, whole: float) -> bool:
-        """Return whether the best single whole run is to be preferred to the best plan with several."""
+        """Return whether the best single whole run is preferred to the best plan with several."""
         ratios = self.ratios
         return bool(whole * ratios[WHOLE] <= sliced * ratios[SLICED])
 

@@ -1,8 +1,8 @@
 """How hard an instance is, beyond what its features tell: a few classes, learned as the stream continues.
 
 Algorithms that fail on the same instances fail together. A class of hardness shifts the log-odds of a
-solution for all algorithms alike; how common each class is, is learned; and the failures on an instance
-say which classes it may belong to (a discrete frailty, in the language of survival analysis).
+solution equally for all algorithms; how common each class is, is learned; and the failures on an instance say
+which classes it may belong to (a discrete frailty, in the language of survival analysis).
 """
 
 from __future__ import annotations

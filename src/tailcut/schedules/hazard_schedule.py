@@ -1,4 +1,4 @@
-"""The learning schedule: a survival forest, planned with again after every run."""
+"""The learning schedule: plans with a survival forest, again after every run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FIRST_WHOLE = 16
 HAZARD_SAMPLE = 3000
 """Of recorded runs, the hazards learn so many at most: they have few unknowns, and a step takes time."""
 TRUST_SAMPLE = 200
-"""So many recorded instances say how far to trust those alike, and plans; each without itself."""
+"""The number of recorded instances that set the weight of similar instances and calibrate plans."""
 WEIGHED = 4
 """Of so many instances with features that cost something, one is planned without them, too, to compare."""
 LEAST_CLASS = 0.002
@@ -116,7 +116,7 @@ class HazardSchedule(Policy):
         self.feature_budget.weigh(lost / (self.penalty * progress.cutoff))
 
     def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
-        """Return the next run, or None when nobody could run longer than it already has, unsuccessfully."""
+        """Return the next run, or None if no algorithm could run longer than before."""
         return self._next(x, offered, progress, whole=False)
 
     def _next(self, x: Array, offered: Offered, progress: Progress, *, whole: bool) -> Choice | None:
@@ -184,7 +184,7 @@ class HazardSchedule(Policy):
     def join(
         self, x: Array, offered: Sequence[int], progress: Progress, running: Mapping[int, float]
     ) -> tuple[int, float] | None:
-        """Return the next run of the best plan for what those that run already will leave unsolved."""
+        """Return the next run of the best plan, given what the running algorithms will leave unsolved."""
         assert progress.failed is not None
         view = self.view(x)
         seen = likelihood(view.curves, progress.failed)
@@ -260,8 +260,8 @@ class HazardSchedule(Policy):
     def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:
         """Learn recorded runs: all of them in the forest, the hazards from a sample.
 
-        Some instances of which all outcomes are known are held back at first: on them, which the trees have
-        not seen, it is learned how far to trust instances alike, and plans.
+        Some instances of which all outcomes are known are held back at first: on these, which the trees have
+        not seen, the weight of similar instances and the calibration of plans are learned.
         """
         known = np.flatnonzero(runs.known.all(axis=1))
         held = known[len(known) - min(len(known) // 2, TRUST_SAMPLE) :].tolist()
@@ -305,7 +305,7 @@ class HazardSchedule(Policy):
         return classes
 
     def _rehearse(self, x: Array, seconds: Array, solved: NDArray[np.bool_], cutoff: float) -> None:
-        """Learn from an instance whose outcomes are all known how far to trust those alike, and plans."""
+        """Learn the weight of similar instances, and calibrate plans, from a fully known instance."""
         view = self.view(x)
         likely = np.ones(len(view.classes))
         for algorithm in range(len(seconds)):
@@ -350,7 +350,7 @@ class HazardSchedule(Policy):
         self._latest = None
 
     def restored(self) -> None:
-        """Forget what was expected before."""
+        """Forget cached predictions."""
         self._latest = None
         known = len(self.at_hand.odds) in (0, len(self.hazards.skill))
         expect(known, "at_hand: odds of other algorithms")

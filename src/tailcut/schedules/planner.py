@@ -42,7 +42,7 @@ class Plan(NamedTuple):
 
 
 class Planner:
-    """Weighs plans for one instance: curves, what an unsolved instance costs, and who may run."""
+    """Compares plans for one instance: curves, the cost of an unsolved instance, and who may run."""
 
     def __init__(self, curves: Curves, unsolved: float, barred: NDArray[np.bool_]) -> None:
         self.curves = curves
@@ -52,7 +52,7 @@ class Planner:
         """Which algorithms may not run, shape (K,)."""
 
     def plan(self, weights: Array, failed: Array, left: float, *, whole: bool = False) -> Plan | None:
-        """Return the best next run, or None when nobody could run longer than it already has, unsuccessfully.
+        """Return the best next run, or None if no algorithm could run longer than before.
 
         `weights` are the probabilities of the classes of hardness, shape (M,); `failed` is the longest
         time each algorithm has run unsuccessfully, shape (K,). With `whole`, the run gets all that is left.
@@ -87,7 +87,7 @@ class Planner:
         spent = integral[algorithm] @ weights
         alive = weights * survival[algorithm]
         expected = later_integral + self.unsolved * later
-        # Whoever ran first would start with what is known to fail.
+        # If the first algorithm runs again, its first `budget` seconds are known to fail.
         expected[algorithm] -= integral[algorithm]
         expected[algorithm] /= survival[algorithm]
         expected[algorithm] += budget

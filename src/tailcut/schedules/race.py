@@ -1,4 +1,4 @@
-"""Races: what those that run already will leave unsolved, for whoever is to join them.
+"""Races: what the running algorithms will leave unsolved, for choosing the next one to join.
 
 Given the class of an instance, runs are independent. So the chance that all who run fail in the time that is
 left is, in each class, the product of their chances. Weighed by it, the classes are those of the instances
@@ -17,7 +17,7 @@ from tailcut.types import Array
 
 
 def left_unsolved(curves: Curves, running: Mapping[int, float], left: float) -> Array:
-    """Return the chance, in each class, that all who run fail for `left` seconds more, shape (M,).
+    """Return the probability, in each class, that all running ones fail for `left` more seconds, shape (M,).
 
     `running` has for how long each has run, unsuccessfully.
 

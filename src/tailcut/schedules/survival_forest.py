@@ -1,4 +1,4 @@
-"""A survival forest: how features move the log-odds of a solution, and which past instances are alike.
+"""A survival forest: how features shift the log-odds of a solution, and which instances are similar.
 
 It keeps instances with all that is known about every algorithm on each, and grows trees on their features.
 Every run has a slope g and a curvature h: those of its log-likelihood with respect to a shift of its
@@ -50,17 +50,17 @@ LEAST_CURVATURE = 0.02
 ALIKE = 3.0
 """How many instances it counts for, in a node, that a new one is like those of the node above."""
 LARGEST = 64
-"""Nodes with more instances have next to no part in who is like whom."""
+"""Nodes with more instances hardly contribute to similarity."""
 SCALE = 0.3
 """An algorithm takes as long as on an instance alike, up to a factor, logistic in log-time, of this scale."""
 DOUBT = 0.05
-"""How likely it is that it has nothing to do with that."""
+"""The probability that a run is unrelated to that instance."""
 TAIL = 2.0
 """How much longer a run would have taken that was stopped, in log-time, on average."""
 LOCAL = 10.0
-"""How many instances alike it counts for that the classes are as common as everywhere."""
+"""The weight, in similar instances, of the overall frequencies of the classes."""
 TRUST, DISTRUST = 1.0, 10.0
-"""How many runs it counts for, at first, that instances alike foretold them, and that they did not."""
+"""The prior weights, in runs, of predictions with and without similar instances."""
 
 
 class PastRuns(NamedTuple):
@@ -88,11 +88,11 @@ class PastRuns(NamedTuple):
 
 
 class Near(NamedTuple):
-    """The instances most like a new one."""
+    """The instances most similar to a new one."""
 
     rows: NDArray[np.int64]
     weight: Array
-    """How much each is like it; sums to 1, shape (m,)."""
+    """The similarity of each; sums to 1, shape (m,)."""
 
 
 class SurvivalForest(Stateful):
@@ -106,7 +106,7 @@ class SurvivalForest(Stateful):
     ) -> None:
         self.size = size
         self.hardness = hardness
-        """The classes; whoever made this learns and saves them."""
+        """The classes; the owner of this forest learns and saves them."""
         self.seen = self.kept = self.grown_at = 0
         self._room = _room(64, n_features, n_algorithms, len(hardness.shift))
         self._latest: tuple[bytes, Near] | None = None
@@ -132,7 +132,7 @@ class SurvivalForest(Stateful):
 
     @property
     def trust(self) -> float:
-        """The weight of the instances alike against the classes of hardness."""
+        """The weight of similar instances relative to the classes of hardness."""
         return self.trusted / (self.trusted + self.distrusted) if self.grown else 0.0
 
     def runs(self) -> PastRuns:
@@ -144,7 +144,7 @@ class SurvivalForest(Stateful):
         return self.forest.mean(x) if self.grown else np.zeros(self._room.end.shape[1])
 
     def near(self, x: Array) -> Near:
-        """Return the instances most like `x`, itself excepted."""
+        """Return the instances most similar to `x`, except itself."""
         if not self.grown:
             return Near(np.zeros(0, dtype=np.int64), np.zeros(0))
         key = x.tobytes()
@@ -176,7 +176,7 @@ class SurvivalForest(Stateful):
         return Near(rows, weight[rows] / max(weight[rows].sum(), 1e-300))
 
     def known(self, near: Near) -> Array:
-        """Return the share of algorithms of which something is known on each of those near, shape (m,)."""
+        """Return the share of algorithms that are known on each similar instance, shape (m,)."""
         return np.asarray((self._room.end[near.rows] > 0.0).mean(axis=1))
 
     def classes(self, near: Near) -> Array:
@@ -193,15 +193,15 @@ class SurvivalForest(Stateful):
 
         `base` (K, J) is what is expected without them, `cuts` (J,) the ends of the intervals as fractions of
         the cutoff; shape (K, J, m). An algorithm that solved the other instance takes as long here, up to a
-        factor; one that was stopped there takes longer than that, up to a factor; of one that did not run
-        holds `base`, as hard as that instance was.
+        factor; one that was stopped there takes longer than that, up to a factor; for one that did not run,
+        `base` applies, with the hardness of that instance.
         """
         room = self._room
         hardness = room.classes[rows] @ self.hardness.shift
         return odds_like(base, room.end, room.solved.view(np.uint8), hardness, rows, cuts, SCALE, DOUBT, TAIL)
 
     def weigh(self, with_them: float, without: float) -> None:
-        """Take note of how likely an outcome was by the instances alike and without them."""
+        """Record how likely an outcome was with similar instances and without them."""
         trust = self.trust
         total = trust * with_them + (1.0 - trust) * without
         if self.grown and total > 0.0:
@@ -350,7 +350,7 @@ class SurvivalForest(Stateful):
         if not self.grown:
             return
         expect(self.members.shape[0] == len(self.forest), "members: not one row per tree")
-        # Who is alike is added up by compiled code that checks nothing.
+        # Compiled code without bounds checks sums up similarities.
         among = np.arange(self.members.shape[1])
         expect(len(among) <= self.kept, "members: more than are kept")
         expect((np.sort(self.members, axis=1) == among).all(), "members: not each instance once per tree")

@@ -1,4 +1,4 @@
-"""Who may do what: a token's scopes, looked up in the state file now and then."""
+"""Access rights: the scopes of tokens, read from the state file from time to time."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from tailcut.errors import JournalError
 from tailcut.journal.tokens import Token, Tokens, scopes_of
 
 FRESH = 0.2
-"""Seconds after which the tokens are read again: so long a revoked one may still be good."""
+"""Seconds after which the tokens are read again; until then a revoked one may still work."""
 EAGER = 0.1
-"""Seconds after which an unknown token makes us read them again: it may be new."""
+"""Seconds after which an unknown token, which may be new, makes the server read them again."""
 
 
 class Access:
@@ -23,7 +23,7 @@ class Access:
         self._read = time.monotonic()
 
     def scopes(self, header: str | None) -> frozenset[str] | None:
-        """Return what the bearer of an ``Authorization`` header may do; None: nothing, they are unknown."""
+        """Return the scopes of an ``Authorization`` header; None if the token is unknown."""
         scheme, _, token = (header or "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             return None
@@ -34,12 +34,12 @@ class Access:
         return found
 
     def _refresh(self, age: float) -> bool:
-        """Read the tokens again unless that was done just now; return whether."""
+        """Read the tokens again unless that was done just now; return whether they were read."""
         if time.monotonic() - self._read <= age:
             return False
         self._read = time.monotonic()
         try:
             self._known = self._tokens.all()
-        except JournalError:  # locked for the moment: go by what was known a second ago
+        except JournalError:  # locked for the moment: use what was known a second ago
             return False
         return True

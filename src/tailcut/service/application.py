@@ -26,7 +26,7 @@ from tailcut.service.service_limits import ServiceLimits
 from tailcut.service.shared import JournalReader, ServiceContext
 
 LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
-"""The names by which a server on this machine is asked for."""
+"""The host names of a local server."""
 _DESCRIPTION = (
     "Which algorithm to run on which instance, learned from the outcomes. Every decision and outcome is on "
     "disk before it is answered. All requests but /v1/health need a token: 'Authorization: Bearer TOKEN'. "
@@ -93,7 +93,7 @@ def _handle_errors(app: FastAPI) -> None:
 
 
 def _document(app: FastAPI) -> Callable[[], dict[str, Any]]:
-    """Return what makes the OpenAPI document: FastAPI's, with who may do what."""
+    """Return the function that makes the OpenAPI document: FastAPI's, with the scopes."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:

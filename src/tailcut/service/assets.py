@@ -1,4 +1,4 @@
-"""The files of the dashboard: a fixed list, so that no path from a request leads to any other."""
+"""The files of the dashboard: a fixed list, so that a request cannot read any other file."""
 
 from __future__ import annotations
 

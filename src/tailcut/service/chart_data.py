@@ -1,4 +1,4 @@
-"""What a project has done so far, as the JSON that charts are drawn from."""
+"""A project's statistics as JSON for charts."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from tailcut.journal import Project, ProjectStatistics
 
 SHOWN = 200
-"""Latencies that are given one by one."""
+"""The number of latest latencies that are listed."""
 
 
 def project_statistics(project: Project, latencies: Sequence[float]) -> dict[str, Any]:
-    """Return a project's statistics; takes no look at the past, however long it is."""
+    """Return a project's statistics, without reading its history."""
     counted, selector = project.statistics, project.selector
     return {
         "project": project.name,

@@ -1,8 +1,8 @@
-"""A client for the service: the verbs of a selector, over HTTP.
+"""A client for the service: the methods of a selector, over HTTP.
 
-Requests that got lost are sent again, which is safe: every select and fit carries a key of its own, to which
-the service gives one response only, and everything else changes nothing the second time. A client may be used
-from several threads; connections stay open for the next request.
+Lost requests are sent again, which is safe: every select and fit has its own key, for which the service acts
+only once, and everything else changes nothing the second time. A client may be used from several threads;
+connections stay open for the next request.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from tailcut.types import Decision, Features, Outcome, Request, Status
 _AGAIN = frozenset({502, 503, 504})
 """Statuses after which the same request may succeed."""
 _LOST = (OSError, http.client.HTTPException)
-"""What a request that got lost raises: no connection, no such name, no TLS, half a response."""
+"""The errors of a lost request: no connection, unknown host, no TLS, incomplete response."""
 _FOR_GOOD = (ssl.SSLCertVerificationError,)
-"""What will not be better the next time."""
+"""Errors for which a retry does not help."""
 FIT_BYTES = 4_000_000
-"""Size of the body, more or less, above which recorded runs are sent in several requests."""
+"""Approximate size of a body above which recorded runs are sent in several requests."""
 FIT_INSTANCES = 2_000
-"""Instances in one of them at most: the service does nothing else while it learns."""
+"""Maximum number of instances in one of them: the service does nothing else while it learns."""
 
 
 class Client:
-    """The way to a service at an address, with a token."""
+    """A connection to a service, by its address and a token."""
 
     def __init__(self, address: str, token: str, *, timeout: float = 60.0, retries: int = 6) -> None:
         parts = urlsplit(address)
@@ -54,7 +54,7 @@ class Client:
         except ValueError as error:
             raise InputError(f"address {address!r}: {error}", field="address") from None
         if not token.isascii() or not token.isprintable() or " " in token:
-            # Without the token: http.client would say it whole.
+            # Without the token: http.client would show it in full.
             raise InputError(
                 "token must be letters, digits and signs, without blanks or line ends", field="token"
             )
@@ -65,13 +65,13 @@ class Client:
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         self._retries = retries
         self._idle: deque[http.client.HTTPConnection] = deque()
-        """Connections that nobody uses at the moment; the latest is taken first."""
+        """Idle connections; the latest is used first."""
 
     def __repr__(self) -> str:
         return f"Client({self._prefix!r})"  # never the token
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """Send a request, again if it got lost, and return the JSON of the response."""
+        """Send a request, again if it was lost, and return the JSON of the response."""
         content = None if body is None else _json(body)
         for attempt in range(self._retries + 1):
             last = attempt == self._retries
@@ -89,7 +89,7 @@ class Client:
                 except ServiceError as error:
                     if last or error.status not in _AGAIN:
                         raise
-            # Longer every time, and never all clients at once.
+            # Longer every time, and at random, so that clients do not retry at once.
             time.sleep(min(0.05 * 2**attempt, 2.0) * random.uniform(0.5, 1.0))
         raise AssertionError("unreachable")
 
@@ -129,7 +129,7 @@ class Client:
     def create_project(
         self, name: str, *, algorithms: Iterable[str], cutoff: float, selector: str = "tailcut", **more: Any
     ) -> RemoteProject:
-        """Begin a project, or find it there just like this.
+        """Create a project; an identical one that exists is returned.
 
         `more`: seed, feature_names, max_pending, hyperparameters (a mapping).
         """
@@ -146,13 +146,13 @@ class Client:
         return RemoteProject(self, name)
 
     def projects(self) -> list[dict[str, Any]]:
-        """Return what all projects are made of."""
+        """Return the descriptions of all projects."""
         found: list[dict[str, Any]] = self.call("GET", "/projects")["projects"]
         return found
 
 
 class RemoteProject:
-    """A selector that lives in the service; its verbs are those of `tailcut.Selector`."""
+    """A selector in the service, with the methods of `tailcut.Selector`."""
 
     def __init__(self, client: Client, name: str) -> None:
         self.client, self.name = client, name
@@ -172,7 +172,7 @@ class RemoteProject:
         feature_cost: float = 0.0,
         key: str | None = None,
     ) -> Decision:
-        """Decide as `Selector.select`; `key` is made up unless you have one of your own."""
+        """Decide as `Selector.select`; a `key` is generated unless you pass one."""
         request = Request(features, instance, cutoff, among, spent, feature_cost)
         return Decision.from_dict(self._post("/select", _with_key(request, key)))
 
@@ -190,7 +190,7 @@ class RemoteProject:
         failed: Mapping[str, float] | None = None,
         key: str | None = None,
     ) -> list[Decision]:
-        """Decide as `Selector.race`; `key` is made up unless you have one of your own."""
+        """Decide as `Selector.race`; a `key` is generated unless you pass one."""
         request = Request(features, instance, cutoff, among, spent, feature_cost)
         body = {"k": k, "running": dict(running or {}), "failed": dict(failed or {})}
         found = self._post("/race", {**_with_key(request, key), **body})
@@ -199,7 +199,7 @@ class RemoteProject:
     def select_batch(self, requests: Sequence[Mapping[str, Any]]) -> list[Decision | ServiceError]:
         """Decide for several instances: each request holds keywords of `select`.
 
-        What was wrong with a request is returned in its place.
+        The error of a request is returned in its place.
         """
         bodies = []
         for given in requests:
@@ -219,17 +219,17 @@ class RemoteProject:
         failed: bool = False,
         loss: float | None = None,
     ) -> bool:
-        """Report how a decision went, as `Selector.observe`; False: that was known already."""
+        """Report the outcome of a decision, as `Selector.observe`; return False if it was already known."""
         outcome = Outcome.one_of(outcome, runtime, censored_at, failed, loss)
         return bool(self._post("/observe", _observation(decision, outcome))["learned"])
 
     def observe_batch(self, outcomes: Iterable[tuple[Decision | int, Outcome]]) -> list[bool | ServiceError]:
-        """Report how several decisions went; what was wrong with one is returned in its place."""
+        """Report the outcomes of several decisions; the error of one is returned in its place."""
         body = {"outcomes": [_observation(decision, outcome) for decision, outcome in outcomes]}
         return [_item_error(one) or one["learned"] for one in self._post("/observe/batch", body)["answers"]]
 
     def proceed(self, decision: Decision | int, *, spent: float | None = None) -> Decision | None:
-        """Return what to run next on the same instance, as `Selector.proceed`; None: it is over."""
+        """Return the next run on the same instance, or None, as `Selector.proceed`."""
         following = self._post("/proceed", {"decision": number_of(decision), "spent": spent})["decision"]
         return None if following is None else Decision.from_dict(following)
 
@@ -238,8 +238,8 @@ class RemoteProject:
     ) -> int:
         """Learn from recorded runs as `Selector.fit`; return how many there were.
 
-        Many are sent in several requests, which are learned one after the other: what comes out is not quite
-        what all runs at once would give. `key` is made up unless you have one of your own.
+        A large number is sent in several requests, which are learned one after another; this is not quite the
+        same as learning all runs at once. A `key` is generated unless you pass one.
         """
         runs, begin = RecordedRuns.of(scenario, known), key or uuid.uuid4().hex
         pieces = runs.bounded_pieces(FIT_BYTES, FIT_INSTANCES)
@@ -275,23 +275,23 @@ class RemoteProject:
         return _explanation(self._post("/consider", {**body, "top": top}))
 
     def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
-        """Return why a decision was made, by what the selector believes now."""
+        """Return why a decision was made, according to the selector's current belief."""
         return _explanation(self._get(f"/decisions/{number_of(decision)}/explanation", top=top))
 
     def add_algorithm(self, name: str) -> None:
-        """Offer one more algorithm from now on."""
+        """Add an algorithm."""
         self._post("/algorithms", {"name": name})
 
     def remove_algorithm(self, name: str) -> None:
-        """Stop offering an algorithm and forget what was learned about it."""
+        """Remove an algorithm and forget what was learned about it."""
         self.client.call("DELETE", f"{self._path}/algorithms/{quote(name, safe='')}")
 
     def info(self) -> dict[str, Any]:
-        """Return what the project is made of."""
+        """Return the project's description."""
         return self._get("")
 
     def statistics(self) -> dict[str, Any]:
-        """Return what the project has done so far."""
+        """Return the project's statistics."""
         return self._get("/statistics")
 
     def history(self, *, order: str = "newest", page: int = 500, **more: Any) -> Iterator[dict[str, Any]]:
@@ -344,7 +344,7 @@ _UNBOUNDED = ("predicted_runtime", "low", "high", "expected_par")
 
 
 def _belief(found: Mapping[str, Any]) -> AlgorithmBelief:
-    """Return a belief; JSON has no infinity, so where a forecast was made, a missing time is infinite."""
+    """Return a belief; JSON has no infinity, so a missing time in a forecast is infinite."""
     if found["timeout_probability"] is None:
         return AlgorithmBelief(**found)
     times = {name: math.inf if found[name] is None else found[name] for name in _UNBOUNDED}
@@ -357,7 +357,7 @@ def _item_error(response: Mapping[str, Any]) -> ServiceError | None:
 
 
 def _content(status: int, data: bytes) -> Any:
-    """Return the JSON of a response, or raise what is wrong with it."""
+    """Return the JSON of a response; raise if it is an error."""
     if status >= 400:
         raise _refused(status, data)
     if status >= 300:
@@ -369,16 +369,16 @@ def _content(status: int, data: bytes) -> Any:
     try:
         return json.loads(data)
     except ValueError:
-        # As from a proxy whose server is away: to send it again is safe.
+        # For example from a proxy whose server is down: a retry is safe.
         raise ServiceError("the service did not answer in JSON; is it one of Tailcut?", status=502) from None
 
 
 def _refused(status: int, data: bytes) -> ServiceError:
-    """Return what the service said when it refused."""
+    """Return the service's error message."""
     try:
         content = json.loads(data)
         message, errors, number = content["message"], content["errors"], content["id"]
-    except (ValueError, KeyError, TypeError):  # not our service, a proxy maybe
+    except (ValueError, KeyError, TypeError):  # not from our service, perhaps from a proxy
         return ServiceError(f"the service answered {status}", status=status)
     field = errors[0]["field"] if errors else None
     return ServiceError(f"{message} ({number})" if number else message, status=status, field=field)

@@ -1,6 +1,6 @@
-"""Connections: what a client may send before it is known, how long it may take, and how many there may be.
+"""Connections: limits on size, time and number before a client is authenticated.
 
-A connection that waits costs some kilobytes and nothing else, so there may be many. What is limited is work:
+An idle connection costs only a few kilobytes, so there may be many. Work is limited:
 bytes of headers here, bytes of bodies in the guard, requests that wait in the writer's queues.
 """
 
@@ -20,7 +20,7 @@ from tailcut.service.service_limits import ServiceLimits
 HEADER_BYTES = 32 * 1024
 """Of a request's first line and headers together."""
 LINGER_SECONDS, LINGER_BYTES = 1.0, 1_000_000
-"""How long, and how much, is still read and thrown away behind a refusal."""
+"""How long, and how many bytes, are still read and discarded after a refusal."""
 
 
 class IdleConnections:
@@ -31,16 +31,16 @@ class IdleConnections:
         self._idle: dict[LimitedConnection, None] = {}
 
     def add(self, connection: LimitedConnection) -> None:
-        """Take in one that waits."""
+        """Add an idle connection."""
         self._idle.pop(connection, None)
         self._idle[connection] = None
 
     def discard(self, connection: LimitedConnection) -> None:
-        """Let go of one that works, or is gone."""
+        """Remove a connection that is busy or closed."""
         self._idle.pop(connection, None)
 
     def make_room(self, count: int) -> None:
-        """Close the one that has waited longest if there are more than so many connections."""
+        """Close the one that has been idle longest if there are too many connections."""
         if count > self.limit and self._idle:
             oldest = next(iter(self._idle))
             self.discard(oldest)
@@ -48,7 +48,7 @@ class IdleConnections:
 
 
 class LimitedConnection(HttpToolsProtocol):
-    """A connection whose requests must be of a sensible size and arrive in a sensible time."""
+    """A connection with limits on the size of its requests and the time they take to arrive."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class LimitedConnection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take in what was sent, unless that is too much."""
+        """Receive data, up to the limit."""
         if self.parser is None or self.transport.is_closing():
             return
         self._received += len(data)
@@ -106,12 +106,12 @@ class LimitedConnection(HttpToolsProtocol):
         self._expect(self._limits.header_seconds, "the headers did not arrive in time")
 
     def on_url(self, url: bytes) -> None:
-        """Take in a piece of the address."""
+        """Receive a piece of the URL."""
         self._count(len(url))
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take in a header, or what is sent like one behind the body."""
+        """Receive a header or a trailer."""
         self._count(len(name) + len(value) + 4)
         super().on_header(name, value)
 
@@ -122,7 +122,7 @@ class LimitedConnection(HttpToolsProtocol):
             raise ValueError(_TOO_LARGE)  # ends the parsing
 
     def on_headers_complete(self) -> None:
-        """Begin to serve the request."""
+        """Start handling the request."""
         self._reading_head = False
         self._expect(self._limits.body_seconds, "the body did not arrive in time")
         super().on_headers_complete()
@@ -160,7 +160,7 @@ class LimitedConnection(HttpToolsProtocol):
             self.transport.close()
 
     def _refuse(self, status: int, message: str) -> None:
-        """Respond as the routes do, and close; not at once, or the client would never read it."""
+        """Respond as the routes do, and close after a delay, so that the client can read the response."""
         if self._refused or self.transport.is_closing():
             return
         self._refused, self._received = True, 0

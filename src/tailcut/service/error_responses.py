@@ -1,4 +1,4 @@
-"""What went wrong, as a response: which status, which field, and never a traceback."""
+"""Errors as responses: status, message and field, never a traceback."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class BusyError(TailcutError, RuntimeError):
 
 
 class SetAsideError(TailcutError, RuntimeError):
-    """A project is damaged, so it is not served; others are."""
+    """A project is damaged, so it is not available; others are."""
 
 
 class LimitError(TailcutError, ValueError):
@@ -65,7 +65,7 @@ def status_of(error: TailcutError) -> int:
 
 
 def message_of(error: TailcutError) -> str:
-    """Return the message for a client; what only concerns the server's disk is put briefly."""
+    """Return the message for a client, without details about the server's disk."""
     if isinstance(error, DamagedError):
         return f"the project is damaged and set aside: {error.reason}"
     if not isinstance(error, JournalError):
@@ -92,21 +92,21 @@ def error_response(
     request_id: str | None = None,
     headers: dict[str, str] | None = None,
 ) -> Response:
-    """Return a response that says what is wrong."""
+    """Return an error response."""
     fields = [{"field": field, "message": text} for field, text in errors]
     content = {"status": status, "message": message, "errors": fields, "id": request_id}
     return Response(to_json(content), status, headers, "application/json")
 
 
 def of_error(error: TailcutError) -> Response:
-    """Return the response to an error of ours."""
+    """Return the response to one of Tailcut's errors."""
     status, message = status_of(error), message_of(error)
     errors = [(field_of(error), message)] if status == 422 else []
     return error_response(status, message, errors, headers={"Retry-After": "1"} if status == 503 else None)
 
 
 def of_validation(errors: Sequence[Any]) -> Response:
-    """Return the response to a request whose fields are not what they should be."""
+    """Return the response to a request with invalid fields."""
     found = [(_path(error["loc"]), _words(error)) for error in errors[:20]]
     first = f"{found[0][0]}: {found[0][1]}" if found else "the request is not what was expected"
     return error_response(422, first, found)
@@ -119,7 +119,7 @@ def _words(error: Any) -> str:
 
 
 def _path(location: Sequence[Any]) -> str:
-    """Return where in the request, as names and positions joined by dots."""
+    """Return the location in the request, as names and positions joined by dots."""
     if location and location[0] == "body" and len(location) == 2 and isinstance(location[1], int):
         return "body"  # a position in what is not JSON
     parts = [str(part) for part in location if part not in ("body", "query", "path", "vector", "named")]
@@ -127,7 +127,7 @@ def _path(location: Sequence[Any]) -> str:
 
 
 def item_error(error: TailcutError) -> dict[str, Any]:
-    """Return what a response says of an error in one item of a batch."""
+    """Return the error of one item of a batch."""
     status, message = status_of(error), message_of(error)
     return {"status": status, "message": message, "field": field_of(error) if status == 422 else None}
 
@@ -147,4 +147,4 @@ _MEANINGS = {
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorResponse, "description": text} for status, text in _MEANINGS.items()
 }
-"""What every route may respond besides its own, for the OpenAPI document."""
+"""Error responses common to all routes, for the OpenAPI document."""

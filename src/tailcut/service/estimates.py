@@ -1,4 +1,4 @@
-"""The estimate of what single algorithms would have cost, made beside the server and kept for a while."""
+"""Estimates of what single algorithms would have cost, computed beside the server and cached."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 PAUSE = 10.0
-"""Seconds between two estimates of a project at least."""
+"""Minimum seconds between two estimates of a project."""
 SHARE = 0.05
-"""Share of the time that may go into estimates of a project."""
+"""Maximum share of the time spent on estimates of a project."""
 
 log = logging.getLogger("tailcut.service")
 
@@ -23,20 +23,20 @@ log = logging.getLogger("tailcut.service")
 class _KeptEstimate:
     content: dict[str, Any] | None = None
     revision: int = -1
-    """The last event that was there when it was begun."""
+    """The last event when it was started."""
     following: float = 0.0
-    """When the next may be begun, by the monotonic clock."""
+    """When the next may start, by the monotonic clock."""
     under_way: asyncio.Task[None] | None = None
 
 
 class Estimates:
-    """Makes estimates in processes of their own, one at a time for each project; asking never waits."""
+    """Computes estimates in separate processes, one at a time for each project, without blocking."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._kept = path, dict[str, _KeptEstimate]()
 
     def latest(self, project: str, revision: int) -> dict[str, Any]:
-        """Return the latest estimate, None in its place if there is none; begin a new one if it is old."""
+        """Return the latest estimate, or None; start a new one if it is old."""
         kept = self._kept.setdefault(project, _KeptEstimate())
         if kept.under_way is None and kept.revision != revision and time.monotonic() >= kept.following:
             kept.revision = revision

@@ -1,8 +1,8 @@
-"""The guard: stands before every route, so that none can be forgotten.
+"""The guard runs before every route, so that none can be forgotten.
 
 In this order: the host that was asked for, the token, its scope, the size of the body. Reading needs the
 scope ``read``, everything else ``write``. It also puts the security headers on every response, counts and
-logs requests, and turns what nobody caught into a 500 that says nothing but an id.
+logs requests, and turns uncaught errors into a 500 that contains only an id.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 PAGES = frozenset({"/", "/docs"} | {f"/page/{name}" for name in ASSETS})
-"""What a browser is shown: the same for everyone, with no data in it."""
+"""Paths of static pages, which contain no data."""
 OPEN = frozenset({("GET", "/v1/health")} | {("GET", page) for page in PAGES})
-"""What needs no token."""
+"""Paths that need no token."""
 READING = frozenset({"GET", "HEAD"})
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -48,15 +48,15 @@ PAGE_POLICY = (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
-"""For pages: nothing but what this server gives them, and no text that is taken for HTML."""
+"""Policy for pages: load only from this server, and never treat text as HTML."""
 SLOW = 1.0
-"""Seconds from which a request is worth a line in the log."""
+"""Seconds after which a request counts as slow and is logged."""
 
 log = logging.getLogger("tailcut.service")
 
 
 class Guard:
-    """Lets through what may pass."""
+    """Checks every request before its route."""
 
     def __init__(
         self,
@@ -69,11 +69,11 @@ class Guard:
     ) -> None:
         self.app, self.access, self.metrics = app, access, metrics
         self.hosts = hosts
-        """Names that this server answers to, None for any. A page of another site whose name was made to
-        point here would ask by that other name (DNS rebinding)."""
+        """Host names that this server accepts, None for any. This defeats DNS rebinding, where the name of
+        another site points here."""
         self.limits, self.body_bytes = limits, limits.body_bytes
         self.under_way = 0
-        """Bytes of the bodies of all requests that are being served."""
+        """Bytes of the bodies of all requests in progress."""
 
     def take_in(self, size: int) -> None:
         """Count bytes of a body; raise if all bodies together are too large."""
@@ -109,7 +109,7 @@ class Guard:
         self._account(scope, exchange)
 
     def _refusal(self, scope: MutableMapping[str, Any], headers: dict[bytes, str]) -> Response | None:
-        """Return why a request may not pass, before any of its body is read; None: it may."""
+        """Return why a request is refused, before any of its body is read, or None."""
         if self.hosts is not None and _host(headers.get(b"host", "")) not in self.hosts:
             return error_response(421, "this server does not answer to that host")
         if (scope["method"], scope["path"]) not in OPEN:
@@ -156,7 +156,7 @@ _PROCESS, _COUNT = secrets.token_hex(4), count(1)
 
 
 class _Exchange:
-    """One request and its response, with what is added to both."""
+    """One request and its response."""
 
     def __init__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send, guard: Guard) -> None:
         self.since = time.perf_counter()
@@ -169,7 +169,7 @@ class _Exchange:
         """Bytes of the body that have arrived."""
 
     async def receive(self) -> Message:
-        """Pass on a piece of the body, unless that makes it too large; chunked bodies say no length."""
+        """Pass on a piece of the body, unless it becomes too large; chunked bodies have no length."""
         message = await self._receive()
         if message["type"] == "http.request":
             size = len(message.get("body", b""))

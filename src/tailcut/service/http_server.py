@@ -27,21 +27,21 @@ from tailcut.service.connections import IdleConnections, LimitedConnection
 from tailcut.service.service_limits import ServiceLimits
 
 FIRST_TOKEN = "first"
-"""The name of the token that is made when there is none."""
+"""The name of the first token."""
 GRACE = 10
-"""Seconds that requests in progress are given when the server is to stop."""
+"""Seconds that requests in progress have when the server stops."""
 BACKLOG = 4_096
 """Connections that may wait to be accepted."""
 SPARE_FILES = 100
 """Open files that are not connections."""
 SWITCH = 0.001
-"""Seconds after which the thread that decides lets the one that talks to clients have a turn."""
+"""The interpreter's switch interval, so that the writer does not block the network thread for long."""
 
 log = logging.getLogger("tailcut.service")
 
 
 def first_token(path: Path) -> str | None:
-    """Make the file if need be, and a token if there is none; return the token if it is new."""
+    """Create the file and the first token if missing; return the token if it is new."""
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}")
     Journal(path).close()
@@ -50,7 +50,7 @@ def first_token(path: Path) -> str | None:
 
 
 def open_files() -> int:
-    """Let this process open as many files as it may, and return how many."""
+    """Raise this process's limit of open files to the maximum, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -58,7 +58,7 @@ def open_files() -> int:
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Return a socket that listens, or say why there is none."""
+    """Return a listening socket; raise with the reason if that fails."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
@@ -70,7 +70,7 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def known_hosts(host: str, more: list[str]) -> frozenset[str] | None:
-    """Return the names to serve under: on this machine alone its own ones, elsewhere those given, or any.
+    """Return the accepted host names: for a local server its own, otherwise those given, or any.
 
     >>> sorted(known_hosts("127.0.0.1", []) or []), known_hosts("0.0.0.0", [])
     (['127.0.0.1', '[::1]', 'localhost'], None)
@@ -81,7 +81,7 @@ def known_hosts(host: str, more: list[str]) -> frozenset[str] | None:
 
 
 def is_local(host: str) -> bool:
-    """Return whether a server that listens there is for this machine alone."""
+    """Return whether a server on this address is local."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -89,19 +89,19 @@ def is_local(host: str) -> bool:
 
 
 def address_of(listener: socket.socket) -> str:
-    """Return where a listener is found."""
+    """Return the address of a listener."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 class Started(NamedTuple):
-    """What there is to say of a server that has begun to serve."""
+    """What to report about a server that has started."""
 
     address: str
     token: str | None
     """The first token, if it is new."""
     local: bool
-    """Whether it is for this machine alone."""
+    """Whether it is local."""
 
 
 def serve_state(
@@ -115,7 +115,7 @@ def serve_state(
 ) -> None:
     """Serve the projects of a state file until SIGTERM or SIGINT; the file is created if missing."""
     with bound(host, port) as listener:
-        token = first_token(path)  # not before the port is ours: it is shown only once
+        token = first_token(path)  # only after the port is taken: it is shown only once
         about = Started(address_of(listener), token, is_local(host))
         hosts = known_hosts(host, allowed_hosts)
         serve(prepared(path, limits=limits, hosts=hosts, ready=lambda: started(about)), listener)
@@ -138,7 +138,7 @@ def prepared(
     hosts: frozenset[str] | None = LOCAL,
     ready: Callable[[], None] = lambda: None,
 ) -> HttpServer:
-    """Return a server for a state file that has tokens; `ready` is called when it serves."""
+    """Return a server for a state file with tokens; `ready` is called when it listens."""
     limits = limits or ServiceLimits()
     app = build(path, limits=limits, hosts=hosts)
     idle = IdleConnections(min(limits.connections, open_files() - SPARE_FILES))
@@ -159,7 +159,7 @@ def prepared(
 
 
 class HttpServer(uvicorn.Server):
-    """Ends live streams when it is to stop, and then ends as a program that did its work."""
+    """Ends live streams when it stops, and then exits normally."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -167,7 +167,7 @@ class HttpServer(uvicorn.Server):
         self.loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to serve, then say so."""
+        """Start to listen, then report it."""
         await super().startup(sockets)
         self.loop = asyncio.get_running_loop()
         if self.started:
@@ -183,7 +183,7 @@ class HttpServer(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take both signals, and do not send them again at the end: being stopped is no failure."""
+        """Handle both signals, and do not raise them again at the end: stopping is not a failure."""
         if threading.current_thread() is not threading.main_thread():
             yield  # signals are for the main thread
             return

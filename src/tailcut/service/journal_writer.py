@@ -1,8 +1,8 @@
-"""The journal's writer: one thread that owns the journal and all selectors, and writes in groups.
+"""The writer: one thread that owns the journal and all selectors, and writes in groups.
 
-Selectors are not for several threads, and a write to disk takes milliseconds. So requests queue up, and one
-thread takes all that wait at the same time: it does them one after the other, writes what they did as one
-transaction, and only then do the clients hear of it. What cannot be written did not happen.
+Selectors are not thread-safe, and a write to disk takes milliseconds. So requests are queued, and one thread
+takes all that wait at the same time: it executes them one after the other, writes the results as one
+transaction, and only then do the clients get their responses. What cannot be written did not happen.
 
 There are two queues, and they take turns: to decide is quick; to learn is mostly quick too, but now and then
 a selector grows its trees again. With a queue of their own, decisions do not wait for the outcomes of others.
@@ -31,14 +31,14 @@ from tailcut.service.prometheus import ServerMetrics
 from tailcut.service.service_limits import ServiceLimits
 
 GROUP = 256
-"""Steps that share a transaction, more or less, so that the first of them does not wait long, and whoever
-asks in batches prepares the next one while others are served."""
+"""Approximate number of steps in a transaction, so that the first of them does not wait long, and clients
+that send batches can prepare the next one in the meantime."""
 FAILED = 5.0
-"""Seconds for which a group that could not be written makes the service count as failing."""
+"""Seconds for which the service counts as failing after a group could not be written."""
 STUCK = 30.0
 """Seconds that a request may wait before the service counts as failing."""
 STOP = 15.0
-"""Seconds that work in progress is given when the service stops."""
+"""Seconds that work in progress has when the service stops."""
 LATENCIES = 1_000
 """Decisions whose latency is remembered."""
 
@@ -47,14 +47,14 @@ T = TypeVar("T")
 
 
 class QueuedWork(Generic[T]):
-    """Something to do with a project, or with the journal, and who waits for it."""
+    """Work on a project or on the journal, and the future that waits for it."""
 
     def __init__(
         self, name: str | None, work: Callable[..., T], future: asyncio.Future[T], timed: bool, steps: int = 1
     ) -> None:
         self.name, self.work, self.future, self.timed = name, work, future, timed
         self.steps = steps
-        """How many decisions or outcomes it is about."""
+        """The number of decisions or outcomes in it."""
         self.since = time.perf_counter()
         self.result: T | None = None
         self.error: BaseException | None = None
@@ -68,7 +68,7 @@ class WorkQueues:
         self._queues: tuple[deque[QueuedWork[Any]], deque[QueuedWork[Any]]] = (deque(), deque())
         self._turn = 0
         self.serving: float | None = None
-        """Since when the group that was given out last is being served; None: it is done."""
+        """When work on the latest group started; None if it is done."""
         self._wake = threading.Condition()
         self.closed = False
 
@@ -77,7 +77,7 @@ class WorkQueues:
         return len(self._queues[slow])
 
     def put(self, work: QueuedWork[Any], *, slow: bool) -> None:
-        """Let something wait for its turn; raise if too much does."""
+        """Queue some work; raise if the queue is full."""
         queue = self._queues[slow]
         if len(queue) >= self.limit or self.closed:
             raise BusyError("too many requests are waiting; try again")
@@ -86,20 +86,20 @@ class WorkQueues:
             self._wake.notify()
 
     def age(self) -> float:
-        """Return for how many seconds the oldest request has waited, or is being served; 0: there is none."""
+        """Return the age of the oldest unfinished request in seconds; 0 if there is none."""
         oldest = [queue[0].since for queue in self._queues if queue]
         if self.serving is not None:
             oldest.append(self.serving)
         return time.perf_counter() - min(oldest) if oldest else 0.0
 
     def close(self) -> None:
-        """Take nothing more; what waits is still given out."""
+        """Accept no more work; queued work is still handed out."""
         with self._wake:
             self.closed = True
             self._wake.notify()
 
     def next_group(self) -> list[QueuedWork[Any]]:
-        """Wait for work and return what may share a transaction; nothing: closed and empty."""
+        """Wait for work and return a group for one transaction; empty if closed and done."""
         with self._wake:
             while not (self._queues[0] or self._queues[1] or self.closed):
                 self._wake.wait()
@@ -114,7 +114,7 @@ class WorkQueues:
 
 
 class JournalWriter:
-    """Does what is asked in one thread of its own; made and used from one event loop."""
+    """Executes requests in its own thread; created and used from one event loop."""
 
     def __init__(self, path: Path, limits: ServiceLimits, metrics: ServerMetrics) -> None:
         self.limits, self.metrics = limits, metrics
@@ -124,7 +124,7 @@ class JournalWriter:
         """Projects that cannot be opened, and why."""
         self.latencies: dict[str, deque[float]] = {}
         self.revisions: dict[str, int] = {}
-        """The last event of each project that is on disk; read by anyone."""
+        """The last event of each project on disk; any thread may read it."""
         self.stop_seconds = STOP
         self._failed = -math.inf
         """When a group could not be written, if none could since."""
@@ -136,24 +136,24 @@ class JournalWriter:
     def _open(self, name: str) -> None:
         try:
             self.adopt(Project(self.journal, name))
-        except Exception as error:  # whatever is in it, the other projects must not suffer
+        except Exception as error:  # a damaged project must not affect the others
             self._set_aside(name, error)
 
     def _set_aside(self, name: str, error: Exception) -> None:
-        """Serve a project no longer, and remember why."""
+        """Disable a project, and remember why."""
         self.broken[name] = error.reason if isinstance(error, DamagedError) else type(error).__name__
         self.projects.pop(name, None)
         log.error("project %s is set aside: %s", name, error)
 
     def adopt(self, project: Project) -> None:
-        """Take in a project; called before the thread lives, and in it."""
+        """Add a project; called before the thread starts, and in it."""
         project.snapshot_every = self.limits.snapshot_every
         self.projects[project.name] = project
         self.latencies[project.name] = deque(maxlen=LATENCIES)
         self.revisions[project.name] = project.last_event
 
     def drop(self, name: str) -> None:
-        """Let go of a project that could not be written, or was removed."""
+        """Drop a project that could not be written or was removed."""
         self.projects.pop(name, None)
         self.broken.pop(name, None)
         self.latencies.pop(name, None)
@@ -165,11 +165,11 @@ class JournalWriter:
 
     @property
     def alive(self) -> bool:
-        """Whether what is asked gets done."""
+        """Whether the thread is running."""
         return self._thread.is_alive() and not self.queues.closed
 
     def trouble(self) -> str | None:
-        """Return why the service does not work, as far as that is known; None: it works."""
+        """Return why the service does not work, or None."""
         if not self.alive:
             return "the service is stopping"
         try:
@@ -186,9 +186,9 @@ class JournalWriter:
         return None
 
     def stop(self) -> None:
-        """Finish what waits, write snapshots and close the journal; what takes longer is given up.
+        """Finish queued work, write snapshots and close the journal, within a time limit.
 
-        What is given up was not acknowledged, and the journal holds nothing of it.
+        Abandoned work was not acknowledged, and the journal does not contain it.
         """
         self.queues.close()
         if self._thread.ident is not None:
@@ -212,13 +212,13 @@ class JournalWriter:
         timed: bool = False,
         steps: int = 1,
     ) -> T:
-        """Do something with a project; what it wrote is on disk when this returns."""
+        """Execute work on a project; its events are on disk when this returns."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self.queues.put(QueuedWork(name, work, future, timed, steps), slow=slow)
         return await future
 
     async def with_journal(self, work: Callable[[], T]) -> T:
-        """Do something with the journal or all projects."""
+        """Execute work on the journal or on all projects."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self.queues.put(QueuedWork(None, work, future, False), slow=True)
         return await future
@@ -229,7 +229,7 @@ class JournalWriter:
             self.queues.serving = None
 
     def _do(self, group: list[QueuedWork[Any]]) -> None:
-        """Do what is asked, write it, and let those know who wait."""
+        """Execute a group, write it, and resolve its futures."""
         started = time.perf_counter()
         try:
             with self.journal.together():
@@ -241,7 +241,7 @@ class JournalWriter:
             log.error("a group of %d requests could not be written: %s", len(group), error)  # noqa: TRY400
             _fail(group, error)
             self._failed = time.monotonic()
-        except BaseException as error:  # the thread must live on; whatever it was, nothing was written
+        except BaseException as error:  # the thread must continue; nothing was written
             log.exception("a group of %d requests failed", len(group))
             _fail(group, error)
         self.metrics.commits.observe(time.perf_counter() - started)
@@ -250,7 +250,7 @@ class JournalWriter:
             group[0].future.get_loop().call_soon_threadsafe(_deliver, group)
 
     def _written(self, group: list[QueuedWork[Any]]) -> None:
-        """Take note of what is on disk now."""
+        """Record what is on disk now."""
         now = time.perf_counter()
         for one in group:
             if one.name in self.projects and one.error is None:
@@ -275,7 +275,7 @@ class JournalWriter:
         except BaseException as error:
             one.error = error
             if project is not None:
-                project.forget()  # who knows how far it came: read it again
+                project.forget()  # its state is unknown: read it again
 
     def _project(self, name: str) -> Project:
         found = self.projects.get(name)
@@ -287,14 +287,14 @@ class JournalWriter:
 
 
 def _fail(group: list[QueuedWork[Any]], error: BaseException) -> None:
-    """Let all fail that did not fail by themselves."""
+    """Fail all work that has not failed already."""
     for one in group:
         if one.error is None:
             one.error = error
 
 
 def _deliver(group: list[QueuedWork[Any]]) -> None:
-    """Let those know who wait; runs in the event loop."""
+    """Resolve the futures; runs in the event loop."""
     for one in group:
         if one.future.done():  # the client is gone
             continue
@@ -305,7 +305,7 @@ def _deliver(group: list[QueuedWork[Any]]) -> None:
 
 
 def fast_json(body: dict[str, Any]) -> str:
-    """Return JSON as Python's own module would write it, but for blanks, many times faster.
+    """Return JSON as Python's own module would write it, except for blanks, but many times faster.
 
     >>> import json
     >>> json.loads(fast_json({"x": [0.1, 1e-300, None], "ä": "'"}))

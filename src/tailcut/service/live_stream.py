@@ -16,13 +16,13 @@ from tailcut.service.journal_writer import JournalWriter
 from tailcut.service.shared import ServiceContext
 
 PAUSE = 0.5
-"""Seconds between two messages at least."""
+"""Minimum seconds between two messages."""
 HEARTBEAT = 15.0
-"""Seconds of silence after which a comment is sent, so that a connection that broke is noticed."""
+"""Seconds of silence after which a comment is sent, to notice a broken connection."""
 
 
 def take_place(context: ServiceContext) -> Callable[[], None]:
-    """Count one more stream and return what counts it out; raise if there are as many as there may be."""
+    """Count a new stream and return a function that uncounts it; raise if there are too many."""
     if context.streams >= context.limits.streams:
         raise BusyError(f"there are {context.streams} live streams already")
     context.streams += 1
@@ -38,7 +38,7 @@ def take_place(context: ServiceContext) -> Callable[[], None]:
 
 
 class LiveResponse(StreamingResponse):
-    """A stream that gives its place back however it ends, also if it never began."""
+    """A stream that is uncounted however it ends, even if it never started."""
 
     def __init__(self, messages: AsyncIterator[bytes], give_back: Callable[[], None]) -> None:
         super().__init__(messages, media_type="text/event-stream")
@@ -53,13 +53,13 @@ class LiveResponse(StreamingResponse):
 
 
 async def latest_statistics(writer: JournalWriter, name: str) -> dict[str, Any]:
-    """Return what a project has done so far."""
+    """Return a project's statistics."""
     latencies = list(writer.latencies.get(name, ()))
     return await writer.with_project(name, lambda project: project_statistics(project, latencies))
 
 
 async def stream(context: ServiceContext, name: str, bearer: str | None) -> AsyncIterator[bytes]:
-    """Yield messages until the client, the server or the project goes, or the token is revoked."""
+    """Yield messages until the client, the server or the project is gone, or the token is revoked."""
     writer, sent, quiet = context.writer, -1, 0.0
     while not context.stopping.is_set() and name in writer.projects and _may_read(context, bearer):
         revision = writer.revisions.get(name, 0)

@@ -1,4 +1,4 @@
-"""What the server writes down: a line per noteworthy event, for people or as JSON, and never a token."""
+"""The server's log: one line per event, as text or JSON, and never a token."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 
 
 class _Plain(logging.Formatter):
-    """A line for people; the fields of a request as words."""
+    """A line of text; the fields of a request as words."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(message)s")
@@ -24,7 +24,7 @@ class _Plain(logging.Formatter):
 
 
 def _word(value: object) -> str:
-    r"""Return a value as one word: what a client sent must not look like a line of ours.
+    r"""Return a value as one word, so that client input cannot forge a log line.
 
     >>> _word("/v1/health"), _word("/x\n2026 INFO all is well")
     ('/v1/health', '"/x\\n2026 INFO all is well"')
@@ -49,7 +49,7 @@ class _Json(logging.Formatter):
 
 
 def configure(*, level: str, as_json: bool) -> None:
-    """Send the log of the server, and what its parts have to say, to standard error."""
+    """Send the log of the server and its libraries to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Json() if as_json else _Plain())
     for name, lowest in (("tailcut.service", level.upper()), ("uvicorn.error", "WARNING")):

@@ -1,4 +1,4 @@
-"""What a browser sees: the dashboard and the API's own description, with nothing from anywhere else."""
+"""Pages for browsers: the dashboard and the API's description, with nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/")
 async def start() -> Response:
-    """Return the dashboard: a page without data, which asks for a token and then for what that may read."""
+    """Return the dashboard: a page without data, which asks for a token and then loads data with it."""
     return HTMLResponse(content("index.html"))
 
 

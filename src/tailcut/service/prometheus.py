@@ -17,7 +17,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # a time for each co
 
 
 class ServerMetrics:
-    """What the server counts of itself; projects count for themselves.
+    """Metrics of the server; projects have their own statistics.
 
     >>> metrics = ServerMetrics()
     >>> metrics.request("GET", "/v1/health", 200, 0.002)
@@ -54,7 +54,7 @@ class ServerMetrics:
         )
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a request that got its response."""
+        """Count a completed request."""
         self._requests.labels(method, route, str(status)).inc()
         self._durations.labels(method, route).observe(seconds)
 
@@ -64,7 +64,7 @@ class ServerMetrics:
 
 
 class ProjectCollector(Collector):
-    """What projects have counted, as it is now."""
+    """The current metrics of projects."""
 
     def __init__(self, projects: Iterable[Project]) -> None:
         self._projects = list(projects)

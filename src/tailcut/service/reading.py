@@ -1,4 +1,4 @@
-"""The routes that only look: statistics, history, explanations, health, metrics, the live stream."""
+"""The read-only routes: statistics, history, explanations, health, metrics, the live stream."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ router = APIRouter(prefix="/v1", tags=["reading"], route_class=Route)
 Limit = Annotated[int, Query(ge=1, le=limits.PAGE)]
 Cursor = Annotated[int | None, Query(ge=0, le=2**53, description="`next` of the page before")]
 _TABLES = ("features", "runtimes", "solved", "known", "instances", "watched")
-"""What makes an event large."""
+"""The large fields of an event."""
 Id = Annotated[int, InPath(ge=0, le=2**53)]
 
 

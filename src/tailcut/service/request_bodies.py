@@ -1,4 +1,4 @@
-"""What clients send: every value is checked here, before anything is done with it."""
+"""Request bodies: every value is checked here before it is used."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tailcut.types import Outcome, Request
 
 
 def small_mapping(limit: int) -> Callable[[Any], Any]:
-    """Return a check of an object before its items are: how many, and the first value that is no number."""
+    """Return a check of an object as a whole: its size, and its first value that is not a number."""
 
     def check(given: Any) -> Any:
         if isinstance(given, dict):
@@ -39,7 +39,7 @@ def small_mapping(limit: int) -> Callable[[Any], Any]:
 
 
 def few_items(limit: int) -> Callable[[Any], Any]:
-    """Return a check of how many items an object has, before each of them is looked at."""
+    """Return a check of an object's size, which runs before its items are checked."""
 
     def check(given: Any) -> Any:
         if isinstance(given, dict) and len(given) > limit:
@@ -67,7 +67,7 @@ Cutoff = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0.0, le=lim
 LossShare = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=1.0)]
 Number = Annotated[int, Field(strict=True, ge=0, le=2**53)]
 
-# Whoever sends a million wrong values hears of the first: all of them would take gigabytes to list.
+# Of a million wrong values only the first is reported: a list of all would take gigabytes.
 _FAST = Field(fail_fast=True)
 Vector = Annotated[list[Value | None], Field(max_length=limits.FEATURES), _FAST, Tag("vector")]
 Named = Annotated[
@@ -91,7 +91,7 @@ Features = Annotated[Vector | Named, Discriminator(_form)]
 Scalar = Flag | Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)] | Value
 Hyperparameter = Scalar | Annotated[str, StringConstraints(max_length=200)] | None
 _FEW = 20
-"""Unknown fields that are all named; of more, the first is."""
+"""Up to this many unknown fields are all named; of more, only the first."""
 
 
 class Body(BaseModel):
@@ -154,7 +154,7 @@ class SelectBody(Body):
     key: Key | None = Field(default=None, description=_KEY)
 
     def request(self) -> Request:
-        """Return the request that was sent; null is a missing value, as everywhere."""
+        """Return the request; null is a missing value."""
         features: Any = self.features
         return Request(features, self.instance, self.cutoff, self.among, self.spent, self.feature_cost)
 

@@ -1,4 +1,4 @@
-"""What clients get; these models make the OpenAPI document, hot responses are written without them."""
+"""Responses; these models define the OpenAPI document, but frequent responses bypass them."""
 
 from __future__ import annotations
 

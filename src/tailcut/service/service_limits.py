@@ -1,4 +1,4 @@
-"""What a client may ask for at most: nobody who holds a token can fill memory or disk by one request."""
+"""Limits on requests: no single request can fill memory or disk."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ServiceLimits:
     body_bytes: int = 16 * 1024 * 1024
     projects: int = 100
     pending: int = 100_000
-    """How many decisions a project may let wait; beyond its own number the oldest is given up."""
+    """Maximum of a project's `max_pending`; beyond that number its oldest decision is dropped."""
     waiting_requests: int = 20_000
     """Requests that wait for their turn; further ones are refused."""
     bytes_under_way: int = 128 * 1024 * 1024
@@ -50,12 +50,12 @@ class ServiceLimits:
     connections: int = 15_000
     """Connections at the same time; beyond, the one that has been idle longest is closed."""
     header_seconds: float = 20.0
-    """Within which a request's headers must arrive."""
+    """Seconds within which a request's headers must arrive."""
     body_seconds: float = 60.0
-    """Within which its body must arrive."""
+    """Seconds within which its body must arrive."""
     idle_seconds: float = 300.0
-    """After which a connection without requests is closed."""
+    """Seconds after which an idle connection is closed."""
     streams: int = 32
     """Live streams at the same time."""
     snapshot_every: int = 5_000
-    """Events between two snapshots of a project: so many are repeated at most after a crash."""
+    """Events between two snapshots of a project: at most this many are replayed after a crash."""

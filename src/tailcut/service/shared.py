@@ -1,4 +1,4 @@
-"""What the routes share: the journal's writer, and a second way into the file, to read."""
+"""What the routes share: the writer, and a second, read-only connection to the file."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ T = TypeVar("T")
 
 
 class JournalReader:
-    """Reads the journal beside the writer, one query at a time."""
+    """Reads the journal while the writer writes, one query at a time."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal, self._lock = journal, threading.Lock()
 
     async def read(self, work: Callable[[Journal], T]) -> T:
-        """Do something with the journal, in another thread."""
+        """Run a query on the journal in another thread."""
         return await asyncio.to_thread(self._read, work)
 
     def _read(self, work: Callable[[Journal], T]) -> T:
@@ -60,7 +60,7 @@ class ServiceContext:
     """Live streams that are open."""
 
 
-async def _context(request: Request) -> ServiceContext:  # async, or every request would visit another thread
+async def _context(request: Request) -> ServiceContext:  # async: otherwise it would run in another thread
     found: ServiceContext = request.app.state.context
     return found
 
@@ -72,7 +72,7 @@ Name = Annotated[
 
 
 class _Request(Request):
-    """Reads JSON with the parser that comes with pydantic: an order of magnitude faster."""
+    """Reads JSON with pydantic's parser, which is an order of magnitude faster."""
 
     async def json(self) -> Any:
         body = await self.body()
@@ -88,7 +88,7 @@ class Route(APIRoute):
     """A route whose bodies are read fast."""
 
     def get_route_handler(self) -> Callable[[Request], Any]:
-        """Return the handler that FastAPI makes, given a request that reads fast."""
+        """Return FastAPI's handler, with a request that parses fast."""
         handler = super().get_route_handler()
 
         async def read_fast(request: Request) -> Any:
@@ -98,5 +98,5 @@ class Route(APIRoute):
 
 
 def json_response(content: Any, status: int = 200) -> Response:
-    """Return values as JSON; those known to be right need no model to check them."""
+    """Return values as JSON, without checking them by a model."""
     return Response(to_json(content, inf_nan_mode="null"), status, media_type="application/json")

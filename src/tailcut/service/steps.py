@@ -142,7 +142,7 @@ async def fit(project: Name, runs: FitBody, shared: Shared) -> Response:
     With a `key` the request may be sent again: nothing is learned twice. Several requests are learned one
     after the other, which is not quite the same as all their runs at once.
     """
-    # Tables take their time, so they are read before it is this request's turn.
+    # Parsing tables takes time, so it is done before the request is queued.
     recorded = await asyncio.to_thread(lambda: RecordedRuns.from_dict(runs.model_dump()))
 
     def work(kept: Project) -> int:
@@ -174,14 +174,14 @@ def decided_before(kept: Project, requests: list[SelectBody]) -> dict[str, Decis
 
 
 def decide(kept: Project, request: SelectBody, known: dict[str, Decision]) -> dict[str, Any]:
-    """Return the decision for a request: a new one, or the one that was made for its key before."""
+    """Return the decision for a request: a new one, or the one already made for its key."""
     if request.key in known:
         return response_of(known[request.key], repeated=True)
     if request.features is not None:
         check_room(kept, len(request.features))
     decision = kept.decide(request.request(), key=request.key)
     if request.key is not None:
-        known[request.key] = decision  # the same batch may ask again
+        known[request.key] = decision  # the same batch may repeat a key
     return response_of(decision, repeated=False)
 
 

@@ -1,4 +1,4 @@
-"""The drop-in solver: one instance in, the answer out, and what was learned stays for the next call.
+"""The drop-in solver: one instance in, the answer out; what was learned is kept for the next call.
 
     tailcut solve (thin_client, one per call) -> daemon (one per state file) -> fork server -> solver
 

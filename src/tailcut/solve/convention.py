@@ -1,4 +1,4 @@
-"""What a call looks like from outside: the output and exit code of the solver that answered."""
+"""The result of a call: the output and exit code of the solver that answered."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tailcut.domains.domain import EXIT_CODE_0_SOLVES
 from tailcut.live.portfolio import Portfolio
 
 COMPETITION_CODES = {"SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOUND": 30}
-"""Answer -> exit code in the competitions of SAT, MaxSAT and pseudo-Boolean solvers. Tools go by it, so it
-holds also where a solver of the portfolio says it in its output only."""
+"""Answer -> exit code in the competitions of SAT, MaxSAT and pseudo-Boolean solvers. Tools rely on it, so it
+also applies to solvers that give their answer only in their output."""
 NO_ANSWER = 1
-"""Exit code without an answer where 0 would mean that there is one."""
+"""Exit code without an answer, if 0 would mean that there is one."""
 
 
 class Shown(NamedTuple):
-    """What the caller of a solver gets to see."""
+    """What the caller of a solver sees."""
 
     output: bytes
     exit_code: int
@@ -34,7 +34,7 @@ def shown_answer(answer: str, output: bytes, exit_code: int | None) -> Shown:
 
 
 def shown_unknown(portfolio: Portfolio) -> Shown:
-    """Return what is shown of an instance that nobody solved."""
+    """Return what is shown for an unsolved instance."""
     answers = _answers(portfolio)
     if not answers.isdisjoint(COMPETITION_CODES):
         return Shown(b"s UNKNOWN\n", 0)

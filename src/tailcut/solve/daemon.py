@@ -1,8 +1,8 @@
 """The daemon of ``tailcut solve``: owns a state file, serves any number of calls at once, ends when idle.
 
 It has loaded what a decision needs, and its fork server what solvers need, so that a call pays for neither.
-Decisions are made one at a time, in one thread; everything that takes longer than a decision is waited for
-meanwhile. It is started by a client, which has taken the lock (`tailcut.solve.place`) for it.
+Decisions are made one at a time, in one thread; anything that takes longer runs concurrently. It is started
+by a client, which has taken the lock (`tailcut.solve.place`) for it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _stand_alone(kept: set[int]) -> None:
-    """Leave the caller's session, files and soft limits behind: others will be served, too."""
+    """Leave the caller's session, files and soft limits, because other callers will be served too."""
     os.setsid()
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
         if int(name) > 2 and int(name) not in kept:
@@ -81,7 +81,7 @@ class SolveDaemon:
         self._decider: Decider | None = None
         self._served: _PortfolioInUse | None = None
         self._old: list[Launcher] = []
-        """Those of portfolios that have changed: calls in progress may still use them."""
+        """Launchers of changed portfolios: calls in progress may still use them."""
         self._calls: set[Solving] = set()
         self._connections = 0
         self._last = 0.0
@@ -89,7 +89,7 @@ class SolveDaemon:
         self._over = asyncio.Event()
 
     async def serve(self, listening: Any) -> None:
-        """Take calls until it is over; those in progress are finished."""
+        """Accept calls until the daemon ends; those in progress are finished."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._end_all)
@@ -102,7 +102,7 @@ class SolveDaemon:
                     break
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._over.wait(), max(left, 0.05))
-            self._place.remove_socket()  # who comes now starts another daemon
+            self._place.remove_socket()  # later calls start another daemon
         while self._connections:
             await asyncio.sleep(0.01)
         for launcher in (*self._old, *([] if self._served is None else [self._served.launcher])):
@@ -135,7 +135,7 @@ class SolveDaemon:
     async def _answered(
         self, request: dict[str, Any], content: bytes, reader: asyncio.StreamReader
     ) -> tuple[dict[str, Any], bytes]:
-        """Return what the client gets."""
+        """Return the response to the client."""
         try:
             solved = await self._solved(request, content, reader)
         except TailcutError as error:
@@ -176,7 +176,7 @@ class SolveDaemon:
                 made.path.unlink(missing_ok=True)
 
     async def _ready(self, request: dict[str, Any]) -> tuple[_PortfolioInUse, Decider]:
-        """Return the portfolio and who decides, both made by the first call."""
+        """Return the portfolio and the decider, both created by the first call."""
         path, stamp = _stamp(request)
         if self._served is not None and self._decider is not None and self._served.stamp == stamp:
             return self._served, self._decider
@@ -207,7 +207,7 @@ class SolveDaemon:
         return RemoteDecider(portfolio, request)
 
     def _kept_input(self, content: bytes, portfolio: Portfolio) -> Instance:
-        """Write an instance that came through a pipe into a file of its own, named as its domain has it."""
+        """Write an instance from a pipe to a file, named by the convention of its domain."""
         folder = Path(self._place.inputs)
         folder.mkdir(mode=0o700, exist_ok=True)
         ending = Path(portfolio.instances[0]).suffix if portfolio.instances[0] != "*" else ""
@@ -219,7 +219,7 @@ class SolveDaemon:
 
 
 def _stamp(request: dict[str, Any]) -> tuple[str | None, tuple[str, int, int]]:
-    """Return the path of a call's portfolio, None for a domain's own, and how to see that it has changed."""
+    """Return the path of a call's portfolio, None for a domain's own, and its fingerprint."""
     path = request["portfolio"]
     if path is None:
         return None, (f"of the domain {request['domain']}", 0, 0)

@@ -1,7 +1,7 @@
-"""Who decides for ``tailcut solve``: a project in the state file, or one behind HTTP (`remote_decider`).
+"""The deciders of ``tailcut solve``: a project in the state file, or one behind HTTP (`remote_decider`).
 
-Both are asked in the same words. A key makes a decision once, however often it is asked for; an outcome that
-is known already stays as it is. So a call whose daemon was killed is simply served again from its beginning.
+Both have the same interface. For each key a decision is made once, however often it is requested, and a known
+outcome is not changed. So a call whose daemon was killed simply starts again from the beginning.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tailcut.live.stream import PROJECT, StreamSettings, open_project, update_so
 from tailcut.types import Decision, Outcome
 
 USUAL_SELECTOR = "tailcut_schedule"
-"""What chooses where nobody says: a call is worth several tries, if the first solver does not answer."""
+"""The default selector: a call is worth several tries if the first solver does not answer."""
 
 Note = Mapping[str, Any]
 
 
 class Arrival(NamedTuple):
-    """An instance of which the first run is to be decided."""
+    """An instance whose first run is to be decided."""
 
     name: str
     features: dict[str, float] | None
@@ -39,7 +39,7 @@ class Arrival(NamedTuple):
 
 
 class Decider(Protocol):
-    """Decides and learns; where `waits`, it may take long and is asked in a thread of its own."""
+    """Decides and learns; if `waits`, it may block and runs in a separate thread."""
 
     waits: bool
 
@@ -50,22 +50,22 @@ class Decider(Protocol):
         """Return the cutoff of an instance."""
 
     def select(self, arrival: Arrival) -> Decision:
-        """Return the first run, the same for the same key."""
+        """Return the first run; the same key gives the same run."""
 
     def race(self, arrival: Arrival, runners: Runners) -> list[Decision]:
-        """Return the runs that join a race, the same for the same key."""
+        """Return the runs that join a race; the same key gives the same runs."""
 
     def observe(self, decision: Decision, outcome: Outcome, note: Note) -> None:
-        """Learn how a run went, once."""
+        """Learn the outcome of a run, once."""
 
     def proceed(self, decision: Decision, spent: float) -> Decision | None:
-        """Return the next run, the same if it was asked before; None: it is over."""
+        """Return the next run, or None; a repeated call returns the same."""
 
     def update(self, portfolio: Portfolio) -> None:
         """Choose among the solvers of a portfolio that has changed."""
 
     def close(self) -> None:
-        """Keep what was learned."""
+        """Save what was learned."""
 
 
 class ProjectDecider:
@@ -82,7 +82,7 @@ class ProjectDecider:
             raise
 
     def feature_budget(self, cutoff: float) -> float:
-        """Return what the selector says."""
+        """Return the selector's feature budget."""
         return self._project.feature_budget(cutoff=cutoff)
 
     def cutoff(self, given: float | None) -> float:
@@ -123,12 +123,12 @@ class ProjectDecider:
         return {name: values.get(name, math.nan) for name in known}
 
     def observe(self, decision: Decision, outcome: Outcome, note: Note) -> None:
-        """Learn how a run went, unless that is known."""
+        """Learn the outcome of a run, unless it is known."""
         with suppress(ConflictingOutcomeError):  # it was run a second time, for a daemon that was killed
             self._project.observe(decision.id, outcome, note=note)
 
     def proceed(self, decision: Decision, spent: float) -> Decision | None:
-        """Return the next run, or that which was decided on before."""
+        """Return the next run, or the one already decided."""
         return self._project.proceed_again(decision.id, spent=spent)[0]
 
     def update(self, portfolio: Portfolio) -> None:
@@ -136,7 +136,7 @@ class ProjectDecider:
         update_solvers(self._project, list(portfolio.solvers), StreamObserver())
 
     def close(self) -> None:
-        """Write a snapshot, so that the next start has nothing to repeat."""
+        """Write a snapshot, so that the next start has nothing to replay."""
         self._project.keep()
         self._journal.close()
 
@@ -158,7 +158,7 @@ def _own_project(journal: Journal, portfolio: Portfolio, request: Mapping[str, A
 
 
 def new_settings(portfolio: Portfolio, request: Mapping[str, Any]) -> StreamSettings:
-    """Return how a new project is made: as the call says, else as the portfolio does."""
+    """Return the description of a new project, from the call or else from the portfolio."""
     contender = _contender(request["selector"] or portfolio.selector or USUAL_SELECTOR)
     cutoff = cutoff_of(portfolio, request["cutoff"])
     return StreamSettings(contender.selector, cutoff, request["seed"], dict(contender.hyperparameters))

@@ -1,8 +1,8 @@
 """Where the daemon of a state file is found: a socket and a lock beside the file.
 
-The daemon holds the lock for its life, from before it is started: whoever wants a daemon and finds the lock
-taken only waits for the socket. Both are reached through the folder's descriptor, for a socket's path may
-have about a hundred bytes only.
+The daemon holds the lock from before its start until its end: a client that finds the lock taken only waits
+for the socket. Both are accessed through the folder's descriptor, because a socket's path may have only about
+a hundred bytes.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import os
 import socket
 
 _LONGEST = 80
-"""Bytes that the name of a state file may have: its socket's must fit behind /proc/self/fd/..."""
+"""Maximum bytes of a state file's name: the socket's name must fit after /proc/self/fd/..."""
 
 
 class PlaceError(Exception):
-    """There can be no daemon for this state file; the text says why."""
+    """The state file cannot have a daemon; the text says why."""
 
 
 class Place:
@@ -35,7 +35,7 @@ class Place:
 
     @property
     def log(self) -> str:
-        """The file that gets what the daemon has to say."""
+        """The daemon's log file."""
         return f"{self.state}-solve.log"
 
     @property
@@ -48,7 +48,7 @@ class Place:
         return f"/proc/self/fd/{self._folder}/{self._name}"
 
     def connect(self) -> socket.socket | None:
-        """Return a connection to the daemon, None if there is none to be had."""
+        """Return a connection to the daemon, or None."""
         connection = socket.socket(socket.AF_UNIX)
         try:
             connection.connect(self._socket)
@@ -58,7 +58,7 @@ class Place:
         return connection
 
     def listen(self) -> socket.socket:
-        """Return the socket to which clients connect; only who holds the lock may call this."""
+        """Return the socket to which clients connect; only the holder of the lock may call this."""
         self.remove_socket()
         listening = socket.socket(socket.AF_UNIX)
         before = os.umask(0o177)  # for its owner alone
@@ -70,14 +70,14 @@ class Place:
         return listening
 
     def remove_socket(self) -> None:
-        """Let nobody connect any more."""
+        """Refuse new connections."""
         try:
             os.unlink(self._socket)
         except FileNotFoundError:
             pass
 
     def lock(self) -> int | None:
-        """Return the descriptor of the lock, None if somebody has it; closing the last copy gives it back."""
+        """Return the descriptor of the lock, None if it is taken; closing the last copy releases it."""
         try:
             lock = os.open(
                 f"{self._name}-lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=self._folder

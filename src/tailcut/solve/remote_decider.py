@@ -32,7 +32,7 @@ class RemoteDecider:
         self.update(portfolio)
 
     def feature_budget(self, cutoff: float) -> float:
-        """Return what the selector says."""
+        """Return the selector's feature budget."""
         return self._project.feature_budget(cutoff=cutoff)
 
     def cutoff(self, given: float | None) -> float:
@@ -73,7 +73,7 @@ class RemoteDecider:
         return values if known is None else {name: values.get(name, math.nan) for name in known}
 
     def observe(self, decision: Decision, outcome: Outcome, note: Note) -> None:  # noqa: ARG002
-        """Learn how a run went, unless that is known."""
+        """Learn the outcome of a run, unless it is known."""
         try:
             self._project.observe(decision.id, outcome)
         except ServiceError as error:
@@ -81,11 +81,11 @@ class RemoteDecider:
                 raise
 
     def proceed(self, decision: Decision, spent: float) -> Decision | None:
-        """Return the next run, or that which was decided on before."""
+        """Return the next run, or the one already decided."""
         return self._project.proceed(decision.id, spent=spent)
 
     def update(self, portfolio: Portfolio) -> None:
-        """Add solvers that the server's project lacks; none is removed, for other machines may have it."""
+        """Add solvers that the server's project lacks; remove none, because other machines may have them."""
         known = set(self._info["algorithms"])
         for name in portfolio.solvers:
             if name not in known:

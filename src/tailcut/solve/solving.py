@@ -1,6 +1,6 @@
-"""One instance of ``tailcut solve``: features, decision, run, check, learn; until a solver answers.
+"""One instance of ``tailcut solve``: features, decision, run, verify, learn, until a solver answers.
 
-Everything here runs in the daemon's event loop; only programs, and a server that decides, are waited for.
+Everything here runs in the daemon's event loop, which only waits for programs and for a remote server.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Solved(NamedTuple):
-    """What came of a call."""
+    """The result of a call."""
 
     shown: Shown
     problems: list[str]
@@ -64,14 +64,14 @@ class Solving:
         self._runs: list[dict[str, Any]] = []
         self._shown: Shown | None = None
         self._answering: dict[str, Any] | None = None
-        """The first run that answered, and what is shown of it."""
+        """The first run that answered, and what is shown."""
         self._began = 0.0
         self._feature_seconds = 0.0
         self._used = 0.0
-        """Of a race: seconds of the cutoff used on the answer's core, else on the one used most."""
+        """In a race: seconds of the cutoff used on the answer's core, or on the one used most."""
 
     def stop(self) -> None:
-        """End what runs: it is learned as censored where it was stopped."""
+        """Stop all runs; they are learned as censored at that time."""
         self._stopped = True
         self._end_running()
 
@@ -80,7 +80,7 @@ class Solving:
             one.cancel()
 
     async def run(self) -> Solved:
-        """Solve the instance, or give up when its time is over or nobody waits any more."""
+        """Solve the instance, or give up when its time is over or the client is gone."""
         self._began = asyncio.get_running_loop().time()
         arrival = await self._arrived()
         if arrival is not None:
@@ -101,7 +101,7 @@ class Solving:
         return Solved(shown, self._problems, report)
 
     def _why_unsolved(self) -> str:
-        """Return why there is no answer, for people: what solvers said, if they all gave up early."""
+        """Return in words why there is no answer: the solvers' messages, if they all gave up early."""
         said = [f"{run['solver']}: {run['said']}" for run in self._runs if "said" in run]
         used = self._spent if self._parallel == 1 else self._used
         if not said or used >= 0.9 * self._cutoff:
@@ -110,7 +110,7 @@ class Solving:
 
     @property
     def _spent(self) -> float:
-        """Seconds of the cutoff that are used."""
+        """Seconds of the cutoff used so far."""
         return float(self._feature_seconds + sum(run["seconds"] for run in self._runs))
 
     def _since_start(self) -> float:
@@ -156,7 +156,7 @@ class Solving:
             await self._asked(self._decider.proceed, last, self._cutoff)  # it is over, unsolved
 
     async def _arrived(self) -> Arrival | None:
-        """Compute the features; None if they took all the time there is."""
+        """Compute the features; None if they used up the cutoff."""
         note: dict[str, Any] = {}
         values = await self._features(note)
         if self._stopped or self._feature_seconds >= self._cutoff:
@@ -166,7 +166,7 @@ class Solving:
             "content": FileContent.of(self._instance.path)._asdict(),
         }
         if self._parallel > 1:
-            note["cutoff"] = self._cutoff  # that of a decision is the end of its slice
+            note["cutoff"] = self._cutoff  # the budget of a decision is the end of its slice
         return Arrival(self._instance.name, values, self._feature_seconds, self._cutoff, self._key, note)
 
     async def _features(self, note: dict[str, Any]) -> dict[str, float] | None:
@@ -219,7 +219,7 @@ class Solving:
         return run
 
     async def _drive(self, workflow: Workflow[T]) -> T:
-        """Run the programs of a workflow and return what came of it."""
+        """Run the programs of a workflow and return its result."""
         ended: Ended | None = None
         try:
             while True:
@@ -233,7 +233,7 @@ class Solving:
 
     async def _program(self, job: ProgramJob) -> Ended:
         running = self._launcher.start(job.program, job.limits, keep_output=job.keep_output)
-        checks = job.made is not None  # an answer that is being checked is one: that is not stopped any more
+        checks = job.made is not None  # a run whose answer is being verified is not stopped
         if not checks:
             self._running.add(running)
             if self._stopped or self._shown is not None:
@@ -247,7 +247,7 @@ class Solving:
         return ended
 
     async def _asked(self, verb: Callable[..., T], *arguments: Any) -> T:
-        """Ask who decides."""
+        """Ask the decider."""
         return await asyncio.to_thread(verb, *arguments) if self._decider.waits else verb(*arguments)
 
 

@@ -1,6 +1,6 @@
 """What a call of ``tailcut solve`` runs: it asks the daemon and passes the answer on.
 
-It imports next to nothing, so that a call costs next to nothing.
+It imports almost nothing, so that a call costs almost nothing.
 
 The call has a key. If the daemon is killed meanwhile, the next one is asked with the same key: what was
 decided then is decided, and an outcome is learned once. If this process is killed, the daemon sees that its
@@ -22,15 +22,15 @@ from tailcut.live.limits import wire
 from tailcut.solve.place import Place, PlaceError
 
 _ATTEMPTS = 5
-"""Daemons that may die while they are asked the same."""
+"""The maximum number of daemons that may die during one call."""
 _START = 120.0
-"""Seconds until a daemon must answer."""
+"""Seconds within which a daemon must answer."""
 _FAREWELL = 5.0
-"""Seconds that the daemon is given to end a solver after Ctrl-C."""
+"""Seconds that the daemon has to end a solver after Ctrl-C."""
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end a call, and its solver."""
 WRONG_CALL = 2
-"""Exit code if something is wrong with the call, as of all commands."""
+"""Exit code of an invalid call, as for all commands."""
 
 Call = dict[str, Any]
 """The options of a call by name; `file` is None for standard input."""
@@ -70,11 +70,11 @@ def run(call: Call) -> int:
 
 
 class _RefusedError(Exception):
-    """The call cannot be served; the text says why."""
+    """The call failed; the text says why."""
 
 
 def _place(call: Call) -> Place:
-    """Return where the daemon is: beside the state file; with a server, in the user's folder for state."""
+    """Return the place of the daemon: beside the state file or, with a server, in the user's state folder."""
     if call["server"] is not None:
         readable = "".join(one if one.isalnum() else "-" for one in f"{call['server']}-{call['project']}")
         return Place(os.path.join(_state_folder(), f"server-{readable[-60:]}"))
@@ -86,7 +86,7 @@ def _place(call: Call) -> Place:
 
 
 def _state_folder() -> str:
-    """Return the folder for what is learned where nobody names a file; created if missing."""
+    """Return the default folder of state files; created if missing."""
     home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     folder = os.path.join(home, "tailcut")
     try:
@@ -97,7 +97,7 @@ def _state_folder() -> str:
 
 
 def _request(call: Call) -> tuple[dict[str, Any], bytes]:
-    """Return what the daemon is asked, and the instance itself where it has no file that stays."""
+    """Return the request to the daemon, and the instance's content if it has no permanent file."""
     source, content = _instance(call["file"])
     names = ("domain", "server", "project", "cutoff", "selector", "seed", "parallel")
     request = {name: call[name] for name in names}
@@ -109,7 +109,7 @@ def _request(call: Call) -> tuple[dict[str, Any], bytes]:
 
 
 def _instance(file: str | None) -> tuple[str | None, bytes]:
-    """Return the path of a file, or None and what a pipe holds."""
+    """Return the path of a file, or None and the content of a pipe."""
     try:
         if file is None:
             return None, sys.stdin.buffer.read()
@@ -123,14 +123,14 @@ def _instance(file: str | None) -> tuple[str | None, bytes]:
 
 
 def _ask(place: Place, request: dict[str, Any], content: bytes, call: Call) -> tuple[dict[str, Any], bytes]:
-    """Ask the daemon, and the next one if it dies; return its message and the solver's output."""
+    """Ask the daemon, or the next one if it dies; return its message and the solver's output."""
     for _ in range(_ATTEMPTS):
         connection = _reach(place, call)
         try:
             wire.send(connection, request, content)
             message, output, _ = wire.receive(connection)
         except (EOFError, OSError):
-            continue  # it was killed, or has just gone to rest: asked again, it repeats nothing
+            continue  # it was killed or has just ended: asking again repeats nothing
         except _Stopped:
             _cancel(connection)
             raise
@@ -145,7 +145,7 @@ def _raise_stopped(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _cancel(connection: Any) -> None:
-    """Have the solver ended, and wait for that."""
+    """Stop the solver, and wait until it has ended."""
     for number in _ENDING:
         signal.signal(number, signal.SIG_DFL)
     try:
@@ -158,7 +158,7 @@ def _cancel(connection: Any) -> None:
 
 
 def _die_of(number: int) -> NoReturn:
-    """End by the signal, so that whoever waits sees that."""
+    """End by the signal, so that the parent process sees it."""
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
     os._exit(128 + number)
@@ -237,7 +237,7 @@ def _write_report(path: str, report: dict[str, Any]) -> None:
 
 
 def _pass_on(output: bytes) -> bool:
-    """Write to standard output; return whether somebody reads it."""
+    """Write to standard output; return whether it is still read."""
     view = memoryview(output)
     try:
         while view:

@@ -1,1 +1,1 @@
-"""The state of a selector as bytes: checked before they are believed, never unpickled."""
+"""The state of a selector as bytes, with a checksum and without pickle."""

@@ -1,4 +1,4 @@
-"""Keeping an object in a file: what a saved selector needs of it, written once."""
+"""Saving an object to a file and loading it again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tailcut.state import statefile
 
 
 class Saved(ABC):
-    """Something that can be saved and loaded; it gives its state as values, and is made of them again."""
+    """An object that can be saved and loaded, by its state as plain values."""
 
     @abstractmethod
     def _state(self) -> dict[str, Any]:
@@ -21,7 +21,7 @@ class Saved(ABC):
     @classmethod
     @abstractmethod
     def _from_state(cls, state: dict[str, Any]) -> Self:
-        """Return what had this state."""
+        """Return the object with this state."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a file, atomically; `load` continues from it bit for bit."""
@@ -29,7 +29,7 @@ class Saved(ABC):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return what was saved in a file, or raise `StateFileError` naming what is wrong."""
+        """Return the object saved in a file, or raise a `StateFileError` that names the problem."""
         try:
             return cls.from_bytes(Path(path).read_bytes())
         except StateFileError as error:
@@ -41,7 +41,7 @@ class Saved(ABC):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """Return that whose `to_bytes` gave `data`."""
+        """Return the object whose `to_bytes` returned `data`."""
         state = statefile.unpack(data)
         kind = kind_of(cls)
         if not isinstance(state.get("kind"), str) or state["kind"] != kind:

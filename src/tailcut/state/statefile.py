@@ -1,8 +1,8 @@
-"""Nested values with arrays, as bytes that are checked before they are believed.
+"""Nested values with arrays, as bytes with a checksum.
 
-A state is a dict of plain JSON values, numpy arrays, and lists and dicts of such. Its bytes are a line that
-names format and version, a line with the SHA-256 of the rest, the tree as JSON, and the arrays as they lie
-in memory. Nothing is unpickled, and nothing is parsed before the checksum holds.
+A state is a dict of plain JSON values, numpy arrays, and lists and dicts of these. Its bytes are a line that
+names format and version, a line with the SHA-256 of the rest, the tree as JSON, and the raw arrays. Nothing
+is unpickled, and nothing is parsed before the checksum is verified.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def write(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Make the new name durable, where the system lets a directory be synced."""
+    """Make the new name durable, if the system can sync a directory."""
     with contextlib.suppress(OSError):
         descriptor = os.open(directory, os.O_RDONLY)
         try:
@@ -93,7 +93,7 @@ def _sync_directory(directory: Path) -> None:
 
 
 def _lift(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
-    """Return `value` with its arrays taken out into `arrays` and described in their place."""
+    """Return `value` with its arrays moved to `arrays` and described in their place."""
     if isinstance(value, np.ndarray):
         array = np.ascontiguousarray(value)
         kind = array.dtype.newbyteorder("<").str
@@ -112,7 +112,7 @@ _NESTED = (dict, list, tuple, np.ndarray)
 
 
 class _Reader:
-    """Takes arrays off the body, one after the other."""
+    """Reads arrays from the body, one after the other."""
 
     def __init__(self, body: bytes, offset: int) -> None:
         self.body = body

@@ -1,8 +1,8 @@
-"""What an object has learned, declared once: the names of the attributes that hold it.
+"""Declares once which attributes hold what an object has learned.
 
-`STATE` lists them. An attribute may be a number, a text, an array, a list or a mapping of such, a random
-stream, another `Stateful`, or several of them; one that is kept in another form than it is saved in is a
-property with a setter. Whatever follows from the others is not listed but computed again in `restored`.
+`STATE` lists them. An attribute may be a number, a text, an array, a list or a mapping of these, a random
+stream, another `Stateful`, or several of them. An attribute that is saved in another form is a property with
+a setter. What can be derived from the others is not listed, but computed again in `restored`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 from tailcut.errors import StateFileError
 
 GIANT = 1e160
-"""Nothing that was learned is as large: features count as at most 1e150."""
+"""An upper bound on learned values: features count as at most 1e150."""
 
 
 class Stateful:
-    """Something whose state is saved and restored, bit for bit.
+    """An object whose state is saved and restored bit for bit.
 
     >>> class Count(Stateful):
     ...     STATE = ("total", "stream")
@@ -37,10 +37,10 @@ class Stateful:
     STATE: ClassVar[tuple[str, ...]] = ()
     """The attributes that hold what was learned."""
     GROWING: ClassVar[tuple[str, ...]] = ()
-    """Those whose length depends on what was learned; all others are as long as in a fresh object."""
+    """Those whose length depends on what was learned; all others are as long as in a new object."""
 
     def state(self) -> dict[str, Any]:
-        """Return all that was learned, as arrays and plain values."""
+        """Return everything that was learned, as arrays and plain values."""
         return {name: _dumped(getattr(self, name)) for name in self.STATE}
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -53,7 +53,7 @@ class Stateful:
         self.restored()
 
     def restored(self) -> None:
-        """Compute what follows from the state, and raise `StateFileError` where it contradicts itself."""
+        """Compute what follows from the state; raise `StateFileError` if it is inconsistent."""
 
 
 def _dumped(value: Any) -> Any:
@@ -74,7 +74,7 @@ def _check_length(present: Any, saved: Any, name: str) -> None:
 
 
 def _loaded(present: Any, saved: Any, name: str) -> Any:
-    """Return what an attribute becomes that now is `present`; raise if `saved` is of another kind."""
+    """Return the new value of an attribute that is now `present`; raise if `saved` is of another kind."""
     if isinstance(present, Stateful):
         present.restore(_checked(saved, Mapping, name))
         return present
@@ -119,7 +119,7 @@ def _checked(saved: Any, kind: Any, name: str) -> Any:
 
 
 def expect(fine: object, problem: str) -> None:
-    """Raise `StateFileError` with `problem` unless all is fine; for what a class checks of its own state.
+    """Raise `StateFileError` with `problem` unless all is fine; for a class's checks of its own state.
 
     >>> expect(1 + 1 == 2, "arithmetic: expected 2")
     """
@@ -128,7 +128,7 @@ def expect(fine: object, problem: str) -> None:
 
 
 def expect_finite(**arrays: Any) -> None:
-    """Raise `StateFileError` unless all entries of these arrays are finite, and no giants."""
+    """Raise `StateFileError` unless all entries of these arrays are finite and not too large."""
     for name, array in arrays.items():
         expect((np.abs(array) < GIANT).all(), f"{name}: holds a number that is not finite, or a giant")
 

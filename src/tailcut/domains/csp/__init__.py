@@ -1,6 +1,6 @@
 """The domain ``csp``: constraint satisfaction and optimisation, models in MiniZinc or FlatZinc.
 
-MiniZinc flattens a model with its standard decompositions; Gecode and CP-SAT solve what it makes of it.
+MiniZinc flattens a model with its standard decompositions; Gecode and CP-SAT solve the result.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from tailcut.domains.csp.flatzinc import FlatModel, Var
 
 
 def solution_lines(flat: FlatModel, found: dict[str, int | bool]) -> str:
-    """Return the lines of a solution, for MiniZinc to put into the model's own words."""
+    """Return the lines of a solution, for MiniZinc to format as the model specifies."""
     lines = []
     for name, sets in flat.outputs.items():
         if sets is None:

@@ -1,4 +1,4 @@
-"""FlatZinc, read: variables, constraints with their arguments, and what is to be solved.
+"""Reads FlatZinc: variables, constraints with their arguments, and the goal.
 
 Names are looked up while reading: an argument is a number, a truth value, a `Var`, a range or set of integers
 (`frozenset` or `range`), a text, or a list of these.
@@ -45,7 +45,7 @@ class FlatModel:
 
 
 def parse_flatzinc(text: str, name: str = "model") -> FlatModel:
-    """Return the model that FlatZinc text stands for; floats and sets of variables are refused."""
+    """Return the model of a FlatZinc text; floats and set variables are refused."""
     model = FlatModel()
     for number, line in enumerate(text.splitlines(), 1):
         words = _TOKEN.findall(line)

@@ -21,7 +21,7 @@ from tailcut.errors import InputError, MissingExtraError, TailcutError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Solve a model and print what came out; return the exit code."""
+    """Solve a model and print the result; return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if len(words) not in (2, 3):
         sys.stderr.write("tailcut.domains.csp.solve: expected SOLVER [PROGRAM] FILE\n")

@@ -1,8 +1,7 @@
 """The program that verifies a solution: ``python -m tailcut.domains.csp.verify FILE OUTPUT``.
 
-Every printed variable is fixed to its value, and a solver must still find a solution with the same
-objective. FlatZinc files, and what no solver is there to check, are let pass; that no solution is better is
-not checked.
+Every printed variable is fixed to its value, and a solver must still find a solution with the same objective.
+FlatZinc files, and models without an available solver, are not verified. Optimality is not verified.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from tailcut.domains.verification import print_verdict
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Verify what a solver printed about a model; return 0 if it holds, 1 if it does not."""
+    """Verify the answer of a solver to a model; return 0 if it is confirmed, 1 if refuted."""
     return print_verdict(
         "tailcut.domains.csp.verify",
         "model or its data (.mzn, .dzn, .fzn)",

@@ -1,7 +1,7 @@
 """The program that verifies an optimum: ``python -m tailcut.domains.maxsat.verify FILE OUTPUT``.
 
-The model must satisfy every hard clause and have the cost that is claimed. That none is cheaper is not
-checked: solvers that claim different costs are found by whoever ran them.
+The model must satisfy every hard clause and have the cost that is claimed. Optimality is not verified:
+contradictions between solvers are found elsewhere.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tailcut.errors import InputError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Verify what a solver printed about a formula; return 0 if it holds, 1 if it does not."""
+    """Verify the answer of a solver to a formula; return 0 if it is confirmed, 1 if refuted."""
 
     def check(file: Path, output: str, _: str) -> str | None:
         return refuted(read_to_check(read_wcnf, file), output)

@@ -32,7 +32,7 @@ class IntegerProgram:
     cost: Floats
     """Shape (n,)."""
     whole: NDArray[np.bool_]
-    """Which variables must be whole numbers, shape (n,)."""
+    """Which variables must be integers, shape (n,)."""
     lower: Floats
     upper: Floats
     """Bounds, shape (n,); infinite where there is none."""
@@ -122,7 +122,7 @@ def _parse_mps(text: str, name: str, fields: Callable[[str, str], list[str]]) ->
                 f"{name}, line {number}: cannot be read as MPS, section {section}: {problem}"
             ) from None
     if not reader.objective_row:
-        raise InputError(f"{name}: is no MPS file: there is no row of type N")
+        raise InputError(f"{name}: is not an MPS file: there is no row of type N")
     return reader.program()
 
 
@@ -255,7 +255,7 @@ class _MpsReader:
         lower, upper, cost = np.zeros(n), np.full(n, np.inf), np.zeros(n)
         for column, value in self.cost.items():
             cost[column] = value
-        upper[self.whole] = 1.0  # the old rule for whole variables of which no bound is given
+        upper[self.whole] = 1.0  # the old rule for integer variables without bounds
         for column, (low, high) in self.bounds.items():
             lower[column], upper[column] = low, high
         row_lower, row_upper = np.full(m, -np.inf), np.full(m, np.inf)
@@ -341,7 +341,7 @@ def dump_mps(program: IntegerProgram) -> str:
 
 
 def _column_lines(program: IntegerProgram) -> Iterator[str]:
-    """Yield the coefficients by variable; those of whole variables stand between two marks."""
+    """Yield the coefficients by variable; those of integer variables are between two markers."""
     sign = -1.0 if program.maximise else 1.0
     entries = [[("cost", sign * value)] for value in program.cost.tolist()]
     coefficients = zip(program.rows.tolist(), program.columns.tolist(), program.values.tolist(), strict=True)

@@ -26,7 +26,7 @@ INFEASIBLE, UNBOUNDED = "Infeasible\n", "Unbounded\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Solve a program and print what came out; return the exit code."""
+    """Solve a program and print the result; return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if len(words) not in (2, 3):
         sys.stderr.write("tailcut.domains.mip.solve: expected SOLVER [PROGRAM] FILE\n")
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def solved(solver: str, program: str | None, file: str) -> str | None:
-    """Return what a solver found, as text; None: nothing."""
+    """Return the result of a solver as text, or None."""
     try:
         if solver in _READERS:
             return _READERS[solver](file)

@@ -1,6 +1,6 @@
 """The program that verifies a solution: ``python -m tailcut.domains.mip.verify FILE OUTPUT``.
 
-OUTPUT is what a solver printed. Bounds, whole numbers, rows and the objective are checked. That no solution
+OUTPUT is what a solver printed. Bounds, integrality, rows and the objective are verified. That no solution
 is better, or that there is none, cannot be checked at this price: solvers that claim different objectives are
 found by whoever ran them.
 """
@@ -23,7 +23,7 @@ TOLERANCE = 1e-5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Verify what a solver printed about a program; return 0 if it holds, 1 if it does not."""
+    """Verify the answer of a solver to a program; return 0 if it is confirmed, 1 if refuted."""
 
     def check(file: Path, output: str, _: str) -> str | None:
         if not output.startswith("Optimal"):

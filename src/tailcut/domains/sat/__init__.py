@@ -42,41 +42,41 @@ def _program(name: str, install: str, *options: str) -> SolverWay:
 _SOLVERS = (
     DomainSolver(
         "kissat",
-        "clause learning with much simplification before and in between",
+        "clause learning with much pre- and inprocessing",
         (_wheel("kissat404", "pysat.solvers"), _program("kissat", "", "-q")),
     ),
     DomainSolver(
         "cadical",
-        "clause learning with much simplification in between",
+        "clause learning with much inprocessing",
         (_wheel("cadical300", "pysat.solvers"), _program("cadical", "apt install cadical", "-q")),
     ),
     DomainSolver(
         "minisat",
-        "clause learning, plain",
+        "plain clause learning",
         (_wheel("minisat22", "pysat.solvers"), _program("minisat", "apt install minisat", "-verb=0")),
     ),
     DomainSolver(
         "lingeling",
-        "clause learning with simplification in between, Gauss elimination among it",
+        "clause learning with inprocessing, including Gaussian elimination",
         (_wheel("lingeling", "pysat.solvers"), _program("lingeling", "", "-q")),
     ),
-    DomainSolver("ergo", "as it comes with PySAT", (_wheel("ergo", "pysat.solvers"),)),
+    DomainSolver("ergo", "as bundled with PySAT", (_wheel("ergo", "pysat.solvers"),)),
     DomainSolver(
         "cryptominisat",
-        "clause learning with Gauss-Jordan elimination on exclusive ors",
+        "clause learning with Gauss-Jordan elimination on XOR constraints",
         (
             _wheel("cryptominisat", "pycryptosat"),
             _program("cryptominisat5", "apt install cryptominisat", "--verb", "0"),
         ),
     ),
-    DomainSolver("highs", "integer programs, on the clauses as inequalities", (_wheel("highs", "highspy"),)),
+    DomainSolver("highs", "integer programming on clauses as inequalities", (_wheel("highs", "highspy"),)),
     DomainSolver(
         "local_search",
         "finds models of large random formulas, proves nothing; compiled on first use",
         (_wheel("local_search", "tailcut.domains.sat.warm"),),
     ),
     DomainSolver("glucose", "clause learning", (_program("glucose", "", "-model", "-verb=0"),)),
-    DomainSolver("picosat", "clause learning, small", (_program("picosat", "apt install picosat"),)),
+    DomainSolver("picosat", "small clause learning solver", (_program("picosat", "apt install picosat"),)),
 )
 
 DOMAIN = Domain(

@@ -1,4 +1,4 @@
-"""What a solver says of a formula, and the lines in which SAT competitions have it said.
+"""A solver's answer to a formula, in the output format of SAT competitions.
 
 ``s SATISFIABLE``, ``s UNSATISFIABLE`` or ``s UNKNOWN``; with a model, ``v`` lines of literals that end in 0.
 The exit code repeats it: 10, 20, or 0.
@@ -20,7 +20,7 @@ _PER_LINE = 12
 
 
 class SatStatus(StrEnum):
-    """Whether the formula has a model, as far as the solver found out."""
+    """Whether the formula has a model, according to the solver."""
 
     SATISFIABLE = "SATISFIABLE"
     UNSATISFIABLE = "UNSATISFIABLE"
@@ -78,8 +78,7 @@ class Answer:
 def parse_output(text: str) -> Answer:
     r"""Return the answer in what a solver printed; unknown if it printed none.
 
-    A model that breaks off (no 0 at its end) is as good as none, and so is one with anything but
-    integers: the answer then has no model.
+    A model that breaks off (no 0 at its end), or contains anything but integers, is ignored.
 
     >>> parse_output("c hello\ns SATISFIABLE\nv 1 -2\nv 3 0\n").model.tolist()
     [1, -2, 3]

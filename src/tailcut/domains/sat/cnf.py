@@ -1,4 +1,4 @@
-"""Formulas in conjunctive normal form: the door to `formula` (what one is) and `dimacs` (files).
+"""Formulas in conjunctive normal form: re-exports `formula` (the type) and `dimacs` (files).
 
 >>> formula = Formula.of([[1, -2], [2]])
 >>> parse(dump(formula)) == formula

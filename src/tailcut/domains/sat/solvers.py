@@ -1,6 +1,6 @@
-"""The solvers: a table of what there is, and one function that asks one of them.
+"""The solvers: a table of all of them, and one function that calls one.
 
-Each is imported only when it is asked.
+Each is imported only when it is called.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ from tailcut.domains.sat.formula import Formula
 from tailcut.errors import InputError, MissingExtraError
 
 SOLVERS: dict[str, str] = {
-    "kissat404": "Kissat 4.0.4: clause learning with much simplification before and in between",
-    "cadical300": "CaDiCaL 3.0.0: clause learning with much simplification in between",
-    "minisat22": "MiniSat 2.2: clause learning, plain",
-    "lingeling": "Lingeling bbc: clause learning with simplification in between, Gauss elimination among it",
-    "ergo": "Ergo, as it comes with PySAT",
-    "cryptominisat": "CryptoMiniSat 5: clause learning with Gauss-Jordan elimination on exclusive ors",
-    "highs": "HiGHS: a solver for integer programs, on the clauses as inequalities",
+    "kissat404": "Kissat 4.0.4: clause learning with much pre- and inprocessing",
+    "cadical300": "CaDiCaL 3.0.0: clause learning with much inprocessing",
+    "minisat22": "MiniSat 2.2: plain clause learning",
+    "lingeling": "Lingeling bbc: clause learning with inprocessing, including Gaussian elimination",
+    "ergo": "Ergo, as bundled with PySAT",
+    "cryptominisat": "CryptoMiniSat 5: clause learning with Gauss-Jordan elimination on XOR constraints",
+    "highs": "HiGHS: an integer programming solver, on the clauses as inequalities",
     "local_search": "probSAT-like local search in C: finds models of large random formulas, proves nothing",
 }
 """Name of a solver -> what it is, in one line."""
 
 COMPLETE = tuple(name for name in SOLVERS if name != "local_search")
-"""The solvers that also find out that there is no model."""
+"""The solvers that can prove unsatisfiability."""
 
 
 def answer(solver: str, formula: Formula, *, seed: int = 1) -> Answer:
-    """Return what a solver says about a formula, unchecked, however long that takes.
+    """Return a solver's answer to a formula, unverified, however long that takes.
 
-    `seed` is used by local_search and highs; the others decide without chance, or with a seed of their own.
+    `seed` is used by local_search and highs; the others are deterministic or have a fixed seed.
 
     >>> answer("minisat22", Formula.of([[1, 2], [-1]])).model.tolist()
     [-1, 2]
@@ -36,7 +36,7 @@ def answer(solver: str, formula: Formula, *, seed: int = 1) -> Answer:
     if solver not in SOLVERS:
         raise InputError(f"there is no solver {solver!r}; there are {', '.join(SOLVERS)}")
     if (formula.lengths == 0).any():
-        return Answer.of(False)  # not every solver knows the empty clause
+        return Answer.of(False)  # not every solver supports the empty clause
     if formula.n_clauses == 0:
         return Answer.of(True)
     try:

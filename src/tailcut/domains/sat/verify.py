@@ -1,7 +1,7 @@
 """The program that verifies an answer: ``python -m tailcut.domains.sat.verify FILE OUTPUT``.
 
-OUTPUT is what a solver printed. A model is checked clause by clause. That there is none cannot be checked
-here, so it is let pass: solvers that contradict each other are found by whoever ran them.
+OUTPUT is what a solver printed. A model is verified clause by clause. Unsatisfiability is not verified:
+contradictions between solvers are found elsewhere.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tailcut.domains.verification import print_verdict, read_to_check
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Verify what a solver printed about a formula; return 0 if it holds, 1 if it does not."""
+    """Verify the answer of a solver to a formula; return 0 if it is confirmed, 1 if refuted."""
     return print_verdict(
         "tailcut.domains.sat.verify", "DIMACS CNF file", lambda file, said, _: refuted(file, said), arguments
     )

@@ -1,4 +1,4 @@
-"""Importing this has the local search compiled and loaded, so that no run pays for it.
+"""Importing this module compiles and loads the local search, so that no run pays for it.
 
 Meant for a process that imports modules and then forks. Where it cannot be compiled, the
 import does nothing: the solver itself says what is missing when it is asked.

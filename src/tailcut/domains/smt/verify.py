@@ -22,7 +22,7 @@ from tailcut.domains.verification import print_verdict
 from tailcut.errors import TailcutError
 
 EVALUATORS = ("z3", "cvc5", "bitwuzla", "yices")
-"""Who evaluates: the first that is installed and did not give the answer."""
+"""The evaluating solvers: the first that is installed and did not give the answer is used."""
 _LARGEST = 20 * 2**20
 """Bytes of a script that is still checked: seconds."""
 _DECLARED = re.compile(rb"\(\s*declare-(?:fun|const)\s+(\|[^|]*\||[^\s()]+)")
@@ -31,7 +31,7 @@ _ROOTS = re.compile(rb"\(\s*set-logic\s+\w*N(?:RA|IRA)")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Verify what a solver printed about a script; return 0 if it holds, 1 if it does not."""
+    """Verify the answer of a solver to a script; return 0 if it is confirmed, 1 if refuted."""
 
     def check(file: Path, output: str, solver: str) -> str | None:
         return refuted(file, output.encode(errors="replace"), solver)
@@ -75,7 +75,7 @@ def evaluation(script: bytes, model: dict[bytes, bytes]) -> bytes:
 
 
 def _evaluated(script: bytes, but: str) -> tuple[str, str]:
-    """Return who evaluated a script and what came out; ("", "") if nobody could."""
+    """Return which solver evaluated a script, and its result; ("", "") if none could."""
     known = {solver.name: solver for solver in DOMAIN.solvers}
     for name in EVALUATORS:
         found = find_solver(known[name])

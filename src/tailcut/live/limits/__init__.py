@@ -1,10 +1,10 @@
-"""Programs run under limits of CPU time, wall time and memory that hold for everything they start.
+"""Programs run under limits on CPU time, wall time and memory that cover everything they start.
 
     Launcher (Tailcut's process) -> fork server (one) -> supervisor (one per run at a time) -> solver
 
-`Launcher` is the way in. The server (`fork_server`) has the solvers' modules loaded and gives each run to a
-supervisor, which it forks if none is free. The `supervisor` forks the solver (`solver_process`), watches it
-(`watch`) through a control group (`cgroups`) or the process tree (`tree`), keeps what it prints (`output`),
+`Launcher` is the entry point. The server (`fork_server`) has the solvers' modules loaded and assigns each run
+to a supervisor, which it forks if none is free. The `supervisor` forks the solver (`solver_process`), watches
+it (`watch`) through a control group (`cgroups`) or the process tree (`tree`), keeps its output (`output`),
 ends whatever is left of it and reports once. If any process of the chain dies, its neighbours end the
 solvers. What Tailcut's process needs can be imported on every system, the rest on Linux only.
 """
@@ -26,7 +26,7 @@ _HOMES = {
     "ResourceLimits": "tailcut.live.limits.values",
     "RunningProgram": "tailcut.live.limits.running_program",
 }
-"""Imported when first asked for: the server forks twice per run, and each module it has not loaded, threads
+"""Imported when first used: the server forks twice per run, and every module that it has not loaded, threads
 above all, is memory that no fork has to copy."""
 
 __all__ = ["Call", "Command", "Ended", "Ending", "Launcher", "ResourceLimits", "RunningProgram"]

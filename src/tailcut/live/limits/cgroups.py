@@ -1,9 +1,9 @@
 """Control groups, version 2: the kernel keeps the processes of a run together, counts and ends them.
 
-A group counts the CPU time of everything that ever was in it, ends all its processes in one step, and, where
-the memory controller is available, holds them to a limit of memory. A group can be made where the folder of
-this process's own group, or of that group's parent, may be written to: as root, in a delegated systemd unit
-(`systemd-run --user --scope`), in some containers. Whether it works is tried out, not concluded.
+A group counts the CPU time of every process that was ever in it, ends all its processes in one step, and,
+where the memory controller is available, holds them to a limit of memory. A group can be created if the
+folder of this process's own group, or of that group's parent, is writable: as root, in a delegated systemd
+unit (`systemd-run --user --scope`), in some containers. This is tested by trying it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tailcut.live.limits.tree import kill
 
 
 class Group:
-    """One run's group: the same questions as to a `Tree`, answered by the kernel."""
+    """One run's group: the interface of a `Tree`, implemented by the kernel."""
 
     def __init__(self, folder: Path, memory: int | None) -> None:
         folder.mkdir()
@@ -48,7 +48,7 @@ class Group:
         return [int(line) for line in (self.folder / "cgroup.procs").read_text().split()]
 
     def cpu(self) -> float:
-        """Return the CPU seconds used in the group so far: never too much, at most a tick too little."""
+        """Return the CPU seconds used in the group so far: never too high, at most a tick too low."""
         text = os.pread(self._cpu_stat, 4096, 0)
         return int(text.split(maxsplit=2)[1]) / 1e6
 
@@ -64,14 +64,14 @@ class Group:
         end_group(self.folder)
 
     def ran_out_of_memory(self) -> bool:
-        """Return whether the kernel ended processes of the group for its limit of memory."""
+        """Return whether the kernel ended processes of the group because of its memory limit."""
         with suppress(OSError):
             events = dict(line.split() for line in (self.folder / "memory.events").read_text().splitlines())
             return int(events.get("oom_kill", "0")) > 0
         return False
 
     def peak_memory(self) -> int | None:
-        """Return the peak of the group's memory, if the kernel has watched it (Linux 5.19)."""
+        """Return the peak of the group's memory, if the kernel records it (Linux 5.19)."""
         with suppress(OSError):
             return int((self.folder / "memory.peak").read_text())
         return None
@@ -84,7 +84,7 @@ class Group:
 
 
 def end_group(folder: Path) -> None:
-    """End every process in a group, if the group is still there."""
+    """End every process in a group, if the group still exists."""
     try:
         (folder / "cgroup.kill").write_text("1")
     except OSError:  # Linux before 5.14
@@ -94,7 +94,7 @@ def end_group(folder: Path) -> None:
 
 
 def remove_all(base: Path) -> None:
-    """End what runs in the groups below `base` and remove them."""
+    """End all processes in the groups below `base` and remove the groups."""
     for _ in range(100):
         end_group(base)
         for folder in [*base.glob("*/"), base]:
@@ -106,7 +106,7 @@ def remove_all(base: Path) -> None:
 
 
 def make_base() -> Path | None:
-    """Make a group to hold the runs' groups, where one works; None where none does."""
+    """Create a group for the runs' groups; None if that does not work."""
     candidates = []
     for parent in _writable_groups():
         base = parent / f"tailcut-{os.getpid()}-{os.urandom(4).hex()}"
@@ -135,7 +135,7 @@ def has_memory(base: Path) -> bool:
 
 
 def _writable_groups() -> list[Path]:
-    """Return this process's own group and that group's parent, where they may be written to."""
+    """Return this process's own group and that group's parent, if they are writable."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
         own = next(line[3:] for line in lines if line.startswith("0::"))
@@ -147,7 +147,7 @@ def _writable_groups() -> list[Path]:
             root, mounted = fields[3], Path(os.fsencode(fields[4]).decode("unicode_escape"))
             inside = os.path.relpath(own, root)
             if inside.startswith(".."):
-                continue  # mounted from a place that does not hold our group
+                continue  # mounted from a place without our group
             folder = mounted / inside
             folders = [folder] if folder == mounted else [folder, folder.parent]
             return [place for place in folders if os.access(place, os.W_OK)]
@@ -178,7 +178,7 @@ def _works(base: Path) -> bool:
 
 
 def _is_counted_and_killed(child: int, group: Group) -> bool:
-    """Return whether the group can be seen to hold `child`, and ends and so reaps it."""
+    """Return whether the group contains `child`, can end it, and does."""
     try:
         while child not in group.processes():
             if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:

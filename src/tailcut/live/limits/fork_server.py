@@ -1,8 +1,8 @@
 """The server: a process with one thread that has loaded the solvers' modules and forks the supervisors.
 
-A supervisor that is free gets the next run; there are as many as there ever were runs at the same time.
-A fresh Python process costs tens of milliseconds before the first line of a solver, a forked one hardly any.
-The server also stands behind the supervisors: if one is killed, the server adopts and ends its orphans.
+A free supervisor gets the next run; there are as many as there were ever concurrent runs. A new Python
+process costs tens of milliseconds before the first line of a solver, a forked one hardly any. The server also
+backs the supervisors up: if one is killed, the server adopts and ends its orphans.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tailcut.live.limits import cgroups, linux, preloading, solver_process, tree
 from tailcut.live.limits.supervisor import NotSupervisedError, Supervisor
 
 _GRACE = 15.0
-"""Seconds the supervisors have to end their runs when Tailcut's process has gone."""
+"""Seconds that supervisors have to end their runs after Tailcut's process has ended."""
 
 
 def main(control: int) -> None:
@@ -33,7 +33,7 @@ def main(control: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(
         signal.SIGCHLD, signal.SIG_DFL
-    )  # may be inherited as ignored; then nothing could be waited for
+    )  # may be inherited as ignored, and then waiting would not work
     os.set_inheritable(control, False)
     front = socket.socket(fileno=control)
     try:
@@ -47,7 +47,7 @@ def main(control: int) -> None:
         wire.send(front, {"error": str(error), "clash": error.clash})
         return
     solver_process.prepare_all()
-    sys.stdout.flush()  # or every solver would print what the modules have printed
+    sys.stdout.flush()  # otherwise every solver would repeat what the modules printed
     linux.flush_c_output()
     base = cgroups.make_base() if wishes["cgroups"] else None
     ForkServer(front, lifeline, base).serve(_method(base, wanted=wishes["cgroups"]))
@@ -55,24 +55,24 @@ def main(control: int) -> None:
 
 @dataclass
 class Supervised:
-    """A supervisor as its server knows it."""
+    """The server's view of a supervisor."""
 
     process: int
     orders: socket.socket
-    """Where it gets its next run, and says that it is free for one."""
+    """The socket by which it gets its next run and reports that it is free."""
     name: str
     run: socket.socket | None
     """The supervisor's end of the run's socket, open until the run's last process is gone; None if free."""
 
     def release(self) -> None:
-        """Close the run's socket: nothing of the run is left."""
+        """Close the run's socket: no process of the run is left."""
         if self.run is not None:
             self.run.close()
             self.run = None
 
 
 class ForkServer:
-    """The loop: find a supervisor for each socket that comes in, clear away after each that ends."""
+    """The loop: assigns each incoming socket to a supervisor, and cleans up after each that ends."""
 
     def __init__(self, front: socket.socket, lifeline: int, base: Path | None) -> None:
         linux.adopt_orphans()
@@ -118,7 +118,7 @@ class ForkServer:
             cgroups.remove_all(self._base)
 
     def _accept(self) -> bool:
-        """Find a supervisor for the socket that comes in; False if none ever will again."""
+        """Assign the incoming socket to a supervisor; return False if there will be no more."""
         try:
             message, descriptors, _, _ = socket.recv_fds(self._front, 1, 1)
         except ConnectionResetError:
@@ -140,7 +140,7 @@ class ForkServer:
         return True
 
     def _give_to_free(self, run: socket.socket, name: str) -> bool:
-        """Give the run to a supervisor that has none, if there is one: that is cheaper than forking one."""
+        """Give the run to a free supervisor, if there is one: that is cheaper than forking."""
         for kept in self._orders.values():
             if kept.run is None:
                 try:
@@ -170,7 +170,7 @@ class ForkServer:
             self._poll.register(descriptor, select.POLLIN)
 
     def _supervise(self, run: socket.socket, name: str, orders: socket.socket, server: int) -> NoReturn:
-        """Be a supervisor, of one run after the other: from here on this is another process."""
+        """Be a supervisor, of one run after the other. This runs in the forked process."""
         code = 1
         try:
             linux.adopt_orphans()
@@ -203,7 +203,7 @@ class ForkServer:
             os._exit(code)
 
     def _note_free(self, orders: int) -> None:
-        """Note that a supervisor has seen its run end, and all of it; or that it has ended itself."""
+        """Record that a supervisor's run has ended completely, or that the supervisor has ended."""
         try:
             free = bool(self._orders[orders].orders.recv(1, socket.MSG_DONTWAIT))
         except OSError:
@@ -215,13 +215,13 @@ class ForkServer:
             del self._orders[orders]
 
     def _dismiss(self) -> None:
-        """Give no more orders: supervisors end as soon as they are free."""
+        """Send no more runs: supervisors end as soon as they are free."""
         for orders in list(self._orders):
             self._poll.unregister(orders)
             self._orders.pop(orders).orders.close()
 
     def _clear_away(self, pidfd: int) -> None:
-        """Wait for a supervisor that has ended; if it did not end by itself, end what it has left behind."""
+        """Reap a supervisor that has ended; if it was killed, end what it left behind."""
         kept = self._supervisors.pop(pidfd)
         self._poll.unregister(pidfd)
         os.close(pidfd)
@@ -235,7 +235,7 @@ class ForkServer:
         kept.orders.close()
 
     def _end_strays(self, group: Path | None) -> None:
-        """End all processes below this one that no supervisor looks after."""
+        """End all processes below this one that have no supervisor."""
         supervisors = {kept.process for kept in self._supervisors.values()}
 
         def kill_all() -> None:
@@ -250,7 +250,7 @@ class ForkServer:
 
 
 def _next_run(orders: socket.socket, lifelines: Collection[int]) -> tuple[socket.socket, str] | None:
-    """Say that this supervisor is free and wait for its next run; None if there will be none."""
+    """Report that this supervisor is free and wait for its next run; None if there is none."""
     orders.send(b"f")
     poll = select.poll()
     for descriptor in (orders.fileno(), *lifelines):
@@ -288,7 +288,7 @@ def _below_but(supervisors: Collection[int]) -> list[int]:
 
 
 def _method(base: Path | None, *, wanted: bool) -> str:
-    """Say, for people, by which means the limits are kept here."""
+    """Return in words how limits are enforced here."""
     if base is None:
         why = "no control group can be made here" if wanted else "control groups are not wanted"
         return f"process tree (adopted orphans, CPU clocks, memory looked up; {why})"

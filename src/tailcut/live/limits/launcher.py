@@ -1,4 +1,4 @@
-"""Start programs under limits: the way into everything in this folder."""
+"""Starts programs under limits: the entry point of this folder."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ log = logging.getLogger("tailcut.live")
 
 
 class Launcher:
-    r"""Runs programs, several at once if wanted, each held to its limits, and leaves none behind.
+    r"""Runs programs, also several at once, each under its limits, and leaves none behind.
 
     >>> with Launcher() as launcher:
     ...     run = launcher.start(Command(("echo", "s SATISFIABLE")), ResourceLimits(cpu=2, wall=60))
@@ -40,14 +40,14 @@ class Launcher:
     >>> ended.ending, ended.exit_code, ended.output
     (<Ending.FINISHED: 'finished'>, 0, b's SATISFIABLE\n')
 
-    Nothing is started before the first run is. Every method may be called by any thread.
+    Nothing is started before the first run. Every method may be called by any thread.
     """
 
     def __init__(self, *, preload: Sequence[str] = (), cgroups: bool = True) -> None:
         """Prepare; `preload` names the modules that a `Call` then finds loaded.
 
         If they clash, each `Call` is forked from a server that has loaded its own module first.
-        `cgroups=False` uses no control groups, even where it could.
+        `cgroups=False` uses no control groups, even if they are available.
         """
         if isinstance(preload, str):
             raise InputError(f"preload must be a sequence of module names, got {preload!r}")
@@ -70,9 +70,9 @@ class Launcher:
         keep_output: int = 16 * 2**20,
         lowest_priority: bool = False,
     ) -> RunningProgram:
-        """Start a program; `keep_output` bytes of its output are kept, the rest is let go.
+        """Start a program; `keep_output` bytes of its output are kept, the rest is discarded.
 
-        With `lowest_priority` it has a processor only while nobody else wants it.
+        With `lowest_priority` it gets a processor only while no other process needs it.
 
         A program that cannot be started is an outcome (`Ending.CRASHED`), not an error here.
         """
@@ -97,7 +97,7 @@ class Launcher:
 
     @property
     def method(self) -> str:
-        """By which means the limits are kept on this system, for people; starts the server if need be."""
+        """How limits are enforced on this system, in words; starts the server if necessary."""
         with self._lock:
             return self._living_server().method
 
@@ -158,7 +158,7 @@ class Launcher:
 
 
 def _alive(server: _ServerProcess | None) -> _ServerProcess | None:
-    """Return a server that lives; clear away after one that does not."""
+    """Return a running server; clean up after one that has ended."""
     if server is None or server.process.poll() is None:
         return server
     server.end()
@@ -176,7 +176,7 @@ class _ServerProcess:
         linux.require()
         self.control, far = socket.socketpair()
         environment = dict.fromkeys(BLAS_THREADS, "1") | dict(os.environ)
-        environment.pop("PYTHONUNBUFFERED", None)  # a model printed word by word would cost the solver dearly
+        environment.pop("PYTHONUNBUFFERED", None)  # unbuffered printing of a model would slow the solver down
         path = json.dumps([entry or str(Path.cwd()) for entry in sys.path])
         with far:
             self.process = subprocess.Popen(
@@ -211,7 +211,7 @@ class _ServerProcess:
         socket.send_fds(self.control, [b"r"], [run.fileno()])
 
     def end(self) -> None:
-        """Close the socket, which ends the server, and wait for that; clear away if it was killed."""
+        """Close the socket, which ends the server, and wait for it; clean up if it was killed."""
         self.control.close()
         try:
             self.process.wait(_ENOUGH)

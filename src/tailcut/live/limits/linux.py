@@ -1,4 +1,4 @@
-"""The few system calls that Python's standard library does not offer, and whether they are there."""
+"""The few system calls that Python's standard library lacks, and whether they are available."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CPUCLOCK_SCHED = 2
 
 
 def require() -> None:
-    """Raise `UnsupportedSystemError` unless this system can hold processes to limits."""
+    """Raise `UnsupportedSystemError` unless this system can enforce limits."""
     if not sys.platform.startswith("linux"):
         raise UnsupportedSystemError(f"running solvers under limits needs Linux, this is {sys.platform}")
     try:
@@ -29,7 +29,7 @@ def require() -> None:
 
 
 def adopt_orphans() -> None:
-    """Make this process the parent of every orphan among its descendants, however it detached itself."""
+    """Make this process the parent of all orphans among its descendants, even detached ones."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -46,7 +46,7 @@ def set_name(name: str) -> None:
 
 
 def cpu_clock(process: int) -> float:
-    """Return the CPU seconds of all threads of a process, living and gone, to the nanosecond.
+    """Return the CPU seconds of all threads of a process, running and ended, to the nanosecond.
 
     It can still be read while the process is a zombie; afterwards OSError is raised.
 
@@ -58,7 +58,7 @@ def cpu_clock(process: int) -> float:
 
 
 def flush_c_output() -> None:
-    """Write out what C code has printed and the C library still holds back."""
+    """Flush the output buffers of the C library."""
     _libc().fflush(None)
 
 

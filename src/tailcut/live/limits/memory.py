@@ -20,7 +20,7 @@ class Held(NamedTuple):
 
 
 def held(processes: Iterable[int]) -> Held:
-    """Return what the processes hold; those that have ended hold nothing.
+    """Return the memory of the processes; those that have ended hold none.
 
     >>> import os
     >>> 0 < held([os.getpid()]).now <= held([os.getpid(), os.getpid()]).now

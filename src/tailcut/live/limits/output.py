@@ -1,4 +1,4 @@
-"""What a solver prints: the beginning or the end is kept, the rest is let go without being stored."""
+"""A solver's output: its beginning or end is kept, the rest is discarded without being stored."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Head:
             os.close(self._nowhere)
 
     def _let_go(self) -> int:
-        """Move a piece to where nothing is stored, inside the kernel."""
+        """Discard a piece inside the kernel."""
         if self._nowhere < 0:
             self._nowhere = os.open(os.devnull, os.O_WRONLY)
         try:
@@ -97,7 +97,7 @@ class Tail:
 
 
 def take_rest(stream: Head | Tail) -> None:
-    """Take what is in the pipe now; does not wait for more, if somebody outside still holds it open."""
+    """Take what is in the pipe now; do not wait for more if another process still holds it open."""
     with suppress(BlockingIOError):
         for _ in range(_MOST_IN_A_PIPE // _PIECE):
             if stream.take() == 0:

@@ -1,9 +1,9 @@
-"""Loading the modules of entry points, in the server that solvers are forked from.
+"""Loads the modules of entry points in the server that solvers are forked from.
 
-As a rule all modules are loaded in one process. Some do not get along: one fails or crashes when another is
-loaded already, or changes where modules are looked for, so that the next finds a stranger under a name it
-knows. Then each entry point has a server of its own, which loads its module first, and of the others only
-those that change nothing for it. They are tried out in a forked process.
+Usually all modules are loaded in one process. Some clash: one fails or crashes when another is already
+loaded, or changes `sys.path`, so that the next imports the wrong module. Then each entry point has its own
+server, which loads its module first, and of the others only those that are compatible with it. This is tested
+in a forked process.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class PreloadError(Exception):
     def __init__(self, message: str, *, clash: bool) -> None:
         super().__init__(message)
         self.clash = clash
-        """Whether it may be for what else was loaded."""
+        """Whether other loaded modules may be the cause."""
 
 
 def load(modules: Sequence[str], entry: str | None = None) -> None:
-    """Load modules; for the module of an entry point, only what gets along with it.
+    """Load modules; for the module of an entry point, only those compatible with it.
 
     >>> load(["json", "json.decoder"])
     >>> load(["json", "no_such_module"], entry="json")
@@ -52,7 +52,7 @@ def _load(module: str, *, alone: bool) -> None:
 
 
 def _gets_along(module: str) -> bool:
-    """Return whether a module can be loaded here, and changes nothing for the others: tried in a copy."""
+    """Return whether a module can be loaded here without affecting the others, tested in a fork."""
     process = os.fork()
     if process == 0:
         code = 1

@@ -1,4 +1,4 @@
-"""How long the processes of a run were ready and had no processor: waiting is not sleeping."""
+"""How long the processes of a run were ready but had no processor, as opposed to sleeping."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tailcut.live.limits.tree import below
 class RunDelay:
     """The time that the threads below this process waited for a processor, as the kernel counts it.
 
-    A thread that ends between two looks takes its last wait with it: the sum is never too much.
+    The last wait of a thread that ends between two samples is lost, so the sum is never too high.
     """
 
     def __init__(self) -> None:

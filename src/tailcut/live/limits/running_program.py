@@ -35,7 +35,7 @@ class RunningProgram:
         return self._supervisor.fileno()
 
     def cancel(self) -> None:
-        """Have the run ended, if it has not ended yet; `wait` returns what became of it."""
+        """End the run, if it has not ended yet; `wait` returns its outcome."""
         with self._closing:
             if self._supervisor.fileno() >= 0:
                 with suppress(OSError):  # the supervisor is gone; `wait` will say so
@@ -44,7 +44,7 @@ class RunningProgram:
     def wait(self, timeout: float | None = None) -> Ended | None:
         """Return how the run ended; None if it has not after `timeout` seconds.
 
-        Raises LiveError if there is no outcome, because a process that watched the run was killed.
+        Raises LiveError if there is no outcome, because a supervising process was killed.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         if not self._reading.acquire(timeout=-1 if timeout is None else max(timeout, 0)):

@@ -39,9 +39,9 @@ def become(
 ) -> NoReturn:
     """Turn this forked process into the solver.
 
-    One line of JSON is written to the pipe `report` when all is ready: the CPU seconds since the fork and
-    since the process joined its group, the time, and the memory. They are not the solver's. A second line
-    follows if it could not be started after all; then, or when it is entered, the pipe is closed.
+    When all is ready, one line of JSON is written to the pipe `report`: the CPU seconds since the fork and
+    since the process joined its group, the time, and the memory. These do not count as the solver's. A second
+    line follows if it could not be started after all. Then, or when it is entered, the pipe is closed.
     """
     code = 1
     try:
@@ -53,7 +53,7 @@ def become(
         _settle(request["folder"], streams)
         if request["lowest_priority"]:
             _stand_back()
-        if "argv" in request:  # whatever is to be closed closes itself then
+        if "argv" in request:  # these descriptors close themselves then
             _tell_entered(report, joined)
             _execute(request["argv"], request["environment"])
         set_name("tailcut-solver")
@@ -74,7 +74,7 @@ def become(
 
 
 def prepare_all() -> None:
-    """Set for this process and all that are forked by it what solvers begin with."""
+    """Set the initial state of solvers, for this process and all that it forks."""
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
@@ -82,7 +82,7 @@ def prepare_all() -> None:
 def _settle(folder: str, streams: tuple[int, int]) -> None:
     """Give the process its own session, streams and folder, and the usual signals.
 
-    Little of Python is used, because every page of memory that is touched must be copied first.
+    This uses little of Python, because every page of memory that is written must be copied first.
     """
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -92,7 +92,7 @@ def _settle(folder: str, streams: tuple[int, int]) -> None:
         signal.signal(number, signal.SIG_DFL)
     with suppress(OSError):
         score = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
-        os.write(score, b"1000")  # if the whole system runs out of memory, solvers go first
+        os.write(score, b"1000")  # if the whole system runs out of memory, solvers are killed first
         os.close(score)
     try:
         os.chdir(folder)
@@ -143,7 +143,7 @@ def _places(program: str, environment: dict[str, str]) -> list[str]:
 
 
 def _why_not(program: str, error: OSError) -> str:
-    import shutil  # only now: it loads much, and every fork would pay for that
+    import shutil  # imported late: it loads much, and every fork would pay for that
 
     missing = "no such program" if shutil.which(program) is None else "missing interpreter of"
     reasons = {

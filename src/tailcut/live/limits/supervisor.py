@@ -22,15 +22,16 @@ from tailcut.live.limits.watch import Beginning, Watch
 _ERRORS_KEPT = 1 << 16
 _LONGEST_POLL = 3600.0
 _LIGHT = 1 << 20
-"""Bytes of output: a process that has held more is larger than before, and larger ones fork more slowly."""
+"""Bytes of output after which a supervisor is not reused: it has grown, and larger processes fork more
+slowly."""
 
 
 class Abandoned(Exception):  # noqa: N818 - it is not an error
-    """Nobody waits for the run any more: Tailcut's process or the server has ended."""
+    """Tailcut's process or the server has ended, so the run is no longer needed."""
 
 
 class NotSupervisedError(Exception):
-    """The solver's process could not be made; the text says why."""
+    """The solver's process could not be created; the text says why."""
 
 
 class Supervisor:
@@ -85,7 +86,7 @@ class Supervisor:
     def keep(self) -> bool:
         """Watch the solver to its end, end what it leaves behind, and report.
 
-        Return whether this process is as it was before, so that it may supervise another run.
+        Return whether this process can supervise another run.
         """
         try:
             self._await_end()
@@ -103,7 +104,7 @@ class Supervisor:
         return not stuck and len(self._output.kept) <= _LIGHT
 
     def _await_end(self) -> None:
-        """Return when the solver's first process has ended, or a reason to end it is found."""
+        """Wait until the solver's first process has ended, or there is a reason to end it."""
         main = os.pidfd_open(self._main)
         takers = {part.pipe: part for part in (self._output, self._errors)}
         poll = select.poll()
@@ -133,7 +134,7 @@ class Supervisor:
         return max(wait, 0.0) * 1000
 
     def _obey(self) -> None:
-        """Read what Tailcut's process wants; it only ever wants the run cancelled, or has closed its end."""
+        """Read from Tailcut's process, which either cancels the run or has closed its end."""
         try:
             wish = self._run.recv(1)
         except ConnectionResetError:
@@ -192,7 +193,7 @@ class Supervisor:
         }
 
     def _how(self) -> tuple[Ending, int | None, int | None, str]:
-        """Return the ending, exit code, signal and detail, from who ended the solver's first process."""
+        """Return the ending, exit code, signal and detail, from how the solver's first process ended."""
         if self._beginning.failure:
             return Ending.CRASHED, None, None, self._beginning.failure
         if self._status is None:
@@ -217,7 +218,7 @@ class Supervisor:
 
 
 def _group(base: Path | None, name: str, limit: int | None) -> Group | None:
-    """Make the run's group; without one, if that suddenly does not work any more."""
+    """Create the run's group; continue without one if that no longer works."""
     if base is None:
         return None
     try:

@@ -1,8 +1,8 @@
 """The processes below this one: their CPU time, and an end to all of them.
 
-This process must have called `linux.adopt_orphans`: then whatever a solver starts stays below it, also what
-detaches itself from its parent, its session and its terminal. Nothing else is needed, so this works for
-every user of every Linux; `cgroups` does the same with less looking around.
+This process must have called `linux.adopt_orphans`: then whatever a solver starts stays below it, even a
+process that detaches itself from its parent, its session and its terminal. Nothing else is needed, so this
+works for every user on every Linux. `cgroups` does the same at less cost.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _PATIENCE = 10.0
 
 
 class Tree:
-    """All processes below this one, as one thing with a CPU clock."""
+    """All processes below this one, with a common CPU clock."""
 
     def __init__(self) -> None:
         self._before = _cpu_of_reaped()
         self._read = 0.0
 
     def processes(self) -> list[int]:
-        """Return the processes there are now, parents before their children."""
+        """Return the current processes, parents before their children."""
         return list(below(os.getpid()))
 
     def processes_gone(self, processes: list[int]) -> list[int]:
@@ -40,7 +40,7 @@ class Tree:
         return [process for process in processes if not is_alive(process)]
 
     def cpu(self) -> float:
-        """Return the CPU seconds used so far: never too much, and never less than before.
+        """Return the CPU seconds used so far: never too high, and never less than before.
 
         Parents are read before their children: a child that ends in between is missed this time, but no
         second is counted twice, once by its own clock and once as its parent's.
@@ -113,7 +113,7 @@ def _stat(process: int) -> list[bytes]:
 
 
 def is_alive(process: int) -> bool:
-    """Return whether a process is there and no zombie."""
+    """Return whether a process exists and is not a zombie."""
     try:
         return _stat(process)[0] not in (b"Z", b"X")
     except OSError:
@@ -149,7 +149,7 @@ def _cpu_of_reaped() -> float:
 
 
 def reap(note: Callable[[Reaped], None], *, spare: Collection[int] = ()) -> int:
-    """Take note of each child that has ended. Return how many are left."""
+    """Reap each child that has ended. Return how many are left."""
     left = 0
     for child in children(os.getpid()):
         if child not in spare:
@@ -162,7 +162,7 @@ def reap(note: Callable[[Reaped], None], *, spare: Collection[int] = ()) -> int:
 
 
 def _reap_all(note: Callable[[Reaped], None]) -> bool:
-    """Take note of each child that has ended; return whether any is left, which the kernel says."""
+    """Reap each child that has ended; return whether any is left, according to the kernel."""
     try:
         while (reaped := _reap(-1)) is not None:
             note(reaped)

@@ -113,7 +113,7 @@ def _environment(variables: Mapping[str, str] | None) -> None:
 
 
 class Ending(enum.StrEnum):
-    """Who or what ended a run; reported by whoever did it, never found out by comparing times."""
+    """How a run ended; recorded by the code that ended it, never inferred by comparing times."""
 
     FINISHED = "finished"
     """The program ended itself, with whatever exit code."""
@@ -121,14 +121,14 @@ class Ending(enum.StrEnum):
     WALL_LIMIT = "wall limit"
     MEMORY_LIMIT = "memory limit"
     CRASHED = "crashed"
-    """A signal ended it that was not sent here, or it could not be started."""
+    """A signal that Tailcut did not send ended it, or it could not be started."""
     CANCELLED = "cancelled"
     """`RunningProgram.cancel` was called, or the `Launcher` was closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """All there is to know about a run that has ended."""
+    """The outcome of a run that has ended."""
 
     ending: Ending
     exit_code: int | None
@@ -140,14 +140,14 @@ class Ended:
     wall: float
     """Seconds from that moment until its first process had ended."""
     waited: float
-    """Seconds that its processes were ready and had no processor; known about runs with both time limits."""
+    """Seconds that its processes were ready but had no processor; known for runs with both time limits."""
     peak_memory: int
-    """Bytes; between two looks at a tree of several processes a higher peak may go unseen."""
+    """Bytes; a higher peak between two samples of a tree of several processes may be missed."""
     output: bytes
-    """The beginning of what it printed."""
+    """The beginning of its output."""
     output_truncated: bool
-    """Whether it printed more than was to be kept."""
+    """Whether it printed more than was kept."""
     errors: bytes
-    """The end of what it wrote to standard error."""
+    """The end of its standard error."""
     detail: str
     """How it ended: 'no such program: foo'; empty if it finished."""

@@ -1,4 +1,4 @@
-"""When to look at a running solver again, and what a look says: continue, or which limit is reached."""
+"""When to sample a running solver, and whether it has reached a limit."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from tailcut.live.limits.values import Ending, ResourceLimits
 
 _CORES = os.cpu_count() or 1
 _SHORTEST = 0.001
-"""Seconds between two looks at the CPU clock when the limit is near."""
+"""Seconds between two samples of the CPU clock when the limit is near."""
 _MEMORY_SHORTEST, _MEMORY_LONGEST = 0.005, 0.05
-"""Seconds between two looks at the memory, if it is limited."""
+"""Seconds between two samples of the memory, if it is limited."""
 _GROWTH = 8 * 2**30
-"""Bytes per second that a solver may come to hold at most, for choosing the next look."""
+"""The assumed maximum growth of a solver in bytes per second, for choosing the next sample."""
 _DELAY_PAUSE = 0.1
-"""Seconds at least between two looks at how long the run waited for a processor."""
+"""Minimum seconds between two samples of how long the run waited for a processor."""
 _IDLE_LONGEST = 1.0
-"""Seconds between two looks at the memory, if only its peak is wanted."""
+"""Seconds between two samples of the memory, if only its peak is needed."""
 
 
 class Beginning:
-    """What the solver's process reports of its start: until it has entered, all it does is start-up."""
+    """The start-up report of the solver's process: everything before the solver is entered is start-up."""
 
     def __init__(self, pipe: int) -> None:
         os.set_blocking(pipe, False)
@@ -40,7 +40,7 @@ class Beginning:
         """The most memory, in KiB, that the process had held when it was entered."""
         self.entered = False
         self.over = False
-        """Whether nothing more will be reported: the program has taken the process over."""
+        """Whether nothing more will be reported, because the program has been entered."""
         self.failure = ""
         self._text = b""
 
@@ -68,12 +68,12 @@ class Beginning:
 
 @dataclass
 class Watch:
-    """The limits of one run, and the times of the next looks."""
+    """The limits of one run, and the times of the next samples."""
 
     limits: ResourceLimits
     tree: Tree
     group: Group | None
-    """Counts what the tree cannot see; the tree sees what has left the group: the larger holds."""
+    """Counts what the tree misses, and the tree counts what has left the group; the larger figure counts."""
     beginning: Beginning
 
     def __post_init__(self) -> None:
@@ -91,7 +91,7 @@ class Watch:
         self._memory_due = time.monotonic() + self._pause if polls_memory else math.inf
 
     def due(self) -> float:
-        """Return the time of the next look, infinity if none is needed."""
+        """Return the time of the next sample, infinity if none is needed."""
         end = math.inf if self.limits.wall is None else self.beginning.time + self.limits.wall
         return min(self._cpu_due, self._memory_due, end)
 
@@ -110,7 +110,7 @@ class Watch:
         return None
 
     def cpu(self) -> float:
-        """Return the CPU seconds of the run without its start-up: never too much."""
+        """Return the CPU seconds of the run without its start-up: never too high."""
         tree, group = self.tree.cpu(), 0.0 if self.group is None else self.group.cpu()
         self.beginning.read()  # after the clocks: if nothing is there, it was all start-up until now
         return max(tree - self.beginning.since_fork, group - self.beginning.since_joining, 0.0)
@@ -119,10 +119,10 @@ class Watch:
         assert self.limits.cpu is not None
         left = self.limits.cpu - self.cpu()
         if self.limits.wall is not None and now >= self._delay_due:
-            self._look_at_delay()  # of processes that end before the wall's limit, too
+            self._look_at_delay()  # also for processes that end before the wall-clock limit
             self._delay_due = now + _DELAY_PAUSE
         cost = time.monotonic() - now
-        # All cores may be at work on it, so this much later it cannot have gone far beyond the limit.
+        # Even if it uses all cores, it cannot be far beyond the limit by then.
         self._cpu_due = now + max(left / _CORES, _SHORTEST, cost)
         return left <= 0
 
@@ -140,7 +140,7 @@ class Watch:
             self._memory_due = now + _MEMORY_SHORTEST
             return False
         processes = self.tree.processes()
-        if self._enforced and self._all_in_group(processes):  # then the kernel looks after them
+        if self._enforced and self._all_in_group(processes):  # then the kernel enforces the limit
             self._memory_due = now + _MEMORY_LONGEST
             return False
         held = memory.held(processes)

@@ -18,7 +18,7 @@ def send(to: socket.socket, message: dict[str, Any], first: bytes = b"", second:
     text = json.dumps(message).encode()
     to.sendall(_LENGTHS.pack(len(text), len(first), len(second)) + text)
     for part in (first, second):
-        if part:  # the other side may be gone once it has all there is
+        if part:  # the other side may be gone once it has received everything
             to.sendall(part)
 
 

@@ -48,7 +48,7 @@ _RC: dict[str, Any] = {
 
 
 def with_svg(formats: Sequence[str]) -> list[str]:
-    """Return the formats to draw in, or say which one is not known."""
+    """Return the formats to draw in; raise if one is unknown."""
     for kind in formats:
         if kind not in FORMATS:
             raise InputError(f"unknown figure format {kind!r}; known: {', '.join(FORMATS)}")
@@ -78,7 +78,7 @@ def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
 
 
 def require() -> None:
-    """Say what to install if figures cannot be drawn, before long work begins."""
+    """Raise, before long work begins, if the library for figures is not installed."""
     _matplotlib()
 
 
@@ -120,7 +120,7 @@ def _rounded(number: re.Match[str]) -> str:
 
 
 def drawn(selector: str, *, marker: bool = False) -> dict[str, Any]:
-    """Return the options that draw a selector's line in its look."""
+    """Return the options that draw a selector's line in its style."""
     chosen = look(selector)
     options: dict[str, Any] = {
         "color": chosen.colour,
@@ -156,7 +156,7 @@ def distinct(names: Sequence[str], most: int = 28) -> list[str]:
 
 
 def shortened(name: str, most: int = 28) -> str:
-    """Return a name that fits: the middle gives way.
+    """Return a name that fits: its middle is cut.
 
     >>> shortened("a" * 40)
     'aaaaaaaaaaaaaaaaa…aaaaaaaaaa'

@@ -22,8 +22,8 @@ def draw(
 ) -> Figure:
     """Return one panel per selector; some algorithms have colours, the rest are one grey.
 
-    `best` are the algorithms by PARk, as far as it is known: they have the colours they have among the
-    survival curves. Without it, colours go to the most chosen ones.
+    `best` are the algorithms by PARk, if known: they have the same colours as in the survival curves. Without
+    it, the most chosen ones get colours.
     """
     total = np.sum([one.share.mean(axis=0) for one in shares], axis=0)
     chosen = [algorithms.index(name) for name in best] or np.argsort(-total, kind="stable").tolist()

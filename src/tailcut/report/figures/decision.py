@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST = 12
-"""So many algorithms are drawn: the chosen one, its rival, and the lowest expected losses."""
+"""The number of algorithms drawn: the chosen one, its rival, and those with the lowest expected losses."""
 _RISE = 0.27
 """Inches per row."""
 _TIMEOUT, _LOSS = 1.2, 1.44
@@ -31,7 +31,7 @@ _TIMEOUT, _LOSS = 1.2, 1.44
 
 @styled
 def draw(found: ExplainedDecision, selector: str, title: str) -> Figure:
-    """Return the figure; a point is a median, a line a 90% interval, a cross what the run really takes."""
+    """Return the figure; a point is a median, a line a 90% interval, a cross the actual runtime."""
     explanation = found.explanation
     rows = _shown(explanation)
     room = max(_RISE * len(rows), _RISE * len(explanation.features), 1.0)
@@ -91,7 +91,7 @@ def _intervals(axes: Axes, rows: list[AlgorithmBelief], found: ExplainedDecision
 
 
 def _reach(rows: list[AlgorithmBelief], found: ExplainedDecision) -> tuple[float, float]:
-    """Return the ends of the axis of time: all that is drawn, but not beyond what anybody could care for."""
+    """Return the limits of the time axis: everything drawn, within a sensible range."""
     cutoff = found.explanation.cutoff
     took = [found.runtimes[one.name] for one in rows if found.runtimes.get(one.name)]
     low = min([*(one.low for one in rows if one.low), *(value for value in took if value), cutoff])
@@ -112,7 +112,7 @@ def _loss(one: AlgorithmBelief) -> str:
 
 
 def _effects(axes: Axes, explanation: Explanation, colour: str) -> None:
-    """Draw what the features weigh; to the right speaks for the chosen algorithm."""
+    """Draw the weights of the features; bars to the right speak for the chosen algorithm."""
     effects = [one.effect for one in explanation.features]
     if not effects:
         axes.set_axis_off()

@@ -123,7 +123,7 @@ def _of_decision(one: ExplainedDecision, of: ExplainedDecisions) -> Drawing:
 
 
 def slug(name: str) -> str:
-    """Return a name as a part of a file name; what had to be changed gets a mark of its own.
+    """Return a name as a part of a file name; a changed name gets a unique suffix.
 
     >>> slug("SAT12-INDU"), slug("a/b")
     ('SAT12-INDU', 'a_b-c14cddc0')

@@ -1,4 +1,4 @@
-"""A few decisions of one selector, made again on one scenario and explained as they fall."""
+"""A few decisions of one selector, made again on one scenario and explained."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PARTS = (0.1, 0.5, 1.0)
 
 @dataclass(frozen=True)
 class ExplainedDecision:
-    """One decision, and what nobody knew when it was made."""
+    """One decision, and what was not known when it was made."""
 
     step: int
     """Its number in the stream, counted from 1."""

@@ -1,4 +1,4 @@
-"""What extra CPU time brings: nPARk of the answers against the time of all other runs.
+"""What extra CPU time gains: nPARk of the answers against the time of all extra runs.
 
 A curve is one selector with more and more measured first, or with a larger and larger share of lessons; it
 starts where nothing is.

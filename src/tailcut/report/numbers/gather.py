@@ -1,4 +1,4 @@
-"""Everything a report shows, computed: from a result file and, where available, the scenarios themselves."""
+"""Computes everything a report shows, from a result file and, if available, the scenarios."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Traces = dict[str, dict[int, Any]]
 
 @dataclass(frozen=True)
 class ScenarioPart:
-    """What is shown of one scenario; None or empty where it cannot be computed."""
+    """What is shown about one scenario; None or empty if it cannot be computed."""
 
     name: str
     description: dict[str, Any]
@@ -72,7 +72,7 @@ class Report:
     sweeps: list[SweepPoints]
     scenarios: list[ScenarioPart]
     cpu_curves: list[CpuCurve] = field(default_factory=list)
-    """What extra CPU time brings, if there is any."""
+    """What extra CPU time gains, if there is any."""
     explained: ExplainedDecisions | None = None
     """Decisions on the first scenario available; None if there is none, or no selector to explain them."""
     notes: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a live run did, read off its journal: instances over time, choices, the slowest, and the estimate."""
+"""A live run, read from its journal: instances over time, choices, the slowest, and the estimate."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tailcut.report.numbers.stream_curves import Shares
 from tailcut.types import Status
 
 PREFERRED = "run"
-"""The project that is meant where a state file has several: that of `tailcut run`."""
+"""The default project of a state file with several: that of `tailcut run`."""
 SLOWEST = 8
-"""So many instances are listed with why."""
+"""The number of instances listed with an explanation."""
 PARTS = 20
 """Parts of the stream in which choices are counted."""
 
@@ -54,7 +54,7 @@ class LiveRun:
     cutoff: float
     algorithms: tuple[str, ...]
     instances: tuple[AskedInstance, ...]
-    """Those that are over, in the order in which they were begun."""
+    """The completed instances, in the order in which they began."""
     under_way: int
     estimate: RunEstimate | None
     slowest: tuple[SlowInstance, ...]
@@ -90,7 +90,7 @@ class LiveRun:
 
 
 def read_live_run(path: Path, project: str | None = None) -> LiveRun:
-    """Return what a project of a state file did; the file is only read, and may be written meanwhile."""
+    """Return what a project of a state file did; the file is only read, even while another process writes."""
     with Journal(path, read_only=True) as journal, journal.as_of_now():
         name = chosen_project(journal, project)
         kept = Project(journal, name)
@@ -121,7 +121,7 @@ def read_live_run(path: Path, project: str | None = None) -> LiveRun:
 
 
 def chosen_project(journal: Journal, wanted: str | None) -> str:
-    """Return the project that is meant; raise if that is not clear."""
+    """Return the project to report on; raise if that is ambiguous."""
     names = [name for name, number in journal.projects().items() if "selector" in journal.description(number)]
     known = ", ".join(names) or "none"
     if wanted is not None and wanted not in names:

@@ -1,4 +1,4 @@
-"""What a result file holds: which cells count, which failed, which are missing, which are out of date."""
+"""The content of a result file: valid, failed, missing and outdated cells."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tailcut.errors import InputError
 from tailcut.types import PENALTY
 
 FEWEST_SWEEP_VALUES = 3
-"""From so many values of one hyperparameter on, they are a sweep and not contenders of their own."""
+"""From this many values of one hyperparameter on, they form a sweep instead of separate contenders."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class CellRow:
 
 @dataclass(frozen=True)
 class Results:
-    """The cells that a report is about, and what it has to say about the others."""
+    """The cells that a report is about, and notes about the others."""
 
     penalty: float
     cells: tuple[CellRow, ...]
@@ -98,12 +98,12 @@ class Results:
 
     @cached_property
     def contenders(self) -> tuple[str, ...]:
-        """Those that pick once and know no future: these can be best or second."""
+        """Selectors that pick once, without hindsight: these can be best or second best."""
         return self._of_kind(ContenderKind.ONE_PICK)
 
     @cached_property
     def schedules(self) -> tuple[str, ...]:
-        """Those that may run several algorithms on an instance; they compete apart from the others."""
+        """Schedules; they compete in a separate group."""
         return self._of_kind(ContenderKind.SCHEDULE)
 
     def _of_kind(self, kind: ContenderKind) -> tuple[str, ...]:
@@ -151,7 +151,7 @@ def _rank(name: str) -> tuple[int, str]:
 
 
 def load(store: Store, hashes: Collection[str] | None = None) -> Results:
-    """Return what a result file holds (of the given hashes, or all), or say that it holds nothing."""
+    """Return the content of a result file (of the given hashes, or all); raise if it is empty."""
     rows = [_cell(row) for row in store.rows(hashes)]
     finished = [row for row in rows if row.error is None]
     if not finished:
@@ -187,7 +187,7 @@ def _cell(row: dict[str, Any]) -> CellRow:
 
 
 def _canonical(label: str, settings: dict[str, Any]) -> str:
-    """Return the plain name where a label spells out what are the defaults anyway.
+    """Return the plain name if a label only spells out defaults.
 
     A cell is stored once under the first label it was asked for, so the point of a sweep that has the
     default value is also the selector of the comparison.
@@ -214,7 +214,7 @@ def _latest(cells: Iterable[CellRow], origins: dict[str, int]) -> tuple[list[Cel
 
 
 def _cells_of(sweep: Sweep, cells: Iterable[CellRow]) -> tuple[CellRow, ...]:
-    """Return the cells of a sweep, or none if there are too few values to speak of one."""
+    """Return the cells of a sweep, or none if there are too few values."""
     wanted = [contender.settings() for contender in sweep.contenders()]
     own = [cell for cell in cells if default_of(cell.selector) == sweep.selector]
     found = tuple(cell for cell in own if cell.settings in wanted)

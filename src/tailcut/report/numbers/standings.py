@@ -36,7 +36,7 @@ class MetricGrid:
 
     @property
     def contends(self) -> tuple[bool, ...]:
-        """Which columns may be best or second: no schedules and no baselines, shape (k,)."""
+        """Which columns may be best or second best: no schedules and no baselines, shape (k,)."""
         return tuple(kind_of(name) == ContenderKind.ONE_PICK for name in self.selectors)
 
     def placed(self, row: int) -> tuple[set[int], set[int]]:

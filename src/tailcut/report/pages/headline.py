@@ -1,4 +1,4 @@
-"""The summary in words: which selector is best, how it stands against the best single solver, and so what."""
+"""The summary in words: which selector is best, and how it compares with the SBS."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tailcut.report.numbers.standings import Standing
 
 
 def headline(results: Results, standings: Sequence[Standing], ranked: Ranking | None) -> list[str]:
-    """Return a few sentences, one paragraph each, that claim no more than the numbers do."""
+    """Return a few sentences, one paragraph each, that claim no more than the numbers show."""
     related = [one for one in standings if not math.isnan(one.npar_mean)]
     contenders = [one for one in related if kind_of(one.selector) == ContenderKind.ONE_PICK]
     schedules = [one for one in related if kind_of(one.selector) == ContenderKind.SCHEDULE]
@@ -96,7 +96,7 @@ def _against_single_best(best: Standing) -> str:
     )
     if best.npar_mean < 1.0:
         return (
-            f"{beaten} So on average it is better than knowing the best solver beforehand: it closes "
+            f"{beaten} So on average it is better than knowing the best solver in advance: it closes "
             f"{1.0 - best.npar_mean:.0%} of the gap between the single best and the virtual best solver, "
             f"while learning as it goes."
         )

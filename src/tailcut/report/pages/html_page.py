@@ -23,7 +23,7 @@ class Section:
 
 
 def page(title: str, introduction: str, sections: Sequence[Section]) -> str:
-    """Return the whole document; it asks for nothing from anywhere."""
+    """Return the whole document, which loads nothing else."""
     links = "".join(f'<li><a href="#{one.anchor}">{html.escape(one.title)}</a></li>' for one in sections)
     body = "".join(
         f'<section id="{one.anchor}"><h2>{html.escape(one.title)}</h2>{one.body}</section>'
@@ -32,7 +32,7 @@ def page(title: str, introduction: str, sections: Sequence[Section]) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        # an empty icon, or browsers ask the server for one
+        # an empty icon, because otherwise browsers request one
         '<link rel="icon" href="data:,">'
         f"<title>{html.escape(title)}</title><style>{_asset('page.css')}</style></head><body>"
         f"<header><h1>{html.escape(title)}</h1>{introduction}</header>"
@@ -61,7 +61,7 @@ def table(sheet: Sheet) -> str:
 
 
 def figure(svg: str, caption: str, mark: str) -> str:
-    """Return a drawing with its caption; `mark` keeps its inner names apart from those of other drawings."""
+    """Return a drawing with its caption; `mark` makes its ids unique on the page."""
     return (
         f'<figure><div role="img" aria-label="{html.escape(caption)}">{inline(svg, mark)}</div>'
         f"<figcaption>{html.escape(caption)}</figcaption></figure>"

@@ -1,4 +1,4 @@
-"""The page of a live run: what it did, what it cost, and what single solvers would have cost, estimated."""
+"""The page of a live run: what it did, its cost, and the estimated cost of single solvers."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _page(run: LiveRun, tables: dict[str, Sheet], figures: Figures) -> str:
 
 
 def summary(run: LiveRun) -> list[str]:
-    """Return the page in a few sentences, which claim no more than is known."""
+    """Return a summary in a few sentences, which claim no more than is known."""
     count = len(run.instances)
     words = [f"{counted(count, 'instance')} complete, {run.solved} solved; {run.under_way} in progress."]
     found = run.estimate
@@ -114,7 +114,7 @@ def summary(run: LiveRun) -> list[str]:
 
 
 def verdict(middle: float, low: float, high: float) -> str:
-    """Return in words whether choosing paid.
+    """Return in words whether choosing paid off.
 
     >>> verdict(4.0, 1.0, 6.0), verdict(1.0, -1.0, 3.0)
     ('choosing saved about 4.00 s per instance', 'whether choosing paid off is not clear yet')

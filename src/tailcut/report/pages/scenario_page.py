@@ -1,4 +1,4 @@
-"""The report on one scenario, for whoever runs its solvers: their worth together, and who learns."""
+"""The report on one scenario: how its solvers complement each other, and which selectors learn."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _page(
 
 
 def _missing(report: Report) -> list[str]:
-    """Return what is missing of this one scenario; that there are no ranks and sweeps is no news here."""
+    """Return what is missing for this one scenario, without the ranks and sweeps that it cannot have."""
     return [line for line in left_out(report) if not line.startswith(("No ranks", "No sensitivity"))]
 
 

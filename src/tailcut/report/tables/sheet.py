@@ -1,4 +1,4 @@
-"""A sheet: a table made of plain values and marks, before anything is known of how it will look."""
+"""A sheet: a table of plain values and marks, independent of its format."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SheetEntry:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to show."""
+        """Whether it is empty."""
         return self.value is None or (isinstance(self.value, float) and not math.isfinite(self.value))
 
     def text(self, number: float) -> str:
@@ -36,7 +36,7 @@ class SheetEntry:
         )
 
     def shown(self, between: str = " ± ") -> str:
-        """Return what people read.
+        """Return the text to show.
 
         >>> SheetEntry(12.345, 0.5, decimals=1).shown(), SheetEntry(0.25, percent=True, decimals=0).shown()
         ('12.3 ± 0.5', '25%')

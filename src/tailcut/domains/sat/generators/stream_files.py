@@ -64,4 +64,4 @@ def _check_same(file: StreamFile) -> None:
     except OSError as error:
         raise InputError(f"{file.path}: cannot be read: {error.strerror or error}") from None
     if not same:
-        raise InputError(f"{file.path}: is there and holds something else; choose another folder")
+        raise InputError(f"{file.path}: exists with different content; choose another folder")
