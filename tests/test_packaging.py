@@ -39,7 +39,7 @@ def test_everything_that_a_checkout_installs_is_pinned() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").split()
     pinned = {canonicalize_name(line.partition("==")[0]) for line in lines}
     assert len(pinned) == len(lines)
-    waiting, needed = [("tailcut", "dev")], set()
+    waiting, needed: set[str] = [("tailcut", "dev")], set()
     while waiting:
         name, extra = waiting.pop()
         for text in requires(name) or ():

@@ -173,7 +173,6 @@ _ROWS: list[Row] = [
             "noise_variance": 0.09,
             "pace": 1.0,
             "again": 1.0,
-            "hardest": 0.2,
             "trees": 20,
             "min_leaf": 2,
             "ridge": 100.0,

@@ -59,7 +59,6 @@ ABLATIONS: dict[str, dict[str, float]] = {
     "no empirical Bayes: a fixed prior for the algorithms": {"prior_weight": 1e9},
     "all first runs at once": {"pace": 1e9},
     "repeated runs only by score": {"again": 0.0},
-    "runs that are due wait for no hard instance": {"hardest": 1.0},
     "no exploration": {"noise_variance": 1e-12},
     "exploration by 0.6 of the posterior deviation": {"noise_variance": 0.36},
     "exploration by the posterior deviation": {"noise_variance": 1.0},
@@ -75,7 +74,6 @@ SETTINGS: dict[str, dict[str, tuple[float, ...]]] = {
         "noise_variance": (0.0225, 0.36),  # half and twice the share of the posterior deviation
         "pace": (0.5, 2.0),
         "again": (0.5, 2.0),
-        "hardest": (0.1, 0.4, 1.0),  # 1: they wait for none
         "trees": (10, 40),
         "min_leaf": (1, 4),
         "ridge": (30.0, 300.0),

@@ -31,7 +31,6 @@ class Range:
 Positive = Annotated[float, Range(above=0.0, at_most=1e12)]
 NonNegative = Annotated[float, Range(at_least=0.0, at_most=1e12)]
 Share = Annotated[float, Range(above=0.0, below=1.0)]
-PartOrAll = Annotated[float, Range(above=0.0, at_most=1.0)]
 Probability = Annotated[float, Range(at_least=0.0, at_most=1.0)]
 Flag = Annotated[int, Range(at_least=0, at_most=1)]
 """0: no, 1: yes."""

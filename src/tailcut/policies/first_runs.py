@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailcut.numerics.ranges import NonNegative, PartOrAll, Positive
+from tailcut.numerics.ranges import NonNegative, Positive
 from tailcut.types import Array
 
 
@@ -31,8 +31,6 @@ class FirstRuns:
 
     pace: Positive = math.inf
     again: NonNegative = 0.0
-    hardest: PartOrAll = 1.0
-    """A run that is due waits for an instance among this share of the hardest; 1: for none."""
     in_order: bool = True
     """Whether the first of those that have run least is next, instead of a random one."""
 

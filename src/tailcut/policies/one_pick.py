@@ -24,7 +24,6 @@ from tailcut.policies.feature_budget import FeatureBudget
 from tailcut.policies.first_runs import FirstRuns
 from tailcut.policies.losses import Loss
 from tailcut.policies.policy import Choice, Offered, Policy, RecordedOutcomes
-from tailcut.policies.stakes import Stakes
 from tailcut.policies.targets import Target
 from tailcut.representation import Pipeline
 from tailcut.state.stateful import expect, expect_finite
@@ -61,7 +60,6 @@ class OnePick(Policy):
         "model",
         "runs",
         "censored",
-        "stakes",
         "explore_stream",
         "censor_stream",
     )
@@ -89,7 +87,6 @@ class OnePick(Policy):
         algorithm counts as tried."""
         self.censored = np.zeros(n_algorithms)
         """How many outcomes of each algorithm were censored or failed."""
-        self.stakes = Stakes()
         self.explore_stream = randomness.stream(seed, "exploration")
         self.censor_stream = randomness.stream(seed, "censoring")
         self._count_untried()
@@ -129,7 +126,7 @@ class OnePick(Policy):
         """Return the algorithm to run on the instance represented by `x`, and count it as chosen."""
         estimate = self.parts.exploration.estimate(belief, progress.cutoff, self.explore_stream)
         scores = self.parts.loss.scores(estimate, progress.cutoff)
-        algorithm, reason = self._pick(belief, scores, offered)
+        algorithm, reason = self._pick(scores, offered)
         if self.untried and self.runs[algorithm] == 0.0:
             self.untried -= 1
         self.runs[algorithm] += 1.0
@@ -148,12 +145,12 @@ class OnePick(Policy):
         choice = self._decide(x, Belief(*self.model.predict(x), self.censored), offered, progress)
         return choice._replace(reason=FAIL_OVER)
 
-    def _pick(self, belief: Belief, scores: Array, offered: Offered) -> tuple[int, str]:
+    def _pick(self, scores: Array, offered: Offered) -> tuple[int, str]:
         """Return which algorithm runs and why: first runs if they are due; ties go to the first."""
         if self.untried or self.parts.first_runs.again:
             pool = np.arange(len(scores)) if offered is None else offered
             runs = self.runs[pool]
-            due = self._is_due(belief.mean[pool], runs)
+            due = self.parts.first_runs.due(runs)
             if due or self.untried:
                 place = self.parts.first_runs.next(runs, self.explore_stream)
                 if due:
@@ -167,15 +164,6 @@ class OnePick(Policy):
             pool = np.arange(len(scores)) if offered is None else offered
             return int(pool[int(self.explore_stream.integers(len(pool)))]), "exploration"
         return _argmin(scores, offered), "lowest score"
-
-    def _is_due(self, mean: Array, runs: Array) -> bool:
-        """Return whether one that has run least is to run now, whatever the scores say."""
-        first_runs = self.parts.first_runs
-        due = first_runs.due(runs)
-        if first_runs.hardest == 1.0 or not runs.any():
-            return due
-        best = float(mean[runs > 0.0].min())
-        return self.stakes.admits(due=due, loss=best, hardest=first_runs.hardest)
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:  # noqa: ARG002
         """Learn the outcome of a run of `algorithm` on the instance represented by `x`."""
