@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tailcut.catalogue import recipe
 from tailcut.checks.inputs import check_seconds
 from tailcut.domains import Domain, domain_names, find_domain
 from tailcut.domains.domain import EXIT_CODE_0_SOLVES, AnswerRule, EntryProgram, TinyInstance
@@ -132,7 +133,7 @@ def _portfolio(table: TomlTable, file: Path, text: str) -> Portfolio:
         else _optional(table, "features", folder, usual, ("instance",)),
         verify=_optional(table, "verify", folder, domain.verify, ("instance", "output", "answer", "solver")),
         cutoff=table.number("cutoff"),
-        selector=table.text("selector") if "selector" in table else None,
+        selector=_selector(table),
         favourite=_favourite(table, solvers),
         clock=Clock(clock),
         wall_factor=table.number("wall_factor", 4.0) or 4.0,
@@ -247,6 +248,17 @@ def _gives(table: TomlTable, rules: tuple[AnswerRule, ...]) -> tuple[str, ...] |
     if not given or not set(given) <= set(known):
         raise table.wrong("gives", f"a list of answers that it has rules for: {', '.join(known)}")
     return given
+
+
+def _selector(table: TomlTable) -> str | None:
+    """Return the selector with its hyperparameters, or say that there is none of this name."""
+    if "selector" not in table:
+        return None
+    try:
+        recipe(table.text("selector").partition(":")[0].strip())
+    except InputError as error:
+        raise PortfolioError(f"{table.file}: selector: {error}") from None
+    return table.text("selector")
 
 
 def _favourite(table: TomlTable, solvers: Mapping[str, Solver]) -> str | None:
