@@ -39,7 +39,8 @@ def test_everything_that_a_checkout_installs_is_pinned() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").split()
     pinned = {canonicalize_name(line.partition("==")[0]) for line in lines}
     assert len(pinned) == len(lines)
-    waiting, needed: set[str] = [("tailcut", "dev")], set()
+    waiting = [("tailcut", "dev")]
+    needed: set[tuple[str, str]] = set()
     while waiting:
         name, extra = waiting.pop()
         for text in requires(name) or ():

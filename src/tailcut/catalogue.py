@@ -249,7 +249,9 @@ def recipe(name: str) -> Row:
     question = did_you_mean(name, [*CATALOGUE, *BASELINES, *_entry_points()])
     names = dict.fromkeys([*CATALOGUE, *_entry_points()])
     known = f"known: {', '.join(names)}; in hindsight, for benchmarks only: {', '.join(BASELINES)}; "
-    known += "register your own first, on the command line with --import MODULE"
+    known += (
+        "your own: `tailcut bench --import MODULE`, or for all commands an installed package's entry point"
+    )
     raise InputError(f"unknown selector {name!r}{question}; {known}", field="selector")
 
 

@@ -66,7 +66,7 @@ def test_the_result_file_is_only_read(results: Path, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ((), "no result file: name one that `tailcut bench` wrote"),
-        (("nowhere.db",), "nowhere.db: there is no such result file"),
+        (("nowhere.db",), "nowhere.db: there is no such result file or state file"),
         (("empty.db",), "empty.db: is empty; expected a result file"),
         (("text.db",), "text.db: cannot be used as a result file"),
         (("r.db", "--format", "gif"), "unknown figure format 'gif'; known: svg, pdf, png"),

@@ -243,15 +243,31 @@ def test_a_torn_and_a_missing_line_of_answers_are_mended(tmp_path: Path) -> None
         (["portfolio.toml", "instances", "--cutoff", "1", "--selector", "sbs"], "hindsight baseline"),
         (["portfolio.toml", "instances", "--cutoff", "1", "--selector", "x"], "unknown selector"),
         (["portfolio.toml", "instances", "--cutoff", "1", "--state", "no/where.db"], "no/where.db"),
+        (["instances", "--cutoff", "1"], "instances: is a folder; give a portfolio file"),
+        (
+            ["typo.toml", "instances"],
+            "typo.toml: selector: unknown selector 'tailct' (did you mean 'tailcut'?)",
+        ),
+        (["portfolio.toml", "instances", "--cutoff", "1", "--warm-start", "old.db"], "no such state file"),
+        (["portfolio.toml", "instances", "--cutoff", "1", "--measure-choice", "x"], "measure_choice must be"),
     ],
 )
 def test_wrong_inputs_are_reported_in_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:
     toy.write_portfolio(tmp_path, ("a",))
     toy.write_instances(tmp_path, {"one": "a 0.02 yes"})
+    (tmp_path / "typo.toml").write_text('selector = "tailct"\n[solvers.a]\ncommand = "a {instance}"\n')
     ended = tailcut(tmp_path, *arguments, code=2)
     assert message in ended.stderr
     assert len(ended.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "tailcut-run.db").exists()
+
+
+def test_outputs_need_a_folder(tmp_path: Path) -> None:
+    toy.write_portfolio(tmp_path, ("a",))
+    toy.write_instances(tmp_path, {"one": "a 0.02 yes"})
+    run = ("portfolio.toml", "instances", "--cutoff", "1", "--outputs", "portfolio.toml")
+    said = tailcut(tmp_path, *run, code=2).stderr
+    assert said == "tailcut: portfolio.toml: cannot be a folder for outputs: File exists\n"
 
 
 @pytest.mark.slow

@@ -124,3 +124,26 @@ def test_a_race_that_nobody_wins_is_one_unsolved_instance(tmp_path: Path) -> Non
         counted = project.statistics
         assert (counted.instances, counted.solved, counted.par10) == (1, 0, 600.0)
         project.verify()
+
+
+@pytest.mark.parametrize("selector", ["tailcut", "tailcut_schedule"])
+@pytest.mark.parametrize("while_running", [True, False])
+def test_who_joins_a_race_later_counts_with_it(selector: str, while_running: bool, tmp_path: Path) -> None:
+    with Journal(tmp_path / "state.db") as journal:
+        project = Project.create(journal, "p", description(selector, algorithms=["a", "b", "c"]))
+        first, second = project.race([1.0], k=2, instance="raced")
+        project.observe(first, Outcome.failed())
+        failed, running = {first.algorithm: 60.0}, {second.algorithm: 5.0}
+        if not while_running:
+            project.observe(second, Outcome.failed())
+            failed, running = {**failed, second.algorithm: 60.0}, {}
+        project.keep()
+        project = Project(journal, "p")
+        (third,) = project.race([1.0], k=1, instance="raced", running=running, failed=failed, spent=5.0)
+        project.observe(third, Outcome.solved(1.0))
+        if while_running:
+            project.observe(second, Outcome.censored(6.0))
+        counted = project.statistics
+        assert (counted.instances, counted.solved, counted.par10) == (1, 1, 6.0)
+        assert sum(one.loss for one in counted.algorithms.values()) == 6.0
+        project.verify()

@@ -114,3 +114,19 @@ def test_mistakes_name_file_and_field(tmp_path: Path, text: str, message: str) -
     with pytest.raises(PortfolioError, match=re.escape(message)) as caught:
         read(tmp_path, text)
     assert str(caught.value).startswith(str(tmp_path / "p.toml"))
+
+
+MIP = """
+domain = "mip"
+[solvers.mine]
+command = ["mine", "{instance}"]
+[solvers.mine.answers.optimal]
+pattern = '^Value: (?P<objective>\\S+)'
+"""
+
+
+def test_an_answer_of_a_domain_has_its_objective(tmp_path: Path) -> None:
+    (rule,) = read(tmp_path, MIP).solvers["mine"].answers
+    assert rule.read(0, b"Value: 19\n") == "optimal 19"
+    with pytest.raises(PortfolioError, match=r"answers.optimal.pattern must .* group \(\?P<objective>"):
+        read(tmp_path, MIP.replace("?P<objective>", ""))

@@ -215,7 +215,7 @@ def test_what_is_learned_may_be_kept_by_a_server(folder: Path) -> None:
     toy.write_instances(folder, {"one": "a 0.02 yes\nb 0.02 yes"})
     with Running(folder / "server.db") as server:
         environment = dict(os.environ, TAILCUT_TOKEN=server.token, XDG_STATE_HOME=str(folder))
-        call = ("--portfolio", "portfolio.toml", "--server", server.address, "--keep", "1")
+        call = ("--portfolio", "portfolio.toml", "--server", server.address, "--keep", "20")
         for _ in range(2):
             ended = solve(folder, *call, "instances/one.toy", env=environment)
             assert (ended.stdout, ended.returncode) == (b"answer yes\n", 0), ended.stderr
@@ -223,9 +223,23 @@ def test_what_is_learned_may_be_kept_by_a_server(folder: Path) -> None:
             found = client.project("solve").statistics()
         assert (found["solved"], found["pending"]) == (2, 0)
         wrong = dict(environment, TAILCUT_TOKEN="guessed")
-        ended = solve(folder, *call, "--project", "other", "instances/one.toy", env=wrong)
+        for project in ("other", "solve"):  # for the latter a daemon runs that was given a good token
+            ended = solve(folder, *call, "--project", project, "instances/one.toy", env=wrong)
+            assert (ended.returncode, ended.stdout) == (2, b"")
+            assert b"token" in ended.stderr
+            assert b"Traceback" not in ended.stderr
+        assert solve(folder, *call, "instances/one.toy", env=environment).returncode == 0
+        ended = solve(folder, *call, "--selector", "random", "instances/one.toy", env=environment)
         assert ended.returncode == 2
-        assert b"Traceback" not in ended.stderr
+        assert b"the project solve of" in ended.stderr
+
+
+def test_another_selector_is_refused_while_the_daemon_runs(folder: Path) -> None:
+    toy.write_instances(folder, {"one": "a 0.02 yes\nb 0.02 yes"})
+    for selector, code in (("tailcut", 0), ("random", 2), ("tailcut", 0)):
+        ended = solve(folder, *CALL, "--selector", selector, "instances/one.toy")
+        assert ended.returncode == code, ended.stderr
+    assert solve(folder, "--state", "s.db", "--stop").returncode == 0
 
 
 def test_an_answer_outlives_its_server(folder: Path) -> None:

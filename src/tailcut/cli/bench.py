@@ -21,6 +21,7 @@ from tailcut.cli.executor_options import (
     check_executor,
 )
 from tailcut.cli.imported_modules import ModulesOption, import_with_folder
+from tailcut.display.plurals import counted
 
 PLANS = (
     "default: our own, the published table's approaches, two without features, schedules, the hindsight "
@@ -212,6 +213,7 @@ def command(
             sys.stderr.write(f"left out: {label} {reason}\n")
     else:
         print_tables(outcome.rows, penalty, outcome.missing)
-        typer.echo(f"{len(planned.cells)} cells in {time.perf_counter() - started:.1f} s; results in {out}")
+        took = time.perf_counter() - started
+        typer.echo(f"{counted(len(planned.cells), 'cell')} in {took:.1f} s; results in {out}")
     if outcome.failed:
         raise typer.Exit(1)

@@ -37,6 +37,10 @@ def chosen_portfolio(
         return read, given if portfolio is None else [portfolio, *given]
     if portfolio is None:
         raise InputError("there is nothing to run: give a portfolio file, or --domain, see `tailcut domains`")
+    if Path(portfolio).is_dir():
+        raise InputError(
+            f"{portfolio}: is a folder; give a portfolio file before the instances, or --domain NAME"
+        )
     from tailcut.live.portfolio import read_portfolio
 
     return read_portfolio(Path(portfolio)), given

@@ -80,6 +80,8 @@ def command(
             "--selector goes with --scenario-dir; a report shows all selectors of its result file"
         )
     import_with_folder(modules or ())
+    if results is not None and scenario_dir is None and not paper and not results.is_file():
+        raise InputError(f"{results}: there is no such result file or state file")
     live = results is not None and not paper and scenario_dir is None and _is_state_file(results)
     if project is not None and not live:
         raise InputError("--project goes with a state file")

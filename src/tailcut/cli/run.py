@@ -210,6 +210,7 @@ def command(
     from tailcut.live.measure_first import MeasureChoice, MeasureFirst
     from tailcut.live.stream import run_stream
 
+    measuring = MeasureFirst(measure_first, MeasureChoice.parse(measure_choice), measure_cutoff)
     absent: list[str] = []
     given = _stream_of(instances or [], read, watch, absent, seed if shuffle else None)
     try:
@@ -233,9 +234,7 @@ def command(
                 jobs=at_once,
                 observer=view,
                 warm_start=source,
-                measure_first=MeasureFirst(measure_first, MeasureChoice.parse(measure_choice), measure_cutoff)
-                if measure_first
-                else None,
+                measure_first=measuring if measure_first else None,
                 learn_idle=LearnIdle(learn_idle, learn_share) if learn_idle or learn_share else None,
                 retry=wanted,
                 trust=trust or (),

@@ -220,7 +220,8 @@ class Database:
             raise JournalError(f"{self.path}: is damaged: {error.reason}") from error
 
     def _translated(self, error: sqlite3.Error) -> JournalError:
-        return JournalError(f"{self.path}: {error}", full="disk is full" in str(error))
+        what = "is no state file: " if "not a database" in str(error) else ""
+        return JournalError(f"{self.path}: {what}{error}", full="disk is full" in str(error))
 
     def __enter__(self) -> Self:
         return self

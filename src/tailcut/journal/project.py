@@ -183,14 +183,16 @@ class Project:
             return [before[one] for one in keys if one in before]
         request = Request(features, instance, cutoff, among, spent, feature_cost)
         made: list[Decision] = []
+        first = self.statistics.race_of(instance) if running or failed else None
         with self.journal.together():
             for one in keys:
                 at_it = {**(running or {}), **{other.algorithm: 0.0 for other in made}}
                 following = self.selector.joining(request, at_it, failed)
                 if following is None:
                     break
-                rivals = {} if not made else {"race": made[0].id}
+                rivals = {} if first is None else {"race": first}
                 made.append(self.decide(following, key=one, note={**rivals, **(note or {})}))
+                first = made[0].id if first is None else first
         return made
 
     def decided_before(self, keys: Sequence[str]) -> dict[str, Decision]:

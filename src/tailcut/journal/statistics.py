@@ -22,6 +22,8 @@ CURVE = 256
 
 _DECIDED = -1
 """Replaces a race's first decision once the race is won."""
+_LOST = 100
+"""How many unsolved instances, the latest, another run may still join."""
 
 
 class Waiting(NamedTuple):
@@ -99,10 +101,11 @@ class ProjectStatistics(Stateful):
         "saved_algorithms",
         "saved_pending",
         "saved_open",
+        "saved_lost",
         "saved_curve",
         "answered",
     )
-    GROWING = ("saved_algorithms", "saved_pending", "saved_open", "saved_curve")
+    GROWING = ("saved_algorithms", "saved_pending", "saved_open", "saved_lost", "saved_curve")
 
     def __init__(self, cutoff: float, *, schedules: bool, limit: int) -> None:
         self.cutoff, self.schedules, self.limit = cutoff, schedules, limit
@@ -114,10 +117,16 @@ class ProjectStatistics(Stateful):
         self.pending: OrderedDict[int, Waiting] = OrderedDict()
         self.open: OrderedDict[int, Waiting] = OrderedDict()
         """For schedules: unsolved instances that may continue, by the last decision on each."""
+        self.lost: OrderedDict[int, Waiting] = OrderedDict()
+        """For one pick: the last run on an instance that counts as unsolved, by its race."""
         self.curve: list[CurveSample] = []
         self.stride = 1
         self.answered = AnsweredInstances(cutoff, schedules=schedules)
         """The latest completed instances: lessons are chosen among them."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue where `state` was taken; earlier ones know no instances that may be joined."""
+        super().restore({"saved_lost": [], **state})
 
     def take(self, event: Event) -> None:
         """Count one more event."""
@@ -148,6 +157,8 @@ class ProjectStatistics(Stateful):
         self.counts(decision["algorithm"]).chosen += 1
         if race is not None and race in self.pending:
             self.pending[race] = self.pending[race]._replace(race=race)
+        if race is not None and race in self.lost:
+            self._take_back(self.lost.pop(race))
         self.pending[decision["id"]] = Waiting(
             algorithm=decision["algorithm"],
             instance=decision["instance"],
@@ -193,10 +204,21 @@ class ProjectStatistics(Stateful):
         if not self.schedules:
             if not rivals:  # the last of a race to end
                 self._finish(counts, PENALTY * run.cutoff, at, solved=False)
+                self.lost[number if run.race is None else run.race] = run
+                if len(self.lost) > _LOST:
+                    self.lost.popitem(last=False)
             return
         self.open[number] = run
         if len(self.open) > self.limit:
             self.open.popitem(last=False)
+
+    def race_of(self, instance: str | None) -> int | None:
+        """Return the race on an instance that a run joins; None: there is no run on it."""
+        for runs in (self.pending, self.open, self.lost):
+            for number, run in reversed(runs.items()):
+                if instance is not None and run.instance == instance:
+                    return number if run.race in (None, _DECIDED) else run.race
+        return None
 
     def _rivals(self, run: Waiting) -> list[int]:
         """Return the decisions of the other runs in progress of the same race."""
@@ -224,6 +246,15 @@ class ProjectStatistics(Stateful):
             if len(self.curve) >= CURVE:
                 del self.curve[::2]
                 self.stride *= 2
+
+    def _take_back(self, run: Waiting) -> None:
+        """Count an unsolved instance as not over: another run has joined."""
+        loss = PENALTY * run.cutoff
+        self.instances -= 1
+        self.loss -= loss
+        self._counts_of(run).loss -= loss
+        if self.curve and self.curve[-1].instances > self.instances:
+            self.curve.pop()
 
     @property
     def par10(self) -> float | None:
@@ -273,6 +304,15 @@ class ProjectStatistics(Stateful):
     @saved_open.setter
     def saved_open(self, saved: list[list[Any]]) -> None:
         self.open = _runs(saved)
+
+    @property
+    def saved_lost(self) -> list[list[Any]]:
+        """Race and last run of unsolved instances."""
+        return _rows(self.lost)
+
+    @saved_lost.setter
+    def saved_lost(self, saved: list[list[Any]]) -> None:
+        self.lost = _runs(saved)
 
     @property
     def saved_curve(self) -> list[list[Any]]:

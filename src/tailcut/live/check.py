@@ -120,4 +120,7 @@ def _solver(
 
 def _last_words(ended: Ended) -> str:
     line = outcomes.last_error_line(ended)
-    return f"; it says: {line[:200]}" if line else ""
+    if line:
+        return f"; it says: {line[:200]}"
+    printed = ended.output.decode(errors="replace").strip()
+    return f"; it prints: {printed.splitlines()[-1][:200]}" if printed else "; it prints nothing"

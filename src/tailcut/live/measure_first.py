@@ -29,7 +29,8 @@ class MeasureChoice(StrEnum):
             return MeasureChoice(text)
         except ValueError:
             raise InputError(
-                f"{text!r} is not a choice; expected {', '.join(MeasureChoice)}", field="measure_choice"
+                f"measure_choice must be one of {', '.join(MeasureChoice)}, got {text!r}",
+                field="measure_choice",
             ) from None
 
 

@@ -275,7 +275,8 @@ class SilentSolver(NamedTuple):
     """The end of the output of one of these runs."""
 
     def __str__(self) -> str:
-        return f"no answer at all from {self.solver} in {self.runs} runs; one printed: {self.said}"
+        runs = "its only run, which" if self.runs == 1 else f"{self.runs} runs; one"
+        return f"no answer at all from {self.solver} in {runs} printed: {self.said}"
 
 
 def _sample(ended: Ended) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tailcut.catalogue import recipe
 from tailcut.checks.inputs import check_seconds
 from tailcut.domains import Domain, domain_names, find_domain
 from tailcut.domains.domain import EXIT_CODE_0_SOLVES, AnswerRule, EntryProgram, TinyInstance
@@ -109,7 +110,7 @@ def _portfolio(table: TomlTable, file: Path, text: str) -> Portfolio:
     domain = _domain(table)
     folder = (file.parent / table.text("folder", ".")).resolve()
     memory = table.size("memory")
-    answers = _answers(table.table("answers")) if "answers" in table else domain.answers
+    answers = _answers(table.table("answers"), domain) if "answers" in table else domain.answers
     clock = table.text("clock", Clock.CPU)
     if clock not in list(Clock):
         raise table.wrong("clock", '"cpu" or "wall"')
@@ -132,7 +133,7 @@ def _portfolio(table: TomlTable, file: Path, text: str) -> Portfolio:
         else _optional(table, "features", folder, usual, ("instance",)),
         verify=_optional(table, "verify", folder, domain.verify, ("instance", "output", "answer", "solver")),
         cutoff=table.number("cutoff"),
-        selector=table.text("selector") if "selector" in table else None,
+        selector=_selector(table),
         favourite=_favourite(table, solvers),
         clock=Clock(clock),
         wall_factor=table.number("wall_factor", 4.0) or 4.0,
@@ -208,7 +209,7 @@ def _solvers(
             program = _of_domain(own, name, domain, folder, lacking)
         if program is None:
             continue
-        answers = _answers(own.table("answers")) if "answers" in own else usual
+        answers = _answers(own.table("answers"), domain) if "answers" in own else usual
         limited = replace(program, memory=program.memory or memory)
         rules = answers or EXIT_CODE_0_SOLVES
         found[name] = Solver(name, limited, rules, _gives(own, rules))
@@ -247,6 +248,17 @@ def _gives(table: TomlTable, rules: tuple[AnswerRule, ...]) -> tuple[str, ...] |
     if not given or not set(given) <= set(known):
         raise table.wrong("gives", f"a list of answers that it has rules for: {', '.join(known)}")
     return given
+
+
+def _selector(table: TomlTable) -> str | None:
+    """Return the selector with its hyperparameters, or say that there is none of this name."""
+    if "selector" not in table:
+        return None
+    try:
+        recipe(table.text("selector").partition(":")[0].strip())
+    except InputError as error:
+        raise PortfolioError(f"{table.file}: selector: {error}") from None
+    return table.text("selector")
 
 
 def _favourite(table: TomlTable, solvers: Mapping[str, Solver]) -> str | None:
@@ -338,17 +350,24 @@ def _check_places(
         raise table.wrong(field, f"words with {{{must_have}}} where the instance's file goes")
 
 
-def _answers(table: TomlTable) -> tuple[AnswerRule, ...]:
-    """Return the rules of [answers.NAME] tables: exit_code, pattern or both, and unless."""
+def _answers(table: TomlTable, domain: Domain) -> tuple[AnswerRule, ...]:
+    """Return the rules of [answers.NAME] tables: exit_code, pattern or both, and unless.
+
+    In a domain whose answers are `optimal {objective}`, the name `optimal` means these.
+    """
     rules = []
-    for answer in table.fields:
-        own = table.table(answer)
+    whole = {rule.kind: rule.answer for rule in domain.answers}
+    for name in table.fields:
+        own = table.table(name)
+        answer = whole.get(name, name)
         own.close(("exit_code", "pattern", "unless"))
         if "exit_code" not in own and "pattern" not in own:
             raise PortfolioError(f"{own.file}: {own.where} must have an exit_code, a pattern or both")
-        rules.append(
-            AnswerRule(answer, own.whole("exit_code"), _pattern(own, "pattern"), _pattern(own, "unless"))
-        )
+        pattern = _pattern(own, "pattern")
+        for group in re.findall(r"\{(\w+)\}", answer):
+            if pattern is None or group not in pattern.groupindex:
+                raise own.wrong("pattern", f"a regular expression with a group (?P<{group}>...)")
+        rules.append(AnswerRule(answer, own.whole("exit_code"), pattern, _pattern(own, "unless")))
     return tuple(rules)
 
 

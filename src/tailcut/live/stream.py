@@ -98,12 +98,12 @@ def run_stream(
             "--warm-start, --measure-first, --learn-idle, --learn-share, --second-opinion and --parallel"
         )
     check_runnable(portfolio, executor)
+    if outputs is not None:
+        _make_folder(outputs)
     project = open_project(journal, portfolio, settings, heard, trust)
     before = instance_records(project)
     records = _unchanged(before, instances, heard)
     totals = Totals.of(records.values())
-    if outputs is not None:
-        outputs.mkdir(parents=True, exist_ok=True)
     aside = AsideSolvers(portfolio, project, read_aside(project.history()), (totals, heard))
     aside.take(records.values())
     judge = Trust(portfolio, aside, share=second_opinion, seed=settings.seed)
@@ -197,6 +197,15 @@ def begun_stream(state: Path) -> BegunStream:
         over = [name for name, one in records.items() if one.over and one.answer is None]
         unsolved = [name for name in over if Path(name).is_file()]
         return BegunStream(project.description["cutoff"], unsolved)
+
+
+def _make_folder(outputs: Path) -> None:
+    try:
+        outputs.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{outputs}: cannot be a folder for outputs: {error.strerror}", field="outputs"
+        ) from None
 
 
 def open_project(

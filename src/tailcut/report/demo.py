@@ -30,9 +30,10 @@ from tailcut.scenarios import Scenario, bundled
 
 LIVE = "tailcut_schedule"
 """The selector of the live part."""
+PUBLISHED = ("thompson", "thompson_rev", "bj_thompson_rev", "blinducb", "degroote_epsilon_greedy_lr")
 SHOWN = (
     *("tailcut", "tailcut_schedule", "bounded_thompson"),
-    *("thompson", "thompson_rev", "bj_thompson_rev", "blinducb", "degroote_epsilon_greedy_lr"),
+    *PUBLISHED,
     *("random", "round_robin", "sbs", "sbs_schedule", "oracle"),
 )
 """Replayed: our own selectors, published ones, random, and the hindsight baselines."""

@@ -78,7 +78,8 @@ class SolveDaemon:
 
     def __init__(self, place: Place, keep: float) -> None:
         self._place, self._keep = place, keep
-        self._decider: Decider | None = None
+        self._deciders: dict[str | None, Decider] = {}
+        """By the token that the server knows them by; None: the state file's."""
         self._served: _PortfolioInUse | None = None
         self._old: list[Launcher] = []
         """Launchers of changed portfolios: calls in progress may still use them."""
@@ -107,8 +108,8 @@ class SolveDaemon:
             await asyncio.sleep(0.01)
         for launcher in (*self._old, *([] if self._served is None else [self._served.launcher])):
             launcher.close()
-        if self._decider is not None:
-            self._decider.close()
+        for decider in self._deciders.values():
+            decider.close()
 
     def _end_all(self) -> None:
         """End on request: solvers are stopped, and that is learned."""
@@ -176,28 +177,26 @@ class SolveDaemon:
                 made.path.unlink(missing_ok=True)
 
     async def _ready(self, request: dict[str, Any]) -> tuple[_PortfolioInUse, Decider]:
-        """Return the portfolio and the decider, both created by the first call."""
+        """Return the portfolio and the decider, both created by the first call that needs them."""
         path, stamp = _stamp(request)
-        if self._served is not None and self._decider is not None and self._served.stamp == stamp:
-            return self._served, self._decider
-        if self._served is not None and self._served.stamp[0] != stamp[0]:
+        served, decider = self._served, self._deciders.get(request["token"])
+        if served is not None and served.stamp[0] != stamp[0]:
             raise InputError(
-                f"{self._place.state}: is in use with the portfolio {self._served.stamp[0]}; "
+                f"{self._place.state}: is in use with the portfolio {served.stamp[0]}; "
                 "give another --state, or call `tailcut solve --stop` first"
             )
-        portfolio = domain_portfolio(request["domain"]) if path is None else read_portfolio(path)
-        if portfolio.lacking:
-            raise InputError(f"{portfolio.file}: {'; '.join(portfolio.lacking)}")
-        if str(portfolio.folder) not in sys.path:
-            sys.path.append(str(portfolio.folder))  # at the end: it must not hide a module of ours
-        if self._decider is None:
-            self._decider = self._new_decider(portfolio, request)
-        else:
-            self._decider.update(portfolio)
-        if self._served is not None:
-            self._old.append(self._served.launcher)
-        self._served = _PortfolioInUse(portfolio, Launcher(preload=portfolio.preload), stamp)
-        return self._served, self._decider
+        changed = served is None or served.stamp != stamp
+        portfolio = _read(path, request) if served is None or changed else served.portfolio
+        for one in self._deciders.values() if changed else ():
+            one.update(portfolio)
+        if decider is None:  # a token may be wrong even if an earlier call had a good one
+            decider = self._deciders[request["token"]] = self._new_decider(portfolio, request)
+        decider.check_selector(request["selector"])
+        if served is None or changed:
+            if served is not None:
+                self._old.append(served.launcher)
+            served = self._served = _PortfolioInUse(portfolio, Launcher(preload=portfolio.preload), stamp)
+        return served, decider
 
     def _new_decider(self, portfolio: Portfolio, request: dict[str, Any]) -> Decider:
         if request["server"] is None:
@@ -216,6 +215,16 @@ class SolveDaemon:
         path = folder / f"{self._inputs}{ending}{packed}"
         path.write_bytes(content)
         return Instance(f"stdin:{hashlib.sha256(content).hexdigest()[:32]}", path)
+
+
+def _read(path: str | None, request: dict[str, Any]) -> Portfolio:
+    """Return the portfolio of a call; raise if it lacks something."""
+    portfolio = domain_portfolio(request["domain"]) if path is None else read_portfolio(path)
+    if portfolio.lacking:
+        raise InputError(f"{portfolio.file}: {'; '.join(portfolio.lacking)}")
+    if str(portfolio.folder) not in sys.path:
+        sys.path.append(str(portfolio.folder))  # at the end: it must not hide a module of ours
+    return portfolio
 
 
 def _stamp(request: dict[str, Any]) -> tuple[str | None, tuple[str, int, int]]:

@@ -64,6 +64,9 @@ class Decider(Protocol):
     def update(self, portfolio: Portfolio) -> None:
         """Choose among the solvers of a portfolio that has changed."""
 
+    def check_selector(self, asked: str | None) -> None:
+        """Raise `InputError` if a call asks for another selector than the one that chooses."""
+
     def close(self) -> None:
         """Save what was learned."""
 
@@ -135,6 +138,10 @@ class ProjectDecider:
         """Add and remove solvers."""
         update_solvers(self._project, list(portfolio.solvers), StreamObserver())
 
+    def check_selector(self, asked: str | None) -> None:
+        """Raise if the state file was created with another selector."""
+        check_same_selector(str(self._journal.path), self._project.selector.name, asked)
+
     def close(self) -> None:
         """Write a snapshot, so that the next start has nothing to replay."""
         self._project.keep()
@@ -145,16 +152,18 @@ def _own_project(journal: Journal, portfolio: Portfolio, request: Mapping[str, A
     """Return the project of a state file; an existing one keeps its selector, seed and cutoff."""
     if PROJECT in journal.projects():
         project = Project(journal, PROJECT)
-        if request["selector"] is not None:
-            asked = _contender(request["selector"]).selector
-            if asked != project.selector.name:
-                raise InputError(
-                    f"{journal.path} was created with selector {project.selector.name}, not {asked}: use "
-                    "that, or give another state file"
-                )
         update_solvers(project, list(portfolio.solvers), StreamObserver())
         return project
     return open_project(journal, portfolio, new_settings(portfolio, request), StreamObserver())
+
+
+def check_same_selector(where: str, selector: str, asked: str | None) -> None:
+    """Raise if a call asks for another selector than the project has that it learns in."""
+    if asked is not None and _contender(asked).selector != selector:
+        raise InputError(
+            f"{where} was created with selector {selector}, not {_contender(asked).selector}: use that, or "
+            "give another one"
+        )
 
 
 def new_settings(portfolio: Portfolio, request: Mapping[str, Any]) -> StreamSettings:

@@ -12,7 +12,7 @@ from tailcut.live.portfolio import Portfolio
 from tailcut.live.racing import Runners
 from tailcut.live.stream import DEFAULT
 from tailcut.service.client import Client, RemoteProject
-from tailcut.solve.deciders import Arrival, Note, new_settings
+from tailcut.solve.deciders import Arrival, Note, check_same_selector, new_settings
 from tailcut.types import Decision, Outcome
 
 
@@ -26,6 +26,7 @@ class RemoteDecider:
             raise InputError(
                 "--server needs a token that may write: set the environment variable TAILCUT_TOKEN"
             )
+        self._where = f"the project {request['project']} of {request['server']}"
         self._client = Client(request["server"], request["token"])
         self._project = _remote_project(self._client, portfolio, request)
         self._info = self._project.info()
@@ -90,6 +91,11 @@ class RemoteDecider:
         for name in portfolio.solvers:
             if name not in known:
                 self._project.add_algorithm(name)
+        self._info = self._project.info()
+
+    def check_selector(self, asked: str | None) -> None:
+        """Raise if the server's project was created with another selector."""
+        check_same_selector(self._where, self._info["selector"], asked)
 
     def close(self) -> None:
         """Close the connections."""

@@ -85,10 +85,14 @@ def test_long_models_are_printed_on_several_lines_and_read_back() -> None:
     assert found not in (Answer.of(True, None), Answer.of(False), "s SATISFIABLE")
 
 
-@pytest.mark.parametrize("text", ["s SATISFIABLE\nv 1 x 0\n", "s SATISFIABLE\n", "s SATISFIABLE\nv 1 2\n"])
+@pytest.mark.parametrize("text", ["s SATISFIABLE\nv 1 x 0\n", "s SATISFIABLE\n", "s SATISFIABLE\nv\n"])
 def test_a_broken_model_is_none(text: str) -> None:
     found = parse_output(text)
     assert (found.status, found.model) == (SatStatus.SATISFIABLE, None)
+
+
+def test_the_0_at_the_end_may_be_missing() -> None:
+    assert parse_output("s SATISFIABLE\nv -1 2 \n") == Answer.of(True, [-1, 2])  # Debian's z3
 
 
 def test_an_answer_that_is_none() -> None:

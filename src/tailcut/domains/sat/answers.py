@@ -78,11 +78,11 @@ class Answer:
 def parse_output(text: str) -> Answer:
     r"""Return the answer in what a solver printed; unknown if it printed none.
 
-    A model that breaks off (no 0 at its end), or contains anything but integers, is ignored.
+    Some solvers leave out the 0 at the end of a model. A model that contains anything but integers is ignored.
 
     >>> parse_output("c hello\ns SATISFIABLE\nv 1 -2\nv 3 0\n").model.tolist()
     [1, -2, 3]
-    >>> parse_output("s SATISFIABLE\nv 1 -2\n").model is None
+    >>> parse_output("s SATISFIABLE\nv 1 x 0\n").model is None
     True
     """
     status = SatStatus.UNKNOWN
@@ -97,9 +97,10 @@ def parse_output(text: str) -> Answer:
             status = SatStatus(said)
         elif line.startswith("v"):
             words += line[1:].split()
-    if status is not SatStatus.SATISFIABLE or not words or words[-1] != "0":
+    if status is not SatStatus.SATISFIABLE or not words:
         return Answer(status)
+    literals = words[:-1] if words[-1] == "0" else words
     try:
-        return Answer(status, np.array(words[:-1], dtype=np.int64).astype(np.int32))
+        return Answer(status, np.array(literals, dtype=np.int64).astype(np.int32))
     except (ValueError, OverflowError):
         return Answer(status)

@@ -29,7 +29,7 @@ def refuted(formula: Path, output: str) -> str | None:
     if answer.status is not SatStatus.SATISFIABLE:
         return None
     if answer.model is None:
-        return "there is no whole model (v lines that end in 0)"
+        return "there is no model (v lines of whole numbers)"
     satisfied = satisfies(read_to_check(read, formula), answer.model)
     return None if satisfied else "the model does not satisfy every clause"
 

@@ -96,12 +96,12 @@ def _against_single_best(best: Standing) -> str:
     )
     if best.npar_mean < 1.0:
         return (
-            f"{beaten} So on average it is better than knowing the best solver in advance: it closes "
+            f"{beaten} On average it is better than knowing the best solver in advance: it closes "
             f"{1.0 - best.npar_mean:.0%} of the gap between the single best and the virtual best solver, "
             f"while learning as it goes."
         )
     return (
-        f"{beaten} So on average it costs more than always running the best solver, had you known which "
+        f"{beaten} On average it costs more than always running the best solver, had you known which "
         f"one that is: it pays {best.npar_mean - 1.0:.2f} times the gap between virtual and single "
         f"best in addition, for exploring{_and_features(best)} and for wrong choices. But the single best "
         f"solver is known only after running all solvers; without such data you cannot choose it."

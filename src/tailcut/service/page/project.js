@@ -161,7 +161,7 @@ function tiles() {
     update(now) {
       const share = now.instances ? now.solved / now.instances : null;
       const { p50, p99 } = now.latency_ms;
-      set("decisions", count(now.decisions), `${count(now.outcomes)} outcomes known`);
+      set("decisions", count(now.decisions), `${plural(now.outcomes, "outcome")} known`);
       set("solved", percent(share), `${count(now.solved)} of ${plural(now.instances, "instance")}`);
       set("par10", seconds(now.par10), "per instance");
       set("pending", count(now.pending), now.given_up ? `${count(now.given_up)} dropped` : "for an outcome");
@@ -179,7 +179,7 @@ function verdict(low, high) {
 /** What each algorithm alone would have cost: a row each, the interval as a bar. */
 function estimatePart() {
   const rows = el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Estimates, table" });
-  const about = el("p", { class: "note" }, "No estimate yet. It needs outcomes of at least one algorithm.");
+  const about = el("p", { class: "note" }, "No estimate yet. It is computed soon after the first outcome.");
   const element = el("section", { class: "panel estimate" },
     el("h3", {}, "What each algorithm alone would have cost (estimate)"), about, rows);
   return {
