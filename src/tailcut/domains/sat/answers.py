@@ -78,7 +78,7 @@ class Answer:
 def parse_output(text: str) -> Answer:
     r"""Return the answer in what a solver printed; unknown if it printed none.
 
-    Some solvers leave out the 0 at the end of a model. A model that contains anything but integers is ignored.
+    Some solvers leave out the 0 at the end of a model. One that contains anything but integers is ignored.
 
     >>> parse_output("c hello\ns SATISFIABLE\nv 1 -2\nv 3 0\n").model.tolist()
     [1, -2, 3]
