@@ -25,7 +25,7 @@ def test_a_row_works_without_sockets(name: str, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(socket.socket, method, refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     scenario = generate(n_instances=12, n_algorithms=3, n_features=2, seed=1)
-    few = {"trees": 2} if "trees" in recipe(name).hyperparameters else {}
+    few: dict[str, Any] = {"trees": 2} if "trees" in recipe(name).hyperparameters else {}
     selector = Selector(name, scenario.algorithms, scenario.cutoff, **few)
     known = np.zeros((12, 3), dtype=np.bool_)
     known[:8] = True
