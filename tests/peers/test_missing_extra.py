@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tailcut.catalogue import OFFLINE_PEERS
 from tests.bench.conftest import write_scenario
 from tests.peers.names import LEARNING_ONLINE
 
@@ -68,15 +70,23 @@ def test_a_benchmark_of_such_a_selector_names_the_extra(tmp_path: Path) -> None:
     assert "vw needs vowpalwabbit: pip install 'tailcut[peers]'" in done.stderr
 
 
-def test_a_plan_runs_the_others_and_says_which_are_missing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("plan", "missing"), [("peers", LEARNING_ONLINE), ("offline", ("extra_trees", *OFFLINE_PEERS))]
+)
+def test_a_plan_runs_the_others_and_says_which_are_missing(
+    plan: str, missing: tuple[str, ...], tmp_path: Path
+) -> None:
     write_scenario(tmp_path / "aslib", "ONE")
-    options = ["bench", "--plan", "peers", "--aslib", f"{tmp_path}/aslib", "--seeds", "1", "--jobs", "1"]
+    options = ["bench", "--plan", plan, "--aslib", f"{tmp_path}/aslib", "--seeds", "1", "--jobs", "1"]
     options += ["--out", f"{tmp_path}/r.db"]
+    options += ["--protocol", "cv", "--folds", "2"] if plan == "offline" else []
     done = _python(BENCH, *options, "--json")
-    assert "tailcut" in {row["selector"] for row in json.loads(done.stdout)}
-    assert "left out: river_forests needs river: pip install 'tailcut[peers]'" in done.stderr
-    shown = _python(BENCH, *options).stdout
-    assert all(f"{name} needs " in shown for name in LEARNING_ONLINE)
+    assert "tailcut" in {row["selector"].partition("@")[0] for row in json.loads(done.stdout)}
+    shown = " ".join(_python(BENCH, *options).stdout.split())
+    for name in missing:
+        extra = "asf" if name.startswith("asf") else "peers"
+        assert re.search(rf"left out: {name}\S* needs .*: pip install 'tailcut\[{extra}\]'", done.stderr)
+        assert re.search(rf"{name}\S* needs ", shown)
 
 
 def test_nothing_of_the_peers_is_imported_before_it_is_asked_for() -> None:

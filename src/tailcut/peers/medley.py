@@ -1,66 +1,65 @@
 """MedleySolver's schedules: an order of the algorithms for each instance, and a slice of the time for each.
 
-After the ideas of Pimpalkhare, Mora, Polgreen, Seshia, "MedleySolver: online SMT algorithm selection" (SAT
-2021), not after its code. Three ways to the order: nearest neighbours (algorithms by what they did on similar
-instances), Thompson sampling (a draw from the beta distribution of each one's share of solved runs),
-Exp3 (Auer et al. 2002). One way to the slices: runtimes are taken as exponential, with the rate that is most
-likely after the runs seen, and an algorithm runs until it would have answered with some confidence.
+After Pimpalkhare, Mora, Polgreen, Seshia, "MedleySolver: online SMT algorithm selection" (SAT 2021), with the
+defaults of its public code, not with the code itself. Three ways to the order: nearest neighbours (who solved
+similar instances), Thompson sampling (a draw from the beta distribution of each one's share of solved runs),
+Exp3 (Auer et al. 2002). One way to the slices: runtimes are taken as exponential, and an algorithm runs until
+it would hardly answer any more before the cutoff.
 """
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailcut.numerics import randomness
 from tailcut.numerics.ranges import Count, Share
 from tailcut.policies.policy import Choice, Offered, Policy
 from tailcut.representation import Pipeline
-from tailcut.state.stateful import expect_finite, expect_indices
+from tailcut.state.stateful import expect, expect_finite, expect_indices
 from tailcut.types import Array, Outcome, Progress, Quantity, Status
 
+FASTEST = 1e6
+"""Nobody is taken to solve more instances than that in the time of the cutoff."""
 
-def rate(seconds: Array, solved: Array) -> float:
-    """Return the most likely rate of exponential runtimes, from runs that ended solved or were stopped.
 
-    The log-likelihood is sum_solved log(r) - r sum(seconds), so r is solved runs per second.
+def slices(rates: Array, cutoff: float, confidence: float) -> Array:
+    """Return for how long to run algorithms whose runtimes are exponential with these rates, shape (K,).
 
-    >>> rate(np.array([1.0, 3.0, 4.0]), np.array([1.0, 1.0, 0.0]))
-    0.25
+    After t seconds the chance to answer between t and the cutoff is exp(-r t) - exp(-r cutoff). An algorithm
+    is stopped when that is 1 - `confidence`; one whose chance is lower to begin with gets nothing.
+
+    >>> slices(np.array([0.1, 0.0001]), 60.0, 0.95).round(1).tolist()
+    [29.5, 0.0]
     """
-    total = float(seconds.sum())
-    return float(solved.sum()) / total if total > 0.0 else math.inf
+    found: Array = -np.log(1.0 - confidence + np.exp(-rates * cutoff)) / rates
+    return np.maximum(found, 0.0)
 
 
 class MedleySchedule(Policy):
-    """Runs the algorithms in an order, each for its slice; the last one gets what is left."""
+    """Runs the algorithms in an order, each for its slice; time that no slice claims goes to the first."""
 
-    STATE: ClassVar[tuple[str, ...]] = ("representation", "runs", "x", "seconds", "solved", "stream")
-    GROWING: ClassVar[tuple[str, ...]] = ("runs", "x", "seconds", "solved")
-    bounded: ClassVar[bool] = False
+    STATE: ClassVar[tuple[str, ...]] = ("representation", "runs", "solved", "seconds", "stream")
     quantity = Quantity("place in the order", "")
 
     def __init__(
-        self, *, n_algorithms: int, seed: int, representation: Pipeline, confidence: Share = 0.9
+        self, *, n_algorithms: int, seed: int, representation: Pipeline, confidence: Share = 0.95
     ) -> None:
         self.representation = representation
-        self.n_algorithms = n_algorithms
         self.confidence = confidence
-        """An algorithm is stopped when it would have answered with this probability."""
         self.stream = randomness.stream(seed, "exploration")
-        self.runs = np.zeros(0, dtype=np.int64)
-        """The algorithm of each run so far, shape (n,)."""
-        self.x = np.zeros((0, representation.width))
-        self.seconds, self.solved = np.zeros(0), np.zeros(0)
-        """How long each took, and whether it solved its instance, shapes (n,)."""
+        self.runs, self.solved = np.zeros(n_algorithms), np.zeros(n_algorithms)
+        """How many runs each algorithm had, and how many of them solved their instance, shapes (K,)."""
+        self.seconds = np.zeros(n_algorithms)
+        """How long they took together, shape (K,)."""
 
     def restored(self) -> None:
-        """Check the runs."""
-        expect_finite(x=self.x, seconds=self.seconds, solved=self.solved)
-        expect_indices(self.n_algorithms, runs=self.runs)
+        """Check the sums."""
+        expect_finite(runs=self.runs, solved=self.solved, seconds=self.seconds)
+        expect(bool((self.solved <= self.runs).all()), "solved: expected at most as many as runs")
 
     @property
     def n_features(self) -> int:  # type: ignore[override]
@@ -76,10 +75,12 @@ class MedleySchedule(Policy):
     def order(self, x: Array, rng: np.random.Generator) -> Array:
         """Return a value for each algorithm, the lowest first, shape (K,)."""
 
-    def evidence(self, algorithm: int, x: Array) -> tuple[Array, Array]:  # noqa: ARG002
-        """Return the runs that say how long an algorithm takes at `x`: seconds, and whether solved."""
-        own = self.runs == algorithm
-        return self.seconds[own], self.solved[own]
+    def rates(self, cutoff: float) -> Array:
+        """Return how many instances each algorithm solves per second; before its first run, K per cutoff."""
+        tried = self.runs > 0
+        found = np.full(len(self.runs), len(self.runs) / cutoff)
+        found[tried] = self.runs[tried] / np.maximum(self.seconds[tried], self.runs[tried] * cutoff / FASTEST)
+        return found
 
     def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:
         """Return the first run on an instance."""
@@ -113,59 +114,61 @@ class MedleySchedule(Policy):
         if not len(waiting):
             return None
         values = self.order(x, rng)
-        chosen = int(waiting[values[waiting].argmin()])
-        alone = len(waiting) == 1
-        budget = progress.left if alone else min(progress.left, self.slice(chosen, x, progress.left))
+        claims = slices(self.rates(progress.cutoff), progress.cutoff, self.confidence)
+        hopeful = waiting[claims[waiting] > 0.0]
+        if not len(hopeful):
+            hopeful = waiting[values[waiting].argmin()][None]
+        chosen = int(hopeful[values[hopeful].argmin()])
+        unclaimed = progress.left - float(claims[hopeful].sum())
+        budget = min(progress.left, float(claims[chosen]) + max(unclaimed, 0.0))
         return Choice(chosen, "its turn", values, x, budget)
 
-    def slice(self, algorithm: int, x: Array, left: float) -> float:
-        """Return for how long an algorithm runs: the quantile of exponential runtimes at `confidence`.
+    def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:  # noqa: ARG002
+        """Add a run to the sums; one that was stopped counts as the time it would have taken on average.
 
-        One without runs gets an equal share of what is left; one that solved nothing, too.
+        Exponential runtimes have no memory: that is what it took, and the mean once more.
         """
-        seconds, solved = self.evidence(algorithm, x)
-        fastest = rate(seconds, solved) if len(seconds) else 0.0
-        if fastest <= 0.0 or math.isinf(fastest):
-            return left / self.n_algorithms
-        return max(-math.log(1.0 - self.confidence) / fastest, 1e-3 * left)
+        taken = progress.cutoff if outcome.time is None else outcome.time
+        solved = outcome.status is Status.SOLVED
+        expected = 0.0 if solved else 1.0 / float(self.rates(progress.cutoff)[algorithm])
+        self.runs[algorithm] += 1.0
+        self.solved[algorithm] += float(solved)
+        self.seconds[algorithm] += taken + expected
+        if solved:
+            self.learn_solved(algorithm, x)
 
-    def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
-        """Remember how long a run took, and whether it solved its instance; a failed one, its cutoff."""
-        seconds = progress.cutoff if outcome.time is None else outcome.time
-        solved = float(outcome.status is Status.SOLVED)
-        self.runs = np.append(self.runs, algorithm)
-        self.x = np.vstack([self.x, x[None]])
-        self.seconds, self.solved = np.append(self.seconds, seconds), np.append(self.solved, solved)
-        self.reward(algorithm, solved * (1.0 - min(seconds / progress.cutoff, 1.0)), budget)
-
-    def reward(self, algorithm: int, reward: float, budget: float) -> None:
-        """Record the reward of a run, between 0 and 1."""
+    def learn_solved(self, algorithm: int, x: Array) -> None:
+        """Record that an algorithm solved the instance represented by `x`."""
 
     def add(self) -> None:
         """Make room for one more algorithm, the last in number."""
-        self.n_algorithms += 1
+        self.runs, self.solved = np.append(self.runs, 0.0), np.append(self.solved, 0.0)
+        self.seconds = np.append(self.seconds, 0.0)
 
     def remove(self, algorithm: int) -> None:
-        """Forget an algorithm with its runs; those behind it move up by one."""
-        kept = self.runs != algorithm
-        self.runs, self.x = self.runs[kept], self.x[kept]
-        self.seconds, self.solved = self.seconds[kept], self.solved[kept]
-        self.runs = self.runs - (self.runs > algorithm)
-        self.n_algorithms -= 1
+        """Forget an algorithm; those behind it move up by one."""
+        self.runs, self.solved = np.delete(self.runs, algorithm), np.delete(self.solved, algorithm)
+        self.seconds = np.delete(self.seconds, algorithm)
 
     def widen(self, n_features: int) -> None:
-        """Take instances with more features; past runs count as having had 0 there."""
+        """Take instances with more features."""
         self.representation.widen(n_features)
-        new = np.zeros((len(self.x), self.representation.width - self.x.shape[1]))
-        self.x = np.hstack([new, self.x])
 
     def times_chosen(self, algorithm: int) -> int:
         """Return how many runs of an algorithm were learned."""
-        return int((self.runs == algorithm).sum())
+        return int(self.runs[algorithm])
 
 
 class NearestMedley(MedleySchedule):
-    """Orders by the mean runtimes, as exponential, on each one's `neighbours` most similar instances."""
+    """Orders by how many of the most similar solved instances each algorithm solved; ties are drawn.
+
+    In the beginning the order is often drawn altogether: with the probability `explore` to the power of the
+    number of runs so far, plus one.
+    """
+
+    STATE: ClassVar[tuple[str, ...]] = (*MedleySchedule.STATE, "x", "solver")
+    GROWING: ClassVar[tuple[str, ...]] = ("x", "solver")
+    bounded: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -173,30 +176,50 @@ class NearestMedley(MedleySchedule):
         n_algorithms: int,
         seed: int,
         representation: Pipeline,
-        confidence: Share = 0.9,
+        confidence: Share = 0.95,
         neighbours: Count = 10,
+        explore: Share = 0.9,
     ) -> None:
         super().__init__(
             n_algorithms=n_algorithms, seed=seed, representation=representation, confidence=confidence
         )
-        self.neighbours = neighbours
+        self.neighbours, self.explore = neighbours, explore
+        self.x = np.zeros((0, representation.width))
+        self.solver: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        """Every solved instance, shape (n, d), and who solved it, shape (n,)."""
 
-    def evidence(self, algorithm: int, x: Array) -> tuple[Array, Array]:
-        """Return an algorithm's runs on the instances nearest to `x`."""
-        (own,) = np.nonzero(self.runs == algorithm)
-        if len(own) > self.neighbours:
-            distance = ((self.x[own] - x) ** 2).sum(axis=1)
-            own = own[np.argsort(distance, kind="stable")[: self.neighbours]]
-        return self.seconds[own], self.solved[own]
+    def restored(self) -> None:
+        """Check the sums and the solved instances."""
+        super().restored()
+        expect_finite(x=self.x)
+        expect_indices(len(self.runs), solver=self.solver)
 
-    def order(self, x: Array, rng: np.random.Generator) -> Array:  # noqa: ARG002
-        """Return minus the rates: who solves most per second is first, after those that never ran."""
-        found = np.empty(self.n_algorithms)
-        for algorithm in range(self.n_algorithms):
-            seconds, solved = self.evidence(algorithm, x)
-            fastest = rate(seconds, solved) if len(seconds) else math.inf
-            found[algorithm] = -min(fastest, 1e12)
-        return found
+    def order(self, x: Array, rng: np.random.Generator) -> Array:
+        """Return minus the votes, and minus a draw from 0 to 1 that decides ties."""
+        tie = rng.random(len(self.runs))
+        if rng.random() < self.explore ** (1.0 + self.runs.sum()):
+            return -tie
+        nearest = ((self.x - x) ** 2).sum(axis=1).argsort(kind="stable")[: self.neighbours]
+        votes: Array = np.bincount(self.solver[nearest], minlength=len(self.runs)).astype(np.float64)
+        return -votes - tie
+
+    def learn_solved(self, algorithm: int, x: Array) -> None:
+        """Remember who solved an instance."""
+        self.x = np.vstack([self.x, x[None]])
+        self.solver = np.append(self.solver, algorithm)
+
+    def remove(self, algorithm: int) -> None:
+        """Forget an algorithm and what it solved; those behind it move up by one."""
+        super().remove(algorithm)
+        kept = self.solver != algorithm
+        self.x, self.solver = self.x[kept], self.solver[kept]
+        self.solver = self.solver - (self.solver > algorithm)
+
+    def widen(self, n_features: int) -> None:
+        """Take instances with more features; past ones count as having had 0 there."""
+        super().widen(n_features)
+        new = np.zeros((len(self.x), self.representation.width - self.x.shape[1]))
+        self.x = np.hstack([new, self.x])
 
 
 class ThompsonMedley(MedleySchedule):
@@ -204,11 +227,9 @@ class ThompsonMedley(MedleySchedule):
 
     def order(self, x: Array, rng: np.random.Generator) -> Array:  # noqa: ARG002
         """Return minus the draws; without randomness, minus the means."""
-        solved = np.bincount(self.runs, weights=self.solved, minlength=self.n_algorithms)
-        runs = np.bincount(self.runs, minlength=self.n_algorithms)
         if isinstance(rng, randomness.Still):
-            return -(1.0 + solved) / (2.0 + runs)
-        return -rng.beta(1.0 + solved, 1.0 + runs - solved)
+            return -(1.0 + self.solved) / (2.0 + self.runs)
+        return -rng.beta(1.0 + self.solved, 1.0 + self.runs - self.solved)
 
 
 class Exp3Medley(MedleySchedule):
@@ -222,8 +243,8 @@ class Exp3Medley(MedleySchedule):
         n_algorithms: int,
         seed: int,
         representation: Pipeline,
-        confidence: Share = 0.9,
-        gamma: Share = 0.1,
+        confidence: Share = 0.95,
+        gamma: Share = 0.07,
     ) -> None:
         super().__init__(
             n_algorithms=n_algorithms, seed=seed, representation=representation, confidence=confidence
@@ -233,24 +254,24 @@ class Exp3Medley(MedleySchedule):
         """The logarithm of each weight: gamma / K times the rewards, each over its probability."""
 
     def restored(self) -> None:
-        """Check the runs and the gains."""
+        """Check the sums and the gains."""
         super().restored()
         expect_finite(gains=self.gains)
 
     def probabilities(self) -> Array:
         """Return with which probability each algorithm comes first, shape (K,)."""
         weights = np.exp(self.gains - self.gains.max())
-        found: Array = (1.0 - self.gamma) * weights / weights.sum() + self.gamma / self.n_algorithms
+        found: Array = (1.0 - self.gamma) * weights / weights.sum() + self.gamma / len(weights)
         return found
 
     def order(self, x: Array, rng: np.random.Generator) -> Array:  # noqa: ARG002
         """Return Gumbel draws: the lowest is drawn by the probabilities, the next among the rest."""
-        uniform = np.clip(rng.random(self.n_algorithms), 1e-300, 1.0 - 1e-16)
+        uniform = np.clip(rng.random(len(self.gains)), 1e-300, 1.0 - 1e-16)
         return np.log(-np.log(uniform)) - np.log(self.probabilities())
 
-    def reward(self, algorithm: int, reward: float, budget: float) -> None:  # noqa: ARG002
-        """Multiply a weight by exp(gamma reward / (p K))."""
-        self.gains[algorithm] += self.gamma * reward / (self.probabilities()[algorithm] * self.n_algorithms)
+    def learn_solved(self, algorithm: int, x: Array) -> None:  # noqa: ARG002
+        """Multiply a weight by exp(gamma / (p K)): a solved run has reward 1, any other 0."""
+        self.gains[algorithm] += self.gamma / (self.probabilities()[algorithm] * len(self.gains))
 
     def add(self) -> None:
         """Give a new algorithm the mean of the others' gains."""

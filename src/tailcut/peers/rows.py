@@ -98,24 +98,24 @@ EXTRA_TREES = Recipe(
 )
 MEDLEY_NEAREST = ScheduleRecipe(
     name="medley_nearest",
-    summary="MedleySolver's nearest neighbours: exponential runtimes on similar instances",
+    summary="MedleySolver's nearest neighbours: who solved similar instances, exponential runtimes",
     representation="standardised",
     policy=NearestMedley,
-    hyperparameters={"confidence": 0.9, "neighbours": 10},
+    hyperparameters={"confidence": 0.95, "neighbours": 10, "explore": 0.9},
 )
 MEDLEY_THOMPSON = ScheduleRecipe(
     name="medley_thompson",
     summary="MedleySolver's Thompson sampling: draws of the share solved, exponential runtimes",
     representation="none",
     policy=ThompsonMedley,
-    hyperparameters={"confidence": 0.9},
+    hyperparameters={"confidence": 0.95},
 )
 MEDLEY_EXP3 = ScheduleRecipe(
     name="medley_exp3",
     summary="MedleySolver's Exp3: draws from its probabilities, exponential runtimes",
     representation="none",
     policy=Exp3Medley,
-    hyperparameters={"confidence": 0.9, "gamma": 0.1},
+    hyperparameters={"confidence": 0.95, "gamma": 0.07},
 )
 ONLINE_GREEDY = ScheduleRecipe(
     name="online_greedy",
