@@ -194,7 +194,8 @@ def test_counts_are_those_of_the_latest_runs(name: str) -> None:
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize(
-    "name", ["bj_thompson_rev", "rand_bclinucb", "tailcut", "bounded_thompson", "epsilon_greedy"]
+    "name",
+    ["bj_thompson_rev", "rand_bclinucb", "tailcut", "tailcut_schedule", "bounded_thompson", "epsilon_greedy"],
 )
 def test_selectors_with_a_window_conform(name: str, check: Callable[[Factory], None]) -> None:
     check(factory(name, window=25))
@@ -202,7 +203,7 @@ def test_selectors_with_a_window_conform(name: str, check: Callable[[Factory], N
 
 def test_window_is_offered_where_the_model_has_it() -> None:
     offered = {name for name, row in CATALOGUE.items() if "window" in row.options}
-    assert {"tailcut", "thompson", "bj_thompson_rev", "blinducb", "epsilon_greedy"} <= offered
+    assert {"tailcut", "tailcut_schedule", "thompson", "bj_thompson_rev", "epsilon_greedy"} <= offered
     assert not offered & {"random", "round_robin", "degroote_epsilon_greedy_lr", "degroote_ucb_rf"}
     with pytest.raises(InputError, match="random has no hyperparameter 'window'"):
         Selector("random", ["a"], 1.0, window=5)

@@ -306,6 +306,12 @@ class ScheduleRecipe(Row):
         return {"policy": self.policy}
 
     @property
+    def options(self) -> dict[str, Value]:
+        """If the policy has a `window`, how many latest instances count, 0 for all."""
+        window: dict[str, Value] = {"window": 0} if "window" in declared(self.policy) else {}
+        return {**window, **super().options}
+
+    @property
     def predicts_runtimes(self) -> bool:
         """Whether explanations of its decisions contain predicted runtimes."""
         return bool(_callee(self.policy).predicts_runtimes)

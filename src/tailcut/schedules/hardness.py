@@ -55,3 +55,7 @@ class Hardness(Stateful):
         """Count one instance as `after`; where it was counted as `before` already, that is taken back."""
         self.counts += after if before is None else after - before
         np.maximum(self.counts, self.least, out=self.counts)
+
+    def forget(self, share: float) -> None:
+        """Let the instances counted so far count less, by this share."""
+        self.counts += share * (10.0 * self.least - self.counts)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.numerics.ranges import Count, Penalty
+from tailcut.numerics.ranges import Count, Penalty, Window
 from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies.feature_budget import FeatureBudget
 from tailcut.policies.policy import Choice, Offered, Policy, RecordedOutcomes
@@ -61,22 +61,26 @@ class HazardSchedule(Policy):
         seed: int,
         representation: Pipeline,
         memory: Count = 20_000,
+        window: Window = 0,
         penalty: Penalty = PENALTY,
         feature_budget: FeatureBudget | None = None,
     ) -> None:
         self.representation = representation
         self.feature_budget = FeatureBudget(penalty=penalty) if feature_budget is None else feature_budget
         self.penalty = penalty
+        self.window = window
+        """How many of the latest instances count, 0 for all: trees are grown on these, and hazards fade."""
         self.cuts = CUTS * cutoff
         """Where time is cut, in seconds, shape (J,)."""
         self.hardness = Hardness()
         self.hazards = Hazards(n_algorithms=n_algorithms)
         self.forest = SurvivalForest(
-            size=memory,
+            size=window or memory,
             n_algorithms=n_algorithms,
             n_features=representation.width,
             hardness=self.hardness,
             seed=seed,
+            latest=bool(window),
         )
         self.calibration = Calibration()
         self.instances = 0
@@ -96,6 +100,15 @@ class HazardSchedule(Policy):
         if self.feature_budget.charged and len(x) and self.instances % WEIGHED == 0:
             self._weigh(x, float(first.scores.min()), offered, progress)
         return first
+
+    def _forget(self) -> None:
+        """With a window, let what was learned before one more instance count less."""
+        if self.window:
+            share = 1.0 / self.window
+            self.hazards.forget(share)
+            self.hardness.forget(share)
+            self.forest.forget(share)
+            self._latest = None
 
     def _weigh(self, x: Array, best: float, offered: Offered, progress: Progress) -> None:
         """Compare the best plan by features with what would be done without them.
@@ -231,26 +244,28 @@ class HazardSchedule(Policy):
         self._weigh_features(algorithm, x, outcome, progress, budget)
         if not len(passage.solved):
             return
-        view = self.at_hand.view(x) or self.view(x)
+        view, first = self.at_hand.view(x) or self.view(x), not progress.failed.any()
+        if first:
+            self._forget()
         before = likelihood(view.curves, progress.failed)
         said = view.weighed(before, before * view.answered(algorithm, passage))
         if len(view.classes) > view.n_hardness:
             self.forest.weigh(said.by_near, said.by_hardness)
         classes = said.hardness_after
-        self.hardness.learn(said.hardness_before if progress.failed.any() else None, classes)
+        self.hardness.learn(None if first else said.hardness_before, classes)
         self.hazards.learn(algorithm, *passage, self.hardness.shift, classes)
-        self._remember(algorithm, x, end, solved, classes)
+        self._remember(algorithm, x, end, solved, classes, first=first)
         self._latest = None
         if self.forest.due:
             self._grow()
 
     def _remember(
-        self, algorithm: int, x: Array, end: float, solved: bool, classes: Array, *, recorded: bool = False
+        self, algorithm: int, x: Array, end: float, solved: bool, classes: Array, **which: bool
     ) -> None:
         """Keep a run in the forest."""
         if len(x):
             share = min(max(end / self.cuts[-1], 1e-9), 1.0)
-            self.forest.put(x, algorithm, share, solved, classes, recorded=recorded)
+            self.forest.put(x, algorithm, share, solved, classes, **which)
 
     def _grow(self) -> None:
         self._latest = None
@@ -274,6 +289,7 @@ class HazardSchedule(Policy):
     def _take_in(self, x: Array, runs: RecordedOutcomes, rows: list[int], learned: int) -> int:
         """Learn these rows, and grow; return how many runs the hazards have learned of this record."""
         for row in rows:
+            self._forget()
             ended = list(_ended(runs, row))
             if learned < HAZARD_SAMPLE:
                 learned += len(ended)

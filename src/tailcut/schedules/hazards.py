@@ -30,6 +30,9 @@ FIRST_LEVEL = -1.5
 """Prior log-odds of a solution in the first interval, before 0.1% of the cutoff."""
 PER_LOG_TIME = 0.1
 """Prior chance of a solution per unit of log-time afterwards."""
+_STEPS = np.diff(np.log(CUTS)) * PER_LOG_TIME
+FIRST_LEVELS = np.concatenate(([FIRST_LEVEL], np.log(_STEPS / (1.0 - _STEPS))))
+"""Prior log-odds of a solution in each interval, shape (J,)."""
 LEVEL, SKILL, TURN, COMMON = 0.4, 0.5, 0.1, 0.3
 """Prior variances: of a level, a skill, a turn, and of the level common to all intervals. With the two
 numbers above they describe the hazards of the 21 scenarios together; see docs/background/research.md."""
@@ -61,8 +64,7 @@ class Hazards(Stateful):
     )
 
     def __init__(self, *, n_algorithms: int) -> None:
-        steps = np.diff(np.log(CUTS)) * PER_LOG_TIME
-        self.level = np.concatenate(([FIRST_LEVEL], np.log(steps / (1.0 - steps))))
+        self.level = FIRST_LEVELS.copy()
         self.level_variance = np.full(len(CUTS), LEVEL)
         self.common = np.array([0.0, COMMON])
         """Mean and variance of the level common to all intervals."""
@@ -125,6 +127,14 @@ class Hazards(Stateful):
         after = before - 1.0 / self.spread + 1.0 / spread
         self.skill, self.skill_variance, self.spread = self.skill * before / after, 1.0 / after, spread
 
+    def forget(self, share: float) -> None:
+        """Let what the runs have said count less, by this share of their information."""
+        self.level, self.level_variance = _faded(self.level, self.level_variance, FIRST_LEVELS, LEVEL, share)
+        common, variance = _faded(self.common[:1], self.common[1:], 0.0, COMMON, share)
+        self.common = np.concatenate([common, variance])
+        self.skill, self.skill_variance = _faded(self.skill, self.skill_variance, 0.0, self.spread, share)
+        self.turn, self.turn_variance = _faded(self.turn, self.turn_variance, 0.0, TURN, share)
+
     def add(self) -> None:
         """Make room for one more algorithm, the last in number."""
         self.skill, self.skill_variance = (
@@ -138,3 +148,16 @@ class Hazards(Stateful):
         """Forget an algorithm; what it taught about all of them stays."""
         for name in ("skill", "skill_variance", "turn", "turn_variance"):
             setattr(self, name, np.delete(getattr(self, name), algorithm, axis=0))
+
+
+def _faded(
+    mean: Array, variance: Array, first_mean: Array | float, first_variance: float, share: float
+) -> tuple[Array, Array]:
+    """Return Gaussians that have lost a share of the information that they had beyond their prior.
+
+    Precisions, and precisions times means, move towards those of the prior.
+    """
+    prior = 1.0 / first_variance
+    precision = 1.0 / variance + share * (prior - 1.0 / variance)
+    pull = mean / variance + share * (prior * first_mean - mean / variance)
+    return np.asarray(pull / precision), np.asarray(1.0 / precision)

@@ -13,9 +13,8 @@ worth the sum over both sides and all algorithms of (sum (g - h shift))^2 / (sum
     classes  how hard it may be: as hard as the instances that are like it
     odds     what to expect if it is like one of them, with all that is known of that one
 
-Which algorithms fail together, and which one solves what another does not, is in the last alone. How far to
-trust it is learned: how likely each outcome was by it, and how likely without it. A past instance counts for
-it as far as it is known, by the share of the algorithms that ran there.
+Only the last shows which algorithms fail together. How far to trust it is learned from how likely each outcome
+was with and without it. A past instance counts by the share of the algorithms that ran there.
 """
 
 from __future__ import annotations
@@ -102,9 +101,18 @@ class SurvivalForest(Stateful):
     GROWING = ("filled", "forest", "spans", "members")
 
     def __init__(
-        self, *, size: int, n_algorithms: int, n_features: int, hardness: Hardness, seed: int
+        self,
+        *,
+        size: int,
+        n_algorithms: int,
+        n_features: int,
+        hardness: Hardness,
+        seed: int,
+        latest: bool = False,
     ) -> None:
         self.size = size
+        self.latest = latest
+        """Whether the latest instances are kept, in a ring, instead of a sample of all."""
         self.hardness = hardness
         """The classes; the owner of this forest learns and saves them."""
         self.seen = self.kept = self.grown_at = 0
@@ -170,6 +178,8 @@ class SurvivalForest(Stateful):
         own = self._rows.get(x.tobytes())
         if own is not None and own < len(weight):
             weight[own] = 0.0
+        if self.latest and len(weight) == self.size:  # newer instances in the rows of those that trees know
+            weight[np.arange(self.grown_at, self.seen) % self.size] = 0.0
         rows = np.flatnonzero(weight)
         if len(rows) > NEAREST:
             rows = np.sort(rows[np.argpartition(-weight[rows], NEAREST)[:NEAREST]])
@@ -208,16 +218,30 @@ class SurvivalForest(Stateful):
             share = trust * with_them / total
             self.trusted, self.distrusted = self.trusted + share, self.distrusted + 1.0 - share
 
+    def forget(self, share: float) -> None:
+        """Let what was learned about the trust in similar instances count less, by this share."""
+        self.trusted += share * (TRUST - self.trusted)
+        self.distrusted += share * (DISTRUST - self.distrusted)
+
     def put(
-        self, x: Array, algorithm: int, end: float, solved: bool, classes: Array, *, recorded: bool = False
+        self,
+        x: Array,
+        algorithm: int,
+        end: float,
+        solved: bool,
+        classes: Array,
+        *,
+        recorded: bool = False,
+        first: bool = False,
     ) -> None:
         """Take in a run that ended at a fraction of the cutoff, beside others on the same features.
 
-        A recorded run was made whatever the others did; any other because those before it had failed.
+        A recorded run was made whatever the others did; any other because those before it had failed. If the
+        latest instances are kept, the `first` run on one replaces an earlier one with the same features.
         """
         row = self._rows.get(x.tobytes())
-        if row is None:
-            row = self._free_row()
+        if row is None or (first and self.latest):
+            row = self._free_row() if row is None else row
             if row is None:
                 return
             self._take(row, x)
@@ -242,6 +266,8 @@ class SurvivalForest(Stateful):
                 self._replace(self.runs(), min(2 * self.kept, self.size))
             self.kept += 1
             return self.kept - 1
+        if self.latest:
+            return (self.seen - 1) % self.size
         row = int(self.stream.integers(self.seen))
         return row if row < self.size else None
 
@@ -264,7 +290,8 @@ class SurvivalForest(Stateful):
     @property
     def due(self) -> bool:
         """Whether the trees should be grown again."""
-        return self.seen >= max(self.grown_at * (1.0 + REGROW), 5)
+        base = min(self.grown_at, self.size) if self.latest else self.grown_at
+        return self.seen >= max(self.grown_at + REGROW * base, 5)
 
     def grow(self, odds: Array, cuts: Array) -> None:
         """Grow the trees again, on what the runs say beyond log-odds (K, J) between the `cuts`."""
