@@ -13,8 +13,8 @@ worth the sum over both sides and all algorithms of (sum (g - h shift))^2 / (sum
     classes  how hard it may be: as hard as the instances that are like it
     odds     what to expect if it is like one of them, with all that is known of that one
 
-Only the last shows which algorithms fail together. How far to trust it is learned from how likely each outcome
-was with and without it. A past instance counts by the share of the algorithms that ran there.
+Only the last shows which algorithms fail together. How far to trust it is learned from how likely each
+outcome was with and without it. A past instance counts by the share of the algorithms that ran there.
 """
 
 from __future__ import annotations
