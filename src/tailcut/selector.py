@@ -227,9 +227,9 @@ class Selector(Saved):
         progress = Progress(limit, used, np.zeros(len(self._algorithms)) if self._schedules else None)
         choice = policy.choose(vector, offered, progress)
         name = self._algorithms[choice.algorithm]
-        run = PendingRun(name, request.instance, limit, choice.x, choice.budget, used)
         among = None if offered is None else tuple(self._algorithms[a] for a in offered)
-        run = run._replace(among=among, failed={} if self._schedules else None)
+        failed: dict[str, float] | None = {} if self._schedules else None
+        run = PendingRun(name, request.instance, limit, choice.x, choice.budget, used, 0, among, failed)
         self._favourite.began(run)
         return self._decided(choice, run, vector, offered)
 
@@ -304,6 +304,8 @@ class Selector(Saved):
 
     def _admitted(self, offered: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
         """Return which of the offered algorithms may run: on some instances, only the favourite."""
+        if not self._favourite.favourite:
+            return offered
         names = self._algorithms if offered is None else tuple(self._algorithms[a] for a in offered)
         if not self._favourite.goes_alone(names):
             return offered
@@ -313,19 +315,20 @@ class Selector(Saved):
         self, choice: Choice, run: PendingRun, features: Array | None, offered: NDArray[np.intp] | None
     ) -> Decision:
         """Return the policy's choice as a numbered decision that waits for its outcome."""
-        scores = choice.scores.tolist()
-        shown = range(len(scores)) if offered is None else offered
+        scores = dict(zip(self._algorithms, choice.scores.tolist(), strict=True))
+        if offered is not None:
+            scores = {name: scores[name] for name in (self._algorithms[a] for a in offered)}
         return Decision(
-            id=self._pending.enter(run),
-            instance=run.instance,
-            algorithm=run.algorithm,
-            budget=run.budget,
-            cutoff=run.cutoff,
-            scores={self._algorithms[a]: scores[a] for a in shown},
-            reason=choice.reason,
-            stage=run.stage,
-            spent=run.spent,
-            origin=Origin(ref(self), features, run.x, self._pending.learned, run.failed),
+            self._pending.enter(run),
+            run.instance,
+            run.algorithm,
+            run.budget,
+            run.cutoff,
+            scores,
+            choice.reason,
+            run.stage,
+            run.spent,
+            Origin(ref(self), features, run.x, self._pending.learned, run.failed),
         )
 
     def observe(

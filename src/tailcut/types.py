@@ -73,7 +73,7 @@ class Outcome:
     @property
     def answered(self) -> bool:
         """Whether the run gave an answer, so that its instance is done."""
-        return self.status in (Status.SOLVED, Status.RATED)
+        return self.status is Status.SOLVED or self.status is Status.RATED
 
     @staticmethod
     def solved(runtime: float) -> Outcome:
@@ -138,19 +138,19 @@ class Outcome:
         loss: float | None = None,
     ) -> Outcome:
         """Return the one outcome that was given, in any of its forms."""
-        forms = (outcome, runtime, censored_at, loss)
-        given = sum(one is not None for one in forms) + bool(failed)
+        given = (outcome is not None) + (runtime is not None) + (censored_at is not None)
+        given += (loss is not None) + bool(failed)
         if given != 1:
             raise InputError(
                 f"give exactly one of outcome, runtime, censored_at, loss and failed=True; got {given}",
                 field="outcome",
             )
-        if loss is not None:
-            return Outcome.rated(loss)
         if runtime is not None:
             return Outcome.solved(runtime)
         if censored_at is not None:
             return Outcome.censored(censored_at)
+        if loss is not None:
+            return Outcome.rated(loss)
         if outcome is not None and not isinstance(outcome, Outcome):
             raise InputError(f"outcome must be an Outcome, got {outcome!r}", field="outcome")
         return Outcome.failed() if outcome is None else outcome

@@ -39,7 +39,7 @@ def check_seconds(field: str, given: float, *, above_zero: bool = False) -> floa
         ...
     tailcut.errors.InputError: cutoff must be a finite number of seconds > 0, got 0
     """
-    seconds = as_number(given)
+    seconds = given if type(given) is float else as_number(given)
     if not 0.0 <= seconds < math.inf or (above_zero and seconds == 0.0):
         bound = ">" if above_zero else ">="
         raise InputError(f"{field} must be a finite number of seconds {bound} 0, got {given!r}", field=field)

@@ -6,16 +6,20 @@
 
 import numpy as np
 
+from tailcut.numerics.buffers cimport READ, WRITE, Vector, vector, vector_of
 
-def posterior(const double[::1] runs, const double[::1] total, double middle, double spread, double noise):
+
+def posterior(runs_, total_, double middle, double spread, double noise):
     """Return mean and variance of theta_a, given m = `middle`, tau^2 = `spread` and s^2 = `noise`; (K,)."""
-    found = np.empty((2, runs.shape[0]))
-    cdef double[:, ::1] out = found
+    cdef Vector runs = vector(runs_, READ), total = vector_of(total_, runs.n, READ)
+    mean_, variance_ = np.empty(runs.n), np.empty(runs.n)
+    cdef double* mean = vector(mean_, WRITE).at
+    cdef double* variance = vector(variance_, WRITE).at
     cdef Py_ssize_t a
-    for a in range(runs.shape[0]):
-        out[1, a] = 1.0 / (1.0 / spread + runs[a] / noise)
-        out[0, a] = out[1, a] * (middle / spread + total[a] / noise)
-    return found[0], found[1]
+    for a in range(runs.n):
+        variance[a] = 1.0 / (1.0 / spread + runs.at[a] / noise)
+        mean[a] = variance[a] * (middle / spread + total.at[a] / noise)
+    return mean_, variance_
 
 
 def population(

@@ -9,6 +9,8 @@ import numpy as np
 
 from libc.math cimport erfc, exp, expm1, fabs, log, log1p, sqrt
 
+from tailcut.numerics.buffers cimport READ, WRITE, Vector, vector, vector_of
+
 cdef double ROOT_HALF = 0.70710678118654752440
 cdef double ROOT_PI = 1.77245385090551602730
 cdef double ROOT_TWO_OVER_PI = 0.79788456080286535588
@@ -148,21 +150,20 @@ def expit(x):
     return _each(expit_, x)
 
 
-def expected_par(const double[::1] mu, const double[::1] s, double cutoff, double least, double penalty):
+def expected_par(mu_, s_, double cutoff, double least, double penalty):
     """Return E[min(m, C) or `penalty` C] for log m ~ N(mu, s^2), shape (K,), with s at least `least`.
 
     `tailcut.policies.losses.expected_par` says what it is.
     """
-    if s.shape[0] != mu.shape[0]:
-        raise ValueError(f"expected {mu.shape[0]} spreads, got {s.shape[0]}")
-    found = np.empty(mu.shape[0])
-    cdef double[::1] out = found
+    cdef Vector mu = vector(mu_, READ), s = vector_of(s_, mu.n, READ)
+    found = np.empty(mu.n)
+    cdef double* out = vector(found, WRITE).at
     cdef double log_cutoff = log(cutoff), unsolved = penalty * cutoff, spread, b, loss
     cdef Py_ssize_t a
-    for a in range(mu.shape[0]):
-        spread = fmax(s[a], least)
-        b = (log_cutoff - mu[a]) / spread
-        loss = exp(mu[a] + 0.5 * spread * spread + log_ndtr_(b - spread)) + ndtr_(-b) * unsolved
+    for a in range(mu.n):
+        spread = fmax(s.at[a], least)
+        b = (log_cutoff - mu.at[a]) / spread
+        loss = exp(mu.at[a] + 0.5 * spread * spread + log_ndtr_(b - spread)) + ndtr_(-b) * unsolved
         out[a] = loss if loss < unsolved else unsolved
     return found
 
@@ -172,38 +173,36 @@ cdef inline double _bounded_exp(double x) noexcept nogil:
     return exp(x if x < 700.0 else 700.0)
 
 
-def optimistic_par(
-    const double[::1] low, const double[::1] high, const double[::1] s, double cutoff, double least, double penalty
-):
+def optimistic_par(low_, high_, s_, double cutoff, double least, double penalty):
     """Return the paper's lower estimate of the expected PARk from two bounds, shape (K,).
 
     `tailcut.policies.losses.optimistic_par` says what it is.
     """
-    cdef Py_ssize_t n = low.shape[0], a
-    if high.shape[0] != n or s.shape[0] != n:
-        raise ValueError(f"expected {n} bounds and {n} spreads")
-    found = np.empty(n)
-    cdef double[::1] out = found
+    cdef Vector low = vector(low_, READ), high = vector_of(high_, low.n, READ), s = vector_of(s_, low.n, READ)
+    found = np.empty(low.n)
+    cdef double* out = vector(found, WRITE).at
     cdef double log_cutoff = log(cutoff), unsolved = penalty * cutoff, spread, half, b_low, b_high, first, second
-    for a in range(n):
-        spread = fmax(s[a], least)
+    cdef Py_ssize_t a
+    for a in range(low.n):
+        spread = fmax(s.at[a], least)
         half = 0.5 * spread * spread
-        b_low = (log_cutoff - low[a]) / spread
-        b_high = (log_cutoff - high[a]) / spread
-        first = _bounded_exp(low[a] + half + log_ndtr_(b_high - spread) - log_ndtr_(b_low))
-        second = _bounded_exp(high[a] + half + log_ndtr_(b_low - spread) - log_ndtr_(b_high))
+        b_low = (log_cutoff - low.at[a]) / spread
+        b_high = (log_cutoff - high.at[a]) / spread
+        first = _bounded_exp(low.at[a] + half + log_ndtr_(b_high - spread) - log_ndtr_(b_low))
+        second = _bounded_exp(high.at[a] + half + log_ndtr_(b_low - spread) - log_ndtr_(b_high))
         out[a] = first + ndtr_(-b_high) * (unsolved - second)
     return found
 
 
-def draw(const double[::1] mean, const double[::1] variance, double factor, const double[::1] standard):
+def draw(mean_, variance_, double factor, standard_):
     """Return mean + spread times a `standard` normal draw, and the spread, sqrt(factor variance); each (K,)."""
-    cdef Py_ssize_t n = mean.shape[0], a
-    if variance.shape[0] != n or standard.shape[0] != n:
-        raise ValueError(f"expected {n} variances and {n} draws")
-    found = np.empty((2, n))
-    cdef double[:, ::1] out = found
-    for a in range(n):
-        out[1, a] = sqrt(factor * variance[a])
-        out[0, a] = mean[a] + out[1, a] * standard[a]
-    return found[0], found[1]
+    cdef Vector mean = vector(mean_, READ), variance = vector_of(variance_, mean.n, READ)
+    cdef Vector standard = vector_of(standard_, mean.n, READ)
+    drawn_, spread_ = np.empty(mean.n), np.empty(mean.n)
+    cdef double* drawn = vector(drawn_, WRITE).at
+    cdef double* spread = vector(spread_, WRITE).at
+    cdef Py_ssize_t a
+    for a in range(mean.n):
+        spread[a] = sqrt(factor * variance.at[a])
+        drawn[a] = mean.at[a] + spread[a] * standard.at[a]
+    return drawn_, spread_

@@ -11,6 +11,8 @@ import numpy as np
 
 from libc.stdlib cimport free, malloc
 
+from tailcut.numerics.buffers cimport READ, WRITE, Table, Vector, table, vector, vector_of
+
 cdef extern from *:
     """
     #include <stddef.h>
@@ -104,95 +106,86 @@ cdef extern from *:
     void tailcut_add(double* a, const double* b, double factor, Py_ssize_t n) noexcept nogil
 
 
-cdef int _check(const double[:, ::1] theta, Py_ssize_t algorithm, Py_ssize_t width) except -1:
-    """Raise unless there is such an algorithm, and a vector is as wide as theta: nothing below looks."""
-    if width != theta.shape[1] or not 0 <= algorithm < theta.shape[0]:
-        raise ValueError(f"expected {theta.shape[1]} entries and one of {theta.shape[0]} algorithms")
+cdef int _check(Table theta, Py_ssize_t algorithm) except -1:
+    """Raise unless there is such an algorithm."""
+    if not 0 <= algorithm < theta.rows:
+        raise ValueError(f"expected one of {theta.rows} algorithms, got {algorithm}")
     return 0
 
 
-def predict(const double[:, ::1] halves, const double[:, ::1] theta, const double[::1] x):
+cdef Table _halves(object halves_, Table theta, int access) except *:
+    """Return the lower halves of as many matrices as there are rows of theta."""
+    cdef Table halves = table(halves_, access)
+    if halves.rows != theta.rows or halves.columns != theta.columns * (theta.columns + 1) // 2:
+        raise ValueError(f"expected {theta.rows} matrices of {theta.columns} rows")
+    return halves
+
+
+def predict(halves_, theta_, x_):
     """Return x'theta and x'A^-1 x for all K posteriors, each of shape (K,)."""
-    cdef Py_ssize_t n_algorithms = theta.shape[0], d = theta.shape[1], a
-    _check(theta, 0, x.shape[0])
-    found = np.zeros((2, n_algorithms))
-    cdef double[:, ::1] out = found
-    cdef double variance
-    if d:
-        for a in range(n_algorithms):
-            out[0, a] = tailcut_dot(&theta[a, 0], &x[0], d)
-            variance = tailcut_quadratic(&halves[a, 0], &x[0], d)
-            out[1, a] = variance if variance > 0.0 else 0.0
-    return found[0], found[1]
+    cdef Table theta = table(theta_, READ), halves = _halves(halves_, theta, READ)
+    cdef Vector x = vector_of(x_, theta.columns, READ)
+    mean_, variance_ = np.empty(theta.rows), np.empty(theta.rows)
+    cdef double* mean = vector(mean_, WRITE).at
+    cdef double* variance = vector(variance_, WRITE).at
+    cdef Py_ssize_t a
+    for a in range(theta.rows):
+        mean[a] = tailcut_dot(theta.at + a * theta.columns, x.at, x.n)
+        variance[a] = _at_least_0(tailcut_quadratic(halves.at + a * halves.columns, x.at, x.n))
+    return mean_, variance_
 
 
-def mean(const double[:, ::1] theta, const double[::1] x):
+cdef inline double _at_least_0(double value) noexcept nogil:
+    return value if value > 0.0 else 0.0
+
+
+def mean(theta_, x_):
     """Return x'theta for all K posteriors, shape (K,)."""
-    cdef Py_ssize_t d = theta.shape[1], a
-    _check(theta, 0, x.shape[0])
-    found = np.zeros(theta.shape[0])
-    cdef double[::1] out = found
-    if d:
-        for a in range(theta.shape[0]):
-            out[a] = tailcut_dot(&theta[a, 0], &x[0], d)
+    cdef Table theta = table(theta_, READ)
+    cdef Vector x = vector_of(x_, theta.columns, READ)
+    found = np.empty(theta.rows)
+    cdef double* out = vector(found, WRITE).at
+    cdef Py_ssize_t a
+    for a in range(theta.rows):
+        out[a] = tailcut_dot(theta.at + a * theta.columns, x.at, x.n)
     return found
 
 
-def solve(const double[:, ::1] halves, const double[:, ::1] theta, Py_ssize_t algorithm, const double[::1] x):
+def solve(halves_, theta_, Py_ssize_t algorithm, x_):
     """Return u = A^-1 x, shape (d,), x'theta and x'u, at least 0, of one posterior."""
-    cdef Py_ssize_t d = theta.shape[1]
-    _check(theta, algorithm, x.shape[0])
-    found = np.empty(d)
-    cdef double[::1] u = found
-    cdef double mean = 0.0, variance = 0.0
-    if d:
-        tailcut_product(&halves[algorithm, 0], &x[0], &u[0], d)
-        mean = tailcut_dot(&theta[algorithm, 0], &x[0], d)
-        variance = tailcut_dot(&u[0], &x[0], d)
-    return found, mean, variance if variance > 0.0 else 0.0
+    cdef Table theta = table(theta_, READ), halves = _halves(halves_, theta, READ)
+    cdef Vector x = vector_of(x_, theta.columns, READ)
+    _check(theta, algorithm)
+    found = np.empty(x.n)
+    cdef double* u = vector(found, WRITE).at
+    tailcut_product(halves.at + algorithm * halves.columns, x.at, u, x.n)
+    cdef double mean = tailcut_dot(theta.at + algorithm * x.n, x.at, x.n)
+    return found, mean, _at_least_0(tailcut_dot(u, x.at, x.n))
 
 
-cdef void _absorb(
-    double[:, ::1] halves, double[:, ::1] theta, Py_ssize_t algorithm, const double* u, double gain, double step
-) noexcept nogil:
-    tailcut_add_square(&halves[algorithm, 0], u, -gain, theta.shape[1])
-    tailcut_add(&theta[algorithm, 0], u, step, theta.shape[1])
-
-
-def absorb(
-    double[:, ::1] halves,
-    double[:, ::1] theta,
-    Py_ssize_t algorithm,
-    const double[::1] u,
-    double gain,
-    double step,
-):
+def absorb(halves_, theta_, Py_ssize_t algorithm, u_, double gain, double step):
     """Let A^-1 fall by gain u u' and theta rise by step u, of one posterior."""
-    cdef Py_ssize_t d = theta.shape[1]
-    _check(theta, algorithm, u.shape[0])
-    if d:
-        _absorb(halves, theta, algorithm, &u[0], gain, step)
+    cdef Table theta = table(theta_, WRITE), halves = _halves(halves_, theta, WRITE)
+    cdef Vector u = vector_of(u_, theta.columns, READ)
+    _check(theta, algorithm)
+    tailcut_add_square(halves.at + algorithm * halves.columns, u.at, -gain, u.n)
+    tailcut_add(theta.at + algorithm * u.n, u.at, step, u.n)
 
 
-def update(
-    double[:, ::1] halves,
-    double[:, ::1] theta,
-    Py_ssize_t algorithm,
-    const double[::1] x,
-    double target,
-    double weight,
-):
+def update(halves_, theta_, Py_ssize_t algorithm, x_, double target, double weight):
     """Learn (x, target) in one posterior, weighing `weight` observations: `solve` and `absorb` in one."""
-    cdef Py_ssize_t d = theta.shape[1]
-    cdef double gain, variance
-    _check(theta, algorithm, x.shape[0])
-    if not d:
-        return
-    cdef double* u = <double*>malloc(d * sizeof(double))
+    cdef Table theta = table(theta_, WRITE), halves = _halves(halves_, theta, WRITE)
+    cdef Vector x = vector_of(x_, theta.columns, READ)
+    _check(theta, algorithm)
+    cdef double* half = halves.at + algorithm * halves.columns
+    cdef double* weights = theta.at + algorithm * x.n
+    cdef double* u = <double*>malloc((x.n + 1) * sizeof(double))
+    cdef double gain, step
     if not u:
         raise MemoryError
-    tailcut_product(&halves[algorithm, 0], &x[0], u, d)
-    variance = tailcut_dot(u, &x[0], d)
-    gain = weight / (1.0 + weight * (variance if variance > 0.0 else 0.0))
-    _absorb(halves, theta, algorithm, u, gain, gain * (target - tailcut_dot(&theta[algorithm, 0], &x[0], d)))
+    tailcut_product(half, x.at, u, x.n)
+    gain = weight / (1.0 + weight * _at_least_0(tailcut_dot(u, x.at, x.n)))
+    step = gain * (target - tailcut_dot(weights, x.at, x.n))
+    tailcut_add_square(half, u, -gain, x.n)
+    tailcut_add(weights, u, step, x.n)
     free(u)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tailcut.numerics import representation_kernels
+from tailcut.numerics.representation_kernels import squared_length
 from tailcut.types import Array
 
 LARGEST = 1e150
@@ -22,9 +22,4 @@ def ordinary(x: Array) -> bool:
     >>> [ordinary(np.array([1.0, value])) for value in (2.0, np.nan, np.inf, 1e300)]
     [True, False, False, False]
     """
-    return squared_length(x) < math.inf
-
-
-def squared_length(x: Array) -> float:
-    """Return x'x: infinite where it overflows, nan where an entry is missing, never a warning."""
-    return representation_kernels.squared_length(x)  # unlike numpy's dot, it does not watch for overflow
+    return squared_length(x) < math.inf  # unlike numpy's dot, it does not watch for overflow

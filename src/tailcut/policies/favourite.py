@@ -81,6 +81,8 @@ class Favourite(Stateful):
 
     def observed(self, run: PendingRun, outcome: Outcome, *, last: bool) -> None:
         """Learn the outcome of a run; `last`: no run follows it, solved or not."""
+        if not self.favourite:
+            return
         solved = outcome.answered
         took = 0.0 if outcome.time is None else outcome.time
         loss = min((run.spent + took) / (self.penalty * run.cutoff), 1.0) if solved else 1.0

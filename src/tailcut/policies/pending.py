@@ -257,8 +257,8 @@ def number_of(decision: Decision | int) -> int:
 
 
 def _check_same(decision: Decision, run: PendingRun) -> None:
-    own = (run.algorithm, run.instance, run.cutoff)
-    if (decision.algorithm, decision.instance, decision.cutoff) != own:
+    same = decision.algorithm == run.algorithm and decision.instance == run.instance
+    if not same or decision.cutoff != run.cutoff:
         raise UnknownDecisionError(
             f"decision {decision.id} ({decision.algorithm} on {decision.instance}) is not this selector's: "
             f"its own number {decision.id} is {run.algorithm} on {run.instance}"

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from tailcut.numerics.representation_kernels import divided, signed_log
-from tailcut.numerics.vectors import ordinary, squared_length
+from tailcut.numerics.representation_kernels import appended, signed_log, unit_norm
+from tailcut.numerics.vectors import ordinary
 from tailcut.representation.part import Part
 from tailcut.types import Array
-
-_SAFE = (1e-140, 1e140)
 
 
 class Ignore(Part):
@@ -78,7 +74,7 @@ class Intercept(Part):
 
     def __call__(self, x: Array) -> Array:
         """Return `x` with the constant appended."""
-        return np.append(x, self.value)
+        return appended(x, self.value)
 
 
 class UnitNorm(Part):
@@ -92,11 +88,4 @@ class UnitNorm(Part):
 
     def __call__(self, x: Array) -> Array:
         """Return x / |x|."""
-        length = math.sqrt(squared_length(x))
-        if not _SAFE[0] < length < _SAFE[1]:  # squares may have over- or underflowed: scale first
-            largest = float(np.abs(x).max(initial=0.0))
-            if largest == 0.0:
-                return x
-            x = x / largest
-            length = math.sqrt(squared_length(x))
-        return divided(x, length)
+        return unit_norm(x)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tailcut.numerics.representation_kernels import count
-from tailcut.numerics.vectors import LARGEST, ordinary
+from tailcut.numerics.representation_kernels import impute
+from tailcut.numerics.vectors import LARGEST
 from tailcut.representation.part import Part
 from tailcut.state.stateful import expect_finite
 from tailcut.types import Array
@@ -34,19 +33,9 @@ class ImputeMean(Part):
         expect_finite(seen=self.seen, total=self.total)
 
     def __call__(self, x: Array) -> Array:
-        """Return `x` with its gaps filled; means are computed only if there are gaps."""
-        if ordinary(x):
-            count(x, self.seen, self.total)
-            return x
-        x = np.clip(x, -LARGEST, LARGEST)
-        missing = np.isnan(x)
-        self.seen += ~missing
-        self.total += np.where(missing, 0.0, x)
-        return self._filled(x, missing)
+        """Return `x` with its gaps filled by the means so far."""
+        return impute(x, self.seen, self.total, LARGEST, learn=True)
 
     def peek(self, x: Array) -> Array:
         """Return `x` with its gaps filled by the current means."""
-        return x if ordinary(x) else self._filled(np.clip(x, -LARGEST, LARGEST), np.isnan(x))
-
-    def _filled(self, x: Array, missing: NDArray[np.bool_]) -> Array:
-        return np.where(missing, self.total / np.maximum(self.seen, 1.0), x)
+        return impute(x, self.seen, self.total, LARGEST, learn=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from tailcut.checks.inputs import check_names
 from tailcut.errors import InputError
 from tailcut.numerics.vectors import ordinary
 from tailcut.types import Array, Features
+
+_SEQUENCES = (np.ndarray, list, tuple)
+"""What a vector usually is; to ask whether something else is a mapping takes longer."""
 
 
 class FeatureReader:
@@ -30,6 +34,15 @@ class FeatureReader:
         self.names = names
         self.width = len(names) if names is not None else width
 
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the features, in order, if they have names."""
+        return self._names
+
+    @names.setter
+    def names(self, names: tuple[str, ...] | None) -> None:
+        self._names, self._known = names, frozenset(names or ())
+
     def copy(self) -> FeatureReader:
         """Return a copy for trying something: what it fixes does not affect this reader."""
         return FeatureReader(self.names, self.width)
@@ -38,12 +51,13 @@ class FeatureReader:
         """Return a new vector, finite or nan in every entry; None gives one of missing values."""
         if features is None:
             return np.full(self.width or 0, math.nan)
-        if isinstance(features, np.ndarray | list | tuple) or not isinstance(features, Mapping):
+        if isinstance(features, _SEQUENCES) or not isinstance(features, Mapping):
             vector = self._vector(features, self.names)
         else:
             order = self._order(features)
-            vector = self._vector([features.get(name, math.nan) for name in order], order)
-            self.names = order
+            vector = self._vector(list(map(features.get, order, repeat(math.nan))), order)
+            if order is not self.names:
+                self.names = order
         self.width = len(vector)
         return vector
 
@@ -55,8 +69,8 @@ class FeatureReader:
                     "features have no names here: earlier calls passed plain vectors", field="features"
                 )
             return check_names("features", features)
-        unknown = [str(name) for name in features if name not in self.names]
-        if unknown:
+        if not self._known.issuperset(features):
+            unknown = [str(name) for name in features if name not in self._known]
             raise InputError(f"unknown features: {', '.join(unknown)}", field="features")
         return self.names
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from tailcut.numerics.representation_kernels import standardise
-from tailcut.numerics.vectors import LARGEST, ordinary
+from tailcut.numerics.vectors import LARGEST
 from tailcut.representation.part import Part
 from tailcut.state.stateful import expect, expect_finite
 from tailcut.types import Array
@@ -47,13 +47,12 @@ class Standardise(Part):
 
     def __call__(self, x: Array) -> Array:
         """Return `x` standardised by all values seen so far, including itself (Welford's sums)."""
-        return self._standardised(x, learn=True)
+        return standardise(
+            x, self.seen, self.mean, self.squares, self.clip, self.scale, LARGEST, learn=True
+        )
 
     def peek(self, x: Array) -> Array:
         """Return `x` standardised by the values seen so far."""
-        return self._standardised(x, learn=False)
-
-    def _standardised(self, x: Array, *, learn: bool) -> Array:
-        if not ordinary(x):
-            x = np.clip(x, -LARGEST, LARGEST)
-        return standardise(x, self.seen, self.mean, self.squares, self.clip, self.scale, learn)
+        return standardise(
+            x, self.seen, self.mean, self.squares, self.clip, self.scale, LARGEST, learn=False
+        )

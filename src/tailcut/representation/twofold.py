@@ -6,7 +6,9 @@ import math
 
 import numpy as np
 
-from tailcut.representation.elementary import MarkMissing
+from tailcut.numerics.representation_kernels import twofold
+from tailcut.numerics.vectors import LARGEST
+from tailcut.representation.elementary import MISSING
 from tailcut.representation.part import Part, Views
 from tailcut.representation.standardise import Standardise
 from tailcut.types import Array
@@ -19,7 +21,7 @@ class Twofold(Part):
     """Standardised features and an intercept, followed by the features as they are.
 
     Trees only test whether a value is below a threshold. Running standardisation would change the meaning of
-    a threshold during the stream, and hide which values are missing.
+    a threshold during the stream, and hide which values are missing; for them these are marked (`MISSING`).
 
     >>> part = Twofold()
     >>> part.start(2), part.views()
@@ -32,7 +34,6 @@ class Twofold(Part):
 
     def __init__(self) -> None:
         self.standardise = Standardise()
-        self.mark_missing = MarkMissing()
 
     def start(self, width: int) -> int:
         """Return the width of the output: each feature twice, and an intercept."""
@@ -46,14 +47,14 @@ class Twofold(Part):
 
     def __call__(self, x: Array) -> Array:
         """Return `x` in both ways."""
-        return self._both(self.standardise(x), x)
+        return self._both(x, learn=True)
 
     def peek(self, x: Array) -> Array:
         """Return `x` in both ways, learning nothing."""
-        return self._both(self.standardise.peek(x), x)
+        return self._both(x, learn=False)
 
-    def _both(self, standardised: Array, x: Array) -> Array:
-        both = np.full(self.n_linear + len(x), INTERCEPT)  # which is the last of the linear ones
-        both[: len(x)] = standardised
-        both[self.n_linear :] = self.mark_missing(x)
-        return both
+    def _both(self, x: Array, *, learn: bool) -> Array:
+        own = self.standardise
+        return twofold(
+            x, own.seen, own.mean, own.squares, own.clip, own.scale, LARGEST, learn, INTERCEPT, MISSING
+        )
