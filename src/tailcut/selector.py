@@ -356,7 +356,7 @@ class Selector(Saved):
             return False
         self._measure = measure
         self._favourite.observed(run, outcome, last=run.failed is None)
-        if run.algorithm in self._algorithms:
+        if run.algorithm in self._algorithms:  # else it was removed
             assert self._policy is not None
             algorithm = self._algorithms.index(run.algorithm)
             self._policy.learn(algorithm, run.x, outcome, run.progress(self._algorithms), run.budget)

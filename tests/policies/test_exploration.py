@@ -50,7 +50,10 @@ def test_bias_corrected_bounds_widen_with_the_root_of_the_timeouts() -> None:
 
 
 def test_bias_correction_is_a_width_also_below_one_second() -> None:
-    assert (bias_correction(np.array([0.0, 4.0]), 1e-3) >= 1.0).all()
+    plain = Bounds().estimate(BELIEF, 1e-3, np.random.default_rng(0))
+    wide = Bounds(bias_corrected=True).estimate(BELIEF, 1e-3, np.random.default_rng(0))
+    assert (wide.high - wide.low >= plain.high - plain.low).all()
+    assert bias_correction(1e-3) == bias_correction(1e3)
 
 
 @pytest.mark.parametrize("bias_corrected", [False, True])

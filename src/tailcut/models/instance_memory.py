@@ -78,19 +78,19 @@ class InstanceMemory(Stateful):
     def put(self, x: Array, algorithm: int, target: float, weight: float = 1.0) -> None:
         """Keep a run: with others on the same features, in a row of its own, or not at all."""
         self.runs += 1
-        row = None if self.latest else self._rows.get(x.tobytes())
+        key = b"" if self.latest else x.tobytes()
+        row = None if self.latest else self._rows.get(key)
         if row is not None and np.isnan(self._room.target[row, algorithm]):
             self._room.target[row, algorithm] = target
             return
         self.seen += 1
         row = self._free_row()
         if row is not None:
-            self._forget_row(row)
             self._room.x[row] = x
             self._room.target[row, algorithm] = target
             self._room.weight[row] = weight
             if not self.latest:
-                self._join_at(x.tobytes(), row)
+                self._join_at(key, row)
 
     def _join_at(self, key: bytes, row: int) -> None:
         """Let this row, instead of an earlier one, collect further runs on its features."""
@@ -101,7 +101,7 @@ class InstanceMemory(Stateful):
         self._rows[key] = row
 
     def _free_row(self) -> int | None:
-        """Return where the next instance goes; None: nowhere."""
+        """Return the empty row where the next instance goes; None: nowhere."""
         if self.kept < self.size:
             if self.kept == len(self._room.x):
                 self._make_room(min(2 * self.kept, self.size))
@@ -109,9 +109,12 @@ class InstanceMemory(Stateful):
             return self.kept - 1
         if self.latest:
             row, self.oldest = self.oldest, (self.oldest + 1) % self.size
-            return row
-        row = int(self.stream.integers(self.seen))
-        return row if row < self.size else None
+        else:
+            row = int(self.stream.integers(self.seen))
+            if row >= self.size:
+                return None
+        self._forget_row(row)
+        return row
 
     def _forget_row(self, row: int) -> None:
         key = self._room.x[row].tobytes()

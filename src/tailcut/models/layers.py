@@ -134,8 +134,10 @@ class Layers(Model):
             self.arms.update(algorithm, target, weight)
             self._keep_place(algorithm, target, weight)
             return
-        error = target - float(self._by_trees(x)[algorithm])
-        self._recent.pop(x.tobytes(), None)
+        by_trees = self._recent.pop(x.tobytes(), None)
+        if by_trees is None:
+            by_trees = self.trees.mean(x[self.views.trees])
+        error = target - float(by_trees[algorithm])
         self.ridge.update(algorithm, x[self.views.linear], error, weight)
         self.arms.update(algorithm, target, weight)
         self.memory.put(x[self.views.trees], algorithm, target, weight)

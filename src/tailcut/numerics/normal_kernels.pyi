@@ -29,3 +29,13 @@ def draw(mean: Array, variance: Array, factor: float, standard: Array) -> tuple[
 def optimistic_par(
     low: Array, high: Array, s: Array, cutoff: float, least: float, penalty: float
 ) -> Array: ...
+def bounds(
+    mean: Array,
+    variance: Array,
+    alpha: float,
+    censored: Array,
+    bias: float,
+    standard: Array | None,
+    deviation: float,
+    noise: float,
+) -> tuple[Array, Array, Array]: ...

@@ -206,3 +206,29 @@ def draw(mean_, variance_, double factor, standard_):
         spread[a] = sqrt(factor * variance.at[a])
         drawn[a] = mean.at[a] + spread[a] * standard.at[a]
     return drawn_, spread_
+
+
+def bounds(mean_, variance_, double alpha, censored_, double bias, standard_, double deviation, double noise):
+    """Return mean - width, mean + width and the noise, each of shape (K,).
+
+    The width is alpha sqrt(variance) (1 + bias sqrt(censored)), times abs(deviation standard) unless `standard`,
+    which holds normal draws, is None.
+    """
+    cdef Vector mean = vector(mean_, READ), variance = vector_of(variance_, mean.n, READ)
+    cdef Vector censored = vector_of(censored_, mean.n, READ)
+    cdef bint randomised = standard_ is not None
+    cdef Vector standard = vector_of(standard_, mean.n, READ) if randomised else mean
+    low_, high_, spread_ = np.empty(mean.n), np.empty(mean.n), np.empty(mean.n)
+    cdef double* low = vector(low_, WRITE).at
+    cdef double* high = vector(high_, WRITE).at
+    cdef double* spread = vector(spread_, WRITE).at
+    cdef double width
+    cdef Py_ssize_t a
+    for a in range(mean.n):
+        width = alpha * sqrt(variance.at[a]) * (1.0 + bias * sqrt(censored.at[a]))
+        if randomised:
+            width *= fabs(standard.at[a]) * deviation
+        low[a] = mean.at[a] - width
+        high[a] = mean.at[a] + width
+        spread[a] = noise
+    return low_, high_, spread_

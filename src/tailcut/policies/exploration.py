@@ -93,12 +93,15 @@ class Bounds(Exploration):
 
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:
         """Return both bounds; the spread is the noise."""
-        width = self.alpha * np.sqrt(belief.variance)
-        if self.bias_corrected:
-            width *= bias_correction(belief.censored, cutoff)
-        if self.rand_sigma is not None:
-            width *= np.abs(rng.standard_normal(len(width))) * self.rand_sigma
-        return Estimate(belief.mean - width, belief.mean + width, np.full(len(width), self.noise))
+        mean, variance, censored = belief
+        bias = bias_correction(cutoff) if self.bias_corrected else 0.0
+        deviation = self.rand_sigma
+        draw = None if deviation is None else rng.standard_normal(len(mean))
+        return Estimate(
+            *normal_kernels.bounds(
+                mean, variance, self.alpha, censored, bias, draw, deviation or 0.0, self.noise
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +121,13 @@ class Uniform(Exploration):
         return Estimate(draw, draw, np.ones(len(draw)))
 
 
-def bias_correction(censored: Array, cutoff: float) -> Array:
-    """Return 1 + 2 log(C) sqrt(n_c), the paper's widening after n_c = `censored` timeouts; shape (K,).
+def bias_correction(cutoff: float) -> float:
+    """Return 2 log(C): after n_c timeouts, the paper widens bounds by the factor 1 + 2 log(C) sqrt(n_c).
 
     It bounds the error of a timeout learned as log C. Below a cutoff of one second log C is negative, so its
     absolute value is used: a width cannot be negative.
+
+    >>> bias_correction(0.5) == bias_correction(2.0) > 0.0
+    True
     """
-    return 1.0 + 2.0 * abs(math.log(cutoff)) * np.sqrt(censored)
+    return 2.0 * abs(math.log(cutoff))

@@ -117,20 +117,21 @@ class OnePick(Policy):
         budget = self.parts.feature_budget
         x = self.representation(features) if budget is None or len(features) else NO_FEATURES
         mean, variance = self.model.predict(x)
-        if budget is not None and budget.charged and len(x):
+        if budget is not None and len(x) and budget.charged:
             without = _argmin(self.model.predict(NO_FEATURES)[0], offered)
             budget.weigh(float(mean[without] - mean[_argmin(mean, offered)]))
         return self._decide(x, Belief(mean, variance, self.censored), offered, progress)
 
     def _decide(self, x: Array, belief: Belief, offered: Offered, progress: Progress) -> Choice:
         """Return the algorithm to run on the instance represented by `x`, and count it as chosen."""
-        estimate = self.parts.exploration.estimate(belief, progress.cutoff, self.explore_stream)
-        scores = self.parts.loss.scores(estimate, progress.cutoff)
+        parts, cutoff = self.parts, progress.cutoff
+        estimate = parts.exploration.estimate(belief, cutoff, self.explore_stream)
+        scores = parts.loss.scores(estimate, cutoff)
         algorithm, reason = self._pick(scores, offered)
         if self.untried and self.runs[algorithm] == 0.0:
             self.untried -= 1
         self.runs[algorithm] += 1.0
-        return Choice(algorithm, reason, scores, x, progress.left)
+        return Choice(algorithm, reason, scores, x, cutoff - progress.used)
 
     def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
         """Return None; with `fail_over`, the next best algorithm if all runs failed.
@@ -210,7 +211,7 @@ class OnePick(Policy):
 
     def _teach(self, algorithm: int, x: Array, target: float, weight: float) -> None:
         model, budget = self.model, self.parts.feature_budget
-        if budget is not None and budget.charged and len(x):
+        if budget is not None and len(x) and budget.charged:
             budget.check(algorithm, target, model.predict(x)[0], model.predict(NO_FEATURES)[0])
         model.update(algorithm, x, target, weight)
 

@@ -56,7 +56,7 @@ class LogSeconds(Target):
 
     def value(self, seconds: float, cutoff: float) -> float:  # noqa: ARG002
         """Return log(seconds)."""
-        return math.log(max(seconds, SHORTEST_RUNTIME))
+        return math.log(seconds if seconds > SHORTEST_RUNTIME else SHORTEST_RUNTIME)
 
     def forecasts(self, mean: Array, deviation: Array, progress: Progress, penalty: float) -> Forecasts:
         """Return the forecasts for lognormal runtimes, shapes (K,).
