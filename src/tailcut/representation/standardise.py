@@ -47,12 +47,8 @@ class Standardise(Part):
 
     def __call__(self, x: Array) -> Array:
         """Return `x` standardised by all values seen so far, including itself (Welford's sums)."""
-        return standardise(
-            x, self.seen, self.mean, self.squares, self.clip, self.scale, LARGEST, learn=True
-        )
+        return standardise(x, self.seen, self.mean, self.squares, self.clip, self.scale, LARGEST, learn=True)
 
     def peek(self, x: Array) -> Array:
         """Return `x` standardised by the values seen so far."""
-        return standardise(
-            x, self.seen, self.mean, self.squares, self.clip, self.scale, LARGEST, learn=False
-        )
+        return standardise(x, self.seen, self.mean, self.squares, self.clip, self.scale, LARGEST, learn=False)
