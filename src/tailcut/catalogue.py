@@ -263,9 +263,21 @@ def find(name: str) -> Row | None:
 
 
 def find_all() -> list[Row]:
-    """Return all rows, including those that installed packages offer."""
-    found = {**CATALOGUE, **{name: find(name) for name in _entry_points()}}
+    """Return all rows, including those that installed packages offer, without broken ones."""
+    broken = find_broken()
+    found = {**CATALOGUE, **{name: find(name) for name in _entry_points() if name not in broken}}
     return [row for row in found.values() if row is not None]
+
+
+def find_broken() -> dict[str, str]:
+    """Return the selectors that installed packages offer but that cannot be loaded: name -> problem."""
+    broken = {}
+    for name in _entry_points():
+        try:
+            find(name)
+        except InputError as error:
+            broken[name] = str(error)
+    return broken
 
 
 @cache

@@ -106,6 +106,13 @@ def test_an_installed_package_offers_its_selector(generated: Path, folder: Path)
         assert "the entry point 'broken' of 'tailcut.selectors' cannot be loaded: AttributeError" in said
         said = _tailcut(folder, "bench", "--selector", "bold_tompson", code=2).stderr
         assert "did you mean 'bold_thompson'?" in said
+        listed = _tailcut(folder, "selectors", "--json")
+        kinds = {row["name"]: row["kind"] for row in json.loads(listed.stdout)}
+        assert (kinds["bold_thompson"], kinds["broken"]) == ("online", "broken")
+        (said,) = listed.stderr.splitlines()
+        assert said.startswith("left out: the entry point 'broken' of 'tailcut.selectors' cannot be loaded")
+        shown = _tailcut(folder, "selectors")
+        assert "bold_thompson" in shown.stdout and "broken" not in shown.stdout
 
 
 @pytest.mark.parametrize(

@@ -14,19 +14,20 @@ def listing() -> list[dict[str, Any]]:
     from tailcut.bench.labels import ContenderKind
     from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR, find_all
 
-    baselines = [
-        {
-            "name": name,
-            "summary": summary,
-            "kind": ContenderKind.BASELINE,
-            "takes_losses": False,
-            "parts": {},
-            "hyperparameters": {},
-        }
-        for name, summary in BASELINES.items()
-    ]
+    baselines = [_without_parts(name, summary, ContenderKind.BASELINE) for name, summary in BASELINES.items()]
     recipes = sorted(find_all(), key=lambda recipe: recipe.name != DEFAULT_SELECTOR)  # the default first
     return [recipe.describe() for recipe in recipes] + baselines
+
+
+def _without_parts(name: str, summary: str, kind: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "summary": summary,
+        "kind": kind,
+        "takes_losses": False,
+        "parts": {},
+        "hyperparameters": {},
+    }
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
@@ -49,8 +50,13 @@ def command(
     as_markdown: bool = typer.Option(False, "--markdown", help="Print a Markdown table with the parts."),
 ) -> None:
     """List every selector with its parts and hyperparameters."""
-    rows = listing()
+    from tailcut.catalogue import find_broken
+
+    rows, broken = listing(), find_broken()
+    for problem in broken.values():
+        typer.echo(f"left out: {problem}", err=True)
     if as_json:
+        rows += [_without_parts(name, problem, "broken") for name, problem in broken.items()]
         typer.echo(json.dumps(rows, indent=2))
         return
     if as_markdown:
