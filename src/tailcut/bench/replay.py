@@ -11,8 +11,9 @@ of it: what features cost is added to what they chose (`tailcut.bench.metrics`).
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -171,31 +172,45 @@ def replay(
     """
     rows = shuffled(len(runs.runtimes), seed) if order is None else order
     serve = _run_schedule if selector.schedules else _run_one
-    times = np.where(runs.solved, runs.runtimes, np.inf)
+    times = np.where(runs.solved, runs.runtimes, np.inf).tolist()
+    recorded = runs.runtimes.tolist()
     names = instance_names(runs, len(times)) or tuple(map(str, range(len(times))))
-    cost, cpu, seconds = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
-    solved = np.zeros(len(rows), dtype=np.bool_)
+    costs: list[float] = []
+    cpu: list[float] = []
+    seconds: list[float] = []
+    solved: list[bool] = []
     taken: list[tuple[int, int, float]] = []
     for step, row in enumerate(rows.tolist()):
         started = time.perf_counter()
-        features, cost[step] = _computed(runs, row, selector)
+        features, cost = _computed(runs, row, selector)
         elapsed = time.perf_counter() - started
-        arrived = _Arrived(names[row], features, float(cost[step]), times[row])
-        own, solved[step], deciding = serve(selector, arrived, runs)
-        seconds[step] = elapsed + deciding
+        arrived = _Arrived(names[row], features, cost, times[row])
+        own, answered, deciding = serve(selector, arrived, runs)
+        seconds.append(elapsed + deciding)
+        costs.append(cost)
+        solved.append(answered)
+        cpu.append(cost + sum(_ran(recorded[row][algorithm], limit) for algorithm, limit in own))
         taken += [(step, *slice_) for slice_ in own]
-        recorded = runs.runtimes[row]
-        cpu[step] = cost[step] + sum(float(np.fmin(recorded[a], ran)) for a, ran in own)
         if afterwards is not None:
-            served = ServedInstance(
-                row, names[row], features, tuple(own), bool(solved[step]), float(cpu[step])
-            )
-            afterwards(served)
+            afterwards(ServedInstance(row, names[row], features, tuple(own), answered, cpu[-1]))
     steps, algorithms, ran = zip(*taken, strict=True) if taken else ((), (), ())
     slices = Slices(
-        np.array(steps, np.intp), np.array(algorithms, np.intp), np.array(ran, np.float64), solved
+        np.array(steps, np.intp),
+        np.array(algorithms, np.intp),
+        np.array(ran, np.float64),
+        np.array(solved, np.bool_),
     )
-    return Trace(rows, slices.last, seconds, cost, cpu, slices if selector.schedules else None)
+    spent = (np.array(column, np.float64) for column in (seconds, costs, cpu))
+    return Trace(rows, slices.last, *spent, slices if selector.schedules else None)
+
+
+def _ran(recorded: float, limit: float) -> float:
+    """Return the seconds that a run took: its recorded time, unless it is longer than the limit or not known.
+
+    >>> _ran(3.0, limit=5.0), _ran(8.0, limit=5.0), _ran(math.nan, limit=5.0)
+    (3.0, 5.0, 5.0)
+    """
+    return recorded if recorded < limit else limit
 
 
 class _Arrived(NamedTuple):
@@ -204,8 +219,8 @@ class _Arrived(NamedTuple):
     name: str
     features: Array | None
     feature_cost: float
-    times: Array
-    """Seconds until each algorithm solves it, inf where it does not, shape (K,)."""
+    times: Sequence[float]
+    """Seconds until each algorithm solves it, inf where it does not."""
 
 
 def _computed(runs: Replayable, row: int, selector: Replayed) -> tuple[Array | None, float]:
@@ -228,7 +243,7 @@ def _run_one(selector: Replayed, arrived: _Arrived, runs: Replayable) -> tuple[l
     decision = selector.select(arrived.features, instance=arrived.name, feature_cost=reported)
     elapsed = time.perf_counter() - started
     choice = runs.algorithms.index(decision.algorithm)
-    runtime = float(arrived.times[choice])
+    runtime = arrived.times[choice]
     solved = runtime + reported <= runs.cutoff
     outcome = Outcome.solved(runtime) if solved else Outcome.censored(runs.cutoff - reported)
     started = time.perf_counter()
@@ -250,7 +265,7 @@ def _run_schedule(selector: Replayed, arrived: _Arrived, runs: Replayable) -> tu
     elapsed = time.perf_counter() - started
     while decision is not None:
         choice, budget = runs.algorithms.index(decision.algorithm), decision.budget
-        runtime = float(arrived.times[choice])
+        runtime = arrived.times[choice]
         solved = runtime <= budget
         taken.append(Slice(choice, min(runtime, budget)))
         outcome = Outcome.solved(runtime) if solved else Outcome.censored(budget)
