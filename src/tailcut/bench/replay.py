@@ -11,7 +11,6 @@ of it: what features cost is added to what they chose (`tailcut.bench.metrics`).
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -207,7 +206,7 @@ def replay(
 def _ran(recorded: float, limit: float) -> float:
     """Return the seconds that a run took: its recorded time, unless it is longer than the limit or not known.
 
-    >>> _ran(3.0, limit=5.0), _ran(8.0, limit=5.0), _ran(math.nan, limit=5.0)
+    >>> _ran(3.0, limit=5.0), _ran(8.0, limit=5.0), _ran(np.nan, limit=5.0)
     (3.0, 5.0, 5.0)
     """
     return recorded if recorded < limit else limit

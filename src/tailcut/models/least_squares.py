@@ -9,6 +9,8 @@ as scikit-learn's LinearRegression and numpy's lstsq give them.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from tailcut.models.model import Model
@@ -53,8 +55,10 @@ class LeastSquares(Model):
         """Take in one more row, weighing `weight` rows; the fit follows when it is asked for."""
         from scipy.linalg.lapack import dtpqrt
 
-        row = np.concatenate(([1.0], x, [target])) * np.sqrt(weight)
-        self.factors[algorithm] = np.triu(dtpqrt(0, 1, self.factors[algorithm], row[None])[0])
+        row = np.empty((1, len(x) + 2))
+        row[0, 0], row[0, 1:-1], row[0, -1] = 1.0, x, target
+        row *= np.sqrt(weight)
+        self.factors[algorithm] = dtpqrt(0, 1, self.factors[algorithm], row)[0]  # what is below stays 0
         self._stale.add(algorithm)
 
     def _refit(self) -> None:
@@ -95,12 +99,25 @@ class LeastSquares(Model):
 def _solve(factor: Array) -> tuple[Array, float]:
     """Return weights (d,) and intercept from the factor of the rows (1, x, y).
 
-    Without its first row and column, R is the factor of the centred rows.
+    Without its first row and column, R is the factor of the centred rows. LAPACK is called as scipy's lstsq
+    calls it, without asking each time what it needs.
     """
-    from scipy.linalg import lstsq
+    from scipy.linalg.lapack import dgelsy
 
+    d = len(factor) - 2
+    weights = np.zeros(d)
     if factor[0, 0] == 0.0:
-        return np.zeros(len(factor) - 2), 0.0
-    inputs, targets = factor[1:-1, 1:-1], factor[1:-1, -1]
-    weights = lstsq(inputs, targets, cond=_RANK, lapack_driver="gelsy", check_finite=False)[0]
+        return weights, 0.0
+    if d:
+        free = np.zeros((d, 1), dtype=np.int32)  # every column may be moved
+        found = dgelsy(factor[1:-1, 1:-1], factor[1:-1, -1:], free, _RANK, _room(d), False, False)
+        weights = found[1][:, 0]
     return weights, float((factor[0, -1] - factor[0, 1:-1] @ weights) / factor[0, 0])
+
+
+@cache
+def _room(d: int) -> int:
+    """Return how much room LAPACK wants for a system of d columns."""
+    from scipy.linalg.lapack import dgelsy_lwork
+
+    return int(dgelsy_lwork(d, d, 1, _RANK)[0])

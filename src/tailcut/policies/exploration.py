@@ -14,7 +14,7 @@ import numpy as np
 
 from tailcut.numerics import normal_kernels
 from tailcut.numerics.ranges import NonNegative, Positive
-from tailcut.types import Array, Belief, Estimate, Quantity
+from tailcut.types import Belief, Estimate, Quantity
 
 
 class Exploration(ABC):

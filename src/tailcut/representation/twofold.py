@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from tailcut.numerics.representation_kernels import twofold
 from tailcut.numerics.vectors import LARGEST
 from tailcut.representation.elementary import MISSING
@@ -23,6 +21,7 @@ class Twofold(Part):
     Trees only test whether a value is below a threshold. Running standardisation would change the meaning of
     a threshold during the stream, and hide which values are missing; for them these are marked (`MISSING`).
 
+    >>> import numpy as np
     >>> part = Twofold()
     >>> part.start(2), part.views()
     (5, Views(linear=slice(0, 3, None), trees=slice(3, 5, None)))
