@@ -9,6 +9,30 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+cdef extern from *:
+    """
+    #include <stdint.h>
+
+    /* Where the C library can choose at load time, there is a second version for wider vectors: same bits. */
+    #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+    #define TAILCUT_WIDE __attribute__((target_clones("avx2", "default")))
+    #else
+    #define TAILCUT_WIDE
+    #endif
+
+    /* Write 1 for each value up to `cut` and 0 for the others; return how many there are. */
+    TAILCUT_WIDE
+    static int64_t tailcut_split(const double *restrict own, int64_t size, double cut, double *restrict is_left) {
+        int64_t n_left = 0;
+        for (int64_t q = 0; q < size; q++) {
+            is_left[q] = own[q] <= cut ? 1.0 : 0.0;
+            n_left += own[q] <= cut;
+        }
+        return n_left;
+    }
+    """
+    int64_t tailcut_split(const double* own, int64_t size, double cut, double* is_left) noexcept nogil
+
 
 cdef int64_t FEW = 32
 """Nodes of so many instances are small."""
@@ -56,44 +80,34 @@ cdef void _gather(
 
 
 cdef struct Runs:
-    # The runs in a node, instance after instance.
-    int64_t n_runs
+    # The runs in a node, algorithm after algorithm: their sums then need no memory but a register each.
     int64_t n_ran  # algorithms that ran, numbered in the order of their numbers
-    double* own  # a feature's value of each instance
+    int64_t* start  # the first run of each of them, and behind the last one the number of runs
     int32_t* owner  # the instance of each run
-    int32_t* runner  # its algorithm, by that number
     double* cost  # times its weight
     double* heaviness  # its weight
     double shrinkage  # w
     double* here  # what the node holds of each algorithm, p_a
     double* error  # the sum of (y - p_a)
-    double* total  # room for sums and weights of those that go left, and behind them of those that go right
-    double* count
 
 
-cdef double _gain(const Runs* node, double cut) noexcept nogil:
-    """Return what a split at `cut` gains."""
-    cdef int64_t n_ran = node.n_ran, r, p
-    cdef double* total = node.total
-    cdef double* count = node.count
-    cdef const double* heaviness = node.heaviness
-    cdef const double* own = node.own
-    cdef const int32_t* owner = node.owner
-    cdef const int32_t* runner = node.runner
-    cdef const double* cost = node.cost
-    cdef double gain = 0.0, e, rest
-    for p in range(2 * n_ran):
-        total[p] = 0.0
-        count[p] = 0.0
-    for r in range(node.n_runs):
-        p = runner[r] + (n_ran if own[owner[r]] > cut else 0)
-        total[p] += cost[r]
-        count[p] += heaviness[r]
-    for p in range(n_ran):
-        e = total[p] - count[p] * node.here[p]
+cdef double _gain(const Runs* node, const double* is_left) noexcept nogil:
+    """Return what a split into these instances and the others gains."""
+    cdef int64_t r, p
+    cdef double gain = 0.0, total, count, count_right, left, e, rest
+    for p in range(node.n_ran):
+        total = 0.0
+        count = 0.0
+        count_right = 0.0
+        for r in range(node.start[p], node.start[p + 1]):
+            left = is_left[node.owner[r]]
+            total += left * node.cost[r]
+            count += left * node.heaviness[r]
+            count_right += (1.0 - left) * node.heaviness[r]
+        e = total - count * node.here[p]
         rest = node.error[p] - e
-        gain += e * e * (1.0 / (count[p] + node.shrinkage))
-        gain += rest * rest * (1.0 / (count[p + n_ran] + node.shrinkage))
+        gain += e * e * (1.0 / (count + node.shrinkage))
+        gain += rest * rest * (1.0 / (count_right + node.shrinkage))
     return gain
 
 
@@ -143,28 +157,26 @@ def grow_tree(
     cdef int32_t[::1] right = np.empty(n, dtype=np.int32)
     cdef int64_t[::1] deck = np.arange(d, dtype=np.int64)
     cdef double[::1] value = np.empty(k)
-    # Of the node at hand: its values of a feature, its runs, instance after instance, and who ran in it.
+    # Of the node at hand: its values of a feature, who is on the left of a split, its runs, and who ran in it.
     cdef double[::1] own = np.empty(n)
+    cdef double[::1] is_left = np.empty(n)
     cdef int32_t[::1] owner = np.empty(target.shape[0], dtype=np.int32)
-    cdef int32_t[::1] runner = np.empty(target.shape[0], dtype=np.int32)
     cdef double[::1] cost = np.empty(target.shape[0])
     cdef double[::1] heaviness = np.empty(target.shape[0])
-    cdef int32_t[::1] place = np.empty(k, dtype=np.int32)
+    cdef int64_t[::1] start = np.empty(k + 1, dtype=np.int64)
+    cdef int64_t[::1] place = np.empty(k, dtype=np.int64)
     cdef double[::1] here = np.empty(k)
     cdef double[::1] error = np.empty(k)
-    # Of a split: sums and weights of those that go left, and behind them of those that go right.
-    cdef double[::1] side_total = np.empty(2 * k)
-    cdef double[::1] side_count = np.empty(2 * k)
     cdef double[::1] total = np.empty(k)
     cdef double[::1] count = np.empty(k)
+    cdef int64_t[::1] n_own = np.empty(k, dtype=np.int64)
     cdef int64_t nodes = 1, n_leaves = 0, top = 1, node, low, high, depth, size, a, q, i, r, c, f, tried
     cdef int64_t in_left, in_right, best_feature, middle, n_ran, n_runs
     cdef double best, best_threshold, least, greatest, cut, gain
     cdef Runs node_runs
     cdef uint64_t state = seed
-    node_runs.own, node_runs.owner, node_runs.runner = &own[0], &owner[0], &runner[0]
-    node_runs.cost, node_runs.here, node_runs.error = &cost[0], &here[0], &error[0]
-    node_runs.heaviness, node_runs.total, node_runs.count = &heaviness[0], &side_total[0], &side_count[0]
+    node_runs.owner, node_runs.cost, node_runs.heaviness = &owner[0], &cost[0], &heaviness[0]
+    node_runs.start, node_runs.here, node_runs.error = &start[0], &here[0], &error[0]
     node_runs.shrinkage = shrinkage
     with nogil:
         stack_node[0] = 0
@@ -186,32 +198,38 @@ def grow_tree(
                 value[a] = values[top, a]
                 total[a] = 0.0
                 count[a] = 0.0
+                n_own[a] = 0
             for q in range(low, high):
                 i = members[q]
                 for r in range(first[i], first[i + 1]):
                     total[algorithm[r]] += weight[r] * target[r]
                     count[algorithm[r]] += weight[r]
+                    n_own[algorithm[r]] += 1
             for a in range(k):
                 if count[a] > 0.0:
                     value[a] += (total[a] - count[a] * value[a]) / (count[a] + shrinkage)
             if size >= 2 * min_leaf and depth < max_depth:
                 n_ran = 0
+                n_runs = 0
                 for a in range(k):
+                    place[a] = n_runs  # where its next run goes
                     if count[a] > 0.0:
-                        place[a] = <int32_t>n_ran
+                        start[n_ran] = n_runs
                         here[n_ran] = value[a]
                         error[n_ran] = total[a] - count[a] * value[a]
                         n_ran += 1
-                n_runs = 0
+                        n_runs += n_own[a]
+                start[n_ran] = n_runs
+                node_runs.n_ran = n_ran
                 for q in range(size):
                     i = members[low + q]
                     for r in range(first[i], first[i + 1]):
-                        owner[n_runs] = <int32_t>q
-                        runner[n_runs] = place[algorithm[r]]
-                        cost[n_runs] = weight[r] * target[r]
-                        heaviness[n_runs] = weight[r]
-                        n_runs += 1
-                node_runs.n_runs, node_runs.n_ran = n_runs, n_ran
+                        a = algorithm[r]
+                        if count[a] > 0.0:
+                            owner[place[a]] = <int32_t>q
+                            cost[place[a]] = weight[r] * target[r]
+                            heaviness[place[a]] = weight[r]
+                            place[a] += 1
             best = 1e-12
             best_feature = -1
             best_threshold = 0.0
@@ -231,11 +249,9 @@ def grow_tree(
                         continue
                     tried += 1
                     cut = least + (greatest - least) * _uniform(&state)
-                    in_left = 0
-                    for q in range(size):
-                        in_left += own[q] <= cut
+                    in_left = tailcut_split(&own[0], size, cut, &is_left[0])
                     if in_left >= min_leaf and size - in_left >= min_leaf:
-                        gain = _gain(&node_runs, cut)
+                        gain = _gain(&node_runs, &is_left[0])
                         if gain > best:
                             best = gain
                             best_feature = f
