@@ -29,7 +29,7 @@ from tailcut.policies.policy import Choice
 from tailcut.policies.recipes import Row
 from tailcut.policies.selector_base import SelectorBase
 from tailcut.policies.selector_like import Recorded
-from tailcut.types import Array, Decision, Features, Origin, Outcome, Progress, Request
+from tailcut.types import Array, Decision, Features, Origin, Outcome, Request
 
 
 class Selector(SelectorBase):
@@ -116,14 +116,14 @@ class Selector(SelectorBase):
         self._check_features(request)
         limit = request.limit(self._cutoff)
         used = request.used(limit)
-        offered = self._admitted(self._offered(request))
+        offered = None if request.among is None else self._offered(request.among)
+        if self._favourite.favourite:
+            offered = self._admitted(offered)
         vector = self._reader.read(request.features)
         if self._budget is not None:
             given, cost = request.features is not None, request.feature_cost
             vector = self._budget.admit(vector, given=given, cost=cost, cutoff=limit)
-        policy = self._ready()
-        progress = Progress(limit, used, np.zeros(len(self._algorithms)) if self._schedules else None)
-        choice = policy.choose(vector, offered, progress)
+        choice = self._ready().choose(vector, offered, self._progress(limit, used))
         name = self._algorithms[choice.algorithm]
         among = None if offered is None else tuple(self._algorithms[a] for a in offered)
         failed: dict[str, float] | None = {} if self._schedules else None
@@ -169,7 +169,7 @@ class Selector(SelectorBase):
         self, request: Request, running: Mapping[str, float], failed: Mapping[str, float] | None = None
     ) -> Request | None:
         """Return the request for one more run of a race, None if no algorithm is left. Decides nothing."""
-        offered = self._offered(request)
+        offered = None if request.among is None else self._offered(request.among)
         pool = range(len(self._algorithms)) if offered is None else offered.tolist()
         policy = self._policy
         x = NO_FEATURES if policy is None else policy.peek(self._raw(request.features))
@@ -328,8 +328,9 @@ class Selector(SelectorBase):
         request = Request(features, cutoff=cutoff, among=among)
         self._check_features(request)
         view = self._view(top)
-        progress = self._at_start(request.limit(self._cutoff))
-        return consider(view, self._raw(features), progress, self._offered(request))
+        offered = None if request.among is None else self._offered(request.among)
+        progress = self._progress(request.limit(self._cutoff), 0.0)
+        return consider(view, self._raw(features), progress, offered)
 
     def preview(self, request: Request, failed: Mapping[str, float] | None = None) -> Decision | None:
         """Return the run that would be chosen without randomness; None if there is none.
@@ -338,8 +339,9 @@ class Selector(SelectorBase):
         algorithm has already run unsuccessfully on the instance; `request.spent` includes that time.
         """
         self._check_features(request)
-        self._offered(request)  # raises if it names unknown algorithms
         among = None if request.among is None else tuple(request.among)
+        if among is not None:
+            self._offered(among)  # raises if it names unknown algorithms
         limit, used = request.limit(self._cutoff), request.spent + request.feature_cost
         before = dict(failed or {}) if self._schedules else None
         run = PendingRun("", request.instance, limit, NO_FEATURES, 0.0, used, among=among, failed=before)

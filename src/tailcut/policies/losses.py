@@ -52,9 +52,10 @@ class ExpectedPar(Loss):
 
     def scores(self, estimate: Estimate, cutoff: float) -> Array:
         """Return expected seconds: exact for one value, the paper's mix of both bounds for two."""
-        if estimate.low is estimate.high:
-            return expected_par(estimate.low, estimate.spread, cutoff, self.penalty)
-        return optimistic_par(estimate.low, estimate.high, estimate.spread, cutoff, self.penalty)
+        low, high, spread = estimate
+        if low is high:
+            return expected_par(low, spread, cutoff, self.penalty)
+        return optimistic_par(low, high, spread, cutoff, self.penalty)
 
 
 def expected_par(mu: Array, s: Array, cutoff: float, penalty: float = PENALTY) -> Array:

@@ -173,11 +173,9 @@ class SelectorBase(Saved):
         if request.features is None and self.needs_features and self._budget is None:
             raise InputError(f"{self.name} chooses by features: pass them to select()", field="features")
 
-    def _offered(self, request: Request) -> NDArray[np.intp] | None:
-        """Return the numbers of the algorithms to choose from, in increasing order; None: all."""
-        if request.among is None:
-            return None
-        wanted = set(request.among)
+    def _offered(self, among: Iterable[str]) -> NDArray[np.intp]:
+        """Return the numbers of these algorithms, in increasing order; raise if one is unknown."""
+        wanted = set(among)
         unknown = wanted.difference(self._algorithms)
         if unknown or not wanted:
             problem = f"names unknown algorithms: {', '.join(sorted(unknown))}" if unknown else "is empty"
@@ -186,15 +184,14 @@ class SelectorBase(Saved):
 
     def _admitted(self, offered: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
         """Return which of the offered algorithms may run: on some instances, only the favourite."""
-        if not self._favourite.favourite:
-            return offered
         names = self._algorithms if offered is None else tuple(self._algorithms[a] for a in offered)
         if not self._favourite.goes_alone(names):
             return offered
         return np.array([self._algorithms.index(self._favourite.favourite)])
 
-    def _at_start(self, limit: float) -> Progress:
-        return Progress(limit, 0.0, np.zeros(len(self._algorithms)) if self._schedules else None)
+    def _progress(self, limit: float, used: float) -> Progress:
+        """Return the progress on an instance on which nothing has run."""
+        return Progress(limit, used, np.zeros(len(self._algorithms)) if self._schedules else None)
 
     def _raw(self, features: Features) -> Array:
         """Return the features that a policy gets, without fixing or counting anything."""

@@ -52,7 +52,7 @@ class FeatureReader:
         if features is None:
             return np.full(self.width or 0, math.nan)
         if isinstance(features, _SEQUENCES) or not isinstance(features, Mapping):
-            vector = self._vector(features, self.names)
+            vector = self._vector(features, self._names)
         else:
             order = self._order(features)
             vector = self._vector(list(map(features.get, order, repeat(math.nan))), order)
