@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailcut.types import Array
 
@@ -92,25 +93,47 @@ def _stages(switches: list[tuple[int, float]], last: int, cutoff: float) -> Stag
     return (*kept, Stage(last, cutoff - sum(stage.seconds for stage in kept)))
 
 
-def _totals(first: Array, followers: Array, cutoff: float, late: float) -> tuple[Array, Array]:
+class _Followers(NamedTuple):
+    """What may follow a first stage; prepared once for all first stages."""
+
+    times: Array
+    """Seconds until each solves an instance, shape (n, J)."""
+    latest: Array
+    """Each may start this late to solve the instance before the cutoff: all n J, in increasing order."""
+    order: NDArray[np.intp]
+    """Where each of these is in `times`, row after row."""
+
+    @staticmethod
+    def within(times: Array, cutoff: float) -> _Followers:
+        """Return followers that solve instances after `times`, shape (n, J), if that is within the cutoff."""
+        latest = (cutoff - times).ravel()
+        order = latest.argsort()
+        return _Followers(times, latest[order], order)
+
+    def in_time(self, points: Array) -> NDArray[np.intp]:
+        """Return at how many of these points, which increase, it is not too late to start; shape (n, J)."""
+        too_late = np.bincount(np.searchsorted(self.latest, points), minlength=len(self.latest) + 1)
+        found = np.empty(len(self.latest), dtype=np.intp)
+        found[self.order] = too_late[:-1].cumsum()
+        return found.reshape(self.times.shape)
+
+
+def _totals(first: Array, followers: _Followers, cutoff: float, late: float) -> tuple[Array, Array]:
     """Return switch points, shape (m,), and the summed loss of switching there, shape (m, J).
 
-    `first` are runtimes of the algorithm that begins, shape (n,), `followers` those of what may follow,
-    shape (n, J). An instance counts for the follower at switch points before its own `first` and at most
-    cutoff - follower, a range from the smallest on; so one histogram of the ranges' ends counts them all.
+    `first` are runtimes of the algorithm that begins, shape (n,). An instance counts for the follower at
+    switch points before its own `first` and at most cutoff - follower, a range from the smallest on; so one
+    histogram of the ranges' ends counts them all.
     """
-    n, width = followers.shape
+    n, width = followers.times.shape
     points = np.union1d([0.0], first[np.isfinite(first) & (first <= cutoff)])
     m = len(points)
     ordered = np.sort(first[np.isfinite(first)])
     solved = np.searchsorted(ordered, points, side="right")
     seconds = np.concatenate([[0.0], np.cumsum(ordered)])[solved]
-    ends = np.minimum(
-        np.searchsorted(points, first, side="left")[:, None],
-        np.searchsorted(points, cutoff - followers, side="right"),
-    )
+    ends = np.minimum(np.searchsorted(points, first, side="left")[:, None], followers.in_time(points))
     slots = (ends + np.arange(width) * (m + 1)).ravel()
-    weights = np.where(ends > 0, followers, 0.0).ravel()
+    weights = np.where(ends > 0, followers.times, 0.0).ravel()
     count, followed = (
         np.bincount(slots, given, width * (m + 1)).reshape(width, m + 1)[:, :0:-1].cumsum(axis=1)[:, ::-1].T
         for given in (None, weights)
@@ -122,8 +145,9 @@ def _totals(first: Array, followers: Array, cutoff: float, late: float) -> tuple
 def _best_pair(times: Array, cutoff: float, late: float) -> Stages:
     """Return the best of all ordered pairs at all switch points."""
     best, found = np.inf, _stages([], 0, cutoff)
+    followers = _Followers.within(times, cutoff)
     for algorithm in range(times.shape[1]):
-        points, totals = _totals(times[:, algorithm], times, cutoff, late)
+        points, totals = _totals(times[:, algorithm], followers, cutoff, late)
         at, follower = np.unravel_index(int(totals.argmin()), totals.shape)
         if totals[at, follower] < best:
             best = totals[at, follower]
@@ -170,7 +194,7 @@ def _improved(stages: Stages, times: Array, cutoff: float, late: float) -> Stage
     cost = _cost(stages, times, late)
     while len(stages) == 3:
         end = (stages[1], stages[2]._replace(seconds=cutoff))  # how long it gets is up to the beginning
-        following = spend(end, times)[:, None]
+        following = _Followers.within(spend(end, times)[:, None], cutoff)
         starts = []
         for algorithm in range(times.shape[1]):
             points, totals = _totals(times[:, algorithm], following, cutoff, late)

@@ -199,8 +199,14 @@ def replay(
         np.array(ran, np.float64),
         np.array(solved, np.bool_),
     )
-    spent = (np.array(column, np.float64) for column in (seconds, costs, cpu))
-    return Trace(rows, slices.last, *spent, slices if selector.schedules else None)
+    return Trace(
+        rows,
+        slices.last,
+        np.array(seconds, np.float64),
+        np.array(costs, np.float64),
+        np.array(cpu, np.float64),
+        slices if selector.schedules else None,
+    )
 
 
 def _ran(recorded: float, limit: float) -> float:
