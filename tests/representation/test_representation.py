@@ -8,7 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tailcut.representation import PIPELINES, ImputeMean, SignedLog, Standardise, UnitNorm, pipeline
+from tailcut.errors import InputError
+from tailcut.numerics.vectors import LARGEST, ordinary
+from tailcut.representation import (
+    PIPELINES,
+    ImputeMean,
+    MarkMissing,
+    SignedLog,
+    Standardise,
+    Twofold,
+    UnitNorm,
+    pipeline,
+)
+from tailcut.representation.reader import FeatureReader
+from tailcut.representation.twofold import INTERCEPT
 from tailcut.state.statefile import pack, unpack
 from tailcut.types import Array
 
@@ -126,3 +139,38 @@ def test_trees_see_the_values_behind_those_of_twofold() -> None:
         np.testing.assert_array_equal(trees(x), twofold(x)[4:])
         np.testing.assert_array_equal(trees.peek(x), trees(x))
     assert trees.width == 3
+
+
+@given(stream=features)
+@settings(max_examples=100, deadline=None)
+def test_compiled_imputation_is_that_of_numpy(stream: Array) -> None:
+    part = ImputeMean()
+    part.start(4)
+    seen, total = np.zeros(4), np.zeros(4)
+    for x in stream:
+        clipped = x if ordinary(x) else np.clip(x, -LARGEST, LARGEST)
+        missing = np.isnan(clipped)
+        seen += ~missing
+        total += np.where(missing, 0.0, clipped)
+        expected = np.where(missing, total / np.maximum(seen, 1.0), clipped)
+        assert part(x).tobytes() == expected.tobytes() == part.peek(x).tobytes()
+
+
+@given(stream=features)
+@settings(max_examples=100, deadline=None)
+def test_twofold_is_what_its_two_sides_are_alone(stream: Array) -> None:
+    both, standardise, mark_missing = Twofold(), Standardise(), MarkMissing()
+    both.start(4)
+    standardise.start(4)
+    for x in np.sign(stream) * np.log1p(np.abs(stream)):
+        expected = np.concatenate([standardise(x), [INTERCEPT], mark_missing(x)])
+        assert both(x).tobytes() == expected.tobytes()
+        assert both.peek(x)[:4].tobytes() == standardise.peek(x).tobytes()
+
+
+def test_names_that_were_set_later_are_known() -> None:
+    reader = FeatureReader()
+    reader.names, reader.width = ("a", "b"), 2
+    assert reader.read({"b": 2.0, "a": 1.0}).tolist() == [1.0, 2.0]
+    with pytest.raises(InputError, match="unknown features: c"):
+        reader.read({"c": 3.0})
