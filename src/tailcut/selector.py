@@ -22,7 +22,7 @@ from tailcut.explain.explanation import Explanation
 from tailcut.explain.reasons import NOT_MADE, SelectorView, consider, explain_decision
 from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies import warm_start
-from tailcut.policies.joining import one_more_run
+from tailcut.policies.joining import known_budgets, one_more_run
 from tailcut.policies.lessons import Answered, Lesson, next_lesson
 from tailcut.policies.measured import OutcomeMeasure
 from tailcut.policies.pending import PendingDecisions, PendingRun, number_of
@@ -261,16 +261,24 @@ class Selector(Saved):
         made: list[Decision] = []
         while len(made) < check_whole_number("k", k, at_least=1):
             begun = {**(running or {}), **{one.algorithm: 0.0 for one in made}}
-            following = self.joining(request, begun, failed)
+            following = self.joining(request, begun, failed, free=k - len(made))
             if following is None:
                 break
             made.append(self.decide(following))
         return made
 
     def joining(
-        self, request: Request, running: Mapping[str, float], failed: Mapping[str, float] | None = None
+        self,
+        request: Request,
+        running: Mapping[str, float],
+        failed: Mapping[str, float] | None = None,
+        *,
+        free: int = 1,
     ) -> Request | None:
-        """Return the request for one more run of a race, None if no algorithm is left. Decides nothing."""
+        """Return the request for one more run of a race, None if no algorithm is left. Decides nothing.
+
+        So many cores are `free`, the one for this run included.
+        """
         offered = self._offered(request)
         pool = range(len(self._algorithms)) if offered is None else offered.tolist()
         policy = self._policy
@@ -285,6 +293,8 @@ class Selector(Saved):
             schedules=self._schedules,
             running=running,
             failed=failed or {},
+            budgets=known_budgets(self._pending.runs, running, request.instance),
+            free_cores=free,
         )
 
     def _check_features(self, request: Request) -> None:

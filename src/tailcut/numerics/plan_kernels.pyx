@@ -19,14 +19,7 @@ cdef double LEAST = 1e-300  # a ratio of survivals must exist
 cdef double SLACK = 1e-11  # bounds are rounded, too: what is closer than this share is not skipped
 
 
-cdef struct Place:
-    # Where a time lies: a curve there is a sum of its values at two cuts.
-    Py_ssize_t cut  # the cut before
-    double low, high  # factors of the survival at that cut and the next
-    double low_area, high_area  # the same for what the integral gains after that cut
-
-
-cdef Place _place(const double* cuts, Py_ssize_t n_intervals, double time) noexcept nogil:
+cdef Place place_of(const double* cuts, Py_ssize_t n_intervals, double time) noexcept nogil:
     cdef Place place
     cdef Py_ssize_t j = 0
     cdef double run, width, within, beyond
@@ -139,7 +132,7 @@ def curve_values(
     with nogil:
         for r in range(rows):
             for k in range(n):
-                p = _place(&cuts[0], cuts.shape[0] - 1, times[r, k])
+                p = place_of(&cuts[0], cuts.shape[0] - 1, times[r, k])
                 for m in range(classes):
                     low = survival[p.cut, m, k]
                     high = survival[p.cut + 1, m, k]
@@ -175,7 +168,7 @@ cdef void likely_failures(
     for k in range(survival.shape[2]):
         if failed[k] <= 0.0:
             continue
-        p = _place(&cuts[0], cuts.shape[0] - 1, failed[k])
+        p = place_of(&cuts[0], cuts.shape[0] - 1, failed[k])
         for m in range(classes):
             likely[m] += log(p.low * survival[p.cut, m, k] + p.high * survival[p.cut + 1, m, k])
     for m in range(classes):
@@ -343,7 +336,7 @@ cdef void _relate_to_failures(Case* c) noexcept nogil:
     cdef double* start = c.last_integral
     cdef double low, high
     for k in range(c.n):
-        p = _place(c.cuts, c.intervals, c.failed[k])
+        p = place_of(c.cuts, c.intervals, c.failed[k])
         for m in range(c.classes):
             i = p.cut * size + m * c.n + k
             low, high = c.survival[i], c.survival[i + size]
@@ -365,7 +358,7 @@ cdef void _prepare(Case* c) noexcept nogil:
     cdef const double* area
     cdef double* follow
     cdef double a, b, v, rest
-    cdef Place p = _place(c.cuts, c.intervals, c.left)
+    cdef Place p = place_of(c.cuts, c.intervals, c.left)
     low = c.survival + p.cut * size
     high = low + size
     area = c.integral + p.cut * size
@@ -386,7 +379,7 @@ cdef void _prepare(Case* c) noexcept nogil:
         _add_rows(c.alive + length * c.n, c.weights, _survival(c, length), c.classes, c.n)
     for length in range(c.lengths - 1):
         rest = c.left - _time(c, length)
-        p = _place(c.cuts, c.intervals, rest)
+        p = place_of(c.cuts, c.intervals, rest)
         a, b = p.low_area + c.unsolved * p.low, p.high_area + c.unsolved * p.high
         low = c.survival + p.cut * size
         high = low + size
@@ -476,7 +469,7 @@ cdef double _two_ahead_bound(Case* c, Py_ssize_t length, Py_ssize_t algorithm) n
     """Return what no plan of two more runs can beat: in no class can each do better than the best there."""
     cdef double rest = c.left - _time(c, length), total = 0.0, q
     cdef const double* row = _survival(c, length)
-    cdef Place p = _place(c.cuts, c.intervals, rest)
+    cdef Place p = place_of(c.cuts, c.intervals, rest)
     cdef const double* least = c.least + p.cut * c.classes
     cdef Py_ssize_t m
     for m in range(c.classes):
@@ -549,7 +542,7 @@ cdef double _rest(
     Py_ssize_t second,
 ) noexcept nogil:
     """Return the least further loss of giving all that is left to one algorithm, after two runs."""
-    cdef Place p = _place(c.cuts, c.intervals, left)
+    cdef Place p = place_of(c.cuts, c.intervals, left)
     cdef double a = p.low_area + c.unsolved * p.low, b = p.high_area + c.unsolved * p.high
     cdef Py_ssize_t size = c.classes * c.n, m, k, last
     cdef const double* low = c.survival + p.cut * size

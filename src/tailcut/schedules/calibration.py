@@ -48,7 +48,7 @@ class Calibration(Stateful):
 
     @property
     def corrects(self) -> bool:
-        """Whether the two kinds differ: if not, the best of all plans, whole runs included, stays the best."""
+        """Whether the kinds differ: if not, the best of all plans, whole runs included, stays the best."""
         sliced, whole = self.ratios.tolist()
         return bool(sliced != whole)
 

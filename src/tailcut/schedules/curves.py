@@ -51,7 +51,7 @@ class Curves:
     @property
     def n_algorithms(self) -> int:
         """How many algorithms there are: K."""
-        return self.tables[0].shape[2]
+        return int(self.tables[0].shape[2])
 
     @property
     def survival(self) -> Array:

@@ -13,13 +13,13 @@ from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies.feature_budget import FeatureBudget
 from tailcut.policies.policy import Choice, Offered, Policy, RecordedOutcomes
 from tailcut.representation import Pipeline
-from tailcut.schedules import race
 from tailcut.schedules.at_hand import InstanceAtHand
 from tailcut.schedules.calibration import SLICED, WHOLE, Calibration
 from tailcut.schedules.curves import CUTS, Curves, forecasts, likelihood
 from tailcut.schedules.hardness import Hardness
 from tailcut.schedules.hazards import Hazards
 from tailcut.schedules.planner import Plan, Planner
+from tailcut.schedules.race import Race, Running
 from tailcut.schedules.rehearsal import rehearse_sliced, rehearse_whole
 from tailcut.schedules.survival_forest import SurvivalForest
 from tailcut.schedules.view import View, passed
@@ -192,17 +192,35 @@ class HazardSchedule(Policy):
         return np.zeros(len(algorithms)) if plan is None else plan.losses[list(algorithms)]
 
     def join(
-        self, x: Array, offered: Sequence[int], progress: Progress, running: Mapping[int, float]
+        self,
+        x: Array,
+        offered: Sequence[int],
+        progress: Progress,
+        running: Mapping[int, float],
+        *,
+        budgets: Mapping[int, float] | None = None,
+        free: int = 1,
     ) -> tuple[int, float] | None:
-        """Return the next run of the best plan, given what the running algorithms will leave unsolved."""
+        """Return the best next run, given what happens on the other cores (`tailcut.schedules.race`)."""
         assert progress.failed is not None
         view = self.view(x)
-        seen = likelihood(view.curves, progress.failed)
-        classes = view.given(seen * race.left_unsolved(view.curves, running, progress.left))
-        plan = self._planner(view.curves, np.array(offered), progress).plan(
-            classes, progress.failed, progress.left
+        if not running and free == 1:
+            plan = self._planner(view.curves, np.array(offered), progress).plan_after(
+                view.classes, progress.failed, progress.left
+            )
+            return None if plan is None else (plan.algorithm, plan.budget)
+        planned = budgets or {}
+        at_it = [Running(one, since, planned.get(one, np.inf)) for one, since in running.items()]
+        race = Race(
+            view.curves,
+            view.given(likelihood(view.curves, progress.failed)),
+            progress.failed,
+            offered=offered,
+            running=at_it,
+            left=progress.left,
+            unsolved=(self.penalty - 1.0) * progress.cutoff,
         )
-        return None if plan is None else (plan.algorithm, plan.budget)
+        return race.next_run(free)
 
     def forecasts(self, x: Array, progress: Progress) -> Forecasts:
         """Return what a run of all that is left would take, for each algorithm."""
@@ -247,9 +265,7 @@ class HazardSchedule(Policy):
             self.forest.weigh(said.by_near, said.by_hardness)
         classes = said.hardness_after
         self.hardness.learn(None if first else said.hardness_before, classes)
-        self.hazards.learn(
-            algorithm, said.start, said.solved, said.weights, self.hardness.shift, classes
-        )
+        self.hazards.learn(algorithm, said.start, said.solved, said.weights, self.hardness.shift, classes)
         self._remember(algorithm, x, end, solved, classes, first=first)
         self._latest = None
         if self.forest.due:

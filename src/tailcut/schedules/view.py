@@ -71,7 +71,7 @@ class View(NamedTuple):
         return np.asarray(joint / total) if total > 0.0 else self.classes
 
     def after(self, failed: Array, algorithm: int, end: float, solved: bool) -> Said | None:
-        """Return what a run from scratch to `end` says, after the failures (K,) before it; None if nothing."""
+        """Return what a run to `end` says after these failures (K,); None if nothing."""
         curves = self.curves
         said = weigh_run(
             self.odds,
