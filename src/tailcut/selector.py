@@ -229,7 +229,7 @@ class Selector(Saved):
         name = self._algorithms[choice.algorithm]
         run = PendingRun(name, request.instance, limit, choice.x, choice.budget, used)
         among = None if offered is None else tuple(self._algorithms[a] for a in offered)
-        run = run._replace(among=among, failed={} if self._schedules else None)
+        run = run._replace(among=among, failed=dict(request.failed or {}) if self._schedules else None)
         self._favourite.began(run)
         return self._decided(choice, run, vector, offered)
 

@@ -94,6 +94,41 @@ def test_a_run_that_ends_soon_is_no_reason_to_leave_its_instances_alone() -> Non
     assert (joins(CUTOFF), joins(1.0)) == (2, 1)
 
 
+def test_with_a_core_for_every_algorithm_each_runs_to_the_end() -> None:
+    """Planned alone, the first would be stopped early, to leave time for the others."""
+    selector = Selector("tailcut_schedule", algorithms=["a", "b", "c", "d"], cutoff=60)
+    selector.observe(selector.select([1.0]), censored_at=1.0)
+    (alone,) = selector.race([1.0], k=1, instance="alone")
+    assert alone.budget < 60.0
+    together = selector.race([1.0], k=4, instance="together")
+    assert [one.budget for one in together] == [60.0] * 4
+    assert len({one.algorithm for one in together}) == 4
+
+
+def test_no_core_idles_while_an_algorithm_may_run() -> None:
+    selector = Selector("tailcut_schedule", algorithms=["a", "b", "c"], cutoff=60)
+    selector.observe(selector.select([1.0]), censored_at=1.0)
+    begun = selector.race([1.0], k=2, instance="i1")
+    running = {one.algorithm: 10.0 for one in begun}
+    (third,) = selector.race([1.0], k=1, instance="i1", spent=10.0, running=running)
+    assert third.algorithm not in running
+
+
+def test_a_run_after_failures_is_learned_given_them() -> None:
+    """The instance has turned out to be hard: that a second one fails, too, says less about it."""
+
+    def skill_of_b(failed: dict[str, float] | None) -> float:
+        selector = Selector("tailcut_schedule", algorithms=["a", "b"], cutoff=60)
+        selector.observe(selector.select([1.0], among=["a"]), censored_at=1.0)
+        (decision,) = selector.race([0.5], k=1, among=["b"], spent=30.0, failed=failed, instance="i1")
+        copy = Selector.from_bytes(selector.to_bytes())
+        copy.observe(decision.id, censored_at=decision.budget)
+        assert isinstance(copy._policy, HazardSchedule)
+        return float(copy._policy.hazards.skill[1])
+
+    assert skill_of_b(None) < skill_of_b({"a": 30.0}) < 0.0
+
+
 def test_the_selector_knows_the_budgets_of_its_running_ones() -> None:
     """They need not be passed: the decisions wait for their outcomes."""
     waiting = OrderedDict(

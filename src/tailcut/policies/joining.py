@@ -61,6 +61,8 @@ def one_more_run(
         free = [number for number in free if gone.get(algorithms[number], 0.0) < limit - used]
     if not free:
         return None
+    if schedules and failed:  # what it does is learned given these failures
+        request = replace(request, failed=failed)
     if policy is None:
         return replace(request, among=[algorithms[free[0]]])
     seen = [gone.get(name, 0.0) for name in algorithms] if schedules else None

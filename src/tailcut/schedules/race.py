@@ -13,7 +13,7 @@ turn, twice. Only the next run is made; when a run ends, its core is planned aga
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -91,10 +91,12 @@ class Race:
         lanes: list[Lane | None] = [*[None] * free, *self._busy]
         for _ in range(ROUNDS):
             before = list(lanes)
+            for number in range(free):
+                lanes[number] = self._planned(_others(lanes, number))
+            # Who runs next is settled for all cores before who follows: no core is to idle for the latter.
             for number, lane in enumerate(lanes):
-                others = [one for place, one in enumerate(lanes) if place != number and one is not None]
-                planned = self._planned(others) if number < free else lane
-                lanes[number] = None if planned is None else self._followed(planned, others)
+                if lane is not None and lane.stop < self._left:
+                    lanes[number] = self._followed(lane, _others(lanes, number))
             if lanes == before:
                 break
         first = lanes[0]
@@ -105,14 +107,13 @@ class Race:
         unsolved = self._unsolved_by(others)
         waited = np.diff(self._grid) @ (0.5 * (unsolved[1:] + unsolved[:-1]))
         weights = self._weights * (waited + self._unsolved * unsolved[-1])
-        planner = Planner(self._curves, self._unsolved, self._barred_by(others))
+        barred = self._barred_by(other._replace(following=-1) for other in others)
+        planner = Planner(self._curves, self._unsolved, barred)
         plan = planner.plan(weights / max(float(weights.sum()), 1e-300), self._failed, self._left)
         return None if plan is None else Lane(plan.algorithm, 0.0, plan.budget)
 
     def _followed(self, lane: Lane, others: Sequence[Lane]) -> Lane:
-        """Return what a core does with the best run for the rest, if its own leaves any."""
-        if lane.stop >= self._left:
-            return lane
+        """Return what a core does, with the best run for the time that its own leaves."""
         alone = lane._replace(following=-1)
         following = best_for_the_rest(
             *self._curves.tables,
@@ -140,9 +141,14 @@ class Race:
                 run_on(table, cuts, self._grid, unsolved, algorithm, start, known, stop)
         return unsolved
 
-    def _barred_by(self, lanes: Sequence[Lane]) -> NDArray[np.bool_]:
+    def _barred_by(self, lanes: Iterable[Lane]) -> NDArray[np.bool_]:
         """Return who may not run, shape (K,): the same algorithm on two cores does the same."""
         barred = self._barred.copy()
         for lane in lanes:
             barred[[one for one in (lane.algorithm, lane.following) if one >= 0]] = True
         return barred
+
+
+def _others(lanes: Sequence[Lane | None], number: int) -> list[Lane]:
+    """Return what the other cores are to do, as far as that is known."""
+    return [lane for place, lane in enumerate(lanes) if place != number and lane is not None]
