@@ -169,7 +169,8 @@ def test_a_race_on_one_core_is_the_plan_for_one_core() -> None:
     expected = selector.preview(Request([0.1, 0.2]))
     assert expected is not None
     (alone,) = selector.race([0.1, 0.2], k=1)
-    assert (alone.algorithm, alone.budget) == (expected.algorithm, pytest.approx(expected.budget))
+    assert alone.algorithm == expected.algorithm
+    assert alone.budget == pytest.approx(expected.budget)
 
 
 def test_those_that_complement_each_other_run_together() -> None:
