@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tailcut import Selector
+from tailcut.errors import InputError
 from tailcut.policies.joining import known_budgets
 from tailcut.policies.pending import PendingRun
 from tailcut.schedules import HazardSchedule
@@ -209,3 +210,13 @@ def test_runs_are_distinct_and_every_selector_can_race(name: str) -> None:
 def test_a_race_among_some() -> None:
     selector = Selector("tailcut_schedule", algorithms=["a", "b", "c"], cutoff=60)
     assert {one.algorithm for one in selector.race([1.0], k=3, among=["c", "a"])} == {"a", "c"}
+
+
+def test_a_request_has_failures_only_where_there_are_some() -> None:
+    """So those written before there was such a field are read as ever."""
+    plain, raced = Request([1.0], instance="i1"), Request([1.0], instance="i1", failed={"a": 3})
+    assert "failed" not in plain.to_dict()
+    assert raced.to_dict()["failed"] == {"a": 3.0}
+    assert [Request.from_dict(one.to_dict()) for one in (plain, raced)] == [plain, raced]
+    with pytest.raises(InputError, match="failed"):
+        Request(failed={"a": float("nan")})
