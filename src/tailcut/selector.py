@@ -21,7 +21,7 @@ from tailcut.explain.explanation import Explanation
 from tailcut.explain.reasons import NOT_MADE, consider, explain_decision
 from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies import warm_start
-from tailcut.policies.joining import one_more_run
+from tailcut.policies.joining import known_budgets, one_more_run
 from tailcut.policies.lessons import Answered, Lesson, next_lesson
 from tailcut.policies.measured import OutcomeMeasure
 from tailcut.policies.pending import PendingRun, number_of
@@ -126,7 +126,7 @@ class Selector(SelectorBase):
         choice = self._ready().choose(vector, offered, self._progress(limit, used))
         name = self._algorithms[choice.algorithm]
         among = None if offered is None else tuple(self._algorithms[a] for a in offered)
-        failed: dict[str, float] | None = {} if self._schedules else None
+        failed = dict(request.failed or {}) if self._schedules else None
         run = PendingRun(name, request.instance, limit, choice.x, choice.budget, used, 0, among, failed)
         self._favourite.began(run)
         return self._decided(choice, run, vector, offered)
@@ -159,16 +159,24 @@ class Selector(SelectorBase):
         made: list[Decision] = []
         while len(made) < check_whole_number("k", k, at_least=1):
             begun = {**(running or {}), **{one.algorithm: 0.0 for one in made}}
-            following = self.joining(request, begun, failed)
+            following = self.joining(request, begun, failed, free=k - len(made))
             if following is None:
                 break
             made.append(self.decide(following))
         return made
 
     def joining(
-        self, request: Request, running: Mapping[str, float], failed: Mapping[str, float] | None = None
+        self,
+        request: Request,
+        running: Mapping[str, float],
+        failed: Mapping[str, float] | None = None,
+        *,
+        free: int = 1,
     ) -> Request | None:
-        """Return the request for one more run of a race, None if no algorithm is left. Decides nothing."""
+        """Return the request for one more run of a race, None if no algorithm is left. Decides nothing.
+
+        So many cores are `free`, the one for this run included.
+        """
         offered = None if request.among is None else self._offered(request.among)
         pool = range(len(self._algorithms)) if offered is None else offered.tolist()
         policy = self._policy
@@ -183,6 +191,8 @@ class Selector(SelectorBase):
             schedules=self._schedules,
             running=running,
             failed=failed or {},
+            budgets=known_budgets(self._pending.runs, running, request.instance),
+            free_cores=free,
         )
 
     def _decided(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tailcut.schedules.curves import CUTS, Curves
+from tailcut.schedules.curves import CUTS, Curves, likelihood
 from tailcut.schedules.planner import LONGER, NEARLY_ALL, Planner
 from tailcut.types import Array
 
@@ -130,6 +130,23 @@ def test_the_expected_loss_is_the_mean_of_simulated_ones(seed: int) -> None:
     times = sample_runtimes(curves, tried, 200_000, np.random.default_rng(seed))
     mean, error = simulated(list(best), times)
     assert abs(plan.losses.min() - mean) < 4.0 * error
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_plan_after_failures_weighs_the_classes_by_them(seed: int) -> None:
+    """Bit for bit what Bayes' rule in numpy gives, also with more than eight classes."""
+    rng = np.random.default_rng(seed)
+    curves = Curves(rng.normal(-2.0, 1.0, (3, len(CUTS), 7 + 9 * seed)), cuts=CUTS * CUTOFF)
+    classes, failed = rng.dirichlet(np.ones(7 + 9 * seed)), np.array([0.0, 3.0, 17.0])
+    planner, joint = Planner(curves, UNSOLVED, NOBODY), classes * likelihood(curves, failed)
+    found, expected = (
+        planner.plan_after(classes, failed, 80.0),
+        planner.plan(joint / joint.sum(), failed, 80.0),
+    )
+    assert found is not None
+    assert expected is not None
+    assert found[:2] == expected[:2]
+    np.testing.assert_array_equal(found.losses, expected.losses)
 
 
 def test_only_those_offered_run() -> None:

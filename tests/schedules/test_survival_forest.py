@@ -206,7 +206,7 @@ def test_what_an_instance_alike_says_of_each_algorithm() -> None:
     easy = np.eye(7)[4]
     forest.put(x, 0, 0.1, True, easy)
     forest.put(x, 1, 0.1, False, easy)
-    odds = forest.odds(np.array([0]), ODDS, CUTS)[:, :, 0]
+    odds = forest.odds(np.array([0]), ODDS, CUTS)[:, :, 7]  # behind the seven classes of hardness
     as_hard = ODDS + forest.hardness.shift[4]
     survival = np.cumprod(expit(-odds), axis=1)
     by_base = np.cumprod(expit(-as_hard), axis=1)
@@ -444,4 +444,8 @@ def test_an_instance_is_known_as_far_as_algorithms_ran_there() -> None:
             forest.put(np.array([float(number)]), algorithm, 0.5, True, MIDDLE)
     forest.grow(ODDS, CUTS)
     near = forest.near(np.array([2.5]))
-    assert forest.known(near) == pytest.approx((1 + near.rows % 3) / 3)
+    rows, likely = forest.alike(near)
+    assert rows.tolist() == near.rows.tolist()
+    assert likely == pytest.approx(forest.trust * near.weight * (1 + near.rows % 3) / 3)
+    far = near._replace(weight=np.where(near.rows == 0, 1e-3, near.weight))
+    assert forest.alike(far)[0].tolist() == [row for row in near.rows.tolist() if row != 0]

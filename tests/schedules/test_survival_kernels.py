@@ -10,14 +10,15 @@ from scipy.special import expit
 from tailcut.numerics.survival_kernels import (
     intervals_passed,
     learn_intervals,
-    odds_like,
+    odds_by_class,
     run_likelihood,
     share_paths,
     slopes,
     weigh_outcome,
 )
-from tailcut.schedules.curves import CUTS
+from tailcut.schedules.curves import CUTS, Curves, likelihood
 from tailcut.schedules.survival_forest import DOUBT, SCALE, TAIL
+from tailcut.schedules.view import View, passed
 from tailcut.types import Array
 
 SHIFT = np.linspace(-5.0, 5.0, 7)
@@ -155,10 +156,15 @@ def _plain_odds_like(base: Array, end: Array, solved: Flags, hardness: Array, ro
     return odds
 
 
-def _odds_like(base: Array, end: Array, solved: Flags, hardness: Array, rows: Array) -> Array:
-    return odds_like(
-        base, end, solved.view(np.uint8), hardness, rows.astype(np.int64), CUTS, SCALE, DOUBT, TAIL
+def _odds_like(
+    base: Array, end: Array, solved: Flags, hardness: Array, rows: Array, shift: Array | None = None
+) -> Array:
+    flags, numbers, own = (
+        solved.view(np.uint8),
+        rows.astype(np.int64),
+        np.zeros(0) if shift is None else shift,
     )
+    return odds_by_class(base, own, end, flags, hardness, numbers, CUTS, SCALE, DOUBT, TAIL)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -167,6 +173,16 @@ def test_odds_like_others_against_plain_numpy(seed: int) -> None:
     rows, hardness = np.array([3, 0, 7, 11]), np.array([-2.0, 0.0, 1.5, 5.0])
     found = _odds_like(base, end, solved, hardness, rows)
     np.testing.assert_allclose(found, _plain_odds_like(base, end, solved, hardness, rows), rtol=1e-6)
+
+
+def test_the_first_classes_are_those_of_hardness() -> None:
+    base, end, solved = _runs(0)
+    rows, hardness = np.array([3, 0]), np.array([-2.0, 1.5])
+    found = _odds_like(base, end, solved, hardness, rows, SHIFT)
+    np.testing.assert_array_equal(found[:, :, :7], base[:, :, None] + SHIFT)
+    np.testing.assert_array_equal(found[:, :, 7:], _odds_like(base, end, solved, hardness, rows))
+    with pytest.raises(IndexError, match="row 12"):
+        _odds_like(base, end, solved, hardness, np.array([3, 12]))
 
 
 @pytest.mark.parametrize("level", [-30.0, -1.0, 30.0])
@@ -309,6 +325,21 @@ def test_what_an_outcome_says_of_the_classes_is_bayes_rule(n_hardness: int) -> N
     np.testing.assert_allclose(by_hardness, (joint * answer)[hard].sum() / joint[hard].sum())
     near = slice(n_hardness, None)
     np.testing.assert_allclose(by_near, (joint * answer)[near].sum() / max(joint[near].sum(), 1e-300))
+
+
+@pytest.mark.parametrize(("algorithm", "end", "solved"), [(0, 30.0, False), (1, 0.2, True), (2, 60.0, False)])
+def test_a_run_says_what_its_passage_and_its_likelihood_say(algorithm: int, end: float, solved: bool) -> None:
+    rng = np.random.default_rng(5)
+    odds, cuts, failed = rng.normal(-1.0, 1.0, (3, len(CUTS), 9)), 60.0 * CUTS, np.array([0.0, 0.1, 20.0])
+    view = View(odds, rng.dirichlet(np.ones(9)), Curves(odds, cuts=cuts), 7)
+    passage = passed(float(failed[algorithm]), end, solved, cuts)
+    before = likelihood(view.curves, failed)
+    expected = (*passage, *view.weighed(before, before * view.answered(algorithm, passage)))
+    found = view.after(failed, algorithm, end, solved)
+    assert found is not None
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert view.after(failed, 2, 20.1, solved=False) is None  # no more than it was known to fail for
 
 
 def test_an_outcome_that_could_not_be_leaves_the_classes_as_common_as_they_are() -> None:

@@ -187,7 +187,7 @@ class Project:
         with self.journal.together():
             for one in keys:
                 at_it = {**(running or {}), **{other.algorithm: 0.0 for other in made}}
-                following = self.selector.joining(request, at_it, failed)
+                following = self.selector.joining(request, at_it, failed, free=k - len(made))
                 if following is None:
                     break
                 rivals = {} if first is None else {"race": first}

@@ -24,4 +24,5 @@ def best_plan(
     longer: float,
     kept: int,
     whole: bool,
+    before_failures: bool = False,
 ) -> tuple[int, float, _Reals] | None: ...

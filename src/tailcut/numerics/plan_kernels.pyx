@@ -19,14 +19,7 @@ cdef double LEAST = 1e-300  # a ratio of survivals must exist
 cdef double SLACK = 1e-11  # bounds are rounded, too: what is closer than this share is not skipped
 
 
-cdef struct Place:
-    # Where a time lies: a curve there is a sum of its values at two cuts.
-    Py_ssize_t cut  # the cut before
-    double low, high  # factors of the survival at that cut and the next
-    double low_area, high_area  # the same for what the integral gains after that cut
-
-
-cdef Place _place(const double* cuts, Py_ssize_t n_intervals, double time) noexcept nogil:
+cdef Place place_of(const double* cuts, Py_ssize_t n_intervals, double time) noexcept nogil:
     cdef Place place
     cdef Py_ssize_t j = 0
     cdef double run, width, within, beyond
@@ -139,7 +132,7 @@ def curve_values(
     with nogil:
         for r in range(rows):
             for k in range(n):
-                p = _place(&cuts[0], cuts.shape[0] - 1, times[r, k])
+                p = place_of(&cuts[0], cuts.shape[0] - 1, times[r, k])
                 for m in range(classes):
                     low = survival[p.cut, m, k]
                     high = survival[p.cut + 1, m, k]
@@ -153,25 +146,60 @@ def failure_likelihood(const double[:, :, ::1] survival, const double[::1] cuts,
 
     As a share of the class in which it is most likely.
     """
-    cdef Py_ssize_t classes = survival.shape[1], n = survival.shape[2], m, k
-    cdef double best = -INFINITY
-    cdef Place p
+    cdef Py_ssize_t n = survival.shape[2]
     if failed.shape[0] != n:
         raise ValueError(f"failures of {failed.shape[0]} algorithms for curves of {n}")
-    likely_ = np.zeros(classes)
+    likely_ = np.empty(survival.shape[1])
     cdef double[::1] likely = likely_
     with nogil:
-        for k in range(n):
-            if failed[k] <= 0.0:
-                continue
-            p = _place(&cuts[0], cuts.shape[0] - 1, failed[k])
-            for m in range(classes):
-                likely[m] += log(p.low * survival[p.cut, m, k] + p.high * survival[p.cut + 1, m, k])
-        for m in range(classes):
-            best = likely[m] if likely[m] > best else best
-        for m in range(classes):
-            likely[m] = exp(likely[m] - best)
+        likely_failures(survival, cuts, failed, &likely[0])
     return likely_
+
+
+cdef void likely_failures(
+    const double[:, :, ::1] survival, const double[::1] cuts, const double[:] failed, double* likely
+) noexcept nogil:
+    """Set what `failure_likelihood` returns, (M,)."""
+    cdef Py_ssize_t classes = survival.shape[1], m, k
+    cdef double best = -INFINITY
+    cdef Place p
+    for m in range(classes):
+        likely[m] = 0.0
+    for k in range(survival.shape[2]):
+        if failed[k] <= 0.0:
+            continue
+        p = place_of(&cuts[0], cuts.shape[0] - 1, failed[k])
+        for m in range(classes):
+            likely[m] += log(p.low * survival[p.cut, m, k] + p.high * survival[p.cut + 1, m, k])
+    for m in range(classes):
+        best = likely[m] if likely[m] > best else best
+    for m in range(classes):
+        likely[m] = exp(likely[m] - best)
+
+
+cdef double _sum(const double* values, Py_ssize_t count) noexcept nogil:
+    """Return the sum, in eight parts, so that no addition waits for the last one: as numpy adds up."""
+    cdef double part[8]
+    cdef double total = 0.0
+    cdef Py_ssize_t i, j, half
+    if count > 128:
+        half = count // 2
+        half -= half % 8
+        return _sum(values, half) + _sum(values + half, count - half)
+    i = 0
+    if count >= 8:
+        for j in range(8):
+            part[j] = values[j]
+        i = 8
+        while i + 8 <= count:
+            for j in range(8):
+                part[j] += values[i + j]
+            i += 8
+        total = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]))
+    while i < count:
+        total += values[i]
+        i += 1
+    return total
 
 
 # ------------------------------------------------------------------------------------------------ plans
@@ -308,7 +336,7 @@ cdef void _relate_to_failures(Case* c) noexcept nogil:
     cdef double* start = c.last_integral
     cdef double low, high
     for k in range(c.n):
-        p = _place(c.cuts, c.intervals, c.failed[k])
+        p = place_of(c.cuts, c.intervals, c.failed[k])
         for m in range(c.classes):
             i = p.cut * size + m * c.n + k
             low, high = c.survival[i], c.survival[i + size]
@@ -330,7 +358,7 @@ cdef void _prepare(Case* c) noexcept nogil:
     cdef const double* area
     cdef double* follow
     cdef double a, b, v, rest
-    cdef Place p = _place(c.cuts, c.intervals, c.left)
+    cdef Place p = place_of(c.cuts, c.intervals, c.left)
     low = c.survival + p.cut * size
     high = low + size
     area = c.integral + p.cut * size
@@ -351,7 +379,7 @@ cdef void _prepare(Case* c) noexcept nogil:
         _add_rows(c.alive + length * c.n, c.weights, _survival(c, length), c.classes, c.n)
     for length in range(c.lengths - 1):
         rest = c.left - _time(c, length)
-        p = _place(c.cuts, c.intervals, rest)
+        p = place_of(c.cuts, c.intervals, rest)
         a, b = p.low_area + c.unsolved * p.low, p.high_area + c.unsolved * p.high
         low = c.survival + p.cut * size
         high = low + size
@@ -441,7 +469,7 @@ cdef double _two_ahead_bound(Case* c, Py_ssize_t length, Py_ssize_t algorithm) n
     """Return what no plan of two more runs can beat: in no class can each do better than the best there."""
     cdef double rest = c.left - _time(c, length), total = 0.0, q
     cdef const double* row = _survival(c, length)
-    cdef Place p = _place(c.cuts, c.intervals, rest)
+    cdef Place p = place_of(c.cuts, c.intervals, rest)
     cdef const double* least = c.least + p.cut * c.classes
     cdef Py_ssize_t m
     for m in range(c.classes):
@@ -514,7 +542,7 @@ cdef double _rest(
     Py_ssize_t second,
 ) noexcept nogil:
     """Return the least further loss of giving all that is left to one algorithm, after two runs."""
-    cdef Place p = _place(c.cuts, c.intervals, left)
+    cdef Place p = place_of(c.cuts, c.intervals, left)
     cdef double a = p.low_area + c.unsolved * p.low, b = p.high_area + c.unsolved * p.high
     cdef Py_ssize_t size = c.classes * c.n, m, k, last
     cdef const double* low = c.survival + p.cut * size
@@ -590,10 +618,12 @@ def best_plan(
     double longer,
     Py_ssize_t kept,
     bint whole,
+    bint before_failures = False,
 ):
     """Return the algorithm and the time of the best first run, and the least loss by algorithm, shape (K,).
 
-    None when nobody may run. Tables, with the cuts from 0 on, are those of `curve_tables`.
+    None when nobody may run. Tables, with the cuts from 0 on, are those of `curve_tables`. The `weights` of the
+    classes are those given the failures or, with `before_failures`, those before them.
     """
     cdef Case c
     cdef Py_ssize_t intervals = survival.shape[0] - 1, classes = survival.shape[1], n = survival.shape[2]
@@ -655,6 +685,9 @@ def best_plan(
         if not fresh:
             c.own_survival = _take(&free_room, (intervals + 1) * size)
             c.own_integral = _take(&free_room, (intervals + 1) * size)
+            if before_failures:
+                likely_failures(survival, cuts, failed, c.first)
+                _weigh(c.weights, c.first, classes)
             _relate_to_failures(&c)
         _prepare(&c)
         _all_one_ahead(&c)
@@ -671,6 +704,18 @@ def best_plan(
         return best % n, _time(&c, i), losses_
     finally:
         free(room)
+
+
+cdef void _weigh(double* weights, double* likely, Py_ssize_t classes) noexcept nogil:
+    """Make weights those given a likelihood, by Bayes' rule; where nothing is likely, they stay."""
+    cdef double total
+    cdef Py_ssize_t m
+    for m in range(classes):
+        likely[m] *= weights[m]
+    total = _sum(likely, classes)
+    if total > 0.0:
+        for m in range(classes):
+            weights[m] = likely[m] / total
 
 
 cdef inline double* _take(double** room, Py_ssize_t count) noexcept nogil:

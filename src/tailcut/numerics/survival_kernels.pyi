@@ -15,6 +15,18 @@ def run_likelihood(odds: _Reals, algorithm: int, start: int, solved: _Reals, wei
 def weigh_outcome(
     classes: _Reals, before: _Reals, after: _Reals, n_hardness: int
 ) -> tuple[_Reals, _Reals, float, float]: ...
+def weigh_run(
+    odds: _Reals,
+    survival: _Reals,
+    cuts: _Reals,
+    classes: _Reals,
+    n_hardness: int,
+    failed: _Reals,
+    algorithm: int,
+    end: float,
+    solved: bool,
+    trace: float,
+) -> tuple[int, _Reals, _Reals, _Reals, _Reals, float, float] | None: ...
 def learn_intervals(
     level: _Reals,
     level_variance: _Reals,
@@ -52,8 +64,24 @@ def share_paths(
     largest: int,
     weight: _Reals,
 ) -> None: ...
-def odds_like(
+def past_classes(
+    end: _Reals, rows: _Numbers, weight: _Reals, trust: float, least: float
+) -> tuple[_Numbers, _Reals]: ...
+def keep_run(
+    ends: _Reals,
+    solutions: _Bytes,
+    orders: _Small,
+    classes: _Reals,
+    row: int,
+    algorithm: int,
+    end: float,
+    solved: bool,
+    recorded: bool,
+    known: _Reals,
+) -> None: ...
+def odds_by_class(
     base: _Reals,
+    shift: _Reals,
     end: _Reals,
     solved: _Bytes,
     hardness: _Reals,

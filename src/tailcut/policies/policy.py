@@ -142,12 +142,20 @@ class Policy(Stateful, ABC):
         return None
 
     def join(
-        self, x: Array, offered: Sequence[int], progress: Progress, running: Mapping[int, float]
+        self,
+        x: Array,
+        offered: Sequence[int],
+        progress: Progress,
+        running: Mapping[int, float],
+        *,
+        budgets: Mapping[int, float] | None = None,  # noqa: ARG002
+        free: int = 1,  # noqa: ARG002
     ) -> tuple[int, float] | None:
         """Return which of these should join the running ones, and for how long; None if not known.
 
-        `running` maps each running algorithm to its seconds so far. Without a joint model of the algorithms,
-        the one with the lowest score joins, for all the time that is left.
+        `running` maps each running algorithm to its seconds so far, `budgets` to the seconds after which it
+        will be stopped, if that is known, and so many cores are `free`, this one included. Without a joint
+        model of the algorithms, the one with the lowest score joins, for all the time that is left.
         """
         scores = self.judge(x, progress, offered) if running else None
         return None if scores is None else (int(offered[int(np.argmin(scores))]), progress.left)

@@ -22,6 +22,8 @@ CUTS = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0])
 """Ends of the J intervals, as fractions of the cutoff: even steps in log-time, finer towards the cutoff,
 where the length of a run decides how many other runs there is time for."""
 
+_START = np.zeros(1)
+
 
 class Curves:
     """Survival S(t) = P(longer than t) of K algorithms in M classes, and its integral from 0 to t.
@@ -37,7 +39,7 @@ class Curves:
     """
 
     def __init__(self, log_odds: Array, hardness: Array | None = None, *, cuts: Array) -> None:
-        self.cuts = np.concatenate(([0.0], cuts))
+        self.cuts = np.concatenate((_START, cuts))
         """Where the intervals begin and end, shape (J + 1,)."""
         if hardness is None:
             tables = curve_tables_by_class(log_odds, self.cuts)
@@ -45,6 +47,11 @@ class Curves:
             tables = curve_tables(log_odds, hardness, self.cuts)
         self.tables = tables
         """Survival and integral at the cuts, as the kernels take them, shape (J + 1, M, K) each."""
+
+    @property
+    def n_algorithms(self) -> int:
+        """How many algorithms there are: K."""
+        return int(self.tables[0].shape[2])
 
     @property
     def survival(self) -> Array:

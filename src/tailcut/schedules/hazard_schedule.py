@@ -13,13 +13,13 @@ from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies.feature_budget import FeatureBudget
 from tailcut.policies.policy import Choice, Offered, Policy, RecordedOutcomes
 from tailcut.representation import Pipeline
-from tailcut.schedules import race
 from tailcut.schedules.at_hand import InstanceAtHand
 from tailcut.schedules.calibration import SLICED, WHOLE, Calibration
 from tailcut.schedules.curves import CUTS, Curves, forecasts, likelihood
 from tailcut.schedules.hardness import Hardness
 from tailcut.schedules.hazards import Hazards
 from tailcut.schedules.planner import Plan, Planner
+from tailcut.schedules.race import Race, Running
 from tailcut.schedules.rehearsal import rehearse_sliced, rehearse_whole
 from tailcut.schedules.survival_forest import SurvivalForest
 from tailcut.schedules.view import View, passed
@@ -34,9 +34,6 @@ TRUST_SAMPLE = 200
 """The number of recorded instances that set the weight of similar instances and calibrate plans."""
 WEIGHED = 4
 """Of so many instances with features that cost something, one is planned without them, too, to compare."""
-LEAST_CLASS = 0.002
-"""A past instance that the new one is like with less probability is left out: it takes as much time to plan
-for as any other, and hardly changes the plan."""
 
 
 class HazardSchedule(Policy):
@@ -143,21 +140,21 @@ class HazardSchedule(Policy):
         assert progress.failed is not None
         view = self.at_hand.view(x) or self.view(x)
         planner = self._planner(view.curves, offered, progress)
-        if progress.failed.any():
-            classes = view.given(likelihood(view.curves, progress.failed))
-            return planner.plan(classes, progress.failed, progress.left)
-        plan = planner.plan(view.classes, progress.failed, progress.left, whole=whole)
-        if plan is None or whole or plan.budget >= progress.left:
+        plan = planner.plan_after(view.classes, progress.failed, progress.left, whole=whole)
+        whole_run = plan is None or whole or plan.budget >= progress.left
+        if whole_run or not self.calibration.corrects or progress.failed.any():
             return plan
+        assert plan is not None
         losses = planner.whole_runs(view.classes, progress.left)
         if not self.calibration.prefers_whole(float(plan.losses.min()), float(losses.min())):
             return plan
         return Plan(int(losses.argmin()), progress.left, losses)
 
     def _planner(self, curves: Curves, offered: Offered, progress: Progress) -> Planner:
-        barred = np.zeros(len(curves.survival), dtype=bool)
-        if offered is not None:
-            barred[:] = True
+        if offered is None:
+            barred = np.zeros(curves.n_algorithms, dtype=np.bool_)
+        else:
+            barred = np.ones(curves.n_algorithms, dtype=np.bool_)
             barred[offered] = False
         return Planner(curves, (self.penalty - 1.0) * progress.cutoff, barred)
 
@@ -195,17 +192,35 @@ class HazardSchedule(Policy):
         return np.zeros(len(algorithms)) if plan is None else plan.losses[list(algorithms)]
 
     def join(
-        self, x: Array, offered: Sequence[int], progress: Progress, running: Mapping[int, float]
+        self,
+        x: Array,
+        offered: Sequence[int],
+        progress: Progress,
+        running: Mapping[int, float],
+        *,
+        budgets: Mapping[int, float] | None = None,
+        free: int = 1,
     ) -> tuple[int, float] | None:
-        """Return the next run of the best plan, given what the running algorithms will leave unsolved."""
+        """Return the best next run, given what happens on the other cores (`tailcut.schedules.race`)."""
         assert progress.failed is not None
         view = self.view(x)
-        seen = likelihood(view.curves, progress.failed)
-        classes = view.given(seen * race.left_unsolved(view.curves, running, progress.left))
-        plan = self._planner(view.curves, np.array(offered), progress).plan(
-            classes, progress.failed, progress.left
+        if not running and free == 1:
+            plan = self._planner(view.curves, np.array(offered), progress).plan_after(
+                view.classes, progress.failed, progress.left
+            )
+            return None if plan is None else (plan.algorithm, plan.budget)
+        planned = budgets or {}
+        at_it = [Running(one, since, planned.get(one, np.inf)) for one, since in running.items()]
+        race = Race(
+            view.curves,
+            view.given(likelihood(view.curves, progress.failed)),
+            progress.failed,
+            offered=offered,
+            running=at_it,
+            left=progress.left,
+            unsolved=(self.penalty - 1.0) * progress.cutoff,
         )
-        return None if plan is None else (plan.algorithm, plan.budget)
+        return race.next_run(free)
 
     def forecasts(self, x: Array, progress: Progress) -> Forecasts:
         """Return what a run of all that is left would take, for each algorithm."""
@@ -222,16 +237,14 @@ class HazardSchedule(Policy):
         return self._latest[1]
 
     def _view(self, x: Array) -> View:
-        base, classes, hard = self.hazards.log_odds(), self.hardness.frequencies(), self.hardness.shift
+        base, hard = self.hazards.log_odds(), self.hardness.shift
         if not len(x) or not self.forest.grown:
-            odds = base[:, :, None] + hard
+            odds, classes = base[:, :, None] + hard, self.hardness.frequencies()
             return View(odds, classes, Curves(odds, cuts=self.cuts), len(hard))
         base += self.forest.shift(x)[:, None]
         near = self.forest.near(x)
-        alike = self.forest.trust * near.weight * self.forest.known(near)
-        counts = alike >= LEAST_CLASS
-        alike, rows = alike[counts], near.rows[counts]
-        odds = np.concatenate([base[:, :, None] + hard, self.forest.odds(rows, base, CUTS)], axis=2)
+        rows, alike = self.forest.alike(near)
+        odds = self.forest.odds(rows, base, CUTS)
         classes = np.concatenate([(1.0 - alike.sum()) * self.forest.classes(near), alike])
         return View(odds, classes, Curves(odds, cuts=self.cuts), len(hard))
 
@@ -240,20 +253,19 @@ class HazardSchedule(Policy):
         assert progress.failed is not None
         solved = outcome.status is Status.SOLVED
         end = progress.cutoff if outcome.time is None else outcome.time
-        passage = passed(float(progress.failed[algorithm]), end, solved, self.cuts)
-        self._weigh_features(algorithm, x, outcome, progress, budget)
-        if not len(passage.solved):
+        first = not progress.failed.any()
+        self._weigh_features(algorithm, x, outcome, progress, budget, first=first)
+        view = self.at_hand.view(x) or self.view(x)
+        said = view.after(progress.failed, algorithm, end, solved)
+        if said is None:
             return
-        view, first = self.at_hand.view(x) or self.view(x), not progress.failed.any()
         if first:
             self._forget()
-        before = likelihood(view.curves, progress.failed)
-        said = view.weighed(before, before * view.answered(algorithm, passage))
         if len(view.classes) > view.n_hardness:
             self.forest.weigh(said.by_near, said.by_hardness)
         classes = said.hardness_after
         self.hardness.learn(None if first else said.hardness_before, classes)
-        self.hazards.learn(algorithm, *passage, self.hardness.shift, classes)
+        self.hazards.learn(algorithm, said.start, said.solved, said.weights, self.hardness.shift, classes)
         self._remember(algorithm, x, end, solved, classes, first=first)
         self._latest = None
         if self.forest.due:
@@ -337,11 +349,10 @@ class HazardSchedule(Policy):
             self.calibration.note(kind, promised / everything, paid / everything)
 
     def _weigh_features(
-        self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float
+        self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float, *, first: bool
     ) -> None:
         """Report what time would have cost and, of first runs, whether features predicted how it would go."""
-        assert progress.failed is not None
-        first, solved = not progress.failed.any(), outcome.status is Status.SOLVED
+        solved = outcome.status is Status.SOLVED
         if solved and outcome.time is not None:
             self.feature_budget.solved((progress.used + outcome.time) / progress.cutoff)
         if first and len(x) and self.feature_budget.charged:

@@ -54,9 +54,18 @@ class Planner:
     def plan(self, weights: Array, failed: Array, left: float, *, whole: bool = False) -> Plan | None:
         """Return the best next run, or None if no algorithm could run longer than before.
 
-        `weights` are the probabilities of the classes of hardness, shape (M,); `failed` is the longest
-        time each algorithm has run unsuccessfully, shape (K,). With `whole`, the run gets all that is left.
+        `weights` are the probabilities of the classes, shape (M,), now; `failed` is the longest time each
+        algorithm has run unsuccessfully, shape (K,). With `whole`, the run gets all that is left.
         """
+        return self._best(weights, failed, left, whole=whole, before_failures=False)
+
+    def plan_after(self, classes: Array, failed: Array, left: float, *, whole: bool = False) -> Plan | None:
+        """Return the best next run, where `classes` are the probabilities of the classes before any run."""
+        return self._best(classes, failed, left, whole=whole, before_failures=True)
+
+    def _best(
+        self, weights: Array, failed: Array, left: float, *, whole: bool, before_failures: bool
+    ) -> Plan | None:
         survival, integral = self.curves.tables
         best = best_plan(
             survival,
@@ -71,6 +80,7 @@ class Planner:
             LONGER,
             PROMISING,
             whole,
+            before_failures,
         )
         return None if best is None else Plan(*best)
 

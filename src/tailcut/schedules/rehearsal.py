@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.schedules.curves import likelihood
 from tailcut.schedules.planner import Planner
 from tailcut.schedules.view import View
 from tailcut.types import Array
@@ -36,7 +35,7 @@ def rehearse_sliced(
         left -= plan.budget
         plan = None
         if left > 0.0:
-            plan = planner.plan(view.given(likelihood(view.curves, failed)), failed, left)
+            plan = planner.plan_after(view.classes, failed, left)
     return Rehearsal(promised, cutoff + planner.unsolved)
 
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from tailcut.models.growing import Growth, grow_apart
 from tailcut.models.trees import Grown, Trees
 from tailcut.numerics import randomness
-from tailcut.numerics.survival_kernels import odds_like, share_paths, slopes
+from tailcut.numerics.survival_kernels import keep_run, odds_by_class, past_classes, share_paths, slopes
 from tailcut.schedules.hardness import Hardness
 from tailcut.state.stateful import Stateful, expect, expect_finite, expect_indices
 from tailcut.types import Array
@@ -56,6 +56,9 @@ DOUBT = 0.05
 """The probability that a run is unrelated to that instance."""
 TAIL = 2.0
 """How much longer a run would have taken that was stopped, in log-time, on average."""
+LEAST_CLASS = 0.002
+"""A past instance that the new one is like with less probability is left out: it takes as much time to plan
+for as any other, and hardly changes the plan."""
 LOCAL = 10.0
 """The weight, in similar instances, of the overall frequencies of the classes."""
 TRUST, DISTRUST = 1.0, 10.0
@@ -183,11 +186,16 @@ class SurvivalForest(Stateful):
         rows = np.flatnonzero(weight)
         if len(rows) > NEAREST:
             rows = np.sort(rows[np.argpartition(-weight[rows], NEAREST)[:NEAREST]])
-        return Near(rows, weight[rows] / max(weight[rows].sum(), 1e-300))
+        weight = weight[rows]
+        return Near(rows, weight / max(float(weight.sum()), 1e-300))
 
-    def known(self, near: Near) -> Array:
-        """Return the share of algorithms that are known on each similar instance, shape (m,)."""
-        return np.asarray((self._room.end[near.rows] > 0.0).mean(axis=1))
+    def alike(self, near: Near) -> tuple[NDArray[np.int64], Array]:
+        """Return which past instances are classes of their own, and how likely each is, shape (m,) each.
+
+        A past instance counts by how similar it is, by the trust in similar ones, and by the share of
+        algorithms that are known there.
+        """
+        return past_classes(self._room.end, near.rows, near.weight, self.trust, LEAST_CLASS)
 
     def classes(self, near: Near) -> Array:
         """Return how likely an instance that is like those near is of each class of hardness, shape (M,)."""
@@ -199,16 +207,27 @@ class SurvivalForest(Stateful):
         return np.asarray(share * (near.weight @ self._room.classes[near.rows]) + (1.0 - share) * everywhere)
 
     def odds(self, rows: NDArray[np.int64], base: Array, cuts: Array) -> Array:
-        """Return the log-odds of a solution in each interval if the instance is like each of these `rows`.
+        """Return the log-odds of a solution in each interval and class, shape (K, J, M + m).
 
+        First those of the M classes of hardness, then those if the instance is like each of these `rows`.
         `base` (K, J) is what is expected without them, `cuts` (J,) the ends of the intervals as fractions of
-        the cutoff; shape (K, J, m). An algorithm that solved the other instance takes as long here, up to a
-        factor; one that was stopped there takes longer than that, up to a factor; for one that did not run,
-        `base` applies, with the hardness of that instance.
+        the cutoff. An algorithm that solved the other instance takes as long here, up to a factor; one that
+        was stopped there takes longer than that, up to a factor; for one that did not run, `base` applies,
+        with the hardness of that instance.
         """
-        room = self._room
-        hardness = room.classes[rows] @ self.hardness.shift
-        return odds_like(base, room.end, room.solved.view(np.uint8), hardness, rows, cuts, SCALE, DOUBT, TAIL)
+        room, shift = self._room, self.hardness.shift
+        return odds_by_class(
+            base,
+            shift,
+            room.end,
+            room.solved.view(np.uint8),
+            room.classes[rows] @ shift,
+            rows,
+            cuts,
+            SCALE,
+            DOUBT,
+            TAIL,
+        )
 
     def weigh(self, with_them: float, without: float) -> None:
         """Record how likely an outcome was with similar instances and without them."""
@@ -240,17 +259,26 @@ class SurvivalForest(Stateful):
         latest instances are kept, the `first` run on one replaces an earlier one with the same features.
         """
         row = self._rows.get(x.tobytes())
+        room = self._room
         if row is None or (first and self.latest):
             row = self._free_row() if row is None else row
             if row is None:
                 return
             self._take(row, x)
             self._latest = None
-        room = self._room
-        if solved or (end > room.end[row, algorithm] and not room.solved[row, algorithm]):
-            room.end[row, algorithm], room.solved[row, algorithm] = end, solved
-            room.order[row, algorithm] = 0 if recorded else room.order[row].max() + 1
-        room.classes[row] = classes
+            room = self._room
+        keep_run(
+            room.end,
+            room.solved.view(np.uint8),
+            room.order,
+            room.classes,
+            row,
+            algorithm,
+            end,
+            solved,
+            recorded,
+            classes,
+        )
 
     def failed_for(self, x: Array, algorithm: int) -> float:
         """Return how long an algorithm has run on this instance unsuccessfully, as a share of the cutoff."""

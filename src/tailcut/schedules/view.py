@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tailcut.numerics.survival_kernels import intervals_passed, run_likelihood, weigh_outcome
+from tailcut.numerics.survival_kernels import intervals_passed, run_likelihood, weigh_outcome, weigh_run
 from tailcut.schedules.curves import Curves
 from tailcut.types import Array
 
@@ -41,6 +41,18 @@ class Weighed(NamedTuple):
     """And by the classes of hardness alone."""
 
 
+class Said(NamedTuple):
+    """What a run says: a `Passage` and what it makes of the classes, `Weighed`."""
+
+    start: int
+    solved: Array
+    weights: Array
+    hardness_before: Array
+    hardness_after: Array
+    by_near: float
+    by_hardness: float
+
+
 class View(NamedTuple):
     """What is expected of an instance."""
 
@@ -57,6 +69,23 @@ class View(NamedTuple):
         joint = self.classes * likelihood
         total = joint.sum()
         return np.asarray(joint / total) if total > 0.0 else self.classes
+
+    def after(self, failed: Array, algorithm: int, end: float, solved: bool) -> Said | None:
+        """Return what a run to `end` says after these failures (K,); None if nothing."""
+        curves = self.curves
+        said = weigh_run(
+            self.odds,
+            curves.tables[0],
+            curves.cuts,
+            self.classes,
+            self.n_hardness,
+            failed,
+            algorithm,
+            end,
+            solved,
+            TRACE,
+        )
+        return None if said is None else Said(*said)
 
     def answered(self, algorithm: int, passage: Passage) -> Array:
         """Return the likelihood of what a run did in each class, shape (M,)."""

@@ -33,9 +33,14 @@ class Request:
     """Seconds used on the instance before, without the features."""
     feature_cost: float = 0.0
     """Seconds that computing the features took, even if it was given up."""
+    failed: Mapping[str, float] | None = None
+    """In a race: for how many seconds algorithms have already run on the instance without an answer."""
 
     def __post_init__(self) -> None:
         """Check everything that can be checked without knowing the selector."""
+        if self.failed is not None:
+            checked = {name: check_seconds("failed", seconds) for name, seconds in self.failed.items()}
+            self._settle("failed", checked)
         if self.instance is not None and not isinstance(self.instance, str):
             raise InputError(f"instance must be a string, got {self.instance!r}", field="instance")
         if self.cutoff is not None:
@@ -66,7 +71,8 @@ class Request:
         return check_time_left("spent + feature_cost", self.spent + self.feature_cost, cutoff)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the request as JSON values; a missing feature value is None."""
+        """Return the request as JSON values; a missing feature value is None, and `failed` may be absent."""
+        failed = {} if self.failed is None else {"failed": dict(self.failed)}
         return {
             "features": _plain_features(self.features),
             "instance": self.instance,
@@ -74,12 +80,14 @@ class Request:
             "among": None if self.among is None else list(self.among),
             "spent": self.spent,
             "feature_cost": self.feature_cost,
+            **failed,
         }
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Request:
         """Return the request that `to_dict` turned into `values`; other keys are ignored."""
-        return Request(**{one.name: values[one.name] for one in fields(Request)})
+        always = {one.name: values[one.name] for one in fields(Request) if one.name != "failed"}
+        return Request(**always, failed=values.get("failed"))
 
 
 def check_time_left(field: str, seconds: float, cutoff: float) -> float:
