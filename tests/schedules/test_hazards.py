@@ -10,7 +10,7 @@ from tailcut.schedules.hazards import COMMON, FIRST_LEVEL, LEVEL, SKILL, TURN, H
 from tailcut.schedules.view import passed
 from tailcut.types import Array
 
-SURE = np.zeros(1), np.ones(1)
+SURE = np.zeros((1, len(CUTS))), np.ones(1)
 """One class of hardness 0."""
 
 
