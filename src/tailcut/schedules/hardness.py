@@ -91,7 +91,7 @@ def log_odds_around(times: Array, scale: float) -> Array:
     solution between two cuts, given none before, are (exp u' - exp u) / (1 + exp u).
 
     >>> log_odds_around(np.array([1.0]), 0.7)[0, -1].round(3)  # 1 is the last cut, 0.7 the one before
-    np.float64(-0.934)
+    np.float64(-1.389)
     """
     ends = np.exp(np.log(CUTS / times[:, None]) / scale)
     starts = np.hstack([np.zeros((len(times), 1)), ends[:, :-1]])
