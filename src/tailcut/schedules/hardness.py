@@ -28,7 +28,7 @@ REACH, SPREAD = 5.0, 2.5
 N_SHIFTS = 5
 """How many classes of the first kind there are."""
 TIMES = np.array([0.0005, 0.005, 0.05, 0.25, 0.6, 1.6])
-"""What runs take in the classes of the second kind, as fractions of the cutoff; the last are mostly stopped."""
+"""What runs take in the classes of the second kind, as fractions of the cutoff."""
 SCALE = 0.7
 """The scale of log-runtimes around these."""
 LARGEST = 6.0
@@ -87,8 +87,8 @@ class Hardness(Stateful):
 def log_odds_around(times: Array, scale: float) -> Array:
     """Return the log-odds of a solution in each interval if runtimes are log-logistic around `times`, (M, J).
 
-    With u = log(cut / time) / scale, a run is longer than a cut with probability 1 / (1 + exp u), so the odds of a
-    solution between two cuts, given none before, are (exp u' - exp u) / (1 + exp u).
+    With u = log(cut / time) / scale, a run is longer than a cut with probability 1 / (1 + exp u), so the odds
+    of a solution between two cuts, given none before, are (exp u' - exp u) / (1 + exp u).
 
     >>> log_odds_around(np.array([1.0]), 0.7)[0, -1].round(3)  # 1 is the last cut, 0.7 the one before
     np.float64(-1.389)
