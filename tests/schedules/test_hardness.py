@@ -32,7 +32,7 @@ def test_the_classes_are_of_two_kinds() -> None:
 
 
 def _served(runtimes: Array, seed: int) -> tuple[float, float]:
-    """Return the longest run's share of the time spent, and how common the classes of times are, after a stream."""
+    """Return the share of the longest run in the time spent, and how common the classes of times are then."""
     names = [f"a{number}" for number in range(runtimes.shape[1])]
     selector = Selector("tailcut_schedule", names, 100.0, seed=seed)
     shares = []

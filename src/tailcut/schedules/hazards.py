@@ -2,7 +2,7 @@
 
 Its log-odds are a sum of Gaussian unknowns, each with a prior variance of its own:
 
-    v[a, j] = common + level[j] + skill[a] + turn[a, j] + shift of its features + hardness of the instance
+    v[a, j] = common + level[j] + skill[a] + turn[a, j] + shift of its features + hardness[j] of the instance
 
 so that what is common to all algorithms (how solutions spread over time) is learned from every run, and an
 algorithm's own part from its own runs. The last two are learned elsewhere, in
