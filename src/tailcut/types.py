@@ -183,8 +183,7 @@ class Request:
     def __post_init__(self) -> None:
         """Check everything that can be checked without knowing the selector."""
         if self.failed is not None:
-            checked = {name: check_seconds("failed", seconds) for name, seconds in self.failed.items()}
-            self._settle("failed", checked)
+            self._settle("failed", {name: check_seconds("failed", one) for name, one in self.failed.items()})
         if self.instance is not None and not isinstance(self.instance, str):
             raise InputError(f"instance must be a string, got {self.instance!r}", field="instance")
         if self.cutoff is not None:
@@ -216,7 +215,6 @@ class Request:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the request as JSON values; a missing feature value is None, and `failed` may be absent."""
-        failed = {} if self.failed is None else {"failed": dict(self.failed)}
         return {
             "features": _plain_features(self.features),
             "instance": self.instance,
@@ -224,14 +222,13 @@ class Request:
             "among": None if self.among is None else list(self.among),
             "spent": self.spent,
             "feature_cost": self.feature_cost,
-            **failed,
+            **({} if self.failed is None else {"failed": dict(self.failed)}),
         }
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Request:
         """Return the request that `to_dict` turned into `values`; other keys are ignored."""
-        always = {one.name: values[one.name] for one in fields(Request) if one.name != "failed"}
-        return Request(**always, failed=values.get("failed"))
+        return Request(*(values[one.name] for one in fields(Request)[:-1]), failed=values.get("failed"))
 
 
 def check_time_left(field: str, seconds: float, cutoff: float) -> float:
