@@ -228,7 +228,7 @@ class Request:
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Request:
         """Return the request that `to_dict` turned into `values`; other keys are ignored."""
-        return Request(*(values[one.name] for one in fields(Request)[:-1]), values.get("failed"))
+        return Request(**{one.name: {"failed": None, **values}[one.name] for one in fields(Request)})
 
 
 def check_time_left(field: str, seconds: float, cutoff: float) -> float:
