@@ -21,7 +21,7 @@ from tailcut.explain.explanation import Explanation
 from tailcut.explain.reasons import NOT_MADE, consider, explain_decision
 from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies import warm_start
-from tailcut.policies.joining import known_budgets, one_more_run
+from tailcut.policies.joining import Durations, known_budgets, one_more_run
 from tailcut.policies.lessons import Answered, Lesson, next_lesson
 from tailcut.policies.measured import OutcomeMeasure
 from tailcut.policies.pending import PendingRun, number_of
@@ -166,17 +166,9 @@ class Selector(SelectorBase):
         return made
 
     def joining(
-        self,
-        request: Request,
-        running: Mapping[str, float],
-        failed: Mapping[str, float] | None = None,
-        *,
-        free: int = 1,
+        self, request: Request, running: Durations, failed: Durations | None = None, *, free: int = 1
     ) -> Request | None:
-        """Return the request for one more run of a race, None if no algorithm is left. Decides nothing.
-
-        So many cores are `free`, the one for this run included.
-        """
+        """Return the request for a run on one of `free` cores, None if none is left. Decides nothing."""
         offered = None if request.among is None else self._offered(request.among)
         pool = range(len(self._algorithms)) if offered is None else offered.tolist()
         policy = self._policy

@@ -12,6 +12,9 @@ from tailcut.policies.pending import PendingRun
 from tailcut.policies.policy import Policy
 from tailcut.types import Array, Progress, Request
 
+Durations = Mapping[str, float]
+"""Seconds by the name of the algorithm."""
+
 
 def known_budgets(
     waiting: OrderedDict[int, PendingRun], running: Mapping[str, float], instance: str | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from tailcut.schedules.hazards import Hazards
 from tailcut.schedules.planner import Plan, Planner
 from tailcut.schedules.race import Race, Running
 from tailcut.schedules.rehearsal import rehearse_sliced, rehearse_whole
+from tailcut.schedules.run_tables import ended_runs
 from tailcut.schedules.survival_forest import NOTHING_NEAR, SurvivalForest
 from tailcut.schedules.view import View, passed
 from tailcut.state.stateful import expect
@@ -300,7 +301,7 @@ class HazardSchedule(Policy):
         """Learn these rows, and grow; return how many runs the hazards have learned of this record."""
         for row in rows:
             self._forget()
-            ended = list(_ended(runs, row))
+            ended = list(ended_runs(runs, row))
             if learned < HAZARD_SAMPLE:
                 learned += len(ended)
                 classes = self._learn_row(x[row], ended)
@@ -393,9 +394,3 @@ class HazardSchedule(Policy):
         self.hazards.remove(algorithm)
         self.forest.remove(algorithm)
         self._grow()
-
-
-def _ended(runs: RecordedOutcomes, row: int) -> Iterator[tuple[int, float, bool]]:
-    """Yield algorithm, seconds and whether it was solved, for the known runs of an instance."""
-    for algorithm in np.flatnonzero(runs.known[row]).tolist():
-        yield algorithm, float(runs.seconds[row, algorithm]), bool(runs.solved[row, algorithm])

@@ -30,6 +30,7 @@ from tailcut.models.trees import Grown, Trees
 from tailcut.numerics import randomness
 from tailcut.numerics.survival_kernels import keep_run, odds_by_class, past_classes, share_paths, slopes
 from tailcut.schedules.hardness import Hardness
+from tailcut.schedules.run_tables import PastRuns, empty_room
 from tailcut.state.stateful import Stateful, expect, expect_finite, expect_indices
 from tailcut.types import Array
 
@@ -63,30 +64,6 @@ LOCAL = 10.0
 """The weight, in similar instances, of the overall frequencies of the classes."""
 TRUST, DISTRUST = 1.0, 10.0
 """The prior weights, in runs, of predictions with and without similar instances."""
-
-
-class PastRuns(NamedTuple):
-    """What K algorithms did on n instances, times as fractions of the cutoff."""
-
-    x: Array
-    """Features as trees see them, shape (n, d)."""
-    end: Array
-    """When the longest run of each ended, 0 where there was none, shape (n, K)."""
-    solved: NDArray[np.bool_]
-    """Whether it had solved the instance, shape (n, K)."""
-    order: NDArray[np.int32]
-    """Number of that run among those made on the instance, from 1; 0 if it was recorded, shape (n, K)."""
-    classes: Array
-    """How likely the instance is of each class of hardness, shape (n, M)."""
-
-    @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
-        """All fields, in order."""
-        return (self.x, self.end, self.solved, self.order, self.classes)
-
-    def first(self, count: int) -> PastRuns:
-        """Return the first so many instances: views, not copies."""
-        return PastRuns(*(values[:count] for values in self.arrays))
 
 
 class Near(NamedTuple):
@@ -123,7 +100,7 @@ class SurvivalForest(Stateful):
         self.hardness = hardness
         """The classes; the owner of this forest learns and saves them."""
         self.seen = self.kept = self.grown_at = 0
-        self._room = _room(64, n_features, n_algorithms, len(hardness.shift))
+        self._room = empty_room(64, n_features, n_algorithms, len(hardness.shift))
         self._latest: tuple[bytes, Near] | None = None
         """The latest instance looked at, and those near it, until that may have changed."""
         self._rows: dict[bytes, int] = {}
@@ -313,7 +290,7 @@ class SurvivalForest(Stateful):
         self._rows[x.tobytes()] = row
 
     def _replace(self, runs: PastRuns, size: int) -> None:
-        self._room = _room(max(size, 64), runs.x.shape[1], runs.end.shape[1], runs.classes.shape[1])
+        self._room = empty_room(max(size, 64), runs.x.shape[1], runs.end.shape[1], runs.classes.shape[1])
         self.kept = len(runs.x)
         for room, values in zip(self._room.arrays, runs.arrays, strict=True):
             room[: self.kept] = values
@@ -376,7 +353,7 @@ class SurvivalForest(Stateful):
     def widen(self, n_features: int) -> None:
         """Let instances have this many features: those kept have none of them, and are forgotten."""
         room = self._room
-        self._replace(_room(1, n_features, room.end.shape[1], room.classes.shape[1]).first(0), 64)
+        self._replace(empty_room(1, n_features, room.end.shape[1], room.classes.shape[1]).first(0), 64)
         self.seen = self.grown_at = 0
         self._set_nothing()
 
@@ -419,14 +396,3 @@ class SurvivalForest(Stateful):
         expect(bool(fits.all()), "spans: outside the members")
         inner = self.forest.feature[self.forest.feature >= 0]
         expect_indices(max(self._room.x.shape[1], 1), feature=inner)
-
-
-def _room(size: int, n_features: int, n_algorithms: int, n_classes: int) -> PastRuns:
-    shape = (size, n_algorithms)
-    return PastRuns(
-        np.zeros((size, n_features)),
-        np.zeros(shape),
-        np.zeros(shape, np.bool_),
-        np.zeros(shape, np.int32),
-        np.zeros((size, n_classes)),
-    )
