@@ -21,6 +21,7 @@ import sys
 import tempfile
 import threading
 import time
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ from tailcut.types import Decision, Outcome
 
 K, D, CUTOFF = 10, 100, 100.0
 PROCESSES, THREADS, BATCH = 2, 8, 64
+SEEDS = range(PROCESSES * THREADS)
+"""One stream of instances per thread."""
 CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 LINE = (
     "{selector:14} batch {batch:3}: {pairs_per_second:7.0f} pairs/s, select p50 {select_p50_ms:6.1f} ms, "
@@ -107,7 +110,7 @@ def client(address: str, token: str, name: str, seconds: float, batch: int, seed
     """Run one client process and print what it saw."""
     project = Client(address, token, retries=0).project(name)
     until = time.time() + seconds
-    workers = [Worker(project, 100 * seed + number, until, batch) for number in range(THREADS)]
+    workers = [Worker(project, one, until, batch) for one in SEEDS[seed::PROCESSES]]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -162,9 +165,10 @@ def measure(selector: str, batch: int, seconds: float, folder: Path, profile: bo
 def selector_alone(name: str, batch: int, pairs: int) -> float:
     """Return the microseconds of CPU time that a selector takes per pair, without service and journal."""
     selector = Selector(name, [f"a{k}" for k in range(K)], CUTOFF)
-    stream = Stream(0)
+    streams = cycle([Stream(seed) for seed in SEEDS])
     before = time.process_time()
     while selector.decisions < pairs:
+        stream = next(streams)
         decisions = [selector.select(stream.features[selector.decisions & 63]) for _ in range(batch)]
         for decision in decisions:
             selector.observe(decision, stream.outcome(decision.id))
