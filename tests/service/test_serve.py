@@ -52,7 +52,8 @@ def test_first_start_second_start_and_an_orderly_end(tmp_path: Path) -> None:
 def test_the_interpreter_s_settings_are_put_back(tmp_path: Path) -> None:
     before = sys.getswitchinterval(), gc.get_threshold()
     with Running(tmp_path / "state.db"):
-        assert (sys.getswitchinterval(), gc.get_threshold()[0]) == (pytest.approx(SWITCH), YOUNG)
+        assert sys.getswitchinterval() == pytest.approx(SWITCH)
+        assert gc.get_threshold()[0] == YOUNG
     assert (sys.getswitchinterval(), gc.get_threshold()) == before
 
 
