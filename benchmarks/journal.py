@@ -80,14 +80,15 @@ def steps(path: Path, name: str, n_features: int) -> None:
     """Print what a decision with its outcome takes, journal included, and what opening the project takes."""
     rng = np.random.default_rng(0)
     settings = {"selector": name, "algorithms": ALGORITHMS, "cutoff": CUTOFF}
-    count = (
-        SNAPSHOT_EVERY - 10
-    )  # two events each: one snapshot, and nearly as many events behind it as can be
+    names = [f"feature_{number}" for number in range(n_features)]
+    # Two events each: one snapshot, and nearly as many events behind it as can be.
+    count = SNAPSHOT_EVERY - 10
     with Journal(path) as journal:
         project = Project.create(journal, "farm", settings)
         started, processor = time.perf_counter(), time.process_time()
         for number in range(count):
-            decision = project.select(rng.standard_normal(n_features).tolist(), instance=f"i{number}")
+            features = dict(zip(names, rng.standard_normal(n_features).tolist(), strict=True))
+            decision = project.select(features, instance=f"i{number}")
             runtime = float(rng.exponential(200.0))
             outcome = Outcome.solved(runtime) if runtime < CUTOFF else Outcome.censored(CUTOFF)
             project.observe(decision, outcome, note=NOTE)

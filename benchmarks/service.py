@@ -3,7 +3,8 @@
 Two client processes with eight threads each keep one server busy, which has a core of its own, with K = 10
 algorithms and d = 100 features; every answer is on disk before it is given. Afterwards the journal is
 compared with what the clients got: nothing lost, nothing doubled, and repeating it gives the same
-selector.
+selector. The CPU time of the server per decision with its outcome is compared with that of a selector alone,
+which decides and learns as many; on a busy machine only these two mean anything.
 
     python benchmarks/service.py [--seconds 60] [--selector NAME ...] [--json]
 """
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import threading
 import time
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ for _library in ("OPENBLAS", "OMP", "MKL"):  # one core is one thread
 
 import numpy as np
 
+from tailcut import Selector
 from tailcut.errors import ServiceError
 from tailcut.journal import EventKind, Journal
 from tailcut.service.client import Client, RemoteProject
@@ -35,11 +38,28 @@ from tailcut.types import Decision, Outcome
 
 K, D, CUTOFF = 10, 100, 100.0
 PROCESSES, THREADS, BATCH = 2, 8, 64
+SEEDS = range(PROCESSES * THREADS)
+"""One stream of instances per thread."""
 CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 LINE = (
     "{selector:14} batch {batch:3}: {pairs_per_second:7.0f} pairs/s, select p50 {select_p50_ms:6.1f} ms, "
-    "p99 {select_p99_ms:6.1f} ms, server CPU {server_cpu_share:.0%}"
+    "p99 {select_p99_ms:6.1f} ms, server CPU {server_cpu_share:.0%}, {server_us:.0f} µs per pair, "
+    "the selector alone {selector_us:.0f}"
 )
+
+
+class Stream:
+    """Instances and how the runs on them go."""
+
+    def __init__(self, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        self.features = rng.standard_normal((64, D)).tolist()
+        self.runtimes = rng.exponential(60.0, 64).tolist()
+
+    def outcome(self, number: int) -> Outcome:
+        """Return how a run went."""
+        seconds = self.runtimes[number & 63]
+        return Outcome.solved(seconds) if seconds < CUTOFF else Outcome.censored(CUTOFF)
 
 
 class Worker(threading.Thread):
@@ -48,9 +68,7 @@ class Worker(threading.Thread):
     def __init__(self, project: RemoteProject, seed: int, until: float, batch: int) -> None:
         super().__init__()
         self.project, self.until, self.batch = project, until, batch
-        rng = np.random.default_rng(seed)
-        self.features = rng.standard_normal((64, D)).tolist()
-        self.runtimes = rng.exponential(60.0, 64).tolist()
+        self.stream = Stream(seed)
         self.latencies: list[float] = []
         self.reported: list[int] = []
         self.errors: list[str] = []
@@ -68,26 +86,22 @@ class Worker(threading.Thread):
         except ServiceError as error:
             self.errors.append(str(error))
 
-    def outcome(self, number: int) -> Outcome:
-        """Return how a run went."""
-        seconds = self.runtimes[number & 63]
-        return Outcome.solved(seconds) if seconds < CUTOFF else Outcome.censored(CUTOFF)
-
     def one(self, step: int) -> None:
         """Ask for one decision and report its outcome."""
         started = time.perf_counter()
-        decision = self.project.select(self.features[step])
+        decision = self.project.select(self.stream.features[step])
         self.latencies.append(time.perf_counter() - started)
-        self.project.observe(decision, self.outcome(step))
+        self.project.observe(decision, self.stream.outcome(step))
         self.reported.append(decision.id)
 
     def several(self) -> None:
         """Ask for a batch and report all its outcomes."""
         started = time.perf_counter()
-        answers = self.project.select_batch([{"features": one} for one in self.features[: self.batch]])
+        features = self.stream.features[: self.batch]
+        answers = self.project.select_batch([{"features": one} for one in features])
         self.latencies.append(time.perf_counter() - started)
         decisions = [one for one in answers if isinstance(one, Decision)]
-        learned = self.project.observe_batch((one, self.outcome(one.id)) for one in decisions)
+        learned = self.project.observe_batch((one, self.stream.outcome(one.id)) for one in decisions)
         self.errors += [str(one) for one in [*answers, *learned] if isinstance(one, ServiceError)]
         self.reported += [one.id for one in decisions]
 
@@ -96,7 +110,7 @@ def client(address: str, token: str, name: str, seconds: float, batch: int, seed
     """Run one client process and print what it saw."""
     project = Client(address, token, retries=0).project(name)
     until = time.time() + seconds
-    workers = [Worker(project, 100 * seed + number, until, batch) for number in range(THREADS)]
+    workers = [Worker(project, one, until, batch) for one in SEEDS[seed::PROCESSES]]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -133,16 +147,32 @@ def measure(selector: str, batch: int, seconds: float, folder: Path, profile: bo
         server.wait(60)
     check(path, seen)
     milliseconds = 1e3 * np.array(seen["latencies"])
+    pairs = len(seen["reported"])
     return {
         "selector": selector,
         "batch": batch,
         "seconds": seconds,
-        "pairs": len(seen["reported"]),
-        "pairs_per_second": len(seen["reported"]) / seconds,
+        "pairs": pairs,
+        "pairs_per_second": pairs / seconds,
         "select_p50_ms": float(np.percentile(milliseconds, 50)),
         "select_p99_ms": float(np.percentile(milliseconds, 99)),
         "server_cpu_share": used / seconds,
+        "server_us": 1e6 * used / pairs,
+        "selector_us": selector_alone(selector, batch, pairs),
     }
+
+
+def selector_alone(name: str, batch: int, pairs: int) -> float:
+    """Return the microseconds of CPU time that a selector takes per pair, without service and journal."""
+    selector = Selector(name, [f"a{k}" for k in range(K)], CUTOFF)
+    streams = cycle([Stream(seed) for seed in SEEDS])
+    before = time.process_time()
+    while selector.decisions < pairs:
+        stream = next(streams)
+        decisions = [selector.select(stream.features[selector.decisions & 63]) for _ in range(batch)]
+        for decision in decisions:
+            selector.observe(decision, stream.outcome(decision.id))
+    return 1e6 * (time.process_time() - before) / selector.decisions
 
 
 def apart(first: bool) -> None:

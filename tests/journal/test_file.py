@@ -15,6 +15,8 @@ import pytest
 
 from tailcut.errors import JournalError
 from tailcut.journal import EventKind, Journal, NewEvent, Tokens
+from tailcut.journal.database import PAGE
+from tailcut.journal.schema import create
 
 WRITER = """
 import sys
@@ -64,6 +66,21 @@ def test_events_come_back_in_order_by_project(tmp_path: Path) -> None:
         assert [event.body["number"] for event in journal.events(two, after=second.number)] == [3]
         assert journal.projects() == {"one": one, "two": two}
         assert journal.description(one) == {"a": 1}
+
+
+def test_a_file_keeps_its_page_size(tmp_path: Path) -> None:
+    smaller = tmp_path / "smaller.db"
+    with sqlite3.connect(smaller) as raw:
+        raw.execute("PRAGMA page_size = 4096")
+        create(raw)
+    raw.close()
+    for path, size in ((smaller, 4096), (tmp_path / "new.db", PAGE)):
+        for count in (1, 2):
+            with Journal(path) as journal:
+                project = journal.projects().get("p") or journal.create("p", {})
+                journal.append(project, [remark({"text": "x" * 10_000})])
+                assert journal.rows("PRAGMA page_size") == [(size,)]
+                assert len(list(journal.events(project))) == count
 
 
 def test_a_second_writer_is_told(tmp_path: Path) -> None:

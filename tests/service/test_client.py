@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tailcut.errors import InputError, ServiceError
-from tailcut.service.client import Client, RemoteProject
+from tailcut.service.client import Client, RemoteProject, _new_key
 from tailcut.types import Decision, Outcome
 from tests.service.running import Running
 
@@ -25,6 +25,13 @@ def client(running: Running) -> Iterator[Client]:
 
 def project(client: Client, selector: str = "thompson_rev") -> RemoteProject:
     return client.create_project("p", algorithms=["a", "b"], cutoff=60.0, selector=selector)
+
+
+def test_keys_are_used_once_and_begin_with_the_time() -> None:
+    keys = [_new_key() for _ in range(10_000)]
+    assert len(set(keys)) == len(keys)
+    times = [key[:16] for key in keys]
+    assert times == sorted(times)
 
 
 def test_one_loop_serves_local_and_remote(client: Client) -> None:

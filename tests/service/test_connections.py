@@ -252,3 +252,10 @@ def test_a_large_body_of_wrong_values_is_refused_at_little_cost(apart: Apart, ki
     assert apart.growth() < LITTLE
     assert set(health) == {200}
     assert max(delays) < 1.0 + apart.process.waited_for_a_processor() - waited
+
+
+def test_many_large_bodies_that_are_not_json_are_freed_one_by_one(apart: Apart) -> None:
+    content = b'{"features": [' + b" " * 15_000_000
+    for _ in range(30):
+        assert apart.call("POST", "/v1/projects/p/select", content)[0] == 422
+    assert apart.growth() < LITTLE

@@ -15,6 +15,7 @@ import pytest
 
 from tailcut.errors import JournalError
 from tailcut.journal import EventKind, Journal, NewEvent, Project
+from tailcut.journal.database import PAGE
 from tailcut.service.http_server import first_token
 from tests.service.running import Running
 
@@ -71,7 +72,7 @@ def test_a_disk_that_is_really_full(small_disk: Path, tmp_path: Path) -> None:
         running.create("p")
         filler = small_disk / "filler"
         room = shutil.disk_usage(small_disk).free
-        filler.write_bytes(b"x" * (room - 60_000))
+        filler.write_bytes(b"x" * (room - 15 * PAGE))
         statuses = [select(running, f"k{number}", 900) for number in range(80)]
         assert set(statuses) == {200, 507}
         filler.unlink()

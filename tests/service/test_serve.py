@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import signal
 import socket
@@ -14,7 +15,8 @@ import pytest
 
 from tailcut.journal import Journal
 from tailcut.service.client import Client
-from tests.service.running import ServerProcess
+from tailcut.service.http_server import SWITCH, YOUNG
+from tests.service.running import Running, ServerProcess
 
 
 def test_first_start_second_start_and_an_orderly_end(tmp_path: Path) -> None:
@@ -45,6 +47,14 @@ def test_first_start_second_start_and_an_orderly_end(tmp_path: Path) -> None:
     second_out = second.log.read_text()
     assert "INFO ready" in second_out
     assert "token" not in second_out
+
+
+def test_the_interpreter_s_settings_are_put_back(tmp_path: Path) -> None:
+    before = sys.getswitchinterval(), gc.get_threshold()
+    with Running(tmp_path / "state.db"):
+        assert sys.getswitchinterval() == pytest.approx(SWITCH)
+        assert gc.get_threshold()[0] == YOUNG
+    assert (sys.getswitchinterval(), gc.get_threshold()) == before
 
 
 def test_what_is_under_way_is_finished(tmp_path: Path) -> None:

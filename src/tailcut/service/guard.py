@@ -7,6 +7,7 @@ logs requests, and turns uncaught errors into a 500 that contains only an id.
 
 from __future__ import annotations
 
+import gc
 import logging
 import secrets
 import time
@@ -49,6 +50,8 @@ PAGE_POLICY = (
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 """Policy for pages: load only from this server, and never treat text as HTML."""
+LARGE = 100_000
+"""Bytes of a body whose memory is freed at once if the request fails."""
 SLOW = 1.0
 """Seconds after which a request counts as slow and is logged."""
 
@@ -106,6 +109,8 @@ class Guard:
                 await error_response(500, text, request_id=exchange.id)(scope, receive, exchange.send)
         finally:
             self.under_way -= exchange.taken
+        if exchange.taken > LARGE and (exchange.status or 500) >= 400:
+            gc.collect(1)  # an error's traceback refers to itself and to the body
         self._account(scope, exchange)
 
     def _refusal(self, scope: MutableMapping[str, Any], headers: dict[bytes, str]) -> Response | None:

@@ -57,5 +57,5 @@ class ServiceLimits:
     """Seconds after which an idle connection is closed."""
     streams: int = 32
     """Live streams at the same time."""
-    snapshot_every: int = 5_000
+    snapshot_every: int = 10_000
     """Events between two snapshots of a project: at most this many are replayed after a crash."""

@@ -76,7 +76,8 @@ class _Request(Request):
 
     async def json(self) -> Any:
         body = await self.body()
-        if any(body.count(sign) > limits.PARTS for sign in (b":", b"[", b"{")):
+        # A shorter body cannot have that many, and need not be searched.
+        if len(body) > limits.PARTS and any(body.count(sign) > limits.PARTS for sign in (b":", b"[", b"{")):
             raise HTTPException(413, f"the body has too many parts: at most {limits.PARTS} fields or lists")
         try:
             return from_json(body, allow_inf_nan=True)  # so that the field at fault can be named
