@@ -35,7 +35,7 @@ def verify(file: FileArgument, project: ProjectOption = None, as_json: JsonOptio
         typer.echo(json.dumps([one._asdict() for one in found], indent=2))
     else:
         for one in found:
-            typer.echo(f"{one.project}: {one.problem or f'{one.events} events, all the same'}")
+            typer.echo(f"{one.project}: {one.problem or f'{one.events} events replayed, no difference'}")
         if not found:
             typer.echo("there are no projects")
     if any(one.problem for one in found):

@@ -245,7 +245,7 @@ def run_note(portfolio: Portfolio, ended: Ended, found: VerifiedAnswer, budget: 
         problem = (
             f"waited {ended.waited:.1f} s for a processor and was stopped by the wall-clock limit after "
             f"{ended.cpu:.2f} of {budget:g} s of CPU time: "
-            "give fewer --jobs, a smaller --parallel, or a larger wall_factor"
+            "use fewer --jobs, a smaller --parallel, or a larger wall_factor"
         )
     note: dict[str, Any] = {
         "ending": str(ended.ending),
