@@ -93,7 +93,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "quasigroup": Family(
         _quasigroup,
-        "complete a Latin square of order 26 to 34 with 41 to 50 % holes; there is a model",
+        "complete a Latin square of order 26 to 34 with 41 to 50% holes; there is a model",
         "clause learning, plain",
     ),
     "pigeonhole": Family(
