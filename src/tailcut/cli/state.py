@@ -11,7 +11,10 @@ import typer
 from tailcut.cli.aslib_folder import AslibOption
 from tailcut.cli.warm_start_option import WHERE, past_source
 
-app = typer.Typer(help="Verify, export, compact, repair and teach state files.", no_args_is_help=True)
+app = typer.Typer(
+    help="Verify, export, compact and repair state files; let projects learn recorded runs.",
+    no_args_is_help=True,
+)
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="State file.")]
 ProjectOption = Annotated[
