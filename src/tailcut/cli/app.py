@@ -1,7 +1,8 @@
 """The command ``tailcut``: its subcommands, and how errors reach the user.
 
-Only the module of the command that is called is imported: one needs SciPy, another FastAPI, and help should not
-wait for either. So names and summaries are listed here, and a test compares them with the commands' docstrings.
+Only the module of the command that is called is imported: one needs SciPy, another FastAPI, and help should
+not wait for either. So names and summaries are listed here, and a test compares them with the docstrings of
+the commands.
 
 An error that the user can fix is one line on stderr and exit code 2; a traceback is a bug of ours.
 """

@@ -187,7 +187,7 @@ def _checked(
             kept.write_bytes(ended.output)
         except OSError as error:
             raise LiveError(
-                f"{folder}: no room for an answer that is to be verified: {error.strerror}; completed "
+                f"{folder}: no room to verify an answer: {error.strerror}; completed "
                 "work is kept: run the same command again"
             ) from None
         checked = yield verify_job(portfolio, portfolio.verify, instance, answer, kept, solver.name)

@@ -159,9 +159,9 @@ def _estimate_sheet(found: RunEstimate) -> Sheet:
         for one in found.solvers
     ]
     note = (
-        f"Seconds of PAR10 per instance over {counted(found.instances, 'instance')}. From, to: the {LEVEL:.0%} "
-        "interval; for a solver that never ran, the possible range. Known: the number of instances on which "
-        "its cost is known."
+        f"Seconds of PAR10 per instance over {counted(found.instances, 'instance')}. "
+        f"From, to: the {LEVEL:.0%} interval; for a solver that never ran, the possible range. "
+        "Known: the number of instances on which its cost is known."
     )
     columns = ("solver", "PAR10, s", "from", "to", "known", "kind")
     return Sheet(

@@ -1,4 +1,4 @@
-"""The families of formulas: how each draws its size and what lies in it, from a random stream.
+"""The families of formulas: how each draws its size and its content from a random stream.
 
 They were chosen to be complementary, so that each kind of solver has formulas it is best at.
 """
