@@ -65,7 +65,7 @@ def test_the_bundled_scenario_needs_no_folder(tmp_path: Path) -> None:
     for folder in (None, tmp_path):
         (part,) = _gathered(path, folder).scenarios
         assert part.survival
-        assert part.notes == []
+        assert not part.notes
 
 
 def test_the_oracle_is_computed_from_the_scenario_where_the_file_lacks_it(
