@@ -132,8 +132,7 @@ def test_ids_are_unique_and_nothing_points_outside(written: Path) -> None:
 def test_a_phone_shows_legends_above_their_figures(browser: Browser, written: Path) -> None:
     for width, shown in ((390, True), (1280, False)):
         visit = Visit(browser, written / "index.html", width=width)
-        for part in visit.page.locator("details:not([open]) > summary").all():
-            part.click()
+        visit.page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
         visit.page.wait_for_timeout(200)
         legends = visit.page.locator("svg.legend")
         assert legends.count() == visit.page.locator('[id*="legend_"]').count() > 0
