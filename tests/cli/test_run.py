@@ -301,7 +301,7 @@ def test_check_names_the_solver_that_does_not_work(tmp_path: Path) -> None:
     tried = {one["program"]: one for one in json.loads(ended.stdout)["tried"]}
     assert tried["features"]["problem"] is None
     assert tried["a"]["problem"] is None
-    assert tried["b"]["problem"] == "the answer is yes"
+    assert tried["b"]["problem"] == "expected yes"
     assert "no-such-solver" in tried["gone"]["problem"]
     assert "no answer at all: gone" in ended.stderr
 

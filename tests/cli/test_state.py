@@ -32,7 +32,7 @@ def test_verify_says_where_it_differs(file: Path) -> None:
     bad = tailcut("state", "verify", file)
     assert bad.returncode == 1
     assert "one: event 5: the decision was" in bad.stdout
-    assert "two: 60 events, all the same" in bad.stdout
+    assert "two: 60 events replayed, no difference" in bad.stdout
 
 
 def test_export_writes_every_event(file: Path, tmp_path: Path) -> None:

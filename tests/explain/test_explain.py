@@ -71,8 +71,8 @@ def test_the_text_is_a_table_in_plain_words() -> None:
     assert str(EXAMPLE) == (
         "kissat for at most 300 s, because its score (expected PAR10) is lowest\n"
         "              runs  score  runtime (90% interval)  timeout  expected PAR10\n"
-        "  > kissat      41    140      12 s (0.8 - 190 s)      4 %           140 s\n"
-        "    minisat  1,017    872      88 s (3 - 2,400 s)     27 %           870 s\n"
+        "  > kissat      41    140      12 s (0.8 - 190 s)       4%           140 s\n"
+        "    minisat  1,017    872      88 s (3 - 2,400 s)      27%           870 s\n"
         "features that weigh most for kissat against minisat: "
         "n_vars = 1200 (+35 s), feature 0 = 0.5 (-1.4 s)\n"
         "as of now: 2 outcomes were learned since this decision"

@@ -36,3 +36,23 @@ def test_a_tiny_instance_that_is_not_there(tmp_path: Path) -> None:
     path.write_text(path.read_text() + '[check]\ninstance = "tiny.toy"\n')
     with pytest.raises(InputError, match=r"tiny\.toy: there is no such instance to check with"):
         check_portfolio(read_portfolio(path))
+
+
+def test_notes_show_how_to_describe_answers(tmp_path: Path) -> None:
+    portfolio = read_portfolio(toy.write_portfolio(tmp_path, ("a", "b")))
+    folder = toy.write_instances(tmp_path, {"one": "a 0.02 yes\nb 0.02 mumble"})
+    instances = list(instances_in([str(folder)], portfolio.instances))
+    (note,) = check_portfolio(portfolio, instances).notes
+    assert "[solvers.b.answers.ANSWER]" in note
+    assert "yes or no" in note
+
+
+def test_a_note_names_the_solvers_whose_exit_code_is_all_there_is(tmp_path: Path) -> None:
+    path = tmp_path / "plain.toml"
+    path.write_text('cutoff = 5\n[solvers.true]\ncommand = ["true", "{instance}"]\n')
+    (tmp_path / "one").write_text("anything")
+    portfolio = read_portfolio(path)
+    checked = check_portfolio(portfolio, list(instances_in([str(tmp_path / "one")], portfolio.instances)))
+    assert checked.passed
+    (note,) = checked.notes
+    assert note.startswith("exit code 0 means solved for true:")

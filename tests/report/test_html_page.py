@@ -127,3 +127,15 @@ def test_ids_are_unique_and_nothing_points_outside(written: Path) -> None:
     assert set(re.findall(r'href="#([^"]+)"', text)) | set(re.findall(r"url\(#([^)]+)\)", text)) <= set(ids)
     assert not re.search(r'(?:src|href)="(?!#|data:)', text)
     assert os.sep + "figures" not in text
+
+
+def test_a_phone_shows_legends_above_their_figures(browser: Browser, written: Path) -> None:
+    for width, shown in ((390, True), (1280, False)):
+        visit = Visit(browser, written / "index.html", width=width)
+        visit.page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
+        visit.page.wait_for_timeout(200)
+        legends = visit.page.locator("svg.legend")
+        assert legends.count() == visit.page.locator('[id*="legend_"]').count() > 0
+        assert all(legend.is_visible() is shown for legend in legends.all())
+        assert visit.complaints == []
+        visit.page.close()

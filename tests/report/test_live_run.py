@@ -12,7 +12,7 @@ from tailcut.cli.app import app
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
 from tailcut.report.numbers.live_run import read_live_run
-from tailcut.report.pages.live_page import summary
+from tailcut.report.pages.live_page import summary, write_live_page
 from tailcut.scenarios.synthetic import generate
 from tailcut.types import Decision
 
@@ -81,3 +81,20 @@ def test_what_cannot_be_shown_is_an_error_with_the_way_out(state: Path, tmp_path
         read_live_run(state, "other")
     result = CliRunner().invoke(app, ["report", str(tmp_path / "none.db"), "--project", "run"])
     assert isinstance(result.exception, InputError)
+
+
+def test_one_instance_gives_no_curve_and_no_plural(tmp_path: Path) -> None:
+    path = tmp_path / "one.db"
+    with Journal(path) as journal:
+        project = Project.create(
+            journal, "run", {"selector": "tailcut", "algorithms": ["a", "b"], "cutoff": 5.0}
+        )
+        project.observe(project.select([1.0], instance="i"), runtime=1.0)
+    page = write_live_page(read_live_run(path), tmp_path / "report", formats=["svg"]).read_text()
+    assert sorted(one.stem for one in (tmp_path / "report" / "figures").iterdir()) == [
+        "estimate",
+        "waterfall",
+    ]
+    assert "There is a curve once two instances are complete." in page
+    assert "the only instance" in page
+    assert "1 instances" not in page

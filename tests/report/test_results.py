@@ -17,7 +17,8 @@ from tailcut.report.numbers.gather import Report, gather
 from tailcut.report.numbers.results import load
 from tailcut.report.pages.headline import headline
 from tailcut.report.pages.missing import left_out
-from tailcut.scenarios import Scenario
+from tailcut.report.pages.results_page import write_results_page
+from tailcut.scenarios import Scenario, bundled
 from tests.report.conftest import fill
 
 
@@ -48,6 +49,23 @@ def test_one_scenario_and_one_seed(scenarios_folder: Path, tmp_path: Path) -> No
         headline(report.results, report.standings, None)[0]
         == "1 selector on 1 scenario, 1 seed each: 2 results."
     )
+
+
+def test_one_selector_alone_is_compared_with_nothing(scenarios_folder: Path, tmp_path: Path) -> None:
+    report = _gathered(fill(tmp_path / "r.db", scenarios_folder, ("BETA",), ("thompson",), seeds=1))
+    page = write_results_page(report, tmp_path / "report", formats=["svg"]).read_text(encoding="utf-8")
+    assert "1 seed each: 1 result." in page
+    assert "<h2>Comparison</h2>" not in page
+    assert "outlined: known only in hindsight" not in page
+    assert "<code>tailcut bench --plan sensitivity</code>" in page
+
+
+def test_the_bundled_scenario_needs_no_folder(tmp_path: Path) -> None:
+    path = fill(tmp_path / "r.db", bundled.FOLDER, (bundled.SCENARIO.name,), ("random", "sbs"), seeds=1)
+    for folder in (None, tmp_path):
+        (part,) = _gathered(path, folder).scenarios
+        assert part.survival
+        assert not part.notes
 
 
 def test_the_oracle_is_computed_from_the_scenario_where_the_file_lacks_it(

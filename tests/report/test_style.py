@@ -59,7 +59,8 @@ def test_the_leading_selectors_of_all_families_stay_apart(sight: str) -> None:
 
 
 def test_every_selector_has_its_own_look_and_no_two_share_one() -> None:
-    assert {*CATALOGUE, *BASELINES} <= set(LOOKS)
+    lacking = {*CATALOGUE, *BASELINES} - set(LOOKS)
+    assert not lacking, f"add to LOOKS in src/tailcut/report/style.py: {', '.join(sorted(lacking))}"
     assert len({(one.colour, str(one.dashes)) for one in LOOKS.values()}) == len(LOOKS)
     assert len({(one.colour, one.marker) for one in LOOKS.values()}) == len(LOOKS)
     assert {one.family for one in LOOKS.values()} <= set(FAMILIES)

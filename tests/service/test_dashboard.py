@@ -184,7 +184,7 @@ def test_a_project_is_shown_without_errors_foreign_requests_or_sideways_scrollin
         assert (brightness(paper) > 384) is not dark
         assert (brightness(ink) > 384) is dark
         assert visit.text("[data-tile=decisions] .value") == "40"
-        assert visit.text("[data-tile=solved] .value") == "79 %"
+        assert visit.text("[data-tile=solved] .value") == "79%"
         assert visit.complaints == []
         assert all(url.startswith(farm.address + "/") for url in visit.requests)
 

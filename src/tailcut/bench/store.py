@@ -1,7 +1,7 @@
 """The result store: one SQLite file, one row per cell, written as soon as the cell is done.
 
 Beside the cells it keeps what a report says of them: the runs that made them and the scenarios' sizes.
-Files written before these tables existed have none of it, and are read all the same.
+Files written before these tables existed have none of it, and can still be read.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _LATER = {
     "extra_cpu": "REAL",  # CPU seconds of all other runs: measured instances, lessons
     "sbs_train": "REAL",  # mean PARk of the single best solver of the training folds
 }
-"""Columns of cells that were added since; files written before lack them, and are read all the same."""
+"""Columns of cells that were added since; files written before lack them, and can still be read."""
 
 _CONTEXT = (
     """CREATE TABLE IF NOT EXISTS quality_cells (

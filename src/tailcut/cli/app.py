@@ -1,10 +1,10 @@
 """The command ``tailcut``: its subcommands, and how errors reach the user.
 
-Only the module of the command that is called is imported: one needs SciPy, another FastAPI, and neither is to
-be waited for by somebody who wants help. So the names and summaries stand here, and a test holds them to what
-the commands say of themselves.
+Only the module of the command that is called is imported: one needs SciPy, another FastAPI, and help should
+not wait for either. So names and summaries are listed here, and a test compares them with the docstrings of
+the commands.
 
-An error that the user can mend is one line on stderr and exit code 2; a traceback is a bug of ours.
+An error that the user can fix is one line on stderr and exit code 2; a traceback is a bug of ours.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COMMANDS = {
     "reads.",
     "watch": "Show a run as it happens: solved so far, running now, results by solver.",
     "serve": "Serve the projects of a state file over HTTP.",
-    "state": "Verify, export, compact, repair and teach state files.",
+    "state": "Verify, export, compact and repair state files; let projects learn recorded runs.",
     "token": "Create, list and revoke the tokens of a state file.",
 }
 """Every command, `tailcut.cli.<name>`, and its summary: that of its function `command` or its group `app`."""

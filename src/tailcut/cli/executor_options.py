@@ -90,7 +90,7 @@ def program_executor(
     ship: bool = False,
     parallel: int = 1,
 ) -> Iterator[tuple[ProgramExecutor, int]]:
-    """Give the place where programs run, and how many are to be in progress: `jobs`, or what suits it.
+    """Yield where programs run, and how many run at once: `jobs`, or what suits it.
 
     There is room for `parallel` times as many, which race: on this machine.
     """

@@ -36,9 +36,9 @@ def command(
         float | None, typer.Option(metavar="S", help="Seconds for a run. Without: the portfolio's.")
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="Name of the scenario. Without: that of the folder.")
+        str | None, typer.Option(metavar="NAME", help="Name of the scenario. Without: that of the folder.")
     ] = None,
-    note: Annotated[str, typer.Option(help="A sentence for the scenario's readme.")] = "",
+    note: Annotated[str, typer.Option(metavar="TEXT", help="A sentence for the scenario's readme.")] = "",
     state: Annotated[
         Path | None,
         typer.Option(

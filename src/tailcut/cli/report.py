@@ -30,6 +30,7 @@ def command(
         list[str] | None,
         typer.Option(
             "--format",
+            metavar="FORMAT",
             help="Format of figures: svg, pdf, png; repeat for more. Without: all. SVG is always written.",
         ),
     ] = None,

@@ -243,6 +243,8 @@ def print_check(checked: PortfolioCheck, as_json: bool) -> None:
         typer.echo(f"limits are enforced by {checked.method}")
     if checked.silent:
         sys.stderr.write(f"no answer at all: {', '.join(checked.silent)}\n")
+    for note in checked.notes:
+        _say(f"note: {note}")
 
 
 def _check_table(tried: tuple[Tried, ...]) -> Table:

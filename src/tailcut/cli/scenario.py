@@ -144,12 +144,19 @@ def _print_problems(folder: Path, problems: list[Problem], invalid: bool) -> Non
 @app.command("from-csv")
 def from_csv(
     runs: Annotated[
-        Path, typer.Option(help="CSV with instance, algorithm, runtime and, optionally, status, repetition.")
+        Path,
+        typer.Option(
+            metavar="FILE", help="CSV with instance, algorithm, runtime and, optionally, status, repetition."
+        ),
     ],
-    features: Annotated[Path, typer.Option(help="CSV with instance, then one column per feature.")],
-    cutoff: Annotated[float, typer.Option(help="Seconds after which a run counts as unsolved.")],
-    name: Annotated[str, typer.Option(help="Name of the scenario.")],
-    out: Annotated[Path, typer.Option(help="Folder to write; it must not hold a scenario yet.")],
+    features: Annotated[
+        Path, typer.Option(metavar="FILE", help="CSV with instance, then one column per feature.")
+    ],
+    cutoff: Annotated[float, typer.Option(metavar="S", help="Seconds after which a run counts as unsolved.")],
+    name: Annotated[str, typer.Option(metavar="NAME", help="Name of the scenario.")],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder to write; it must not hold a scenario yet.")
+    ],
 ) -> None:
     """Make an ASlib scenario from two CSV files.
 
@@ -170,11 +177,16 @@ def from_csv(
 def fetch_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the scenario, such as SAT12-INDU.")],
     to: Annotated[
-        Path | None, typer.Option(help="Folder to put NAME into; without it, the user's cache folder.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder to put NAME into; without it, the user's cache folder."),
     ] = None,
     base_url: Annotated[
         str | None,
-        typer.Option(help="Where the scenarios' folders are.", show_default="the ASlib repository on GitHub"),
+        typer.Option(
+            metavar="URL",
+            help="Where the scenarios' folders are.",
+            show_default="the ASlib repository on GitHub",
+        ),
     ] = None,
     timeout: Annotated[
         float, typer.Option(min=0.1, metavar="S", help="Seconds that the server may be silent.")

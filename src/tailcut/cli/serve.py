@@ -28,11 +28,11 @@ class LogLevel(StrEnum):
 
 def command(
     state: Annotated[Path, typer.Option(metavar="FILE", help="State file; created if missing.")],
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free one.")] = 8765,
     allowed_host: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Name that clients may ask for; repeat for more."),
+        typer.Option(metavar="NAME", help="Host name that clients may use; repeat for more."),
     ] = None,
     max_projects: Annotated[int, typer.Option(min=1, help="Maximum number of projects.")] = _DEFAULT.projects,
     max_pending: Annotated[

@@ -11,7 +11,10 @@ import typer
 from tailcut.cli.aslib_folder import AslibOption
 from tailcut.cli.warm_start_option import WHERE, past_source
 
-app = typer.Typer(help="Verify, export, compact, repair and teach state files.", no_args_is_help=True)
+app = typer.Typer(
+    help="Verify, export, compact and repair state files; let projects learn recorded runs.",
+    no_args_is_help=True,
+)
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="State file.")]
 ProjectOption = Annotated[
@@ -35,7 +38,7 @@ def verify(file: FileArgument, project: ProjectOption = None, as_json: JsonOptio
         typer.echo(json.dumps([one._asdict() for one in found], indent=2))
     else:
         for one in found:
-            typer.echo(f"{one.project}: {one.problem or f'{one.events} events, all the same'}")
+            typer.echo(f"{one.project}: {one.problem or f'{one.events} events replayed, no difference'}")
         if not found:
             typer.echo("there are no projects")
     if any(one.problem for one in found):

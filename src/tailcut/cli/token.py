@@ -26,7 +26,7 @@ def create(
         typer.Option(metavar="SCOPE", help=f"{' or '.join(SCOPES)}; repeat for both. Without: read."),
     ] = None,
 ) -> None:
-    """Create a token and print it once: only its hash is kept. A running server accepts it in a second."""
+    """Create a token and print it once: only its hash is kept. Running servers accept it within a second."""
     typer.echo(Tokens(file).create(name, scope or ["read"]))
 
 

@@ -152,7 +152,7 @@ def _result(cell: Cell, status: str, answer: Any) -> Result | None:
 
 
 def _given_up(cell: Cell, answer: Any) -> Result:
-    """Return the failure of a cell that had a cluster to itself and ended its workers all the same."""
+    """Return the failure of a cell that ended its workers even with a cluster to itself."""
     error: KilledWorker = answer[1]
     died = error.allowed_failures + 1
     return Result(

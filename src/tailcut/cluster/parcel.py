@@ -43,7 +43,7 @@ def packed(job: ProgramJob, *, ship: bool) -> Parcel:
 
 @contextmanager
 def unpacked(parcel: Parcel, beside: Path) -> Iterator[Command | Call]:
-    """Give the program as it is to be run here: files that came along are in a folder that goes afterwards.
+    """Yield the program to run here; files sent along are in a folder that is removed afterwards.
 
     Raises InputError if something is missing here; the caller knows the name of this machine.
     """

@@ -1,8 +1,8 @@
 """Features of any file: ``python -m tailcut.domains.file_features FILE``.
 
-Size, how well it compresses, and statistics of bytes, lines and words, of its first mebibyte: what tells
-families of instances apart when nothing is known about their language. They are what a portfolio without
-[features] and without a domain chooses by.
+Size, how well it compresses, and statistics of bytes, lines and words, of its first mebibyte: they separate
+families of instances when nothing is known about their language. A portfolio without [features] and without a
+domain uses them.
 """
 
 from __future__ import annotations

@@ -28,9 +28,9 @@ class AlgorithmBelief:
     predicted_runtime: float | None = None
     """Median of the predicted runtime in seconds."""
     low: float | None = None
-    """The runtime is shorter with a probability of 5 %."""
+    """The runtime is shorter with a probability of 5%."""
     high: float | None = None
-    """The runtime is longer with a probability of 5 %."""
+    """The runtime is longer with a probability of 5%."""
     timeout_probability: float | None = None
     """Probability that a run needs more than all the time that was left."""
     expected_par: float | None = None
@@ -186,11 +186,11 @@ def percent(probability: float) -> str:
     """Return a probability as people write it; only 0 and 1 are shown as certain.
 
     >>> [percent(p) for p in (0.0, 0.001, 0.042, 0.999, 1.0)]
-    ['0 %', '<1 %', '4 %', '>99 %', '100 %']
+    ['0%', '<1%', '4%', '>99%', '100%']
     """
     if 0.0 < probability < 0.005:
-        return "<1 %"
-    return ">99 %" if 0.995 <= probability < 1.0 else f"{100.0 * probability:.0f} %"
+        return "<1%"
+    return ">99%" if 0.995 <= probability < 1.0 else f"{100.0 * probability:.0f}%"
 
 
 def effect(value: float, unit: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tailcut.domains.domain import answers_agree
+from tailcut.domains.domain import EXIT_CODE_0_SOLVES, answers_agree
 from tailcut.errors import InputError
 from tailcut.live import outcomes
 from tailcut.live.instances import Instance
@@ -19,6 +19,8 @@ from tailcut.live.workflows import Workflow, run_workflows
 
 SECONDS = 5.0
 """Time for each program on a tiny instance."""
+
+_UNREAD = "no answer could be read"
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class PortfolioCheck:
     tried: tuple[Tried, ...]
     silent: tuple[str, ...]
     """Solvers without any answer; a solver that cannot answer every instance must answer at least one."""
+    notes: tuple[str, ...] = ()
+    """What to write into the portfolio file so that answers are read as intended."""
 
     @property
     def passed(self) -> bool:
@@ -67,7 +71,24 @@ def check_portfolio(portfolio: Portfolio, instances: Sequence[Instance] = ()) ->
         method = executor.method
     answered = {one.program for one in tried if one.answer is not None}
     silent = tuple(name for name in portfolio.solvers if name not in answered)
-    return PortfolioCheck(method, tuple(tried), silent)
+    return PortfolioCheck(method, tuple(tried), silent, tuple(_notes(portfolio, tried)))
+
+
+def _notes(portfolio: Portfolio, tried: Sequence[Tried]) -> Iterator[str]:
+    """Yield how to describe answers that could not be read, and which solvers have no rules."""
+    unread = {one.program for one in tried if (one.problem or "").startswith(_UNREAD)}
+    for name, solver in portfolio.solvers.items():
+        if name in unread:
+            kinds = " or ".join(dict.fromkeys(rule.kind for rule in solver.answers))
+            yield (
+                f"to describe the answers of {name}, write a table [solvers.{name}.answers.ANSWER] with "
+                f"exit_code or pattern; ANSWER is {kinds} here"
+            )
+    if plain := [name for name, solver in portfolio.solvers.items() if solver.answers == EXIT_CODE_0_SOLVES]:
+        yield (
+            f"exit code 0 means solved for {', '.join(plain)}: if a run can end with 0 and no solution, "
+            "describe the answers in tables [answers.ANSWER]"
+        )
 
 
 def _tiny(path: Path) -> Instance:
@@ -110,9 +131,9 @@ def _solver(
     answer, problem = found.answer, found.problem
     stopped = ended.ending in (Ending.CPU_LIMIT, Ending.WALL_LIMIT)
     if answer is None and problem is None and not stopped:
-        problem = f"no answer could be read: {ended.ending}, exit code {ended.exit_code}{_last_words(ended)}"
+        problem = f"{_UNREAD}: {ended.ending}, exit code {ended.exit_code}{_last_words(ended)}"
     elif answer is not None and expected is not None and not answers_agree(answer, expected):
-        problem = f"the answer is {expected}"
+        problem = f"expected {expected}"
     return Tried(
         solver.name, instance.name, outcomes.seconds_of(portfolio, ended), answer, str(ended.ending), problem
     )

@@ -187,7 +187,7 @@ def _checked(
             kept.write_bytes(ended.output)
         except OSError as error:
             raise LiveError(
-                f"{folder}: no room for an answer that is to be verified: {error.strerror}; completed "
+                f"{folder}: no room to verify an answer: {error.strerror}; completed "
                 "work is kept: run the same command again"
             ) from None
         checked = yield verify_job(portfolio, portfolio.verify, instance, answer, kept, solver.name)
@@ -245,7 +245,7 @@ def run_note(portfolio: Portfolio, ended: Ended, found: VerifiedAnswer, budget: 
         problem = (
             f"waited {ended.waited:.1f} s for a processor and was stopped by the wall-clock limit after "
             f"{ended.cpu:.2f} of {budget:g} s of CPU time: "
-            "give fewer --jobs, a smaller --parallel, or a larger wall_factor"
+            "use fewer --jobs, a smaller --parallel, or a larger wall_factor"
         )
     note: dict[str, Any] = {
         "ending": str(ended.ending),

@@ -99,7 +99,7 @@ class RidgeWindow(Stateful):
         """The algorithm that is renewed next."""
 
     def push(self, run: Kept) -> Kept | None:
-        """Take in a run; return the one that is to be let go, if any."""
+        """Take in a run; return the one that drops out, if any."""
         self.count[run[0]] += 1
         oldest = self.runs.push(run)
         if oldest is not None:

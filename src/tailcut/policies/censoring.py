@@ -127,8 +127,8 @@ class Lost:
     A run stopped before its cutoff might still have been solved; the longer it was watched, the less likely
     that is. By Bayes' rule: the predicted loss is taken as the probability m of a timeout, and the losses of
     solved runs as uniform between 0 and their maximum, so that a share F of them is solved by now. Then the
-    run times out with probability m / (m + (1 - m) (1 - F)), and costs else what lies in the middle between
-    now and the cutoff.
+    run times out with probability m / (m + (1 - m) (1 - F)), and otherwise costs the midpoint between now
+    and the cutoff.
 
     >>> from tailcut.policies.targets import BoundedLoss
     >>> for seconds in (6.0, 60.0):

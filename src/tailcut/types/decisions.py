@@ -84,8 +84,8 @@ class Decision:
         >>> print(selector.select([1.0, 2.0]).explain())  # nothing is known yet
         a for at most 60 s, because it has not run before
                runs  score  runtime (90% interval)  timeout  expected PAR10
-          > a     1   -1.1      1 s (0.058 - 17 s)      1 %           8.7 s
-            b     0   -0.8      1 s (0.058 - 17 s)      1 %           8.7 s
+          > a     1   -1.1      1 s (0.058 - 17 s)       1%           8.7 s
+            b     0   -0.8      1 s (0.058 - 17 s)       1%           8.7 s
         """
         selector = None if self.origin is None else self.origin.selector()
         if selector is None:

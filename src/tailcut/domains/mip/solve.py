@@ -3,7 +3,7 @@
 It prints an optimal solution as CBC does (`tailcut.domains.mip.answers`), Infeasible or Unbounded, and
 nothing else; exit code 3 where the solver found out neither. HiGHS and SCIP read the file themselves. CBC and
 GLPK, which ignore or refuse parts of MPS, get it rewritten. Gaps are zero: the default of HiGHS would call
-optimal what may be 0.01 % off.
+optimal what may be 0.01% off.
 """
 
 from __future__ import annotations

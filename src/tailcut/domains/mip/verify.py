@@ -1,8 +1,8 @@
 """The program that verifies a solution: ``python -m tailcut.domains.mip.verify FILE OUTPUT``.
 
 OUTPUT is what a solver printed. Bounds, integrality, rows and the objective are verified. That no solution
-is better, or that there is none, cannot be checked at this price: solvers that claim different objectives are
-found by whoever ran them.
+is better, or that there is none, would be too expensive to check. If solvers claim different objectives, the
+code that ran them reports it.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ OPTIONS = {
     "bitwuzla": ("--lang", "smt2"),
     "yices": ("--smt2-model-format",),
 }
-"""Solver -> what its program is told besides the file."""
+"""Solver -> the arguments of its program besides the file."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

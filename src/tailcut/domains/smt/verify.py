@@ -1,9 +1,9 @@
 """The program that verifies an answer: ``python -m tailcut.domains.smt.verify FILE OUTPUT [SOLVER]``.
 
 OUTPUT is what a solver printed. A model is checked by another solver than SOLVER: it gets the script with
-every symbol defined as the model has it, and must not call that unsatisfiable. Whatever cannot be checked is
-let pass: unsat, scripts with several checks or with sorts of their own, numbers that only the solver can
-write, such as roots of polynomials. Solvers that contradict each other are found by whoever ran them.
+every symbol defined as the model has it, and must not call that unsatisfiable. What cannot be checked is
+accepted: unsat, scripts with several checks or with sorts of their own, numbers that only the solver can
+write, such as roots of polynomials. If solvers contradict each other, the code that ran them reports it.
 """
 
 from __future__ import annotations

@@ -87,7 +87,8 @@ def drawings(report: Report) -> list[Drawing]:
 def _of_scenario(part: ScenarioPart, report: Report) -> Iterator[Drawing]:
     name, many, par, end = part.name, report.featured, report.results.par, slug(part.name)
     if part.regret is not None:
-        text = f"{name}: cumulative {par} regret against the oracle; bands: one deviation over seeds."
+        bands = "; bands: one deviation over seeds" if len(report.results.seeds) > 1 else ""
+        text = f"{name}: cumulative {par} regret against the oracle{bands}."
         yield Drawing(f"regret-{end}", text, regret.draw, (part.regret, many, par), name)
     if part.versus is not None:
         text = (
@@ -96,7 +97,9 @@ def _of_scenario(part: ScenarioPart, report: Report) -> Iterator[Drawing]:
         )
         yield Drawing(f"instances-{end}", text, instance_scatter.draw, (part.versus,), name)
     if part.solved is not None:
-        text = f"{name}: share of instances solved within a time, for selectors, sbs and oracle (VBS)."
+        text = f"{name}: share of instances solved within a time."
+        if any(band.name == "oracle" for band in part.solved.bands):
+            text += " oracle: the best solver for each instance (VBS)."
         yield Drawing(f"solved-{end}", text, solved.draw, (part.solved, many), name)
     if part.shares:
         best = [one.algorithm for one in part.survival]

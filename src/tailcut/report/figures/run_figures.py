@@ -31,7 +31,7 @@ def draw_solved(instances: Sequence[AskedInstance]) -> Figure:
     figure, grid = sheet(6.4, 3.2)
     axes = grid[0, 0]
     for at, label, colour, dashes in (
-        (ends, "over", INK, LOOKS["sbs"].dashes),
+        (ends, "completed", INK, LOOKS["sbs"].dashes),
         (solved, "solved", LOOKS["tailcut"].colour, "-"),
     ):
         x = np.concatenate([[0.0], at, [longest]]) / size

@@ -27,7 +27,7 @@ from tailcut.report.numbers.standings import MetricGrid, Standing, grids_of, ran
 from tailcut.report.numbers.stream_curves import Shares, StreamCurves, cutoff_of, regret, shares, solved_by
 from tailcut.report.numbers.sweep_points import SweepPoints, sensitivity
 from tailcut.report.progress import SILENT, ReportProgress
-from tailcut.scenarios import Scenario
+from tailcut.scenarios import Scenario, bundled
 from tailcut.types import Array
 
 Traces = dict[str, dict[int, Any]]
@@ -122,6 +122,8 @@ def gather(
 
 def _read(aslib: Path | None, name: str, results: Results) -> tuple[Scenario | None, list[str]]:
     """Return the scenario if it is available and is the one the results are of."""
+    if name == bundled.SCENARIO.name and (aslib is None or not (aslib / name).is_dir()):
+        aslib = bundled.FOLDER
     if aslib is None or not (aslib / name / "description.txt").is_file():
         where = "no ASlib folder was given" if aslib is None else f"it is not in {aslib}"
         return None, [f"no survival curves: they need the scenario, and {where}"]

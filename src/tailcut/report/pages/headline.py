@@ -22,7 +22,7 @@ def headline(results: Results, standings: Sequence[Standing], ranked: Ranking | 
     shown = len(results.contenders) + len(results.schedules)
     scope = (
         f"{counted(shown, 'selector')} on {counted(n, 'scenario')}, "
-        f"{counted(len(results.seeds), 'seed')} each: {len(results.cells)} results."
+        f"{counted(len(results.seeds), 'seed')} each: {counted(len(results.cells), 'result')}."
     )
     if not related:
         return [

@@ -47,12 +47,21 @@ def _asset(name: str) -> str:
 
 def paragraphs(texts: Sequence[str]) -> str:
     """Return plain texts as paragraphs."""
-    return "".join(f"<p>{html.escape(text)}</p>" for text in texts)
+    return "".join(f"<p>{_text(text)}</p>" for text in texts)
 
 
 def bullets(texts: Sequence[str]) -> str:
     """Return plain texts as a list."""
-    return "<ul>" + "".join(f"<li>{html.escape(text)}</li>" for text in texts) + "</ul>" if texts else ""
+    return "<ul>" + "".join(f"<li>{_text(text)}</li>" for text in texts) + "</ul>" if texts else ""
+
+
+def _text(text: str) -> str:
+    """Return a plain text as HTML, with what is in backticks as code.
+
+    >>> _text("a < b: `tailcut bench`")
+    'a &lt; b: <code>tailcut bench</code>'
+    """
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
 def table(sheet: Sheet) -> str:

@@ -18,6 +18,9 @@ from tailcut.report.progress import SILENT, ReportProgress
 from tailcut.report.tables.formats import write_tables
 from tailcut.report.tables.sheet import Sheet, SheetEntry
 
+_ENOUGH = 2
+"""Completed instances from which on something over time can be drawn."""
+
 
 def write_live_page(
     run: LiveRun, out: Path, *, formats: Sequence[str] = FORMATS, progress: ReportProgress = SILENT
@@ -43,15 +46,15 @@ def _drawings(run: LiveRun) -> list[Drawing]:
         )
         found.append(Drawing("estimate", text, run_figures.draw_estimate, (run.estimate,)))
     if run.instances:
-        text = "Completed and solved instances over elapsed time, including pauses between two calls."
-        found.append(Drawing("solved-over-time", text, run_figures.draw_solved, (run.instances,)))
-        text = (
-            f"Where the seconds went: the {min(run_figures.SHOWN, len(run.instances))} instances that took "
-            "longest, one bar each, its runs in order."
-        )
+        if len(run.instances) >= _ENOUGH:
+            text = "Completed and solved instances over elapsed time, including pauses between two calls."
+            found.append(Drawing("solved-over-time", text, run_figures.draw_solved, (run.instances,)))
+        longest = min(run_figures.SHOWN, len(run.instances))
+        which = "the only instance" if longest == 1 else f"the {longest} instances that took longest"
+        text = f"Where the seconds went: {which}, one bar each, its runs in order."
         found.append(Drawing("waterfall", text, run_figures.draw_waterfall, (run.instances, run.algorithms)))
     shares = run.shares()
-    if shares is not None:
+    if shares is not None and len(run.instances) >= _ENOUGH:
         text = "How often each solver was the first to run, in parts of the stream."
         found.append(
             Drawing("choices", text, choices.draw, (run.project, [shares], run.algorithms, run.algorithms))
@@ -69,7 +72,9 @@ def _page(run: LiveRun, tables: dict[str, Sheet], figures: Figures) -> str:
         sections.append(Section("saved", "What it saved: an estimate", body))
     sections += [
         Section(
-            "time", "Solved over time", shown("solved-over-time") or "<p>No instance is complete yet.</p>"
+            "time",
+            "Solved over time",
+            shown("solved-over-time") or "<p>There is a curve once two instances are complete.</p>",
         ),
         Section("choices", "Choices", shown("choices") + table(tables["solvers"])),
         Section(
@@ -154,9 +159,9 @@ def _estimate_sheet(found: RunEstimate) -> Sheet:
         for one in found.solvers
     ]
     note = (
-        f"Seconds of PAR10 per instance over {found.instances} instances. From, to: the {LEVEL:.0%} "
-        "interval; for a solver that never ran, the possible range. Known: the number of instances on which "
-        "its cost is known."
+        f"Seconds of PAR10 per instance over {counted(found.instances, 'instance')}. "
+        f"From, to: the {LEVEL:.0%} interval; for a solver that never ran, the possible range. "
+        "Known: the number of instances on which its cost is known."
     )
     columns = ("solver", "PAR10, s", "from", "to", "known", "kind")
     return Sheet(

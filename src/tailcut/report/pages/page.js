@@ -27,3 +27,24 @@ const open = () => {
 };
 addEventListener("hashchange", open);
 open();
+// On a phone a figure scrolls sideways, which may hide its legend: show a copy above it. A closed part has no sizes
+// yet, so its figures wait until it is opened.
+const copyLegends = () => {
+  for (const place of document.querySelectorAll("figure > div:not([data-legends])")) {
+    if (!place.getClientRects().length) continue;
+    place.dataset.legends = "";
+    for (const legend of place.querySelectorAll('[id*="legend_"]')) {
+      const { x, y, width, height } = legend.getBBox();
+      const copy = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+      copy.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
+      copy.setAttribute("class", "legend");
+      copy.setAttribute("aria-hidden", "true");
+      copy.style.width = `${width * 1.6}px`;
+      copy.append(...[...legend.childNodes].map((part) => part.cloneNode(true)));
+      for (const part of copy.querySelectorAll("[id]")) part.removeAttribute("id");
+      place.before(copy);
+    }
+  }
+};
+for (const part of document.querySelectorAll("details")) part.addEventListener("toggle", copyLegends);
+copyLegends();

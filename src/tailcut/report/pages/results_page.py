@@ -73,22 +73,24 @@ def _page(report: Report, tables: Sequence[Sheet], figures: Figures, source: str
     pairs = by_key.pop("wilcoxon", None)
     tests = "" if pairs is None else table(pairs)
     compared = shown(figures, "critical-difference") + tests + shown(figures, "regret-overview")
+    compared += f'<div class="two">{tradeoff}</div>' if tradeoff else ""
     sections = [
         Section("summary", "In short", shown(figures, "npar10") + words + table(summary)),
-        Section("comparison", "Comparison", f'{compared}<div class="two">{tradeoff}</div>'),
+        *([Section("comparison", "Comparison", compared)] if compared else []),
         Section("tables", "Tables", "".join(table(sheet) for sheet in by_key.values())),
         Section("scenarios", "Scenarios", table(overview) + _scenarios(report, figures)),
         *explained_section(report, figures),
         Section("reproduce", "How to reproduce it", reproduce(report, source)),
         Section("left-out", "Left out, missing or failed", bullets(absent) or "<p>Nothing.</p>"),
     ]
+    after = 2 if compared else 1
     if extra is not None:
         body = shown(figures, "extra-cpu") + table(extra)
-        sections.insert(2, Section("extra-cpu", "Extra CPU time", body))
+        sections.insert(after, Section("extra-cpu", "Extra CPU time", body))
     if schedules is not None:
-        sections.insert(2, Section("schedules", "Schedules", table(schedules)))
+        sections.insert(after, Section("schedules", "Schedules", table(schedules)))
     if sweeps:
-        sections.insert(2, Section("sensitivity", "Sensitivity to hyperparameters", sweeps))
+        sections.insert(after, Section("sensitivity", "Sensitivity to hyperparameters", sweeps))
     warning = ""
     if report.results.failed or report.results.missing():
         warning = '<p class="warn">Some results are missing: <a href="#left-out">see below</a>.</p>'

@@ -116,11 +116,13 @@ def in_words(report: Report, scenario: Scenario, found: Complement) -> list[str]
     par = report.results.par
     best = found.solvers[0]
     n = len(scenario.instances)
+    unsolved = "every one is solved by some solver"
+    if found.unsolved:
+        unsolved = f"{found.unsolved} of the {n} {'is' if found.unsolved == 1 else 'are'} solved by none"
     lines = [
         f"Always running {best.name}, the single best of {len(found.solvers)} solvers, costs "
         f"{found.sbs:.2f} s per instance ({par}) and leaves {best.timeouts:.1%} of {n} instances unsolved. "
-        f"A perfect choice per instance would cost {found.vbs:.2f} s; no solver solves {found.unsolved} of "
-        f"the {n}."
+        f"A perfect choice per instance would cost {found.vbs:.2f} s; {unsolved}."
     ]
     if found.sbs <= found.vbs:
         return [*lines, "The single best solver is best on every instance: there is nothing to choose."]

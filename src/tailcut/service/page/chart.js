@@ -101,10 +101,10 @@ function read({ data, cursor }, words) {
 
 function key(legend, data) {
   const entries = [...data.series, ...(data.rules ?? []).filter((rule) => rule.name)];
-  const looks = [data.x.length > 0, ...entries.map((one) => `${one.name} ${one.look}`)].join("\n");
+  const looks = [data.x.length > 1, ...entries.map((one) => `${one.name} ${one.look}`)].join("\n");
   if (legend.dataset.shown === looks) return;
   legend.dataset.shown = looks;
-  const needed = data.x.length && entries.length > 1 ? entries : []; // a single one is what the title says
+  const needed = data.x.length > 1 && entries.length > 1 ? entries : []; // a single one is what the title says
   legend.replaceChildren(
     ...needed.map((one) => el("li", { class: `key ${one.look} ${one.mark ?? "rule"}` }, el("bdi", {}, one.name))),
   );
@@ -140,9 +140,10 @@ function draw(drawing, width, state, words) {
   drawing.setAttribute("width", width);
   const right = width - EDGE.right;
   const bottom = HEIGHT - EDGE.bottom;
-  if (data.x.length === 0) {
+  if (data.x.length < 2) {
     state.places = [];
-    const text = svg("text", { x: width / 2, y: HEIGHT / 2, class: "nothing" }, words.empty);
+    const why = data.x.length ? "A curve needs two points" : words.empty;
+    const text = svg("text", { x: width / 2, y: HEIGHT / 2, class: "nothing" }, why);
     drawing.replaceChildren(text);
     return;
   }
@@ -191,7 +192,7 @@ function marked(data, series, places, y) {
     const lower = values.map((value, index) => [places[index], y(value - series.values[index])]);
     return svg("path", { class: `area ${series.look}`, d: area(points, lower) });
   }
-  if (series.mark === "dots" || points.length === 1) {
+  if (series.mark === "dots") {
     const dots = points.filter(([, height]) => height !== null);
     return svg("g", { class: `dots ${series.look}` }, ...dots.map(([cx, cy]) => svg("circle", { cx, cy, r: 2 })));
   }

@@ -54,7 +54,7 @@ function beliefs(project, why) {
   const all = [...why.algorithms].sort((one, other) => rank(one) - rank(other));
   const shown = all.filter((one, index) => index < MOST || one.name === why.algorithm);
   const predicts = all.some((one) => one.predicted_runtime !== null);
-  const heads = ["Algorithm", ">Score", ">Runs", ...(predicts ? ["Predicted runtime (90 %)", ">Timeout", `>Expected PAR${why.penalty}`] : [])];
+  const heads = ["Algorithm", ">Score", ">Runs", ...(predicts ? ["Predicted runtime (90%)", ">Timeout", `>Expected PAR${why.penalty}`] : [])];
   const rows = shown.map((one) => [
     el("span", { class: one.name === why.algorithm ? "winner" : null }, algorithmName(project, one.name)),
     number(one.score), count(one.runs),

@@ -38,12 +38,12 @@ export function signed(value) {
   return value > 0 ? `+${number(value)} s` : `${number(value)} s`;
 }
 
-/** A share; nothing but all and none looks certain: 0.999 -> ">99 %" */
+/** A share; nothing but all and none looks certain: 0.999 -> ">99%" */
 export function percent(share) {
   if (share === null || share === undefined) return NONE;
-  if (share > 0 && share < 0.005) return "<1 %";
-  if (share < 1 && share > 0.995) return ">99 %";
-  return `${Math.round(100 * share)} %`;
+  if (share > 0 && share < 0.005) return "<1%";
+  if (share < 1 && share > 0.995) return ">99%";
+  return `${Math.round(100 * share)}%`;
 }
 
 /** 12.3 -> "12.3 ms" */

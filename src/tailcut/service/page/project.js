@@ -165,7 +165,7 @@ function tiles() {
       set("solved", percent(share), `${count(now.solved)} of ${plural(now.instances, "instance")}`);
       set("par10", seconds(now.par10), "per instance");
       set("pending", count(now.pending), now.given_up ? `${count(now.given_up)} dropped` : "for an outcome");
-      set("latency", milliseconds(p50), p99 === null ? "none since the start" : `99 % below ${milliseconds(p99)}`);
+      set("latency", milliseconds(p50), p99 === null ? "none since the start" : `99% below ${milliseconds(p99)}`);
     },
   };
 }
@@ -256,7 +256,7 @@ function latest(curve, span) {
 
 function latencies(now) {
   const { latest: values, p50, p99, count: all } = now.latency_ms;
-  const rules = [{ value: p50, name: "median", look: "main" }, { value: p99, name: "99 %", look: "timeout" }];
+  const rules = [{ value: p50, name: "median", look: "main" }, { value: p99, name: "99%", look: "timeout" }];
   const first = all - values.length;
   return {
     x: values.map((_, index) => first + index + 1),

@@ -1,4 +1,4 @@
-"""The families of formulas: how each draws its size and what lies in it, from a random stream.
+"""The families of formulas: how each draws its size and its content from a random stream.
 
 They were chosen to be complementary, so that each kind of solver has formulas it is best at.
 """
@@ -93,7 +93,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "quasigroup": Family(
         _quasigroup,
-        "complete a Latin square of order 26 to 34 with 41 to 50 % holes; there is a model",
+        "complete a Latin square of order 26 to 34 with 41 to 50% holes; there is a model",
         "clause learning, plain",
     ),
     "pigeonhole": Family(
