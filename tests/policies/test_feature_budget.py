@@ -144,7 +144,7 @@ def _served(stream: Stream, selector: str | Row) -> tuple[Trace, Array]:
     return trace, paid(stream, trace)[0] / stream.cutoff
 
 
-@pytest.mark.parametrize(("name", "n", "streams"), [("tailcut", 800, 16), ("tailcut_schedule", 400, 2)])
+@pytest.mark.parametrize(("name", "n", "streams"), [("tailcut", 800, 16), ("tailcut_schedule", 400, 8)])
 def test_useless_costly_features_are_soon_given_up(name: str, n: int, streams: int) -> None:
     """On average over streams: on one of them useless features may look useful for long."""
     shares, saved, prices = [], [], []
