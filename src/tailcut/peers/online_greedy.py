@@ -86,26 +86,24 @@ class OnlineGreedy(Policy):
         assert progress.failed is not None
         seconds = np.minimum(DURATIONS * progress.cutoff, progress.left)
         possible = progress.failed[:, None] < seconds
-        barred = np.zeros(len(possible), dtype=bool)
         if offered is not None:
-            barred[:] = True
+            barred = np.ones(len(possible), dtype=bool)
             barred[offered] = False
             possible[barred] = False
         if not possible.any():
             return None
         for current in range(slot, len(self.gains)):
-            probability = self._scaled(np.where(barred[:, None], 0.0, self.probabilities(current)))
-            runs = np.where(possible, probability * SHARES, 0.0)
-            values, nothing = _raced(runs, rng), _raced(np.array([1.0 - runs.sum()]), rng)[0]
-            if values.min() <= nothing or not pass_on:
-                return self._choice(current, values, probability, seconds)
-        probability = self._scaled(np.where(possible, self.probabilities(-1), 0.0))
+            probability = self.probabilities(current)
+            if offered is not None:
+                probability[barred] = 0.0
+                probability /= probability.sum()
+            runs = probability * SHARES
+            runs[~possible] = 0.0
+            if not pass_on or rng.random() < runs.sum():
+                return self._choice(current, _raced(runs, rng), probability, seconds)
+        probability = np.where(possible, self.probabilities(-1), 0.0)
+        probability /= probability.sum()
         return self._choice(len(self.gains), _raced(probability, rng), probability, seconds)
-
-    @staticmethod
-    def _scaled(probability: Array) -> Array:
-        scaled: Array = probability / probability.sum()
-        return scaled
 
     @staticmethod
     def _choice(slot: int, values: Array, probability: Array, seconds: Array) -> Choice:
