@@ -78,7 +78,7 @@ def test_slots_take_the_cutoff_on_average() -> None:
             assert following is not None
             choice = following
         lengths.append(length)
-    assert np.mean(lengths) == pytest.approx(64.0, abs=4.0 * np.std(lengths) / 20.0)
+    assert np.mean(lengths) == pytest.approx(64.0, abs=4.0 * float(np.std(lengths)) / 20.0)
 
 
 def test_the_first_slot_learns_the_greedy_run() -> None:
