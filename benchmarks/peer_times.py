@@ -23,6 +23,7 @@ import numpy as np
 
 from tailcut import Scenario, Selector
 from tailcut.bench.replay import replay
+from tailcut.scenarios.synthetic import SyntheticScenario, generate
 
 OURS = "tailcut"
 OTHERS = [
@@ -42,14 +43,14 @@ OTHERS = [
 ]
 
 
-def per_step(scenario: Scenario, name: str) -> float:
+def per_step(scenario: Scenario | SyntheticScenario, name: str) -> float:
     """Return CPU seconds per step of one stream."""
     selector = Selector(name, scenario.algorithms, scenario.cutoff, seed=0)
     with patch("time.perf_counter", time.process_time):
         return float(replay(scenario, selector, seed=0).seconds.mean())
 
 
-def relative(scenario: Scenario, names: Sequence[str]) -> tuple[float, dict[str, float]]:
+def relative(scenario: Scenario | SyntheticScenario, names: Sequence[str]) -> tuple[float, dict[str, float]]:
     """Return the seconds of `tailcut`, and by which factor the others take longer."""
     first = per_step(scenario, OURS)
     found = {name: per_step(scenario, name) for name in names}
@@ -64,6 +65,7 @@ def main() -> None:
     parser.add_argument("--selector", action="append", default=None)
     given = parser.parse_args()
     names = given.selector or OTHERS
+    relative(generate(n_instances=20, n_algorithms=3, n_features=4, timeouts=0.3, seed=0), names)  # imports
     rows = []
     for scenario in given.scenario:
         seconds, factors = relative(Scenario.read(given.aslib / scenario), names)
