@@ -21,12 +21,18 @@ from tailcut import Selector
 from tailcut.numerics.randomness import stream
 from tailcut.peers.asf_selectors import AsfSelector
 from tailcut.scenarios.synthetic import generate
+from tailcut.types import Array
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
 LOSSES = (
     np.column_stack([X[:, 0] > 0, X[:, 0] <= 0, np.full(60, 0.6)]).astype(float) + RNG.random((60, 3)) / 10
 )
+NOISY = np.repeat(RNG.integers(0, 2, size=(40, 3)).astype(float), 2, axis=0)
+"""Few different instances, so that leaves are mixed and votes are level."""
+NOISY_LOSSES = np.where(RNG.random((80, 6)) < 0.4, 1.0, np.round(RNG.random((80, 6)), 1) * 0.3)
+NOISY_LOSSES[40:, 5] = NOISY_LOSSES[40:, 2]  # two algorithms that often lose the same
+DATA = {"clear": (X, LOSSES), "noisy": (NOISY, NOISY_LOSSES)}
 MODELS = {
     "MultiClassClassifier": RandomForestClassifierWrapper,
     "PairwiseClassifier": RandomForestClassifierWrapper,
@@ -34,24 +40,33 @@ MODELS = {
 }
 
 
-def _model(selector: str) -> AsfSelector:
-    model = AsfSelector(selector=selector, n_algorithms=3, n_features=4, seed=3, trees=7)
-    model.update_many(X, LOSSES)
+def _model(selector: str, x: Array = X, losses: Array = LOSSES) -> AsfSelector:
+    model = AsfSelector(
+        selector=selector, n_algorithms=losses.shape[1], n_features=x.shape[1], seed=3, trees=8
+    )
+    model.update_many(x, losses)
     return model
 
 
+def _frame(values: Array) -> Any:
+    return pd.DataFrame(values, columns=[str(k) for k in range(values.shape[1])])
+
+
+@pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("selector", MODELS)
-def test_the_choice_is_that_of_asf_called_by_hand(selector: str) -> None:
-    model = _model(selector)
+def test_the_choice_is_that_of_asf_called_by_hand(selector: str, data: str) -> None:
+    x, losses = DATA[data]
+    model = _model(selector, x, losses)
     state = int(stream(3, selector).integers(2**31))
-    settings = {"n_estimators": 7, "min_samples_leaf": 1, "random_state": state}
+    settings = {"n_estimators": 8, "min_samples_leaf": 1, "random_state": state}
     options = {"normalize": "none"} if selector == "PerformanceModel" else {}
     by_hand = getattr(asf.selectors, selector)(partial(MODELS[selector], init_params=settings), **options)
-    names = ["0", "1", "2"]
-    by_hand.fit(pd.DataFrame(X, columns=["0", "1", "2", "3"]), pd.DataFrame(LOSSES, columns=names))
-    expected = by_hand.predict(pd.DataFrame(X[:10], columns=["0", "1", "2", "3"]))
-    for row in range(10):
-        assert str(int(np.argmin(model.predict(X[row])[0]))) == expected[row][0][0]
+    by_hand.fit(_frame(x), _frame(losses))
+    others = np.vstack([x, x + RNG.normal(scale=0.3, size=x.shape)])
+    expected = by_hand.predict(_frame(others))
+    chosen = [str(int(np.argmin(model.predict(row)[0]))) for row in others]
+    assert chosen == [expected[row][0][0] for row in range(len(others))]
+    assert len(set(chosen)) > 1
 
 
 def test_asf_gets_features_and_losses_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,11 @@
-"""The online greedy schedule of Streeter and Golovin: a bandit for each place of the schedule.
+"""The online greedy schedule of Streeter and Golovin: a bandit for each slot of the schedule.
 
 Streeter, Golovin, "An online algorithm for maximizing submodular functions", NIPS 2008. The best schedule is
-hard to find, but the greedy one is nearly as good: at each place the run, an algorithm for a duration, that
-solves most further instances per second. Online, a bandit stands at each place and learns which run that is,
-by the instances so far that were unsolved when it was reached; here Exp3, as only what was run is seen (the
-paper's opaque feedback). Features are not looked at.
+hard to find, but the greedy one is nearly as good: next comes the run, an algorithm for a duration, that
+solves most further instances per second. Online, the schedule has as many slots as the shortest duration fits
+into the cutoff. A bandit stands at each slot and draws a run. It takes place with a probability, the shortest
+duration over its own, so that a slot takes one shortest duration on average and earns what its run solves per
+second. The bandits are Exp3, as only what was run is seen. Features are not looked at.
 """
 
 from __future__ import annotations
@@ -21,29 +22,35 @@ from tailcut.types import Array, Outcome, Progress, Quantity, Status
 
 DURATIONS = 2.0 ** -np.arange(6.0)
 """How long a run may be, as shares of the cutoff."""
+SHARES = DURATIONS[-1] / DURATIONS
+"""How probable it is that a drawn run takes place, by its duration."""
 OUT_OF_REACH = 1e6
 """The score of an algorithm that cannot run."""
 
 
 class OnlineGreedy(Policy):
-    """Draws each run from the Exp3 of its place; a solved run earns the shortest duration over its own."""
+    """Draws the run of each slot from its Exp3; a run that takes place and solves the instance earns 1.
+
+    Time left behind the last slot goes to further runs of its bandit, which take place for certain and earn
+    the shortest duration over their own.
+    """
 
     STATE: ClassVar[tuple[str, ...]] = ("gains", "stream")
     quantity = Quantity("minus the log-probability of the run, and luck", "")
 
-    def __init__(self, *, n_algorithms: int, seed: int, gamma: Share = 0.1, places: Count = 8) -> None:
+    def __init__(self, *, n_algorithms: int, seed: int, gamma: Share = 0.1, slots: Count = 32) -> None:
         self.gamma = gamma
-        self.gains = np.zeros((places, n_algorithms, len(DURATIONS)))
-        """The logarithms of the weights, by place, algorithm, duration; later runs share the last place."""
+        self.gains = np.zeros((slots, n_algorithms, len(DURATIONS)))
+        """The logarithms of the weights, by slot, algorithm, duration."""
         self.stream = randomness.stream(seed, "exploration")
 
     def restored(self) -> None:
         """Check the gains."""
         expect_finite(gains=self.gains)
 
-    def probabilities(self, place: int) -> Array:
-        """Return with which probability each run is drawn at a place, shape (K, durations)."""
-        gains = self.gains[place]
+    def probabilities(self, slot: int) -> Array:
+        """Return with which probability each run is drawn in a slot, shape (K, durations)."""
+        gains = self.gains[slot]
         weights = np.exp(gains - gains.max())
         found: Array = (1.0 - self.gamma) * weights / weights.sum() + self.gamma / weights.size
         return found
@@ -56,24 +63,27 @@ class OnlineGreedy(Policy):
 
     def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
         """Return the next run; None if no algorithm could run longer than before."""
-        return self._drawn(self._place(x) + 1, offered, progress, self.stream)
+        return self._drawn(int(x[0]) + 1 if len(x) else 1, offered, progress, self.stream)
 
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
-        """Return the most probable run."""
-        assert progress.failed is not None
-        place = int((progress.failed > 0.0).sum()) if not len(x) else self._place(x)
-        return self._drawn(place, offered, progress, randomness.Still())
-
-    @staticmethod
-    def _place(x: Array) -> int:
-        return int(x[0]) if len(x) else 0
+        """Return the run that most probably takes place in the slot, by the time used so far if not known."""
+        slot = int(x[0]) if len(x) else int(progress.used / (DURATIONS[-1] * progress.cutoff))
+        return self._drawn(slot, offered, progress, randomness.Still(), pass_on=False)
 
     def _drawn(
-        self, place: int, offered: Offered, progress: Progress, rng: np.random.Generator
+        self,
+        slot: int,
+        offered: Offered,
+        progress: Progress,
+        rng: np.random.Generator,
+        *,
+        pass_on: bool = True,
     ) -> Choice | None:
-        """Return a run of those that are possible, drawn by their probabilities."""
+        """Return the run of the first slot, from the given one on, in which one takes place.
+
+        Unless slots may `pass_on`, one takes place in the given slot.
+        """
         assert progress.failed is not None
-        place = min(place, len(self.gains) - 1)
         seconds = np.minimum(DURATIONS * progress.cutoff, progress.left)
         possible = progress.failed[:, None] < seconds
         if offered is not None:
@@ -82,13 +92,24 @@ class OnlineGreedy(Policy):
             possible[barred] = False
         if not possible.any():
             return None
-        probability = np.where(possible, self.probabilities(place), 0.0)
+        for current in range(slot, len(self.gains)):
+            probability = self.probabilities(current)
+            if offered is not None:
+                probability[barred] = 0.0
+                probability /= probability.sum()
+            runs = probability * SHARES
+            runs[~possible] = 0.0
+            if not pass_on or rng.random() < runs.sum():
+                return self._choice(current, _raced(runs, rng), probability, seconds)
+        probability = np.where(possible, self.probabilities(-1), 0.0)
         probability /= probability.sum()
-        uniform = np.clip(rng.random(probability.size), 1e-300, 1.0 - 1e-16).reshape(probability.shape)
-        values = np.full(probability.shape, OUT_OF_REACH)
-        values[possible] = np.log(-np.log(uniform[possible])) - np.log(probability[possible])
+        return self._choice(len(self.gains), _raced(probability, rng), probability, seconds)
+
+    @staticmethod
+    def _choice(slot: int, values: Array, probability: Array, seconds: Array) -> Choice:
+        """Return the run with the lowest value, with its slot, duration and probability to be drawn."""
         algorithm, duration = divmod(int(values.argmin()), len(DURATIONS))
-        x = np.array([float(place), float(duration), probability[algorithm, duration]])
+        x = np.array([float(slot), float(duration), probability[algorithm, duration]])
         return Choice(algorithm, "drawn", values.min(axis=1), x, float(seconds[duration]))
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:  # noqa: ARG002
@@ -99,12 +120,13 @@ class OnlineGreedy(Policy):
         solved = outcome.status is Status.SOLVED
         if not len(x):
             taken = progress.cutoff if outcome.time is None else outcome.time
-            earned = DURATIONS[-1] / DURATIONS * (solved & (taken <= DURATIONS * progress.cutoff))
+            earned = SHARES * (solved & (taken <= DURATIONS * progress.cutoff))
             self.gains[0, algorithm] += self.gamma * earned / self.gains[0].size
         elif solved:
-            place, duration = int(x[0]), int(x[1])
-            earned = DURATIONS[-1] / DURATIONS[duration]
-            self.gains[place, algorithm, duration] += self.gamma * earned / (x[2] * self.gains[0].size)
+            slot, duration = int(x[0]), int(x[1])
+            earned = 1.0 if slot < len(self.gains) else SHARES[duration]
+            slot = min(slot, len(self.gains) - 1)
+            self.gains[slot, algorithm, duration] += self.gamma * earned / (x[2] * self.gains[0].size)
 
     def add(self) -> None:
         """Make room for one more algorithm; its runs begin with the mean weight."""
@@ -113,3 +135,12 @@ class OnlineGreedy(Policy):
     def remove(self, algorithm: int) -> None:
         """Forget an algorithm; those behind it move up by one."""
         self.gains = np.delete(self.gains, algorithm, axis=1)
+
+
+def _raced(weights: Array, rng: np.random.Generator) -> Array:
+    """Return values of which each is the lowest with a probability in proportion to its weight."""
+    uniform = np.clip(rng.random(weights.size), 1e-300, 1.0 - 1e-16).reshape(weights.shape)
+    values = np.full(weights.shape, OUT_OF_REACH)
+    some = weights > 0.0
+    values[some] = np.log(-np.log(uniform[some])) - np.log(weights[some])
+    return values

@@ -119,9 +119,9 @@ MEDLEY_EXP3 = ScheduleRecipe(
 )
 ONLINE_GREEDY = ScheduleRecipe(
     name="online_greedy",
-    summary="The online greedy schedule of Streeter and Golovin: a bandit for each place, features unseen",
+    summary="The online greedy schedule of Streeter and Golovin: a bandit for each slot, features unseen",
     policy=OnlineGreedy,
-    hyperparameters={"gamma": 0.1, "places": 8},
+    hyperparameters={"gamma": 0.1, "slots": 32},
 )
 PAIRWISE_FORESTS = replace(
     EXTRA_TREES,
