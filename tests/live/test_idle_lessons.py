@@ -43,7 +43,7 @@ WALL_FACTOR = 3000
 
 pytestmark = [
     pytest.mark.timeout(600),
-    pytest.mark.skipif(os.nice(0) == 19, reason="the tests themselves have the priority of lessons: nice -n 18"),
+    pytest.mark.skipif(os.nice(0) == 19, reason="run at the priority of lessons: use nice -n 18 or less"),
 ]
 
 
