@@ -72,6 +72,20 @@ def test_contenders_keep_their_own_conditions_and_baselines_learn_nothing() -> N
     assert len(folds) == len(PLANS["cv"].contenders)
 
 
+def test_folds_reach_all_that_are_cross_validated_and_nobody_else() -> None:
+    given = [Contender.parse_label(one) for one in ("tailcut", "tailcut@cv", "tailcut@cv,folds=3", "sbs@cv")]
+    labels = ["tailcut", "tailcut@cv,folds=5", "tailcut@cv,folds=3", "sbs@cv,folds=5"]
+    assert [one.label for one in under_conditions(given, STREAM, folds=5)] == labels
+    for name in ("cv", "offline"):
+        found = under_conditions(PLANS[name].contenders, STREAM, folds=5)
+        assert {one.conditions.folds for one in found} == {5}
+        assert found == under_conditions(PLANS[name].contenders, Conditions(cv=True, folds=5))
+    with pytest.raises(InputError, match=r"folds: are for cross-validation, .* --protocol cv"):
+        under_conditions(given[:1], STREAM, folds=5)
+    with pytest.raises(InputError, match="folds: expected 2 or more"):
+        under_conditions(given, STREAM, folds=1)
+
+
 def test_the_plan_learning_has_both_selectors_under_every_amount() -> None:
     plan = PLANS["learning"].contenders
     found = {(one.selector, one.conditions.measure_first) for one in plan}

@@ -212,6 +212,18 @@ def test_cross_validation_reports_both_single_bests_and_learning_on(generated: P
     assert "train" in CliRunner().invoke(app, [*command, "--folds", "4"]).stdout
 
 
+def test_folds_need_no_protocol_where_selectors_are_cross_validated(generated: Path, tmp_path: Path) -> None:
+    command = ["bench", "--aslib", str(generated), "--out", str(tmp_path / "r.db"), "--scenario", "ALPHA"]
+    command += ["--seeds", "1", "--jobs", "1", "--json"]
+    chosen = ["--selector", "thompson@cv", "--selector", "round_robin"]
+    refused = CliRunner().invoke(app, [*command, *chosen])
+    assert "has no folds" in str(refused.exception)
+    assert "--folds 10 makes some" in str(refused.exception)
+    made = CliRunner().invoke(app, [*command, *chosen, "--folds", "10"])
+    assert made.exit_code == 0, made.output
+    assert [row["selector"] for row in json.loads(made.stdout)] == ["thompson@cv,folds=10", "round_robin"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tailcut.errors import InputError
 from tailcut.live.engine import output_name
+from tailcut.live.instances import read_line
 from tests.cli.test_run import answers, tailcut
 from tests.live import toy
 
@@ -101,6 +103,18 @@ def test_a_line_that_names_no_file_is_skipped_with_a_word(tmp_path: Path) -> Non
     assert b"problem: gone.toy: there is no such instance file; skipped" in ended.stderr
     assert b"File name too long; skipped" in ended.stderr
     assert len((tmp_path / "tailcut-run.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_name_without_a_file_says_why(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "loop").symlink_to("loop")
+    absent, too_long = "there is no such instance file", "cannot be read: File name too long"
+    for name, message in (
+        *(("gone", absent), ("file/below", absent), ("null\0", absent), (".", absent)),
+        *(("x" * 300, too_long), ("loop", "cannot be read: Too many levels of symbolic links")),
+    ):
+        with pytest.raises(InputError, match=message):
+            read_line(json.dumps({"instance": str(tmp_path / name)}), 1)
 
 
 def test_control_characters_and_brackets_in_names_are_only_shown(tmp_path: Path) -> None:

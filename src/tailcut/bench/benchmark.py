@@ -129,6 +129,7 @@ def benchmark(
     first_seed: int = 0,
     penalty: float = PENALTY,
     conditions: Conditions = STREAM,
+    folds: int = 0,
     progress: BenchProgress = SILENT,
 ) -> Benchmark:
     """Return the benchmark of the scenarios in a folder, ready to run.
@@ -136,12 +137,12 @@ def benchmark(
     Without `scenarios`, those that the named plan is meant for, or all with `whole_folder`; without
     `contenders`, those of the plan, as far as what they need is installed. Contenders without conditions of
     their own get `conditions`; in cross-validation, the best of the training folds is one of them, and those
-    that learn on are added to those that do not.
+    that learn on are added to those that do not. All that are cross-validated get `folds`.
     """
     if plan_name not in PLANS:
         raise InputError(f"unknown plan {plan_name!r}; known: {', '.join(PLANS)}")
     named = PLANS[plan_name]
-    chosen = under_conditions(contenders or named.contenders, conditions)
+    chosen = under_conditions(contenders or named.contenders, conditions, folds)
     absent = tuple(one for one in chosen if one.missing)
     if absent and contenders:  # named by the caller, not by the plan
         raise MissingExtraError(f"{absent[0].label} {absent[0].missing}")
@@ -152,8 +153,12 @@ def benchmark(
     return Benchmark(tuple(found), chosen, tuple(cells), penalty, absent)
 
 
-def under_conditions(contenders: Sequence[Contender], conditions: Conditions) -> tuple[Contender, ...]:
+def under_conditions(
+    contenders: Sequence[Contender], conditions: Conditions, folds: int = 0
+) -> tuple[Contender, ...]:
     """Return contenders under conditions; those that have some of their own keep them.
+
+    `folds` is the number of folds to make for those in cross-validation that do not say it themselves.
 
     >>> both = under_conditions([Contender.of("tailcut")], Conditions(cv=True, learn_on=True))
     >>> [one.label for one in both]
@@ -168,7 +173,19 @@ def under_conditions(contenders: Sequence[Contender], conditions: Conditions) ->
         for contender in contenders
         for one in sorted(asked, key=lambda one: one.learn_on)
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(_with_folds(found, folds) if folds else found))
+
+
+def _with_folds(contenders: Sequence[Contender], folds: int) -> list[Contender]:
+    """Return the contenders, the cross-validated ones with `folds` unless they have their own."""
+    if not any(one.conditions.cv for one in contenders):
+        raise InputError(
+            "folds: are for cross-validation, and none of these selectors is in it: --protocol cv"
+        )
+    return [
+        one.under(replace(one.conditions, folds=one.conditions.folds or folds)) if one.conditions.cv else one
+        for one in contenders
+    ]
 
 
 def _own_or_given(own: Conditions, given: Conditions) -> Conditions:

@@ -79,12 +79,13 @@ def quality_benchmark(
     seeds: int = 10,
     first_seed: int = 0,
     conditions: Conditions = STREAM,
+    folds: int = 0,
 ) -> QualityBenchmark:
     """Return the benchmark of these scenarios of a folder, ready to run.
 
     Of a plan only those take part that can minimise a loss; one that the caller names must be able to.
     """
-    chosen = under_conditions(contenders or PLANS[plan_name].contenders, conditions)
+    chosen = under_conditions(contenders or PLANS[plan_name].contenders, conditions, folds)
     if any(one.conditions.runs_extra or one.conditions.cores > 1 for one in chosen):
         raise InputError("scenarios of solution quality know no times: no extra runs, and no races")
     unable = [one.selector for one in chosen if not can_be_rated(one.selector)]

@@ -167,7 +167,6 @@ def command(
         learn_share=learn_share,
         learn_choice=learn_choice,
         cv=protocol is BenchProtocol.CV,
-        folds=folds,
         cores=cores,
         learn_on=learn_on,
     )
@@ -180,6 +179,7 @@ def command(
         "seeds": seeds,
         "first_seed": first_seed,
         "conditions": conditions,
+        "folds": folds,
     }
     rated_rows: list[dict[str, Any]] = []
     if rated:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatch
@@ -145,8 +146,10 @@ def _files(path: Path, patterns: tuple[str, ...], models: Mapping[str, str]) -> 
 
 def _file(path: Path) -> Path:
     try:
-        found = path.is_file()
-    except OSError as error:  # its name is too long, or a folder must not be read
+        found = stat.S_ISREG(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a null character in its name
+        found = False
+    except OSError as error:  # its name is too long, or a folder must not be read; is_file() may hide that
         raise InputError(f"{printable(str(path))}: cannot be read: {error.strerror}") from None
     if not found:
         raise InputError(f"{printable(str(path))}: there is no such instance file")
