@@ -110,16 +110,15 @@ def test_features_can_be_switched_off_where_something_is_left(name: str) -> None
         return
     selector = Selector(name, ["bad", "good"], 60.0, representation="none")
     assert (selector.needs_features, selector.feature_budget()) == (False, 0.0)
-    picks = []  # those that get most of the time; a schedule may try others briefly before
-    for _ in range(60):
+    wasted = np.zeros(60)
+    for instance in range(60):
         decision: Decision | None = selector.select()
         while decision is not None:
-            if decision.budget > 0.5 * selector.cutoff:
-                picks.append(decision.algorithm)
             good = decision.algorithm == "good"
+            wasted[instance] += 0.0 if good else decision.budget
             selector.observe(decision, Outcome.solved(1.0) if good else Outcome.censored(decision.budget))
             decision = selector.proceed(decision)
-    assert picks[30:].count("good") > 25
+    assert wasted[30:].sum() < 5.0 * selector.cutoff, "of thirty cutoffs"
     assert Selector.from_bytes(selector.to_bytes()).select().algorithm == selector.select().algorithm
 
 
