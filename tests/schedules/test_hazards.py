@@ -10,13 +10,13 @@ from tailcut.schedules.hazards import COMMON, FIRST_LEVEL, LEVEL, SKILL, TURN, H
 from tailcut.schedules.view import passed
 from tailcut.types import Array
 
-SURE = np.zeros((1, len(CUTS))), np.ones(1)
+SURE = np.zeros(1), np.ones(1)
 """One class of hardness 0."""
 
 
 def log_likelihood(v: Array, solved: int, failed: int, hardness: Array, classes: Array) -> Array:
     """Return that of answers at log-odds `v`, where each instance is of an unknown class."""
-    chance = expit(v[..., None] + hardness[:, 0])
+    chance = expit(v[..., None] + hardness)
     once, not_once = chance @ classes, (1.0 - chance) @ classes
     return np.asarray(solved * np.log(once) + failed * np.log(not_once))
 
@@ -45,7 +45,7 @@ def test_steps_against_plain_formulas() -> None:
     """Interval by interval: u g / (1 + f V) for a mean, u^2 f / (1 + f V) off a variance."""
     rng = np.random.default_rng(2)
     hazards, again = Hazards(n_algorithms=3), Hazards(n_algorithms=3)
-    hardness = rng.uniform(-5.0, 5.0, (7, len(CUTS)))
+    hardness = np.linspace(-5.0, 5.0, 7)
     for _ in range(200):
         a, length = int(rng.integers(3)), int(rng.integers(1, 5))
         start = int(rng.integers(len(CUTS) - length + 1))
@@ -54,7 +54,7 @@ def test_steps_against_plain_formulas() -> None:
         hazards.learn(a, start, solved, weights, hardness, classes)
         slopes = curvatures = 0.0
         for j, answer, weight in zip(range(start, start + length), solved, weights, strict=True):
-            chance = expit(again.log_odds()[a, j] + hardness[:, j])
+            chance = expit(again.log_odds()[a, j] + hardness)
             f = weight * classes @ (chance * (1.0 - chance))
             unknowns = (
                 (again.level[j : j + 1], again.level_variance[j : j + 1]),

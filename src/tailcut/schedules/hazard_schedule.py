@@ -22,7 +22,7 @@ from tailcut.schedules.planner import Plan, Planner
 from tailcut.schedules.race import Race, Running
 from tailcut.schedules.rehearsal import rehearse_sliced, rehearse_whole
 from tailcut.schedules.run_tables import ended_runs
-from tailcut.schedules.survival_forest import NOTHING_NEAR, SurvivalForest
+from tailcut.schedules.survival_forest import SurvivalForest
 from tailcut.schedules.view import View, passed
 from tailcut.state.stateful import expect
 from tailcut.types import PENALTY, Array, Forecasts, Outcome, Progress, Quantity, Status
@@ -238,14 +238,16 @@ class HazardSchedule(Policy):
         return self._latest[1]
 
     def _view(self, x: Array) -> View:
-        base, near = self.hazards.log_odds(), NOTHING_NEAR
-        if len(x) and self.forest.grown:
-            base += self.forest.shift(x)[:, None]
-            near = self.forest.near(x)
+        base, hard = self.hazards.log_odds(), self.hardness.shift
+        if not len(x) or not self.forest.grown:
+            odds, classes = base[:, :, None] + hard, self.hardness.frequencies()
+            return View(odds, classes, Curves(odds, cuts=self.cuts), len(hard))
+        base += self.forest.shift(x)[:, None]
+        near = self.forest.near(x)
         rows, alike = self.forest.alike(near)
         odds = self.forest.odds(rows, base, CUTS)
         classes = np.concatenate([(1.0 - alike.sum()) * self.forest.classes(near), alike])
-        return View(odds, classes, Curves(odds, cuts=self.cuts), len(self.hardness.shift))
+        return View(odds, classes, Curves(odds, cuts=self.cuts), len(hard))
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
         """Learn the intervals that a run passed beyond what was known before it."""

@@ -2,7 +2,7 @@
 
 Its log-odds are a sum of Gaussian unknowns, each with a prior variance of its own:
 
-    v[a, j] = common + level[j] + skill[a] + turn[a, j] + shift of its features + hardness[j] of the instance
+    v[a, j] = common + level[j] + skill[a] + turn[a, j] + shift of its features + hardness of the instance
 
 so that what is common to all algorithms (how solutions spread over time) is learned from every run, and an
 algorithm's own part from its own runs. The last two are learned elsewhere, in
@@ -47,7 +47,7 @@ class Hazards(Stateful):
 
     >>> hazards = Hazards(n_algorithms=2)
     >>> before = hazards.log_odds()
-    >>> hazards.learn(0, 0, np.array([1.0]), np.array([1.0]), np.zeros((1, len(CUTS))), np.ones(1))
+    >>> hazards.learn(0, 0, np.array([1.0]), np.array([1.0]), np.zeros(1), np.ones(1))
     >>> (hazards.log_odds() > before).any(axis=1).tolist()  # some of it is common to all
     [True, True]
     """
@@ -96,7 +96,7 @@ class Hazards(Stateful):
         """Learn from a run: whether it solved within the intervals from number `start` on.
 
         `solved` holds 1 or 0 per interval passed, `weights` how much of the interval was passed, and
-        `classes` the probabilities of the classes (M,), whose shifts are `hardness` (M, J).
+        `classes` the probabilities of the classes, whose shifts are `hardness`.
         """
         learn_intervals(
             self.level,
