@@ -136,6 +136,8 @@ def test_what_cannot_be_judged_by_losses_is_refused(tmp_path: Path) -> None:
     contenders = [Contender.parse_label("tailcut@measure-first=5")]
     with pytest.raises(InputError, match="no extra runs, and no races"):
         quality_benchmark(tmp_path, ["Q"], contenders=contenders)
+    with pytest.raises(InputError, match="unknown plan 'nope'; known: default"):
+        quality_benchmark(tmp_path, ["Q"], plan_name="nope")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tailcut.bench.origins import describe_run, describe_scenario
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.store import Result, Store, opened
 from tailcut.bench.summary import summarise
-from tailcut.bench.sweeps import PLANS
+from tailcut.bench.sweeps import find_plan
 from tailcut.display.data_frame import data_frame
 from tailcut.display.html_table import html_table
 from tailcut.errors import InputError, MissingExtraError
@@ -139,9 +139,7 @@ def benchmark(
     their own get `conditions`; in cross-validation, the best of the training folds is one of them, and those
     that learn on are added to those that do not. All that are cross-validated get `folds`.
     """
-    if plan_name not in PLANS:
-        raise InputError(f"unknown plan {plan_name!r}; known: {', '.join(PLANS)}")
-    named = PLANS[plan_name]
+    named = find_plan(plan_name)
     chosen = under_conditions(contenders or named.contenders, conditions, folds)
     absent = tuple(one for one in chosen if one.missing)
     if absent and contenders:  # named by the caller, not by the plan

@@ -23,7 +23,7 @@ from tailcut.bench.origins import describe_run
 from tailcut.bench.plan import Contender
 from tailcut.bench.quality_replay import RatedTrace, cross_validate_losses, replay_losses
 from tailcut.bench.store import opened
-from tailcut.bench.sweeps import PLANS
+from tailcut.bench.sweeps import find_plan
 from tailcut.catalogue import BASELINES, find_all, recipe
 from tailcut.errors import InputError, MissingExtraError
 from tailcut.scenarios import QualityScenario
@@ -85,7 +85,7 @@ def quality_benchmark(
 
     Of a plan only those take part that can minimise a loss; one that the caller names must be able to.
     """
-    chosen = under_conditions(contenders or PLANS[plan_name].contenders, conditions, folds)
+    chosen = under_conditions(contenders or find_plan(plan_name).contenders, conditions, folds)
     if any(one.conditions.runs_extra or one.conditions.cores > 1 for one in chosen):
         raise InputError("scenarios of solution quality know no times: no extra runs, and no races")
     unable = [one.selector for one in chosen if not can_be_rated(one.selector)]

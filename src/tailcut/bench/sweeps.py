@@ -10,6 +10,7 @@ import numpy as np
 from tailcut.bench.conditions import STREAM, Conditions, LessonChoice
 from tailcut.bench.plan import DEFAULT, PUBLISHED, Contender
 from tailcut.catalogue import DEFAULT_SELECTOR, OFFLINE_PEERS, PEERS
+from tailcut.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -173,3 +174,10 @@ PLANS = {
         ),
     ),
 }
+
+
+def find_plan(name: str) -> NamedPlan:
+    """Return the plan called `name`, or say which there are."""
+    if name not in PLANS:
+        raise InputError(f"unknown plan {name!r}; known: {', '.join(PLANS)}")
+    return PLANS[name]
