@@ -68,7 +68,6 @@ def test_a_solution_after_the_cutoff_is_none() -> None:
 def test_at_first_plans_cost_what_they_promise() -> None:
     calibration = Calibration()
     assert calibration.ratios.tolist() == [1.0, 1.0]
-    assert not calibration.corrects
     assert calibration.prefers_whole(0.3, 0.3)
     assert not calibration.prefers_whole(0.3, 0.31)
 
@@ -76,7 +75,6 @@ def test_at_first_plans_cost_what_they_promise() -> None:
 def test_what_was_promised_and_paid_by_hand() -> None:
     calibration = Calibration()
     calibration.note(SLICED, 0.2, 0.5)
-    assert calibration.corrects
     calibration.note(SLICED, 0.1, 1.0)
     promised = FIRM + 0.2 + 0.1 - FORGET * 0.2
     paid = FIRM + 0.5 + 1.0 - FORGET * 0.5

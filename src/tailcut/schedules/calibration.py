@@ -46,12 +46,6 @@ class Calibration(Stateful):
         """What a plan of each kind costs as a multiple of what it promises, shape (2,)."""
         return np.asarray(self.paid / self.promised)
 
-    @property
-    def corrects(self) -> bool:
-        """Whether the kinds differ: if not, the best of all plans, whole runs included, stays the best."""
-        sliced, whole = self.ratios.tolist()
-        return bool(sliced != whole)
-
     def note(self, kind: int, promised: float, paid: float) -> None:
         """Learn the actual cost of a plan, given its expected cost."""
         for sums, value in ((self.promised, promised), (self.paid, paid)):

@@ -142,11 +142,11 @@ class HazardSchedule(Policy):
         view = self.at_hand.view(x) or self.view(x)
         planner = self._planner(view.curves, offered, progress)
         plan = planner.plan_after(view.classes, progress.failed, progress.left, whole=whole)
-        whole_run = plan is None or whole or plan.budget >= progress.left
-        if whole_run or not self.calibration.corrects or progress.failed.any():
+        if plan is None or whole or plan.budget >= progress.left or progress.failed.any():
             return plan
-        assert plan is not None
-        losses = planner.whole_runs(view.classes, progress.left)
+        losses = planner.whole_runs(
+            view.classes, progress.left
+        )  # where a plan only equals it, one whole run wins
         if not self.calibration.prefers_whole(float(plan.losses.min()), float(losses.min())):
             return plan
         return Plan(int(losses.argmin()), progress.left, losses)
