@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -191,6 +193,26 @@ def test_there_are_more_trees_with_more_runs_up_to_an_end(monkeypatch: pytest.Mo
     assert numbers == sorted(numbers)
     assert numbers[-1] == 3 * MOST_TREES
     assert max(lengths[10:]) < 1.2 * lengths[10], "the state has an end, too"
+
+
+def test_with_thousands_of_instances_trees_are_coarser_and_last_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tailcut.models.layers.MORE_TREES", 40)
+    rng = np.random.default_rng(0)
+    x, target = rng.normal(size=(200, 2)), np.full((200, 3), np.nan)
+    target[np.arange(200), rng.integers(3, size=200)] = rng.random(200)
+    few, many = _model(n_features=2), _model(n_features=2)
+    few.update_many(x[:199], target[:199])
+    many.update_many(x, target)
+    leaves = [len(one.trees.loss) / len(one.trees) for one in (few, many)]
+    assert leaves[1] <= 200 / 4 < leaves[0], "leaves of four instances, before of two"
+
+    lasts = 0
+    while many.grown_at == 200:
+        many.update(0, rng.normal(size=2), 0.5, 1.0)
+        lasts += 1
+    assert lasts == math.ceil(200 * REGROW * math.sqrt(MOST_TREES)), "five times as many trees"
 
 
 def _recorded(n: int, seed: int, n_algorithms: int = 3) -> tuple[Array, Array]:
