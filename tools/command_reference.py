@@ -40,7 +40,7 @@ def _sections(command: Any, called: str, depth: int = 2) -> Iterator[str]:
         usage = " ".join([called, *(["[OPTIONS]"] if options else []), *map(_usage, arguments)])
         yield f"```text\n{usage}\n```\n"
     if arguments:
-        yield _table("argument", [(f"`{_metavar(one)}`".replace("|", "\\|"), one) for one in arguments])
+        yield _table("argument", [(_code(_metavar(one)), one) for one in arguments])
     if options:
         yield _table("option", [(_flags(one), one) for one in options])
     for name, inner in getattr(command, "commands", {}).items():
@@ -68,7 +68,12 @@ def _flags(option: Any) -> str:
     names = ", ".join(f"`{name}`" for name in [*option.opts, *option.secondary_opts])
     if option.is_flag:
         return names
-    return f"{names} `{option.metavar or _kind(option.default)}`".replace("|", "\\|")
+    return f"{names} {_code(option.metavar or _kind(option.default))}"
+
+
+def _code(text: str) -> str:
+    """Return code for a cell of a table: a bar would end the cell, and an escaped one shows its backslash."""
+    return f"<code>{text.replace('|', '&#124;')}</code>" if "|" in text else f"`{text}`"
 
 
 def _kind(default: Any) -> str:
