@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -57,9 +58,8 @@ def _wait_for_cells(path: Path, more_than: int, process: subprocess.Popen[bytes]
     while time.monotonic() < deadline and process.poll() is None:
         if path.exists():
             try:
-                db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)
-                (count,) = db.execute("SELECT count(*) FROM cells").fetchone()
-                db.close()
+                with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)) as db:
+                    (count,) = db.execute("SELECT count(*) FROM cells").fetchone()
                 if count > more_than:
                     return
             except sqlite3.Error:

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -157,9 +158,8 @@ def _bench(generated: Path, out: Path, *more: str) -> list[str]:
 
 def _count(path: Path) -> int:
     try:
-        db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)
-        (count,) = db.execute("SELECT count(*) FROM cells").fetchone()
-        db.close()
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)) as db:
+            (count,) = db.execute("SELECT count(*) FROM cells").fetchone()
     except sqlite3.Error:
         return 0  # not there yet
     return int(count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def test_a_snapshot_may_have_many_pieces(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(schema, "PIECE", 100)
     path = tmp_path / "state.db"
     selector = _begun(path)
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         (pieces,) = db.execute("SELECT count(*) FROM pieces").fetchone()
     db.close()
     assert pieces > 5
@@ -44,7 +45,7 @@ def test_a_lost_piece_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(schema, "PIECE", 100)
     path = tmp_path / "state.db"
     _begun(path)
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("DELETE FROM pieces WHERE part = 3")
     db.close()
     with Journal(path, read_only=True) as journal, pytest.raises(JournalError, match="snapshot"):

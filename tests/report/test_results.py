@@ -140,7 +140,7 @@ def test_files_without_the_newer_tables_still_give_a_report(results: Path, tmp_p
         "read off the penalty of an unsolved instance"
     )
     assert known["algorithms"] == ["algorithm 1", "algorithm 2", "algorithm 3"]
-    assert report.standings == _gathered(results).standings
+    assert repr(report.standings) == repr(_gathered(results).standings)  # some are nan, which equals nothing
 
 
 def test_sweeps_stand_apart_and_share_their_default(scenarios_folder: Path, tmp_path: Path) -> None:
