@@ -26,7 +26,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     contenders = [Contender.of(name) for name in ("thompson", "random", "sbs", "oracle")]
     with opened(folder / "whole.db") as store:
         run_cells(plan([(str(folder / "ONE"), scenario)], contenders, 2), store)
-    with closing(sqlite3.connect(folder / "whole.db")) as db, db:
+    with sqlite3.connect(folder / "whole.db") as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     db.close()
     return folder / "whole.db"

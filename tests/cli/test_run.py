@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -344,7 +343,7 @@ def test_what_two_processes_wrote_is_named_repaired_and_continued(
     call = ("portfolio.toml", "--cutoff", "5", "--selector", selector)
     tailcut(tmp_path, *call, "instances/x.toy", "instances/y.toy")
     state = tmp_path / "tailcut-run.db"
-    with closing(sqlite3.connect(state)) as db, db:
+    with sqlite3.connect(state) as db:
         db.execute("DROP INDEX events_by_decision")
         columns = "project, at, kind, body, key, decision"
         last = f"SELECT {columns} FROM events WHERE kind = ? ORDER BY number DESC LIMIT 1"
@@ -369,7 +368,7 @@ def test_a_damaged_event_is_named_and_so_is_the_way_out(tmp_path: Path) -> None:
     toy.write_instances(tmp_path, dict.fromkeys("xyz", "a 0.01 yes"))
     call = ("portfolio.toml", "--cutoff", "5", "--selector", "random")
     tailcut(tmp_path, *call, "instances/x.toy", "instances/y.toy")
-    with closing(sqlite3.connect(tmp_path / "tailcut-run.db")) as db, db:
+    with sqlite3.connect(tmp_path / "tailcut-run.db") as db:
         db.execute("UPDATE events SET body = '{' WHERE number = 3")
         db.execute("DELETE FROM snapshots")
     db.close()

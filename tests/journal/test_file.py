@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +70,7 @@ def test_events_come_back_in_order_by_project(tmp_path: Path) -> None:
 
 def test_a_file_keeps_its_page_size(tmp_path: Path) -> None:
     smaller = tmp_path / "smaller.db"
-    with closing(sqlite3.connect(smaller)) as raw, raw:
+    with sqlite3.connect(smaller) as raw:
         raw.execute("PRAGMA page_size = 4096")
         create(raw)
     raw.close()
@@ -143,7 +142,7 @@ def test_another_format_is_refused_and_not_touched(
 ) -> None:
     path = tmp_path / "state.db"
     Journal(path).close()
-    with closing(sqlite3.connect(path)) as raw, raw:
+    with sqlite3.connect(path) as raw:
         raw.execute(f"PRAGMA user_version = {version}")
     raw.close()
     before = path.read_bytes()

@@ -7,7 +7,6 @@ import json
 import random
 import shutil
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +30,14 @@ def file(original: Path, tmp_path: Path) -> Path:
 
 
 def change(path: Path, statement: str, *values: Any) -> None:
-    with closing(sqlite3.connect(path)) as db, db:
+    with sqlite3.connect(path) as db:
         db.execute(statement, values)
     db.close()
 
 
 def damage(path: Path, number: int, **fields: Any) -> None:
     """Change fields of an event's body; ... removes one."""
-    with closing(sqlite3.connect(path)) as db, db:
+    with sqlite3.connect(path) as db:
         ((text,),) = db.execute("SELECT body FROM events WHERE number = ?", (number,)).fetchall()
         body = {**json.loads(text), **fields}
         kept = {name: value for name, value in body.items() if value is not ...}
@@ -93,7 +92,7 @@ def test_repair_of_what_two_processes_wrote(file: Path) -> None:
         project = Project(journal, "one")
         project.select([1.0, 1.0])
         last = journal.last(project.number)
-    with closing(sqlite3.connect(file)) as db, db:
+    with sqlite3.connect(file) as db:
         db.execute("DROP INDEX events_by_decision")
         copied = "project, at, kind, body, NULL, decision FROM events WHERE number = ?"
         db.execute(f"INSERT INTO events (project, at, kind, body, key, decision) SELECT {copied}", (last,))
@@ -162,7 +161,7 @@ def mutate(chance: random.Random, path: Path) -> None:
             del content[chance.randrange(len(content)) :]
         path.write_bytes(content)
         return
-    with closing(sqlite3.connect(path)) as db, db:
+    with sqlite3.connect(path) as db:
         what = chance.choice(["events", "events", "events", "projects", "column"])
         number = chance.randrange(1, 121)
         if what == "events":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -27,7 +26,7 @@ def test_a_snapshot_may_have_many_pieces(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(schema, "PIECE", 100)
     path = tmp_path / "state.db"
     selector = _begun(path)
-    with closing(sqlite3.connect(path)) as db, db:
+    with sqlite3.connect(path) as db:
         (pieces,) = db.execute("SELECT count(*) FROM pieces").fetchone()
     db.close()
     assert pieces > 5
@@ -45,7 +44,7 @@ def test_a_lost_piece_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(schema, "PIECE", 100)
     path = tmp_path / "state.db"
     _begun(path)
-    with closing(sqlite3.connect(path)) as db, db:
+    with sqlite3.connect(path) as db:
         db.execute("DELETE FROM pieces WHERE part = 3")
     db.close()
     with Journal(path, read_only=True) as journal, pytest.raises(JournalError, match="snapshot"):

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -68,7 +67,7 @@ def test_a_damaged_event_concerns_its_project_only(tmp_path: Path) -> None:
         for name in ("p", "q"):
             running.create(name)
             assert running.call("POST", f"/v1/projects/{name}/select", SELECT).status == 200
-    with closing(sqlite3.connect(path)) as db, db:
+    with sqlite3.connect(path) as db:
         db.execute("DELETE FROM snapshots")
         ((text,),) = db.execute("SELECT body FROM events WHERE number = 1").fetchall()
         body = json.loads(text)

@@ -144,9 +144,8 @@ class HazardSchedule(Policy):
         plan = planner.plan_after(view.classes, progress.failed, progress.left, whole=whole)
         if plan is None or whole or plan.budget >= progress.left or progress.failed.any():
             return plan
-        losses = planner.whole_runs(
-            view.classes, progress.left
-        )  # where a plan only equals it, one whole run wins
+        # Where a plan only equals it, one whole run wins.
+        losses = planner.whole_runs(view.classes, progress.left)
         if not self.calibration.prefers_whole(float(plan.losses.min()), float(losses.min())):
             return plan
         return Plan(int(losses.argmin()), progress.left, losses)
