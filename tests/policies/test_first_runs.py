@@ -5,38 +5,77 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tailcut import Selector
+from tailcut import Scenario, Selector
 from tailcut.policies.first_runs import FirstRuns
+
+NAMES = [f"a{i}" for i in range(30)]
 
 
 def _served(selector: Selector, steps: int, **outcome: float) -> list[str]:
     picks = []
     for _ in range(steps):
         decision = selector.select([0.0])
-        selector.observe(decision, **outcome)  # type: ignore[arg-type]
+        if outcome:
+            selector.observe(decision, **outcome)  # type: ignore[arg-type]
         picks.append(decision.algorithm)
     return picks
 
 
-def test_the_number_of_algorithms_tried_follows_the_square_root() -> None:
-    """As long as what is known is good, nobody else is tried before it is due."""
-    names = [f"a{i}" for i in range(30)]
-    tried = [
-        len(set(_served(Selector("tailcut", names, 10.0), steps, runtime=0.0))) for steps in (1, 2, 26, 101)
-    ]
-    assert tried[:2] == [1, 2]
-    assert 6 <= tried[2] <= 8
-    assert 11 <= tried[3] <= 14
+def _tried(steps: int, **outcome: float) -> int:
+    return len(set(_served(Selector("tailcut", NAMES, 10.0), steps, **outcome)))
+
+
+def test_without_outcomes_the_number_of_algorithms_tried_follows_the_square_root() -> None:
+    assert [_tried(steps) for steps in (1, 2)] == [1, 2]
+    assert _tried(26) >= 6
+    assert _tried(101) >= 11
+
+
+def test_where_nothing_is_lost_nobody_else_is_tried() -> None:
+    assert _tried(101, runtime=0.0) == 1
+
+
+def test_runs_that_take_long_make_others_due() -> None:
+    """Solved at the cutoff is a tenth of a timeout in PAR10: 101 runs are ten timeouts."""
+    assert 5 <= _tried(101, runtime=10.0) <= 8
 
 
 def test_bad_experience_makes_for_earlier_tries() -> None:
-    names = [f"a{i}" for i in range(30)]
-    assert len(set(_served(Selector("tailcut", names, 10.0), 101, censored_at=10.0))) > 20
+    assert _tried(101, censored_at=10.0) > 20
+
+
+def test_losses_given_by_the_user_count() -> None:
+    assert _tried(60, loss=0.0) < _tried(60, loss=0.5) <= _tried(60, loss=1.0)
+
+
+def test_a_recorded_run_counts_like_one_that_was_observed() -> None:
+    """After 50 solved and 50 unsolved runs of one algorithm about ten others are due, one after the other."""
+    names, x = [f"i{row}" for row in range(100)], [float(row % 7) for row in range(100)]
+    runs: dict[str, list[object]] = {
+        "instance": [*names],
+        "algorithm": ["a0"] * 100,
+        "runtime": [1.0, 11.0] * 50,
+    }
+    fitted, observed = (Selector("tailcut", NAMES, 10.0) for _ in range(2))
+    fitted.fit(Scenario.from_frames(runs, {"instance": [*names], "x": [*x]}, cutoff=10.0))
+    for row in range(100):
+        outcome = {"censored_at": 10.0} if row % 2 else {"runtime": 1.0}
+        observed.observe(observed.select([x[row]], among=["a0"]), **outcome)  # type: ignore[arg-type]
+    reasons = [[each.select([0.0]).reason for _ in range(9)] for each in (fitted, observed)]
+    assert reasons == [["first run"] * 9] * 2
+
+
+def test_a_window_forgets_what_was_lost() -> None:
+    """Timeouts that have left the window no longer make first runs due."""
+    selector = Selector("tailcut", NAMES, 10.0, window=20)
+    _served(selector, 40, censored_at=10.0)
+    for _ in range(60):
+        selector.observe(selector.select([0.0], among=["a0"]), runtime=0.0)
+    assert selector.select([0.0]).reason != "first run"
 
 
 def test_the_order_of_first_runs_is_drawn() -> None:
-    names = [f"a{i}" for i in range(30)]
-    firsts = {_served(Selector("tailcut", names, 10.0, seed=seed), 1, runtime=0.0)[0] for seed in range(20)}
+    firsts = {_served(Selector("tailcut", NAMES, 10.0, seed=seed), 1, runtime=0.0)[0] for seed in range(20)}
     assert len(firsts) > 10
 
 

@@ -70,8 +70,8 @@ def test_foreign_files_are_refused(data: bytes) -> None:
 
 
 def test_a_newer_format_is_named() -> None:
-    with pytest.raises(StateFileError, match="format '7' is not known to this Tailcut, which reads 6"):
-        unpack(b"TAILCUT STATE 7\nabc\n")
+    with pytest.raises(StateFileError, match="format '8' is not known to this Tailcut, which reads 7"):
+        unpack(b"TAILCUT STATE 8\nabc\n")
 
 
 def test_objects_have_no_place_in_a_state() -> None:

@@ -13,18 +13,22 @@ from tailcut.types import Array
 
 @dataclass(frozen=True, slots=True)
 class FirstRuns:
-    """By step t, `pace` sqrt(t) of K algorithms are tried; when all are, each `again` log2(t) / K times.
+    """After L timeouts, `pace` sqrt(1 + 2 L) algorithms are tried; by step t each `again` log2(t) / K times.
 
-    An infinite pace tries all of them first; a pace of 0 leaves it to the scores. With a large portfolio and
-    a short stream, sqrt(t) leaves some untried, which pays off: first runs of thirty algorithms may cost more
-    than they ever gain. The logarithm ensures, at almost no cost, that no algorithm is given up for good
-    because it failed on the one instance it was tried on.
+    What another algorithm could gain is at most what was lost so far. So first runs follow the losses: where
+    half of all runs time out, sqrt(t) algorithms are tried by step t, and where the first ones solve nearly
+    everything, hardly any other. An infinite pace tries all of them first; a pace of 0 leaves it to the
+    scores. With a large portfolio and a short stream, some are left untried, which pays off: first runs of
+    thirty algorithms may cost more than they ever gain. The logarithm, for algorithms that were all tried,
+    ensures at almost no cost that none is given up for good because it failed on its one instance.
 
     >>> gradual = FirstRuns(pace=1.0, again=1.0)
     >>> [gradual.due(np.array([runs, 0.0])) for runs in (0.0, 1.0)]
     [True, True]
     >>> [gradual.due(np.array([runs, 1.0, 0.0])) for runs in (1.0, 2.0, 3.0)]
     [False, False, True]
+    >>> [gradual.due(np.array([3.0, 1.0, 0.0]), excess) for excess in (-4.0, 4.0)]  # all solved, all not
+    [False, True]
     >>> [gradual.due(np.array([runs, 1.0])) for runs in (1.0, 2.0, 3.0)]
     [False, False, True]
     """
@@ -34,12 +38,16 @@ class FirstRuns:
     in_order: bool = True
     """Whether the first of those that have run least is next, instead of a random one."""
 
-    def due(self, runs: Array) -> bool:
-        """Return whether an algorithm that has run least is due, after so many `runs` of each, shape (K,)."""
+    def due(self, runs: Array, excess: float = 0.0) -> bool:
+        """Return whether an algorithm that has run least is due, after so many `runs` of each, shape (K,).
+
+        A run whose outcome is not known counts as half a timeout. `excess` is what the known ones add to
+        twice that: 1 for a timeout, -1 for a run that cost nothing.
+        """
         least = float(runs.min())
         step = float(runs.sum()) + 1.0
         if least == 0.0:
-            return float((runs > 0.0).sum()) < self.pace * math.sqrt(step)
+            return float((runs > 0.0).sum()) < self.pace * math.sqrt(max(step + excess, 1.0))
         return len(runs) * least < self.again * math.log2(step)
 
     def next(self, runs: Array, rng: np.random.Generator) -> int:

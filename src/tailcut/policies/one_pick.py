@@ -60,6 +60,7 @@ class OnePick(Policy):
         "model",
         "runs",
         "censored",
+        "excess",
         "explore_stream",
         "censor_stream",
     )
@@ -87,6 +88,8 @@ class OnePick(Policy):
         algorithm counts as tried."""
         self.censored = np.zeros(n_algorithms)
         """How many outcomes of each algorithm were censored or failed."""
+        self.excess = np.zeros(n_algorithms)
+        """How much more than half a timeout the known outcomes of each algorithm cost, in half timeouts."""
         self.explore_stream = randomness.stream(seed, "exploration")
         self.censor_stream = randomness.stream(seed, "censoring")
         self._count_untried()
@@ -98,7 +101,7 @@ class OnePick(Policy):
 
     def restored(self) -> None:
         """Check the counts, and count the untried again."""
-        expect_finite(runs=self.runs, censored=self.censored)
+        expect_finite(runs=self.runs, censored=self.censored, excess=self.excess)
         expect(min(self.runs.min(), self.censored.min()) >= 0.0, "runs: a count is less than 0")
         self._count_untried()
 
@@ -151,7 +154,7 @@ class OnePick(Policy):
         if self.untried or self.parts.first_runs.again:
             pool = np.arange(len(scores)) if offered is None else offered
             runs = self.runs[pool]
-            due = self.parts.first_runs.due(runs)
+            due = self.parts.first_runs.due(runs, float(self.excess[pool].sum()))
             if due or self.untried:
                 place = self.parts.first_runs.next(runs, self.explore_stream)
                 if due:
@@ -169,6 +172,7 @@ class OnePick(Policy):
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:  # noqa: ARG002
         """Learn the outcome of a run of `algorithm` on the instance represented by `x`."""
         cutoff, parts = progress.cutoff, self.parts
+        self.excess[algorithm] += self._excess(outcome, cutoff)
         if outcome.loss is not None:  # the unit of a bounded target
             self._teach(algorithm, x, outcome.loss, 1.0)
             return
@@ -204,10 +208,21 @@ class OnePick(Policy):
                 if lesson is not None and lesson.weight > 0.0:
                     target[row, algorithm] = lesson.target
         self.runs += runs.known.sum(axis=0)
+        for row, algorithm in np.argwhere(runs.known).tolist():
+            self.excess[algorithm] += self._excess(runs.outcome(row, algorithm), cutoff)
         if runs.losses is None:
             self.censored += (runs.known & ~runs.solved).sum(axis=0)
         self._count_untried()
         self.model.update_many(x, target)
+
+    def _excess(self, outcome: Outcome, cutoff: float) -> float:
+        """Return 1 for a timeout, and -1 for a run that cost nothing."""
+        if outcome.loss is not None:
+            return 2.0 * outcome.loss - 1.0
+        if outcome.status is not Status.SOLVED:
+            return 1.0
+        assert outcome.time is not None
+        return 2.0 * outcome.time / (self.penalty * cutoff) - 1.0
 
     def _teach(self, algorithm: int, x: Array, target: float, weight: float) -> None:
         model, budget = self.model, self.parts.feature_budget
@@ -230,13 +245,17 @@ class OnePick(Policy):
     def add(self) -> None:
         """Make room for one more algorithm, the last in number."""
         self.model.add()
-        self.runs, self.censored = np.append(self.runs, 0.0), np.append(self.censored, 0.0)
+        self.runs, self.censored, self.excess = (
+            np.append(counts, 0.0) for counts in (self.runs, self.censored, self.excess)
+        )
         self._count_untried()
 
     def remove(self, algorithm: int) -> None:
         """Forget an algorithm; those behind it move up by one."""
         self.model.remove(algorithm)
-        self.runs, self.censored = np.delete(self.runs, algorithm), np.delete(self.censored, algorithm)
+        self.runs, self.censored, self.excess = (
+            np.delete(counts, algorithm) for counts in (self.runs, self.censored, self.excess)
+        )
         self._count_untried()
 
     def widen(self, n_features: int) -> None:

@@ -34,8 +34,8 @@ class WindowedPick(OnePick):
     ) -> None:
         self.choices: SlidingWindow[tuple[int]] = SlidingWindow(window)
         """The algorithms chosen last."""
-        self.outcomes: SlidingWindow[tuple[int, bool]] = SlidingWindow(window)
-        """Algorithm of each of the latest outcomes, and whether it was unsolved."""
+        self.outcomes: SlidingWindow[tuple[int, bool, float]] = SlidingWindow(window)
+        """Algorithm of each of the latest outcomes, whether it was unsolved, and its `excess`."""
         sizes = {"n_algorithms": n_algorithms, "seed": seed}
         super().__init__(parts, **sizes, epsilon=epsilon, penalty=penalty, fail_over=fail_over)
 
@@ -43,7 +43,7 @@ class WindowedPick(OnePick):
         """Check the latest choices and outcomes, too."""
         super().restored()
         check_records(self.choices, len(self.runs), (int,))
-        check_records(self.outcomes, len(self.runs), (int, bool))
+        check_records(self.outcomes, len(self.runs), (int, bool, float))
 
     def _decide(self, x: Array, belief: Belief, offered: Offered, progress: Progress) -> Choice:
         """Return the algorithm to run, and let the oldest choice go."""
@@ -65,9 +65,10 @@ class WindowedPick(OnePick):
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
         """Learn the outcome of a run, and let the oldest outcome go."""
         super().learn(algorithm, x, outcome, progress, budget)
-        oldest = self.outcomes.push((algorithm, not outcome.answered))
-        if oldest is not None and oldest[1]:
-            self.censored[oldest[0]] -= 1.0
+        oldest = self.outcomes.push((algorithm, not outcome.answered, self._excess(outcome, progress.cutoff)))
+        if oldest is not None:
+            self.censored[oldest[0]] -= float(oldest[1])
+            self.excess[oldest[0]] -= oldest[2]
 
     def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:
         """Learn recorded runs one after the other, so that the older of them are let go, too."""

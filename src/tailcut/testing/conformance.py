@@ -193,9 +193,8 @@ def algorithms_come_and_go(make: Factory) -> None:
         while decision is not None:
             _assert_finite(decision)
             seen.add(decision.algorithm)
-            # A schedule that solves everything at once would have no need to try others.
-            unsolved = Outcome.censored(decision.budget)
-            selector.observe(decision, unsolved if selector.schedules else Outcome.solved(1.0))
+            # Where everything is solved at once, there is no need to try others.
+            selector.observe(decision, censored_at=decision.budget)
             decision = selector.proceed(decision)
     assert gone not in seen, "a removed algorithm was chosen"
     assert "newcomer" in seen, "an added algorithm was never tried"
