@@ -113,7 +113,7 @@ cdef extern from *:
     ) noexcept nogil
 
 
-cdef int64_t FEW = 128
+cdef int64_t FEW = 256
 """Nodes of so many instances are small: they read rows of the table of features, larger ones columns."""
 
 
