@@ -36,15 +36,15 @@ class FirstRuns:
 
     def due(self, runs: Array) -> bool:
         """Return whether an algorithm that has run least is due, after so many `runs` of each, shape (K,)."""
-        least = float(runs.min())
-        step = float(runs.sum()) + 1.0
+        counts = runs.tolist()  # of a few numbers, faster than numpy
+        least, step = min(counts), sum(counts) + 1.0
         if least == 0.0:
-            return float((runs > 0.0).sum()) < self.pace * math.sqrt(step)
-        return len(runs) * least < self.again * math.log2(step)
+            return len(counts) - counts.count(0.0) < self.pace * math.sqrt(step)
+        return bool(len(counts) * least < self.again * math.log2(step))
 
     def next(self, runs: Array, rng: np.random.Generator) -> int:
         """Return which algorithm is due."""
         if self.in_order:
             return int(runs.argmin())
-        least = np.flatnonzero(runs == runs.min())
+        (least,) = (runs == runs.min()).nonzero()
         return int(least[int(rng.integers(len(least)))])
