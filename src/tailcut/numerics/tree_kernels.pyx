@@ -470,6 +470,22 @@ def grow_trees(
     return grown
 
 
+cdef void _walk(
+    const int32_t* feature, const double* threshold, const int32_t* child, const double* x, int64_t* at, int64_t n
+) noexcept nogil:
+    """Let `x` walk from n nodes to the leaves, in step: while one tree waits for memory, the others go on."""
+    cdef int64_t t
+    cdef int32_t f
+    cdef bint moving = True
+    while moving:
+        moving = False
+        for t in range(n):
+            f = feature[at[t]]
+            if f >= 0:
+                at[t] = child[at[t]] + (x[f] > threshold[at[t]])
+                moving = True
+
+
 def reach(
     const int64_t[::1] roots,
     const int32_t[::1] feature,
@@ -478,14 +494,12 @@ def reach(
     const double[::1] x,
 ):
     """Return the row of the leaf that `x` falls into, for each of the trees that start at `roots`, (T,)."""
-    rows_ = np.empty(roots.shape[0], dtype=np.int64)
+    rows_ = np.array(roots)
     cdef int64_t[::1] rows = rows_
-    cdef int64_t t, node
-    for t in range(roots.shape[0]):
-        node = roots[t]
-        while feature[node] >= 0:
-            node = child[node] + (x[feature[node]] > threshold[node])
-        rows[t] = child[node]
+    cdef int64_t t
+    _walk(&feature[0], &threshold[0], &child[0], &x[0], &rows[0], rows.shape[0])
+    for t in range(rows.shape[0]):
+        rows[t] = child[rows[t]]
     return rows_
 
 
@@ -500,15 +514,17 @@ def mean_leaf(
     """Return the mean over the trees of the losses of the leaf that `x` falls into, shape (K,)."""
     found = np.zeros(loss.shape[1])
     cdef double[::1] out = found
-    cdef int64_t t, node, a, n_trees = roots.shape[0], k = loss.shape[1]
+    cdef int64_t[8] at
+    cdef int64_t t, several, n, a, n_trees = roots.shape[0], k = loss.shape[1]
     cdef const double* leaf
-    for t in range(n_trees):
-        node = roots[t]
-        while feature[node] >= 0:
-            node = child[node] + (x[feature[node]] > threshold[node])
-        leaf = &loss[child[node], 0]
-        for a in range(k):
-            out[a] += leaf[a]
+    for several in range(0, n_trees, 8):
+        n = min(n_trees - several, 8)
+        memcpy(at, &roots[several], n * sizeof(int64_t))
+        _walk(&feature[0], &threshold[0], &child[0], &x[0], at, n)
+        for t in range(n):
+            leaf = &loss[child[at[t]], 0]
+            for a in range(k):
+                out[a] += leaf[a]
     for a in range(k):
         out[a] /= n_trees
     return found
