@@ -117,6 +117,10 @@ cdef int64_t FEW = 256
 """Nodes of so many instances are small: they read rows of the table of features, larger ones columns."""
 
 
+cdef enum:
+    TOGETHER = 20  # trees that are walked down in step
+
+
 cdef struct Task:
     # What trees are grown on, and how.
     const double* x  # features, row after row
@@ -514,11 +518,11 @@ def mean_leaf(
     """Return the mean over the trees of the losses of the leaf that `x` falls into, shape (K,)."""
     found = np.zeros(loss.shape[1])
     cdef double[::1] out = found
-    cdef int64_t[8] at
+    cdef int64_t[TOGETHER] at
     cdef int64_t t, several, n, a, n_trees = roots.shape[0], k = loss.shape[1]
     cdef const double* leaf
-    for several in range(0, n_trees, 8):
-        n = min(n_trees - several, 8)
+    for several in range(0, n_trees, TOGETHER):
+        n = min(n_trees - several, <int64_t>TOGETHER)
         memcpy(at, &roots[several], n * sizeof(int64_t))
         _walk(&feature[0], &threshold[0], &child[0], &x[0], at, n)
         for t in range(n):
