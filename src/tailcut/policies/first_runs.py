@@ -36,11 +36,11 @@ class FirstRuns:
 
     def due(self, runs: Array) -> bool:
         """Return whether an algorithm that has run least is due, after so many `runs` of each, shape (K,)."""
-        counts = runs.tolist()  # of a few numbers, faster than numpy
+        counts: list[float] = runs.tolist()  # of a few numbers, faster than numpy
         least, step = min(counts), sum(counts) + 1.0
         if least == 0.0:
             return len(counts) - counts.count(0.0) < self.pace * math.sqrt(step)
-        return bool(len(counts) * least < self.again * math.log2(step))
+        return len(counts) * least < self.again * math.log2(step)
 
     def next(self, runs: Array, rng: np.random.Generator) -> int:
         """Return which algorithm is due."""
