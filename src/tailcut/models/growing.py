@@ -16,7 +16,7 @@ import numpy as np
 
 from tailcut.models.instance_memory import InstanceTable
 from tailcut.models.trees import Grown, Trees
-from tailcut.numerics.tree_kernels import grow_tree
+from tailcut.numerics.tree_kernels import RUN, grow_trees
 from tailcut.types import Array
 
 _AT_ONCE = 1 << 18
@@ -64,28 +64,19 @@ def grow_apart(
     They are grown on features (n, d) and on targets (n, K), nan where an algorithm has not run, each of which
     counts for `weight` (n, K) runs.
     """
-    known = ~np.isnan(target)
-    first = np.zeros(len(known) + 1, dtype=np.int64)
-    np.cumsum(known.sum(axis=1), out=first[1:])
-    algorithm = np.ascontiguousarray(np.nonzero(known)[1])
-    x = np.ascontiguousarray(x)
-    columns = np.ascontiguousarray(x.T)
-    target, weight = target[known], weight[known]
-    seeds = stream.integers(1 << 62, size=n_trees).tolist()
-    return [
-        grow_tree(
-            x,
-            columns,
-            first,
-            algorithm,
-            target,
-            weight,
-            root,
-            growth.candidates,
-            growth.min_leaf,
-            growth.max_depth,
-            growth.shrinkage,
-            seed,
-        )
-        for seed in seeds
-    ]
+    algorithm, owner = np.nonzero(~np.isnan(target.T))
+    runs = np.empty(len(owner), dtype=RUN)
+    runs["weight"] = weight[owner, algorithm]
+    runs["cost"] = runs["weight"] * target[owner, algorithm]
+    runs["owner"], runs["algorithm"] = owner, algorithm
+    return grow_trees(
+        np.ascontiguousarray(x),
+        np.ascontiguousarray(x.T),
+        runs,
+        root,
+        growth.candidates,
+        growth.min_leaf,
+        growth.max_depth,
+        growth.shrinkage,
+        stream.integers(1 << 62, size=n_trees).tolist(),
+    )

@@ -105,8 +105,8 @@ class Trees(Stateful):
         node, row = int(self.roots[gone]), int(self.rows[gone])
         nodes, rows = len(self.feature) - node, len(self.loss) - row
         feature = self.feature[node:]
-        child = self.child[node:] - np.where(feature < 0, row, node).astype(np.int32)
-        later = new.child + np.where(new.feature < 0, rows, nodes).astype(np.int32)
+        child = self.child[node:] - np.where(feature < 0, np.int32(row), np.int32(node))
+        later = new.child + np.where(new.feature < 0, np.int32(rows), np.int32(nodes))
         return Trees(
             np.append(self.roots[gone:] - node, new.roots + nodes),
             np.append(self.rows[gone:] - row, new.rows + rows),

@@ -7,20 +7,19 @@ _Reals = NDArray[np.float64]
 _Numbers = NDArray[np.int64]
 _Small = NDArray[np.int32]
 
-def grow_tree(
+RUN: np.dtype[np.void]
+
+def grow_trees(
     x: _Reals,
     columns: _Reals,
-    first: _Numbers,
-    algorithm: _Numbers,
-    target: _Reals,
-    weight: _Reals,
+    runs: NDArray[np.void],
     root: _Reals,
     candidates: int,
     min_leaf: int,
     max_depth: int,
     shrinkage: float,
-    seed: int,
-) -> tuple[_Small, _Reals, _Small, _Reals, _Small, _Small]: ...
+    seeds: list[int],
+) -> list[tuple[_Small, _Reals, _Small, _Reals, _Small, _Small]]: ...
 def reach(roots: _Numbers, feature: _Small, threshold: _Reals, child: _Small, x: _Reals) -> _Numbers: ...
 def mean_leaf(
     roots: _Numbers, feature: _Small, threshold: _Reals, child: _Small, loss: _Reals, x: _Reals

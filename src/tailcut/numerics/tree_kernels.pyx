@@ -1,13 +1,19 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Compiled: growing one tree with shrinkage, and walking down many.
+"""Compiled: growing trees with shrinkage, and walking down many.
 
 `tailcut.models.growing` says what is computed, and calls this. Arithmetic is in double precision, in a fixed
 order, and randomness comes from the seed alone: the same bits on every run.
+
+Growing reads features at random, which is what takes time; the rest is arranged to cost little beside it. The
+runs of a node lie one behind the other, algorithm after algorithm, and both its children inherit that order. Splits
+are judged eight at a time.
 """
 
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
 cdef extern from *:
     """
@@ -20,22 +26,155 @@ cdef extern from *:
     #define TAILCUT_WIDE
     #endif
 
-    /* Write 1 for each value up to `cut` and 0 for the others; return how many there are. */
+    typedef struct {
+        double cost;      /* what it cost, times its weight */
+        double weight;    /* how many runs it counts for, more than 0 */
+        int32_t owner;    /* its instance, numbered within the node */
+        int32_t algorithm;
+    } TailcutRun;
+
+    typedef struct {
+        const TailcutRun *first, *end; /* its runs in the node */
+        double value;                  /* what the node holds of it, p_a */
+        double error;                  /* the sum of (y - p_a) */
+    } TailcutAlgorithm;
+
+    /* Return how many values are at most `cut`, and let `bit` say of each one whether it is. */
     TAILCUT_WIDE
-    static int64_t tailcut_split(const double *restrict own, int64_t size, double cut, double *restrict is_left) {
+    static int64_t tailcut_mark(
+        const double *restrict own, int64_t size, double cut, uint64_t bit, uint64_t *restrict sides
+    ) {
         int64_t n_left = 0;
         for (int64_t q = 0; q < size; q++) {
-            is_left[q] = own[q] <= cut ? 1.0 : 0.0;
+            sides[q] = (sides[q] & ~bit) | (own[q] <= cut ? bit : 0);
             n_left += own[q] <= cut;
         }
         return n_left;
     }
+
+    /* What four bits say, as numbers to multiply with. */
+    static const double TAILCUT_BITS[16][4] = {
+        {0, 0, 0, 0}, {1, 0, 0, 0}, {0, 1, 0, 0}, {1, 1, 0, 0},
+        {0, 0, 1, 0}, {1, 0, 1, 0}, {0, 1, 1, 0}, {1, 1, 1, 0},
+        {0, 0, 0, 1}, {1, 0, 0, 1}, {0, 1, 0, 1}, {1, 1, 0, 1},
+        {0, 0, 1, 1}, {1, 0, 1, 1}, {0, 1, 1, 1}, {1, 1, 1, 1},
+    };
+
+    /* Write what each of eight splits gains; bit b of sides[q] says whether split b has instance q on the left.
+       The sums of one split keep their order, so eight side by side have the same bits as one after another. */
+    TAILCUT_WIDE
+    static void tailcut_gains(
+        const TailcutAlgorithm *ran, int64_t n_ran, double shrinkage, const uint64_t *sides, double *gains
+    ) {
+        double gain[8] = {0.0};
+        for (int64_t p = 0; p < n_ran; p++) {
+            double total[8] = {0.0}, count[8] = {0.0}, count_right[8] = {0.0};
+            for (const TailcutRun *run = ran[p].first; run < ran[p].end; run++) {
+                const uint64_t bits = sides[run->owner];
+                const double cost = run->cost, weight = run->weight;
+                double left[8];
+                for (int b = 0; b < 4; b++) {
+                    left[b] = TAILCUT_BITS[bits & 15][b];
+                    left[b + 4] = TAILCUT_BITS[bits >> 4][b];
+                }
+                for (int b = 0; b < 8; b++) {
+                    total[b] += left[b] * cost;
+                    count[b] += left[b] * weight;
+                    count_right[b] += (1.0 - left[b]) * weight;
+                }
+            }
+            for (int b = 0; b < 8; b++) {
+                const double e = total[b] - count[b] * ran[p].value, rest = ran[p].error - e;
+                gain[b] += e * e * (1.0 / (count[b] + shrinkage));
+                gain[b] += rest * rest * (1.0 / (count_right[b] + shrinkage));
+            }
+        }
+        for (int b = 0; b < 8; b++)
+            gains[b] = gain[b];
+    }
     """
-    int64_t tailcut_split(const double* own, int64_t size, double cut, double* is_left) noexcept nogil
+    ctypedef struct TailcutRun:
+        double cost
+        double weight
+        int32_t owner
+        int32_t algorithm
+
+    ctypedef struct TailcutAlgorithm:
+        const TailcutRun* first
+        const TailcutRun* end
+        double value
+        double error
+
+    int64_t tailcut_mark(
+        const double* own, int64_t size, double cut, uint64_t bit, uint64_t* sides
+    ) noexcept nogil
+    void tailcut_gains(
+        const TailcutAlgorithm* ran, int64_t n_ran, double shrinkage, const uint64_t* sides, double* gains
+    ) noexcept nogil
 
 
-cdef int64_t FEW = 32
-"""Nodes of so many instances are small."""
+cdef int64_t FEW = 256
+"""Nodes of so many instances are small: they read rows of the table of features, larger ones columns."""
+
+
+cdef enum:
+    TOGETHER = 20  # trees that are walked down in step
+
+
+cdef struct Task:
+    # What trees are grown on, and how.
+    const double* x  # features, row after row
+    const double* columns  # the same, column after column
+    const TailcutRun* runs  # of all instances, algorithm after algorithm
+    const double* root  # what each algorithm costs on the whole
+    int64_t n  # instances
+    int64_t d  # features
+    int64_t k  # algorithms
+    int64_t n_runs
+    int64_t candidates
+    int64_t min_leaf
+    int64_t max_depth
+    double shrinkage
+
+
+cdef struct Node:
+    int64_t number  # in the tree
+    int64_t depth
+    int64_t low, high  # its instances are those members
+    int64_t first, end  # its runs
+
+
+cdef struct Split:
+    double gain
+    double threshold
+    int64_t feature
+
+
+cdef struct Workspace:
+    # Of the tree that is growing: `members` and `runs` are put in order node by node.
+    int32_t* members
+    TailcutRun* runs
+    int64_t* deck  # features, in the order in which they were drawn last
+    Node* stack
+    double* values  # (stack, K)
+    uint64_t state  # of the random numbers
+    # Of the node at hand.
+    TailcutAlgorithm* ran  # those that ran, in the order of their numbers
+    double* own  # values of one feature
+    uint64_t* sides  # where each instance is in up to eight splits
+    int32_t* places  # where each instance goes
+    int32_t* right_members
+    TailcutRun* right_runs
+
+
+cdef struct Tree:
+    # What was grown, in arrays that are large enough for any tree.
+    int64_t n_nodes, n_leaves
+    int32_t* feature
+    double* threshold
+    int32_t* child
+    double* leaves
+    int32_t* spans
 
 
 cdef inline uint64_t _draw(uint64_t* state) noexcept nogil:
@@ -79,226 +218,276 @@ cdef void _gather(
     greatest[0] = high
 
 
-cdef struct Runs:
-    # The runs in a node, algorithm after algorithm: their sums then need no memory but a register each.
-    int64_t n_ran  # algorithms that ran, numbered in the order of their numbers
-    int64_t* start  # the first run of each of them, and behind the last one the number of runs
-    int32_t* owner  # the instance of each run
-    double* cost  # times its weight
-    double* heaviness  # its weight
-    double shrinkage  # w
-    double* here  # what the node holds of each algorithm, p_a
-    double* error  # the sum of (y - p_a)
+cdef inline void _read(
+    const Task* task, Workspace* work, const Node* node, int64_t feature, double* least, double* greatest
+) noexcept nogil:
+    """Write the values of a feature in a node to `own`, and the least and the greatest of them."""
+    cdef const int32_t* members = work.members + node.low
+    cdef int64_t size = node.high - node.low
+    if size > FEW:
+        _gather(task.columns + feature * task.n, 1, members, size, work.own, least, greatest)
+    else:
+        _gather(task.x + feature, task.d, members, size, work.own, least, greatest)
 
 
-cdef double _gain(const Runs* node, const double* is_left) noexcept nogil:
-    """Return what a split into these instances and the others gains."""
-    cdef int64_t r, p
-    cdef double gain = 0.0, total, count, count_right, left, e, rest
-    for p in range(node.n_ran):
+cdef int64_t _settle(const Task* task, Workspace* work, const Node* node, double* value) noexcept nogil:
+    """Move the values of a node by its runs; write which algorithms ran in it, and return how many."""
+    cdef const TailcutRun* run = work.runs + node.first
+    cdef const TailcutRun* end = work.runs + node.end
+    cdef TailcutAlgorithm* own = work.ran
+    cdef int32_t a
+    cdef double total, count
+    while run < end:
+        a = run.algorithm
+        own.first = run
         total = 0.0
         count = 0.0
-        count_right = 0.0
-        for r in range(node.start[p], node.start[p + 1]):
-            left = is_left[node.owner[r]]
-            total += left * node.cost[r]
-            count += left * node.heaviness[r]
-            count_right += (1.0 - left) * node.heaviness[r]
-        e = total - count * node.here[p]
-        rest = node.error[p] - e
-        gain += e * e * (1.0 / (count + node.shrinkage))
-        gain += rest * rest * (1.0 / (count_right + node.shrinkage))
-    return gain
+        while run < end and run.algorithm == a:
+            total += run.cost
+            count += run.weight
+            run += 1
+        own.end = run
+        value[a] += (total - count * value[a]) / (count + task.shrinkage)
+        own.value = value[a]
+        own.error = total - count * value[a]
+        own += 1
+    return own - work.ran
 
 
-def grow_tree(
+cdef void _keep_best(
+    const Task* task, const Workspace* work, int64_t n_ran, const Split* splits, int64_t n, Split* best
+) noexcept nogil:
+    """Let `best` be the first of up to eight splits that gains most, if that is more than `best` does."""
+    cdef double[8] gains
+    cdef int64_t b
+    if n == 0:
+        return
+    tailcut_gains(work.ran, n_ran, task.shrinkage, work.sides, gains)
+    for b in range(n):
+        if gains[b] > best.gain:
+            best[0] = splits[b]
+            best.gain = gains[b]
+
+
+cdef Split _best_split(const Task* task, Workspace* work, const Node* node, int64_t n_ran) noexcept nogil:
+    """Return the best of the splits that a node considers; its feature is -1 if none gains anything."""
+    cdef Split best
+    cdef Split[8] splits
+    cdef int64_t size = node.high - node.low, tried = 0, n_splits = 0, c, i, f, in_left
+    cdef double least, greatest, cut
+    best.gain, best.threshold, best.feature = 1e-12, 0.0, -1
+    for c in range(task.d):
+        # Features are drawn without replacement; those that are the same everywhere do not count.
+        i = c + _below(&work.state, task.d - c)
+        f = work.deck[i]
+        work.deck[i] = work.deck[c]
+        work.deck[c] = f
+        _read(task, work, node, f, &least, &greatest)
+        if greatest <= least:
+            continue
+        tried += 1
+        cut = least + (greatest - least) * _uniform(&work.state)
+        in_left = tailcut_mark(work.own, size, cut, <uint64_t>1 << n_splits, work.sides)
+        if in_left >= task.min_leaf and size - in_left >= task.min_leaf:
+            splits[n_splits].feature, splits[n_splits].threshold = f, cut
+            n_splits += 1
+            if n_splits == 8:
+                _keep_best(task, work, n_ran, splits, n_splits, &best)
+                n_splits = 0
+        # A node of few instances has few splits: to try more than it has instances finds no others.
+        if tried >= task.candidates or tried >= size:
+            break
+    _keep_best(task, work, n_ran, splits, n_splits, &best)
+    return best
+
+
+cdef int64_t _part_members(Workspace* work, const Node* node, double threshold) noexcept nogil:
+    """Put the members on the left first, else in their order; return how many. `own` has their values.
+
+    Where each goes is in `places`, on the right as -1 and less.
+    """
+    cdef int32_t* members = work.members + node.low
+    cdef int64_t q
+    cdef int32_t n_left = 0, n_right = 0
+    for q in range(node.high - node.low):
+        if work.own[q] <= threshold:
+            work.places[q] = n_left
+            members[n_left] = members[q]
+            n_left += 1
+        else:
+            work.places[q] = -1 - n_right
+            work.right_members[n_right] = members[q]
+            n_right += 1
+    memcpy(members + n_left, work.right_members, n_right * sizeof(int32_t))
+    return n_left
+
+
+cdef int64_t _part_runs(Workspace* work, const Node* node) noexcept nogil:
+    """Put the runs on the left first, else in their order; return how many."""
+    cdef TailcutRun* left = work.runs + node.first
+    cdef TailcutRun* right = work.right_runs
+    cdef TailcutRun run
+    cdef int64_t r, n_left
+    for r in range(node.first, node.end):
+        run = work.runs[r]
+        run.owner = work.places[run.owner]
+        if run.owner >= 0:
+            left[0] = run
+            left += 1
+        else:
+            run.owner = -1 - run.owner
+            right[0] = run
+            right += 1
+    n_left = left - (work.runs + node.first)
+    memcpy(left, work.right_runs, (right - work.right_runs) * sizeof(TailcutRun))
+    return n_left
+
+
+cdef void _end(const Task* task, Tree* tree, const Node* node, const double* value) noexcept nogil:
+    """Let a node be a leaf."""
+    tree.feature[node.number] = -1
+    tree.threshold[node.number] = 0.0
+    tree.child[node.number] = <int32_t>tree.n_leaves
+    memcpy(tree.leaves + tree.n_leaves * task.k, value, task.k * sizeof(double))
+    tree.n_leaves += 1
+
+
+cdef void _part(
+    const Task* task, Workspace* work, Tree* tree, const Node* node, const Split* split, Node* children
+) noexcept nogil:
+    """Split a node into two `children`, the right one first."""
+    cdef double least, greatest
+    _read(task, work, node, split.feature, &least, &greatest)
+    cdef int64_t middle = node.low + _part_members(work, node, split.threshold)
+    cdef int64_t between = node.first + _part_runs(work, node)
+    tree.feature[node.number] = <int32_t>split.feature
+    tree.threshold[node.number] = split.threshold
+    tree.child[node.number] = <int32_t>tree.n_nodes
+    children[0] = Node(tree.n_nodes + 1, node.depth + 1, middle, node.high, between, node.end)
+    children[1] = Node(tree.n_nodes, node.depth + 1, node.low, middle, node.first, between)
+    tree.n_nodes += 2
+
+
+cdef void _begin(const Task* task, Workspace* work, Tree* tree, uint64_t seed) noexcept nogil:
+    """Put all instances into the root."""
+    cdef int64_t i
+    for i in range(task.n):
+        work.members[i] = <int32_t>i
+    for i in range(task.d):
+        work.deck[i] = i
+    memcpy(work.runs, task.runs, task.n_runs * sizeof(TailcutRun))
+    memcpy(work.values, task.root, task.k * sizeof(double))
+    work.stack[0] = Node(0, 0, 0, task.n, 0, task.n_runs)
+    work.state = seed
+    tree.n_nodes, tree.n_leaves = 1, 0
+
+
+cdef void _grow(const Task* task, Workspace* work, Tree* tree, uint64_t seed) noexcept nogil:
+    """Grow one tree, depth first."""
+    cdef Node node
+    cdef Split split
+    cdef double* value
+    cdef int64_t top = 1, n_ran
+    _begin(task, work, tree, seed)
+    while top > 0:
+        top -= 1
+        node = work.stack[top]
+        value = work.values + top * task.k
+        tree.spans[2 * node.number] = <int32_t>node.low
+        tree.spans[2 * node.number + 1] = <int32_t>node.high
+        n_ran = _settle(task, work, &node, value)
+        split.feature = -1
+        if node.high - node.low >= 2 * task.min_leaf and node.depth < task.max_depth:
+            split = _best_split(task, work, &node, n_ran)
+        if split.feature < 0:
+            _end(task, tree, &node, value)
+            continue
+        _part(task, work, tree, &node, &split, work.stack + top)
+        memcpy(value + task.k, value, task.k * sizeof(double))
+        top += 2
+
+
+RUN = np.dtype([("cost", "f8"), ("weight", "f8"), ("owner", "i4"), ("algorithm", "i4")])
+"""A run: what it cost times its weight, its weight, its instance and its algorithm."""
+
+
+def grow_trees(
     const double[:, ::1] x,
     const double[:, ::1] columns,
-    const int64_t[::1] first,
-    const int64_t[::1] algorithm,
-    const double[::1] target,
-    const double[::1] weight,
+    const TailcutRun[::1] runs,
     const double[::1] root,
     int64_t candidates,
     int64_t min_leaf,
     int64_t max_depth,
     double shrinkage,
-    uint64_t seed,
+    seeds,
 ):
-    """Return feature, threshold, child (M,) of the nodes of one tree, the values (L, K) of its leaves, the spans
-    (M, 2) of the nodes, and its members (n,).
+    """Return one tree per seed: feature, threshold, child (M,) of its nodes, the values (L, K) of its leaves, the
+    spans (M, 2) of the nodes, and its members (n,).
 
     `x` has the features, shape (n, d), and `columns` the same, shape (d, n): a large node reads a feature of
-    all its instances, a small one all features of its instances. The runs of instance i are those from first[i] up
-    to first[i + 1]. A leaf has feature -1 and its row of the values as child; other nodes have two children,
-    `child` for values up to the threshold and the one behind it. The instances of a node are those members
-    that its span says. Runs count by their weights.
+    all its instances, a small one all features of its instances. Runs are sorted by algorithm, then by
+    instance, and count by their weights, which are more than 0. A leaf has feature -1 and its row of the values as
+    child; other nodes have two children, `child` for values up to the threshold and the one behind it. The
+    instances of a node are those members that its span says.
     """
-    cdef int64_t d = columns.shape[0], n = first.shape[0] - 1, k = root.shape[0]
-    cdef int64_t most = 2 * n + 1, deepest = max_depth + 2
-    feature_ = np.empty(most, dtype=np.int32)
-    threshold_ = np.empty(most)
-    child_ = np.empty(most, dtype=np.int32)
-    leaves_ = np.empty((n + 1, k))
-    spans_ = np.empty((most, 2), dtype=np.int32)
-    members_ = np.arange(n, dtype=np.int32)
-    values_ = np.empty((deepest + 1, k))  # of the nodes on the stack
-    cdef int32_t[::1] feature = feature_
-    cdef double[::1] threshold = threshold_
-    cdef int32_t[::1] child = child_
-    cdef double[:, ::1] leaves = leaves_
+    cdef int64_t n = x.shape[0], d = x.shape[1], k = root.shape[0], n_runs = runs.shape[0]
+    cdef int64_t most = 2 * n + 1, deepest = max_depth + 3
+    feature_, child_ = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
+    threshold_, leaves_ = np.empty(most), np.empty((n + 1, k))
+    spans_, members_ = np.empty((most, 2), dtype=np.int32), np.empty(n, dtype=np.int32)
+    cdef int32_t[::1] feature = feature_, child = child_, members = members_
+    cdef int32_t[::1] places = np.empty(n, dtype=np.int32), right_members = np.empty(n, dtype=np.int32)
     cdef int32_t[:, ::1] spans = spans_
-    cdef double[:, ::1] values = values_
-    cdef int64_t[::1] stack_node = np.empty(deepest + 1, dtype=np.int64)
-    cdef int64_t[::1] stack_low = np.empty(deepest + 1, dtype=np.int64)
-    cdef int64_t[::1] stack_high = np.empty(deepest + 1, dtype=np.int64)
-    cdef int64_t[::1] stack_depth = np.empty(deepest + 1, dtype=np.int64)
-    cdef int32_t[::1] members = members_
-    cdef int32_t[::1] right = np.empty(n, dtype=np.int32)
-    cdef int64_t[::1] deck = np.arange(d, dtype=np.int64)
-    cdef double[::1] value = np.empty(k)
-    # Of the node at hand: its values of a feature, who is on the left of a split, its runs, and who ran in it.
-    cdef double[::1] own = np.empty(n)
-    cdef double[::1] is_left = np.empty(n)
-    cdef int32_t[::1] owner = np.empty(target.shape[0], dtype=np.int32)
-    cdef double[::1] cost = np.empty(target.shape[0])
-    cdef double[::1] heaviness = np.empty(target.shape[0])
-    cdef int64_t[::1] start = np.empty(k + 1, dtype=np.int64)
-    cdef int64_t[::1] place = np.empty(k, dtype=np.int64)
-    cdef double[::1] here = np.empty(k)
-    cdef double[::1] error = np.empty(k)
-    cdef double[::1] total = np.empty(k)
-    cdef double[::1] count = np.empty(k)
-    cdef int64_t[::1] n_own = np.empty(k, dtype=np.int64)
-    cdef int64_t nodes = 1, n_leaves = 0, top = 1, node, low, high, depth, size, a, q, i, r, c, f, tried
-    cdef int64_t in_left, in_right, best_feature, middle, n_ran, n_runs
-    cdef double best, best_threshold, least, greatest, cut, gain
-    cdef Runs node_runs
-    cdef uint64_t state = seed
-    node_runs.owner, node_runs.cost, node_runs.heaviness = &owner[0], &cost[0], &heaviness[0]
-    node_runs.start, node_runs.here, node_runs.error = &start[0], &here[0], &error[0]
-    node_runs.shrinkage = shrinkage
-    with nogil:
-        stack_node[0] = 0
-        stack_low[0] = 0
-        stack_high[0] = n
-        stack_depth[0] = 0
-        for a in range(k):
-            values[0, a] = root[a]
-        while top > 0:
-            top -= 1
-            node = stack_node[top]
-            low = stack_low[top]
-            high = stack_high[top]
-            depth = stack_depth[top]
-            size = high - low
-            spans[node, 0] = <int32_t>low
-            spans[node, 1] = <int32_t>high
-            for a in range(k):
-                value[a] = values[top, a]
-                total[a] = 0.0
-                count[a] = 0.0
-                n_own[a] = 0
-            for q in range(low, high):
-                i = members[q]
-                for r in range(first[i], first[i + 1]):
-                    total[algorithm[r]] += weight[r] * target[r]
-                    count[algorithm[r]] += weight[r]
-                    n_own[algorithm[r]] += 1
-            for a in range(k):
-                if count[a] > 0.0:
-                    value[a] += (total[a] - count[a] * value[a]) / (count[a] + shrinkage)
-            if size >= 2 * min_leaf and depth < max_depth:
-                n_ran = 0
-                n_runs = 0
-                for a in range(k):
-                    place[a] = n_runs  # where its next run goes
-                    if count[a] > 0.0:
-                        start[n_ran] = n_runs
-                        here[n_ran] = value[a]
-                        error[n_ran] = total[a] - count[a] * value[a]
-                        n_ran += 1
-                        n_runs += n_own[a]
-                start[n_ran] = n_runs
-                node_runs.n_ran = n_ran
-                for q in range(size):
-                    i = members[low + q]
-                    for r in range(first[i], first[i + 1]):
-                        a = algorithm[r]
-                        if count[a] > 0.0:
-                            owner[place[a]] = <int32_t>q
-                            cost[place[a]] = weight[r] * target[r]
-                            heaviness[place[a]] = weight[r]
-                            place[a] += 1
-            best = 1e-12
-            best_feature = -1
-            best_threshold = 0.0
-            tried = 0
-            if size >= 2 * min_leaf and depth < max_depth:
-                for c in range(d):
-                    # Features are drawn without replacement; those that are the same everywhere do not count.
-                    i = c + _below(&state, d - c)
-                    f = deck[i]
-                    deck[i] = deck[c]
-                    deck[c] = f
-                    if size > FEW:
-                        _gather(&columns[f, 0], 1, &members[low], size, &own[0], &least, &greatest)
-                    else:
-                        _gather(&x[0, f], d, &members[low], size, &own[0], &least, &greatest)
-                    if greatest <= least:
-                        continue
-                    tried += 1
-                    cut = least + (greatest - least) * _uniform(&state)
-                    in_left = tailcut_split(&own[0], size, cut, &is_left[0])
-                    if in_left >= min_leaf and size - in_left >= min_leaf:
-                        gain = _gain(&node_runs, &is_left[0])
-                        if gain > best:
-                            best = gain
-                            best_feature = f
-                            best_threshold = cut
-                    # A node of few instances has few splits: to try more than it has instances finds no others.
-                    if tried >= candidates or tried >= size:
-                        break
-            if best_feature < 0:
-                feature[node] = -1
-                threshold[node] = 0.0
-                child[node] = <int32_t>n_leaves
-                for a in range(k):
-                    leaves[n_leaves, a] = value[a]
-                n_leaves += 1
-                continue
-            middle = low
-            in_right = 0
-            for q in range(low, high):
-                i = members[q]
-                if columns[best_feature, i] <= best_threshold:
-                    members[middle] = <int32_t>i
-                    middle += 1
-                else:
-                    right[in_right] = <int32_t>i
-                    in_right += 1
-            for q in range(in_right):
-                members[middle + q] = right[q]
-            feature[node] = <int32_t>best_feature
-            threshold[node] = best_threshold
-            child[node] = <int32_t>nodes
-            for c in range(2):
-                stack_node[top] = nodes + 1 - c
-                stack_low[top] = middle if c == 0 else low
-                stack_high[top] = high if c == 0 else middle
-                stack_depth[top] = depth + 1
-                for a in range(k):
-                    values[top, a] = value[a]
-                top += 1
-            nodes += 2
-    return (
-        feature_[:nodes].copy(),
-        threshold_[:nodes].copy(),
-        child_[:nodes].copy(),
-        leaves_[:n_leaves].copy(),
-        spans_[:nodes].copy(),
-        members_,
+    cdef int64_t[::1] deck = np.empty(d, dtype=np.int64)
+    cdef double[::1] threshold = threshold_, own = np.empty(n)
+    cdef double[:, ::1] leaves = leaves_, values = np.empty((deepest, k))
+    cdef TailcutRun[::1] own_runs = np.empty(n_runs, dtype=RUN), right_runs = np.empty(n_runs, dtype=RUN)
+    cdef uint64_t[::1] sides = np.zeros(n, dtype=np.uint64)
+    cdef Task task = Task(
+        &x[0, 0], &columns[0, 0], &runs[0], &root[0], n, d, k, n_runs, candidates, min_leaf, max_depth, shrinkage
     )
+    cdef Workspace work
+    work.members, work.places, work.right_members = &members[0], &places[0], &right_members[0]
+    work.runs, work.right_runs = &own_runs[0], &right_runs[0]
+    work.deck, work.values, work.own, work.sides = &deck[0], &values[0, 0], &own[0], &sides[0]
+    cdef Tree tree
+    tree.feature, tree.threshold, tree.child = &feature[0], &threshold[0], &child[0]
+    tree.leaves, tree.spans = &leaves[0, 0], &spans[0, 0]
+    work.stack = <Node*>malloc(deepest * sizeof(Node))
+    work.ran = <TailcutAlgorithm*>malloc(k * sizeof(TailcutAlgorithm))
+    grown = []
+    cdef uint64_t seed
+    try:
+        if work.stack == NULL or work.ran == NULL:
+            raise MemoryError
+        for seed in seeds:
+            with nogil:
+                _grow(&task, &work, &tree, seed)
+            nodes, parts = tree.n_nodes, (feature_, threshold_, child_)
+            feature_of, threshold_of, child_of = (part[:nodes].copy() for part in parts)
+            of_leaves, of_nodes = leaves_[: tree.n_leaves].copy(), spans_[:nodes].copy()
+            grown.append((feature_of, threshold_of, child_of, of_leaves, of_nodes, members_.copy()))
+    finally:
+        free(work.stack)
+        free(work.ran)
+    return grown
+
+
+cdef void _walk(
+    const int32_t* feature, const double* threshold, const int32_t* child, const double* x, int64_t* at, int64_t n
+) noexcept nogil:
+    """Let `x` walk from n nodes to the leaves, in step: while one tree waits for memory, the others go on."""
+    cdef int64_t t
+    cdef int32_t f
+    cdef bint moving = True
+    while moving:
+        moving = False
+        for t in range(n):
+            f = feature[at[t]]
+            if f >= 0:
+                at[t] = child[at[t]] + (x[f] > threshold[at[t]])
+                moving = True
 
 
 def reach(
@@ -309,14 +498,12 @@ def reach(
     const double[::1] x,
 ):
     """Return the row of the leaf that `x` falls into, for each of the trees that start at `roots`, (T,)."""
-    rows_ = np.empty(roots.shape[0], dtype=np.int64)
+    rows_ = np.array(roots)
     cdef int64_t[::1] rows = rows_
-    cdef int64_t t, node
-    for t in range(roots.shape[0]):
-        node = roots[t]
-        while feature[node] >= 0:
-            node = child[node] + (x[feature[node]] > threshold[node])
-        rows[t] = child[node]
+    cdef int64_t t
+    _walk(&feature[0], &threshold[0], &child[0], &x[0], &rows[0], rows.shape[0])
+    for t in range(rows.shape[0]):
+        rows[t] = child[rows[t]]
     return rows_
 
 
@@ -331,15 +518,17 @@ def mean_leaf(
     """Return the mean over the trees of the losses of the leaf that `x` falls into, shape (K,)."""
     found = np.zeros(loss.shape[1])
     cdef double[::1] out = found
-    cdef int64_t t, node, a, n_trees = roots.shape[0], k = loss.shape[1]
+    cdef int64_t[TOGETHER] at
+    cdef int64_t t, several, n, a, n_trees = roots.shape[0], k = loss.shape[1]
     cdef const double* leaf
-    for t in range(n_trees):
-        node = roots[t]
-        while feature[node] >= 0:
-            node = child[node] + (x[feature[node]] > threshold[node])
-        leaf = &loss[child[node], 0]
-        for a in range(k):
-            out[a] += leaf[a]
+    for several in range(0, n_trees, TOGETHER):
+        n = min(n_trees - several, <int64_t>TOGETHER)
+        memcpy(at, &roots[several], n * sizeof(int64_t))
+        _walk(&feature[0], &threshold[0], &child[0], &x[0], at, n)
+        for t in range(n):
+            leaf = &loss[child[at[t]], 0]
+            for a in range(k):
+                out[a] += leaf[a]
     for a in range(k):
         out[a] /= n_trees
     return found

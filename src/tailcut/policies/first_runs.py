@@ -27,7 +27,8 @@ class FirstRuns:
     [True, True]
     >>> [gradual.due(np.array([runs, 1.0, 0.0])) for runs in (1.0, 2.0, 3.0)]
     [False, False, True]
-    >>> [gradual.due(np.array([3.0, 1.0, 0.0]), excess) for excess in (-4.0, 4.0)]  # all solved, all not
+    >>> runs = np.array([3.0, 1.0, 0.0])
+    >>> [gradual.due(runs, outcome * runs) for outcome in (-1.0, 1.0)]  # all cost nothing, all timed out
     [False, True]
     >>> [gradual.due(np.array([runs, 1.0])) for runs in (1.0, 2.0, 3.0)]
     [False, False, True]
@@ -38,21 +39,22 @@ class FirstRuns:
     in_order: bool = True
     """Whether the first of those that have run least is next, instead of a random one."""
 
-    def due(self, runs: Array, excess: float = 0.0) -> bool:
+    def due(self, runs: Array, excess: Array | None = None) -> bool:
         """Return whether an algorithm that has run least is due, after so many `runs` of each, shape (K,).
 
-        A run whose outcome is not known counts as half a timeout. `excess` is what the known ones add to
+        A run whose outcome is not known counts as half a timeout. `excess` (K,) is what the known ones add to
         twice that: 1 for a timeout, -1 for a run that cost nothing.
         """
-        least = float(runs.min())
-        step = float(runs.sum()) + 1.0
+        counts: list[float] = runs.tolist()  # of a few numbers, faster than numpy
+        least, step = min(counts), sum(counts) + 1.0
         if least == 0.0:
-            return float((runs > 0.0).sum()) < self.pace * math.sqrt(max(step + excess, 1.0))
-        return len(runs) * least < self.again * math.log2(step)
+            lost = step if excess is None else max(step + sum(excess.tolist()), 1.0)
+            return len(counts) - counts.count(0.0) < self.pace * math.sqrt(lost)
+        return len(counts) * least < self.again * math.log2(step)
 
     def next(self, runs: Array, rng: np.random.Generator) -> int:
         """Return which algorithm is due."""
         if self.in_order:
             return int(runs.argmin())
-        least = np.flatnonzero(runs == runs.min())
+        (least,) = (runs == runs.min()).nonzero()
         return int(least[int(rng.integers(len(least)))])

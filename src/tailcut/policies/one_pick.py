@@ -152,18 +152,20 @@ class OnePick(Policy):
     def _pick(self, scores: Array, offered: Offered) -> tuple[int, str]:
         """Return which algorithm runs and why: first runs if they are due; ties go to the first."""
         if self.untried or self.parts.first_runs.again:
-            pool = np.arange(len(scores)) if offered is None else offered
-            runs = self.runs[pool]
-            due = self.parts.first_runs.due(runs, float(self.excess[pool].sum()))
+            runs, excess = self.runs, self.excess
+            if offered is not None:
+                runs, excess = runs[offered], excess[offered]
+            due = self.parts.first_runs.due(runs, excess)
             if due or self.untried:
                 place = self.parts.first_runs.next(runs, self.explore_stream)
                 if due:
-                    return int(pool[place]), "exploration" if runs[place] else "first run"
+                    algorithm = place if offered is None else int(offered[place])
+                    return algorithm, "exploration" if runs[place] else "first run"
                 # The untried are all the same to the model. If each had its own draw, the best of many
                 # draws would win, so one represents all.
                 judged = runs > 0.0
                 judged[place] = True
-                offered = pool[judged]
+                offered = judged.nonzero()[0] if offered is None else offered[judged]
         if self.epsilon > 0.0 and self.explore_stream.random() < self.epsilon:
             pool = np.arange(len(scores)) if offered is None else offered
             return int(pool[int(self.explore_stream.integers(len(pool)))]), "exploration"

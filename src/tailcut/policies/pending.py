@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -48,7 +49,8 @@ class PendingRun(NamedTuple):
         failed = self.failed
         if failed is None:
             return Progress(self.cutoff, self.spent, None)
-        return Progress(self.cutoff, self.spent, np.array([failed.get(name, 0.0) for name in algorithms]))
+        seconds = np.fromiter(map(failed.get, algorithms, repeat(0.0)), np.float64, len(algorithms))
+        return Progress(self.cutoff, self.spent, seconds)
 
     def after(self, outcome: Outcome) -> PendingRun:
         """Return the instance after this run ended without solving it.

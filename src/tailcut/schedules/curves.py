@@ -65,7 +65,7 @@ class Curves:
 
     def at_all(self, times: Array) -> tuple[Array, Array]:
         """Return survival and integral of all algorithms at each of L times; (L,) -> (L, K, M) each."""
-        everyone = np.broadcast_to(times[:, None], (len(times), self.tables[0].shape[2]))
+        everyone = times.repeat(self.n_algorithms).reshape(len(times), self.n_algorithms)
         survival, integral = curve_values(*self.tables, self.cuts, everyone)
         return survival.transpose(0, 2, 1), integral.transpose(0, 2, 1)
 

@@ -142,7 +142,7 @@ class HazardSchedule(Policy):
         view = self.at_hand.view(x) or self.view(x)
         planner = self._planner(view.curves, offered, progress)
         plan = planner.plan_after(view.classes, progress.failed, progress.left, whole=whole)
-        if plan is None or whole or plan.budget >= progress.left or progress.failed.any():
+        if plan is None or whole or plan.budget >= progress.left or np.count_nonzero(progress.failed):
             return plan
         # Where a plan only equals it, one whole run wins.
         losses = planner.whole_runs(view.classes, progress.left)
@@ -253,7 +253,7 @@ class HazardSchedule(Policy):
         assert progress.failed is not None
         solved = outcome.status is Status.SOLVED
         end = progress.cutoff if outcome.time is None else outcome.time
-        first = not progress.failed.any()
+        first = not np.count_nonzero(progress.failed)
         self._weigh_features(algorithm, x, outcome, progress, budget, first=first)
         view = self.at_hand.view(x) or self.view(x)
         said = view.after(progress.failed, algorithm, end, solved)

@@ -35,7 +35,7 @@ class RoundRobin(Policy):
     def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
         """Return the first algorithm offered that has not had its turn."""
         assert progress.failed is not None
-        waiting = np.flatnonzero(progress.failed == 0.0)
+        waiting = (progress.failed == 0.0).nonzero()[0]
         if offered is not None:
             waiting = np.intersect1d(waiting, offered, assume_unique=True)
         if not len(waiting):

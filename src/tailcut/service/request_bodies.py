@@ -102,7 +102,9 @@ class Body(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _few_unknown_fields(cls, given: Any) -> Any:
-        if isinstance(given, dict) and len(given) > len(cls.model_fields) + _FEW:
+        if not isinstance(given, dict) or len(given) <= _FEW:  # as almost always
+            return given
+        if len(given) > len(cls.model_fields) + _FEW:
             unknown = next(name for name in given if name not in cls.model_fields)
             raise ValueError(f"there are {len(given)} fields, of which {unknown[:50]!r} is not known")
         return given
