@@ -296,11 +296,14 @@ class Selector(SelectorBase):
         matched by name: unknown ones are ignored, and those without runs stay untried. Features are matched
         by name if both sides have names, and additional ones are ignored; otherwise their number must agree.
         Runs are learned as if stopped at the shorter of the two cutoffs. Unknown runs are skipped: unsolved
-        ones without a runtime (nan), and those marked unknown by `known`, shape (n, K). See
-        docs/howto/warm-start.md.
+        ones without a runtime (nan), and those marked unknown by `known`, shape (n, K). Features that a
+        decision would not wait for count as missing. See docs/howto/warm-start.md.
         """
         past = warm_start.matched(scenario, known, self._algorithms, self._cutoff)
-        features = warm_start.features_of(scenario, past.rows, self._reader, needed=self.needs_features)
+        longest = None if self._budget is None else self._budget.longest(self._cutoff)
+        features = warm_start.features_of(
+            scenario, past.rows, self._reader, needed=self.needs_features, longest=longest
+        )
         given = OutcomeMeasure.TIME if past.runs.losses is None else OutcomeMeasure.LOSS
         self._measure = self._measure.after(given, self._recipe, find_all)
         policy = self._ready()

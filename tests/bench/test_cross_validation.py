@@ -48,7 +48,7 @@ def test_one_pick_is_trained_on_the_other_folds_and_judged_without_learning(scen
         selector = Selector("thompson", scenario.algorithms, scenario.cutoff, seed=4)
         whole = RecordedRuns.of(scenario)
         selector.fit(replace(whole, features=whole.features[train], runtimes=whole.runtimes[train],
-                             solved=whole.solved[train], instances=None))  # fmt: skip
+                             solved=whole.solved[train], instances=None, feature_cost=None))  # fmt: skip
         for row in np.flatnonzero(~train):
             name = selector.consider(scenario.features[row]).algorithm
             choices[row] = scenario.algorithms.index(name)

@@ -240,14 +240,17 @@ def test_in_bulk_is_learned_what_is_learned_one_by_one() -> None:
     assert left[1] < 0.4 < 0.6 < left[0]
 
 
-def test_in_bulk_there_are_as_many_trees_as_runs_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tailcut.models.layers.MORE_TREES", 100)
+def test_after_recorded_runs_there_are_as_many_trees_as_ever_and_they_stay() -> None:
     x, target = _recorded(250, 3)
     model = _model(trees=4)
     model.update_many(x, target)
     runs = int((~np.isnan(target)).sum())
-    assert len(model.trees) == model.grown == 4 * (runs // 100)
+    assert len(model.trees) == model.grown == 4 * MOST_TREES
     assert model.grown_at == model.memory.runs == runs
+    _teach(model, np.random.default_rng(4), runs)
+    assert model.grown_at > runs
+    model.remove(0)
+    assert len(model.trees) == 4 * MOST_TREES
 
 
 def test_a_few_more_recorded_runs_do_not_grow_all_trees_again() -> None:

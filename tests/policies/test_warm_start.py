@@ -35,6 +35,7 @@ class Table:
     feature_names: tuple[str, ...] | None = ("x", "y")
     instances: Any = None
     watched: Any = None
+    feature_cost: Any = None
 
 
 class Notes(RoundRobin):
@@ -127,9 +128,26 @@ def test_names_and_runs_watched_to_the_cutoff_change_nothing(name: str) -> None:
     assert plain.to_bytes() == told.to_bytes()
 
 
+@pytest.mark.parametrize("name", ["tailcut", "tailcut_schedule"])
+def test_features_that_no_decision_would_wait_for_count_as_missing(name: str) -> None:
+    late, cost = ((1.0, 2.0), (np.nan, np.nan), (5.0, 6.0)), (6.0, 6.1, np.nan)  # a tenth of the cutoff is 6
+    missing, taken_out, stored = (Selector(name, ["a", "b"], 60.0) for _ in range(3))
+    missing.fit(Table(features=late))
+    taken_out.fit(Table(feature_cost=cost))
+    stored.fit(RecordedRuns.from_dict(RecordedRuns.of(Table(feature_cost=cost)).to_dict()))
+    assert missing.to_bytes() == taken_out.to_bytes() == stored.to_bytes()
+
+
+def test_who_cannot_skip_features_learns_all_of_them() -> None:
+    plain, costly = (Selector("bounded_thompson", ["a", "b"], 60.0) for _ in range(2))
+    plain.fit(Table())
+    costly.fit(Table(feature_cost=(0.0, 59.0, 99.0)))
+    assert plain.to_bytes() == costly.to_bytes()
+
+
 def test_names_and_watched_seconds_survive_json_and_are_cut_in_pieces() -> None:
     watched = ((np.nan, 1.5), (np.nan, np.nan), (7.0, np.nan))
-    runs = RecordedRuns.of(Table(instances=["i", "j", "k"], watched=watched))
+    runs = RecordedRuns.of(Table(instances=["i", "j", "k"], watched=watched, feature_cost=(1.0, np.nan, 3.0)))
     again = RecordedRuns.from_dict(json.loads(json.dumps(runs.to_dict())))
     assert (again.instances, again.to_dict()) == (("i", "j", "k"), runs.to_dict())
     first, second = again.pieces(2)
@@ -138,6 +156,7 @@ def test_names_and_watched_seconds_survive_json_and_are_cut_in_pieces() -> None:
         [[None, 1.5], [None, None]],
         [[7.0, None]],
     )
+    assert (first.to_dict()["feature_cost"], second.to_dict()["feature_cost"]) == ([1.0, None], [3.0])
 
 
 def test_algorithms_are_matched_by_name() -> None:
@@ -202,6 +221,10 @@ def test_selectors_without_features_ignore_them() -> None:
         ({"solved": ((0.5, 1.0),) * 3}, "solved must be true or false"),
         ({"watched": ((1.0, 2.0),)}, r"watched must have .* \(3, 2\), got \(1, 2\)"),
         ({"watched": ((1.0, 0.0),) * 3}, r"watched\[0, 1\] must be .* got 0"),
+        ({"feature_cost": (1.0, 2.0)}, r"feature_cost must have one number per instance, \(3,\), got \(2,\)"),
+        ({"feature_cost": (1.0, -2.0, 3.0)}, r"feature_cost\[1\] must be .* got -2"),
+        ({"feature_cost": (np.inf, 2.0, 3.0)}, r"feature_cost\[0\] must be .* got inf"),
+        ({"feature_cost": ("long", 2.0, 3.0)}, "feature_cost must be numbers"),
         ({"instances": ("i", "j")}, "instances has 2 names for 3 rows"),
         ({"instances": ("i", 2, "k")}, r"instances\[1\] must be text, got 2"),
     ],

@@ -226,7 +226,11 @@ def test_recorded_runs_are_learned_once(shared: Running) -> None:
     assert first["body"] == {"algorithms": ["a", "b", "z"], "cutoff": 60.0, "feature_names": None, "runs": 3}
     whole = shared.call("GET", f"{path}/history?order=oldest&features=true&limit=1").json["events"][0]["body"]
     assert {name: whole[name] for name in RUNS} == RUNS
-    more = {"instances": ["i", "j"], "watched": [[None, 20.0, None], [None, None, None]]}
+    more = {
+        "instances": ["i", "j"],
+        "watched": [[None, 20.0, None], [None, None, None]],
+        "feature_cost": [1.5, None],
+    }
     assert shared.call("POST", f"{path}/fit", {**RUNS, **more}).json == {"runs": 3}
     third = shared.call("GET", f"{path}/history?order=newest&features=true&limit=1").json["events"][0]["body"]
     assert {name: third[name] for name in more} == more
@@ -252,6 +256,8 @@ def test_recorded_runs_are_learned_once(shared: Running) -> None:
         ({"instances": ["i"]}, "instances"),
         ({"watched": [[1.0, 2.0, 3.0]]}, "watched"),
         ({"watched": [[1.0, 0.0, 3.0]] * 2}, "watched.0.1"),
+        ({"feature_cost": [1.0]}, "feature_cost"),
+        ({"feature_cost": [1.0, -1.0]}, "feature_cost.1"),
         ({"key": ""}, "key"),
         ({"colour": "red"}, "colour"),
     ],

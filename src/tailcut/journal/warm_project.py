@@ -164,6 +164,7 @@ def _with_solvers(runs: RecordedRuns, names: Sequence[str]) -> RecordedRuns:
         solved=solved[rows],
         instances=None if runs.instances is None else tuple(runs.instances[row] for row in rows),
         watched=None if runs.watched is None else runs.watched[:, columns][rows],
+        feature_cost=None if runs.feature_cost is None else runs.feature_cost[rows],
     )
 
 

@@ -150,6 +150,8 @@ class Layers(Model):
     def update_many(self, x: Array, target: Array) -> None:
         """Learn recorded runs in the arms and the trees, which are then grown, all of them.
 
+        As they are grown once, there are as many trees as there may ever be, however few the runs.
+
         The ridge learns nothing from them: it corrects errors on new instances, and these are known before
         any tree is grown. What would be left over of a forest grown on some of them says little of one
         grown on all: after nine folds of 21 scenarios, a ridge that had learned such errors cost 0.02 nPAR10.
@@ -163,7 +165,7 @@ class Layers(Model):
             value = float(target[row, algorithm])
             self.arms.update(algorithm, value)
             self.memory.put(x[row, self.views.trees], algorithm, value)
-        self._grow(self._wanted())
+        self._grow(MOST_TREES * self.n_trees)
 
     def _keep_place(self, algorithm: int, target: float, weight: float) -> None:
         """Count a run that trees cannot be grown on as one of the latest."""
@@ -180,9 +182,9 @@ class Layers(Model):
             self.arms.recount(algorithm, latest.target[row, algorithm], latest.weight[row])
 
     def _wanted(self) -> int:
-        """Return how many trees there should be."""
+        """Return how many trees there should be, never fewer than there are."""
         runs = self.memory.runs if not self.window else self.memory.kept
-        return self.n_trees * _times(runs)
+        return max(self.n_trees * _times(runs), len(self.trees))
 
     def _due(self) -> float:
         """Return how many runs there must have been for the next trees to be grown again."""

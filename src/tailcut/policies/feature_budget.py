@@ -109,7 +109,11 @@ class FeatureBudget(Stateful):
     def seconds(self, cutoff: float) -> float:
         """Return how many seconds computing the next instance's features may take; 0: skip them."""
         pays = not self.charged or self.tried < TRIAL or self.worth > self.price.mean
-        return self.share * cutoff if pays or self.begun % EVERY == 0 else 0.0
+        return self.longest(cutoff) if pays or self.begun % EVERY == 0 else 0.0
+
+    def longest(self, cutoff: float) -> float:
+        """Return how many seconds computing features may take at most."""
+        return self.share * cutoff
 
     @property
     def worth(self) -> float:

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from tailcut.checks.inputs import check_names, check_seconds
 from tailcut.errors import InputError
 from tailcut.policies.selector_like import Recorded
-from tailcut.policies.warm_start import check_recorded, flags, instance_names, table, watched_seconds
+from tailcut.policies.warm_start import (
+    check_recorded,
+    feature_costs,
+    flags,
+    instance_names,
+    table,
+    watched_seconds,
+)
 from tailcut.types import Array
 
 
@@ -44,6 +51,8 @@ class RecordedRuns:
     """Names, shape (n,): the runs of one instance may be spread over several rows and several fits."""
     watched: Array | None = None
     """Seconds after which an unsolved run was given up, nan: at the cutoff; None: all were. Shape (n, K)."""
+    feature_cost: Array | None = None
+    """Seconds that computing the features took, nan where unknown; None: not known of any. Shape (n,)."""
 
     @staticmethod
     def of(scenario: Recorded, known: NDArray[np.bool_] | None = None) -> RecordedRuns:
@@ -81,6 +90,7 @@ class RecordedRuns:
             known=None if known is None else flags("known", known, shape),
             instances=instance_names(scenario, len(features)),
             watched=watched_seconds(scenario, shape),
+            feature_cost=feature_costs(scenario, len(features)),
         )
 
     def pieces(self, rows: int) -> Iterator[RecordedRuns]:
@@ -95,6 +105,7 @@ class RecordedRuns:
                 known=None if self.known is None else self.known[part],
                 instances=None if self.instances is None else self.instances[part],
                 watched=None if self.watched is None else self.watched[part],
+                feature_cost=None if self.feature_cost is None else self.feature_cost[part],
             )
 
     def bounded_pieces(self, size: int, rows: int) -> Iterator[RecordedRuns]:
@@ -117,6 +128,7 @@ class RecordedRuns:
             "known": None if self.known is None else self.known.tolist(),
             "instances": None if self.instances is None else list(self.instances),
             "watched": None if self.watched is None else _rows(self.watched),
+            "feature_cost": None if self.feature_cost is None else _rows(self.feature_cost[None])[0],
         }
 
     @staticmethod

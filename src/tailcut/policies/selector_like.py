@@ -19,8 +19,8 @@ class Recorded(Protocol):
 
     If there is also a `feature_names` (d names), features are matched by name. Other optional attributes:
     `instances` (n names); `watched`, the seconds after which unsolved runs were stopped before the cutoff,
-    nan elsewhere, shape (n, K); and `ratings`, losses from 0 to 1 that count instead of runtimes, shape (n,
-    K).
+    nan elsewhere, shape (n, K); `feature_cost`, the seconds that computing the features took, shape (n,); and
+    `ratings`, losses from 0 to 1 that count instead of runtimes, shape (n, K).
     """
 
     @property

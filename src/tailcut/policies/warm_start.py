@@ -70,12 +70,22 @@ def matched(
     return Past(rows, runs, called)
 
 
-def features_of(scenario: Recorded, rows: NDArray[np.intp], reader: FeatureReader, *, needed: bool) -> Array:
+def features_of(
+    scenario: Recorded,
+    rows: NDArray[np.intp],
+    reader: FeatureReader,
+    *,
+    needed: bool,
+    longest: float | None = None,
+) -> Array:
     """Return the features of some instances in the order that `reader` has, or settles now; shape (m, d).
 
-    Where they are not `needed` those of the scenario settle nothing, and need not fit.
+    Where they are not `needed` those of the scenario settle nothing, and need not fit. Those that took more
+    than `longest` seconds are missing: a decision does not wait for them, so a model must learn such
+    instances as it will see them.
     """
     features = table("features", scenario.features)
+    costs = feature_costs(scenario, len(features))
     # Instances without features have missing ones, as `select(None)`: that says nothing about their number.
     if not needed or not features.shape[1]:
         return np.full((len(rows), reader.width or 0), np.nan)
@@ -106,6 +116,8 @@ def features_of(scenario: Recorded, rows: NDArray[np.intp], reader: FeatureReade
     if reader.names is None and reader.width is None:
         reader.names = theirs
     reader.width = features.shape[1]
+    if costs is not None and longest is not None:
+        features[costs[rows] > longest] = np.nan
     return features
 
 
@@ -177,6 +189,30 @@ def watched_seconds(scenario: Recorded, shape: tuple[int, int]) -> Array | None:
             field="watched",
         )
     return watched
+
+
+def feature_costs(scenario: Recorded, count: int) -> Array | None:
+    """Return the seconds that computing the features took, nan where unknown; None: not known of any."""
+    given = getattr(scenario, "feature_cost", None)
+    if given is None:
+        return None
+    try:
+        costs = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"feature_cost must be numbers: {error}", field="feature_cost") from None
+    if costs.shape != (count,):
+        raise InputError(
+            f"feature_cost must have one number per instance, ({count},), got {costs.shape}",
+            field="feature_cost",
+        )
+    wrong = np.flatnonzero((costs < 0.0) | np.isinf(costs))
+    if len(wrong):
+        raise InputError(
+            f"feature_cost[{wrong[0]}] must be a finite number of seconds >= 0, or nan, "
+            f"got {costs[wrong[0]]:g}",
+            field="feature_cost",
+        )
+    return costs
 
 
 def table(field: str, given: object, shape: tuple[int, int] | None = None) -> Array:

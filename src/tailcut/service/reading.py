@@ -25,7 +25,7 @@ from tailcut.types import Decision
 router = APIRouter(prefix="/v1", tags=["reading"], route_class=Route)
 Limit = Annotated[int, Query(ge=1, le=limits.PAGE)]
 Cursor = Annotated[int | None, Query(ge=0, le=2**53, description="`next` of the page before")]
-_TABLES = ("features", "runtimes", "solved", "known", "instances", "watched")
+_TABLES = ("features", "runtimes", "solved", "known", "instances", "watched", "feature_cost")
 """The large fields of an event."""
 Id = Annotated[int, InPath(ge=0, le=2**53)]
 

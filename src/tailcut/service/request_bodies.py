@@ -317,4 +317,10 @@ class FitBody(Body):
         max_length=limits.FIT_INSTANCES,
         description="n rows of K times in seconds: when an unsolved run was stopped; null: at the cutoff",
     )
+    feature_cost: list[Seconds | None] | None = Field(
+        fail_fast=True,
+        default=None,
+        max_length=limits.FIT_INSTANCES,
+        description="n times in seconds: how long computing the features took; null: not known",
+    )
     key: Key | None = Field(default=None, description=_KEY)
