@@ -19,7 +19,7 @@ import numpy as np
 
 from tailcut.errors import StateFileError
 
-VERSION = 7
+VERSION = 6
 """The format that is written, and the only one that is read: earlier ones were never released."""
 _MAGIC = b"TAILCUT STATE "
 _DTYPES = {"<f8", "<i8", "<i4", "|u1", "|b1"}
