@@ -22,6 +22,8 @@ FIRM = 2.5
 """The weight, in unsolved instances, of the prior that plans cost what is expected."""
 FORGET = 0.005
 """The share of what was seen that each further plan of the kind makes forgotten: the model learns, too."""
+ROUNDING = 1e-9
+"""Costs that differ by less than this share are the same."""
 
 
 class Calibration(Stateful):
@@ -52,9 +54,12 @@ class Calibration(Stateful):
             sums[kind] += value - FORGET * (sums[kind] - FIRM)
 
     def prefers_whole(self, sliced: float, whole: float) -> bool:
-        """Return whether the best single whole run is preferred to the best plan with several."""
+        """Return whether the best single whole run is preferred to the best plan with several.
+
+        It is where both cost the same up to rounding: a run that is stopped would start again from scratch.
+        """
         ratios = self.ratios
-        return bool(whole * ratios[WHOLE] <= sliced * ratios[SLICED])
+        return bool(whole * ratios[WHOLE] <= (1.0 + ROUNDING) * sliced * ratios[SLICED])
 
     def restored(self) -> None:
         """Check that these can be sums."""
