@@ -95,8 +95,37 @@ def test_looking_at_other_instances_changes_nothing() -> None:
 )
 def test_what_cannot_be_expected_is_refused(odds: Array, classes: Array, message: str) -> None:
     at_hand = InstanceAtHand(cuts=np.array([1.0, 2.0]), n_hardness=7)
-    with pytest.raises(StateFileError, match=message):
-        at_hand.restore({"x": np.zeros(1), "odds": odds, "classes": classes})
+    fine = np.zeros((2, 2, len(classes)))
+    for both in ({"odds": odds, "drawn_odds": fine}, {"odds": fine, "drawn_odds": odds}):
+        with pytest.raises(StateFileError, match=message):
+            at_hand.restore({"x": np.zeros(1), "classes": classes, **both})
+
+
+def test_all_runs_on_an_instance_are_planned_with_the_same_draw() -> None:
+    selector, features = _stirred(), np.array([0.3, -0.2, 1.0])
+    decision = selector.select(features)
+    at_hand = _schedule(selector).at_hand
+    expected, drawn = at_hand.view(at_hand.x), at_hand.drawn(at_hand.x)
+    assert expected is not None
+    assert drawn is not None
+    assert (expected.odds[..., 0] != drawn.odds[..., 0]).all()
+    np.testing.assert_array_equal(expected.classes, drawn.classes)
+    selector.observe(decision, censored_at=decision.budget)
+    selector.proceed(decision)
+    assert at_hand.drawn(at_hand.x) is drawn
+    selector.select(features)
+    again = at_hand.drawn(at_hand.x)
+    assert again is not None
+    assert (again.odds[..., 0] != drawn.odds[..., 0]).any()
+
+
+def test_what_is_considered_is_not_drawn() -> None:
+    selector = _stirred()
+    selector.select([0.3, -0.2, 1.0])
+    scores = [selector.consider([0.3, -0.2, 1.0]).to_dict() for _ in range(2)]
+    other = Selector.from_bytes(selector.to_bytes())
+    other.select([0.3, -0.2, 1.0])  # another draw, nothing learned
+    assert scores[0] == scores[1] == other.consider([0.3, -0.2, 1.0]).to_dict()
 
 
 def test_of_other_algorithms_nothing_is_expected() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tailcut import Selector
+from tailcut import Decision, Selector
 from tailcut.schedules.curves import forecasts, likelihood
 from tailcut.types import Progress
 from tests.schedules.test_planner import CUTOFF, UNSOLVED, WEIGHTS, make_curves, sample_runtimes
@@ -42,12 +42,14 @@ def test_a_decision_of_a_schedule_tells_which_features_weighed() -> None:
     selector = Selector("tailcut_schedule", ["left", "right"], cutoff=100, feature_names=["side", "noise"])
     for _ in range(150):
         side = float(rng.choice([-1.0, 1.0]))
-        decision = selector.select([side, float(rng.normal())])
-        needed = 50.0 + (49.0 if decision.algorithm == "left" else -49.0) * side
-        if needed <= decision.budget:
-            selector.observe(decision, runtime=needed)
-        else:
-            selector.observe(decision, censored_at=decision.budget)
+        decision: Decision | None = selector.select([side, float(rng.normal())])
+        while decision is not None:
+            needed = 50.0 + (49.0 if decision.algorithm == "left" else -49.0) * side
+            if needed <= decision.budget:
+                selector.observe(decision, runtime=needed)
+            else:
+                selector.observe(decision, censored_at=decision.budget)
+            decision = selector.proceed(decision)
     explanation = selector.select([1.0, 0.3]).explain()  # trees see a missing value as a low one
     assert explanation.algorithm == "right"
     assert explanation.features[0].name == "side"

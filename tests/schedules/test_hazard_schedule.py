@@ -14,12 +14,13 @@ from tailcut.types import Progress
 
 
 def run_all(selector: Selector, runtimes: dict[str, float], features: list[float] | None = None) -> list[str]:
-    """Serve one instance to the end; return who ran."""
+    """Serve one instance to the end; return who ran for more than 1% of the cutoff, or solved it."""
     ran = []
     decision: Decision | None = selector.select([0.0] if features is None else features)
     while decision is not None:
-        ran.append(decision.algorithm)
         runtime = runtimes[decision.algorithm]
+        if decision.budget > 0.01 * selector.cutoff or runtime <= decision.budget:
+            ran.append(decision.algorithm)
         if runtime <= decision.budget:
             selector.observe(decision, runtime=runtime)
         else:

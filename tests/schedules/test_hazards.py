@@ -6,17 +6,17 @@ from scipy.special import expit
 
 from tailcut.errors import StateFileError
 from tailcut.schedules.curves import CUTS
-from tailcut.schedules.hazards import COMMON, FIRST_LEVEL, LEVEL, SKILL, TURN, Hazards
+from tailcut.schedules.hazards import COMMON, FIRST_LEVEL, LEVEL, LUCK, SKILL, TURN, Hazards
 from tailcut.schedules.view import passed
 from tailcut.types import Array
 
-SURE = np.zeros(1), np.ones(1)
+SURE = np.zeros((1, len(CUTS))), np.ones(1)
 """One class of hardness 0."""
 
 
 def log_likelihood(v: Array, solved: int, failed: int, hardness: Array, classes: Array) -> Array:
     """Return that of answers at log-odds `v`, where each instance is of an unknown class."""
-    chance = expit(v[..., None] + hardness)
+    chance = expit(v[..., None] + hardness[:, 0])
     once, not_once = chance @ classes, (1.0 - chance) @ classes
     return np.asarray(solved * np.log(once) + failed * np.log(not_once))
 
@@ -41,11 +41,22 @@ def test_one_interval_against_bayes_on_a_grid(solved: int, failed: int) -> None:
     assert (learned - FIRST_LEVEL) * (mean - FIRST_LEVEL) > 0.0
 
 
+def test_draws_vary_by_a_share_of_what_is_unknown() -> None:
+    hazards, stream = Hazards(n_algorithms=3), np.random.default_rng(0)
+    hazards.skill_variance[1] = 1e-9
+    hazards.turn_variance[1] = 1e-9
+    draws = np.array([hazards.drawn_log_odds(stream) for _ in range(4000)]) - hazards.log_odds()
+    spread = draws.std(axis=0)
+    np.testing.assert_allclose(spread[[0, 2]], LUCK * np.sqrt(SKILL + TURN), rtol=0.1)
+    assert spread[1].max() < 1e-3
+    assert np.abs(draws.mean(axis=0)).max() < 0.05
+
+
 def test_steps_against_plain_formulas() -> None:
     """Interval by interval: u g / (1 + f V) for a mean, u^2 f / (1 + f V) off a variance."""
     rng = np.random.default_rng(2)
     hazards, again = Hazards(n_algorithms=3), Hazards(n_algorithms=3)
-    hardness = np.linspace(-5.0, 5.0, 7)
+    hardness = rng.uniform(-5.0, 5.0, (7, len(CUTS)))
     for _ in range(200):
         a, length = int(rng.integers(3)), int(rng.integers(1, 5))
         start = int(rng.integers(len(CUTS) - length + 1))
@@ -54,7 +65,7 @@ def test_steps_against_plain_formulas() -> None:
         hazards.learn(a, start, solved, weights, hardness, classes)
         slopes = curvatures = 0.0
         for j, answer, weight in zip(range(start, start + length), solved, weights, strict=True):
-            chance = expit(again.log_odds()[a, j] + hardness)
+            chance = expit(again.log_odds()[a, j] + hardness[:, j])
             f = weight * classes @ (chance * (1.0 - chance))
             unknowns = (
                 (again.level[j : j + 1], again.level_variance[j : j + 1]),

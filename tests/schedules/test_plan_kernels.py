@@ -150,5 +150,5 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
         planner.plan(np.ones(3), np.zeros(3), 1.0)
     with pytest.raises(ValueError, match="times of 2 algorithms for curves of 3"):
         curves.at(np.zeros(2))
-    with pytest.raises(ValueError, match="11 cuts, 0 included, for 2 intervals"):
+    with pytest.raises(ValueError, match="9 cuts, 0 included, for 2 intervals"):
         Curves(np.zeros((3, 2)), np.zeros(2), cuts=CUTS)

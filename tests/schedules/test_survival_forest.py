@@ -30,7 +30,9 @@ from tailcut.state import statefile
 from tailcut.types import Array
 
 ODDS = Hazards(n_algorithms=3).log_odds()
-MIDDLE = np.eye(7)[3]
+CLASSES = np.eye(len(Hardness().shift))
+"""Certainly of each class of hardness."""
+MIDDLE = CLASSES[2]
 """Certainly of the class of hardness 0."""
 
 
@@ -162,12 +164,13 @@ def _drawn(odds: Array, rng: np.random.Generator) -> float:
     return float(rng.uniform(low, high))
 
 
-@pytest.mark.parametrize(("runs", "tolerance"), [(1, 0.25), (3, 0.6)])
+@pytest.mark.parametrize(("runs", "tolerance"), [(1, 0.35), (3, 0.6)])
 def test_a_stream_from_the_model_is_learned(runs: int, tolerance: float) -> None:
     """One feature moves two algorithms apart, the third not at all; runs are stopped by chance.
 
     Where several run on an instance, each steps as if the others were where they should be: those that move
-    apart move too far, one step being all there is.
+    apart move too far, one step being all there is. Where only one runs, it may fall short: the time of a
+    run is explained by the classes in part.
     """
     rng, hardness = np.random.default_rng(8), Hardness()
     forest = _forest(5000, hardness=hardness)
@@ -189,7 +192,7 @@ def test_a_stream_from_the_model_is_learned(runs: int, tolerance: float) -> None
 
 def test_classes_are_those_of_the_instances_alike() -> None:
     forest = _forest()
-    hard, easy = np.eye(7)[0], np.eye(7)[6]
+    hard, easy = CLASSES[0], CLASSES[4]
     forest.put(np.zeros(2), 0, 1.0, False, hard)
     forest.put(np.ones(2), 0, 0.1, True, easy)
     found = forest.classes(Near(np.array([0, 1]), np.array([0.8, 0.2])))
@@ -203,16 +206,16 @@ def test_classes_are_those_of_the_instances_alike() -> None:
 def test_what_an_instance_alike_says_of_each_algorithm() -> None:
     """The first solved it at 10%, the second was stopped at 10%, the third has not run."""
     forest, x = _forest(), np.array([1.0, 2.0])
-    easy = np.eye(7)[4]
+    easy = CLASSES[3]
     forest.put(x, 0, 0.1, True, easy)
     forest.put(x, 1, 0.1, False, easy)
-    odds = forest.odds(np.array([0]), ODDS, CUTS)[:, :, 7]  # behind the seven classes of hardness
-    as_hard = ODDS + forest.hardness.shift[4]
+    odds = forest.odds(np.array([0]), ODDS, CUTS)[:, :, -1]  # behind the classes of hardness
+    as_hard = ODDS + forest.hardness.shift[3]
     survival = np.cumprod(expit(-odds), axis=1)
     by_base = np.cumprod(expit(-as_hard), axis=1)
-    assert survival[0, 3] > 0.85 > 0.2 > survival[0, 5], "it solves between 3 and 20%"
-    assert survival[1, 4] > 0.8 > by_base[1, 4], "not before 10%, most likely"
-    np.testing.assert_allclose(odds[1, 5:], as_hard[1, 5:])
+    assert survival[0, 1] > 0.85 > 0.2 > survival[0, 3], "it solves between 3 and 20%"
+    assert survival[1, 2] > 0.8 > by_base[1, 2], "not before 10%, most likely"
+    np.testing.assert_allclose(odds[1, 3:], as_hard[1, 3:])
     np.testing.assert_allclose(odds[2], as_hard[2])
 
 
@@ -236,7 +239,7 @@ def test_what_could_not_have_been_says_nothing_of_trust() -> None:
 def test_runs_on_the_same_features_are_one_row() -> None:
     forest = _forest()
     one, other = np.array([1.0, 2.0]), np.array([2.0, 1.0])
-    classes = np.eye(7)
+    classes = CLASSES
     forest.put(one, 0, 0.2, True, classes[1])
     forest.put(other, 0, 0.3, False, classes[2])
     forest.put(one, 2, 0.4, False, classes[3])
@@ -301,10 +304,10 @@ def test_a_row_taken_by_another_instance_knows_nothing_of_the_first() -> None:
 def test_room_is_made_without_losing_anyone() -> None:
     forest = _forest(n_features=1)
     for number in range(200):
-        forest.put(np.array([float(number)]), number % 3, 0.5, True, np.eye(7)[number % 7])
+        forest.put(np.array([float(number)]), number % 3, 0.5, True, CLASSES[number % 7])
     runs = forest.runs()
     np.testing.assert_array_equal(runs.x[:, 0], np.arange(200.0))
-    np.testing.assert_array_equal(runs.classes, np.eye(7)[np.arange(200) % 7])
+    np.testing.assert_array_equal(runs.classes, CLASSES[np.arange(200) % 7])
     np.testing.assert_array_equal(np.nonzero(runs.end)[1], np.arange(200) % 3)
 
 

@@ -21,8 +21,10 @@ from tailcut.schedules.survival_forest import DOUBT, SCALE, TAIL
 from tailcut.schedules.view import View, passed
 from tailcut.types import Array
 
-SHIFT = np.linspace(-5.0, 5.0, 7)
+SHIFT = np.linspace(-5.0, 5.0, 7)[:, None] + np.sin(np.arange(7.0 * len(CUTS)).reshape(7, -1))
+"""Of seven classes in each interval, no two alike."""
 FREQUENCY = np.array([0.05, 0.1, 0.2, 0.3, 0.2, 0.1, 0.05])
+NOT_HARD = np.zeros((1, len(CUTS)))
 NO_LEAST = -1e9
 """Curvatures as they come."""
 
@@ -162,7 +164,7 @@ def _odds_like(
     flags, numbers, own = (
         solved.view(np.uint8),
         rows.astype(np.int64),
-        np.zeros(0) if shift is None else shift,
+        np.zeros((0, len(CUTS))) if shift is None else shift,
     )
     return odds_by_class(base, own, end, flags, hardness, numbers, CUTS, SCALE, DOUBT, TAIL)
 
@@ -170,16 +172,16 @@ def _odds_like(
 @pytest.mark.parametrize("seed", range(3))
 def test_odds_like_others_against_plain_numpy(seed: int) -> None:
     base, end, solved = _runs(seed)
-    rows, hardness = np.array([3, 0, 7, 11]), np.array([-2.0, 0.0, 1.5, 5.0])
+    rows, hardness = np.array([3, 0, 7, 11]), SHIFT[[1, 3, 4, 6]]
     found = _odds_like(base, end, solved, hardness, rows)
     np.testing.assert_allclose(found, _plain_odds_like(base, end, solved, hardness, rows), rtol=1e-6)
 
 
 def test_the_first_classes_are_those_of_hardness() -> None:
     base, end, solved = _runs(0)
-    rows, hardness = np.array([3, 0]), np.array([-2.0, 1.5])
+    rows, hardness = np.array([3, 0]), SHIFT[[1, 4]]
     found = _odds_like(base, end, solved, hardness, rows, SHIFT)
-    np.testing.assert_array_equal(found[:, :, :7], base[:, :, None] + SHIFT)
+    np.testing.assert_array_equal(found[:, :, :7], base[:, :, None] + SHIFT.T)
     np.testing.assert_array_equal(found[:, :, 7:], _odds_like(base, end, solved, hardness, rows))
     with pytest.raises(IndexError, match="row 12"):
         _odds_like(base, end, solved, hardness, np.array([3, 12]))
@@ -190,7 +192,7 @@ def test_the_first_classes_are_those_of_hardness() -> None:
 @pytest.mark.parametrize("answer", [False, True])
 def test_odds_like_others_are_finite(level: float, seconds: float, answer: bool) -> None:
     base, end = np.full((2, len(CUTS)), level), np.full((1, 2), seconds)
-    found = _odds_like(base, end, np.full((1, 2), answer), np.array([-5.0]), np.zeros(1))
+    found = _odds_like(base, end, np.full((1, 2), answer), np.full((1, len(CUTS)), -5.0), np.zeros(1))
     assert np.isfinite(found).all()
     assert np.abs(found).max() < 36.0
 
@@ -198,22 +200,22 @@ def test_odds_like_others_are_finite(level: float, seconds: float, answer: bool)
 def test_a_run_alike_solves_about_when_it_did_there() -> None:
     """Nine in ten of its solutions lie within a factor of three, and the middle is where it was there."""
     base, end = np.full((1, len(CUTS)), -4.0), np.array([[0.1]])
-    odds = _odds_like(base, end, np.array([[True]]), np.zeros(1), np.zeros(1))[0, :, 0]
+    odds = _odds_like(base, end, np.array([[True]]), NOT_HARD, np.zeros(1))[0, :, 0]
     survival = np.concatenate(([1.0], np.cumprod(expit(-odds))))
     at = dict(zip([0.0, *CUTS.tolist()], survival.tolist(), strict=True))
-    assert at[0.1] == pytest.approx(0.95 * 0.5 + 0.05 * float(expit(4.0)) ** 5, rel=1e-9)
+    assert at[0.1] == pytest.approx(0.95 * 0.5 + 0.05 * float(expit(4.0)) ** 3, rel=1e-9)
     assert at[0.03] - at[0.3] > 0.9
 
 
 def test_a_run_that_failed_up_to_a_cut_fails_up_to_it_and_no_further() -> None:
     base = np.full((1, len(CUTS)), 1.0)
     at_cut, just_before = (
-        _odds_like(base, np.array([[end]]), np.array([[False]]), np.zeros(1), np.zeros(1))[0, :, 0]
+        _odds_like(base, np.array([[end]]), np.array([[False]]), NOT_HARD, np.zeros(1))[0, :, 0]
         for end in (0.1, 0.1 - 1e-6)
     )
-    np.testing.assert_array_equal(at_cut[5:], 1.0)
-    np.testing.assert_array_equal(just_before[4:], 1.0)
-    assert (at_cut[:5] < -1.0).all()
+    np.testing.assert_array_equal(at_cut[3:], 1.0)
+    np.testing.assert_array_equal(just_before[2:], 1.0)
+    assert (at_cut[:3] < -1.0).all()
 
 
 def test_a_solution_learned_in_the_last_interval_counts_there_wherever_it_was() -> None:
@@ -227,7 +229,7 @@ def test_a_solution_learned_in_the_last_interval_counts_there_wherever_it_was() 
             np.ones((1, 1), np.uint8),
             np.zeros((1, 1), np.int32),
             cuts,
-            SHIFT,
+            SHIFT[:, :2].copy(),
             FREQUENCY,
             NO_LEAST,
         )
@@ -270,7 +272,7 @@ def test_shares_of_a_path_by_hand() -> None:
 
 
 def test_learning_refuses_what_is_not_there() -> None:
-    def learn(algorithm: int, start: int, answers: int, classes: int = 1) -> None:
+    def learn(algorithm: int, start: int, answers: int, classes: int = 1, hard_intervals: int = 3) -> None:
         learn_intervals(
             np.zeros(3),
             np.ones(3),
@@ -283,7 +285,7 @@ def test_learning_refuses_what_is_not_there() -> None:
             start,
             np.ones(answers),
             np.ones(answers),
-            np.zeros(1),
+            np.zeros((1, hard_intervals)),
             np.ones(classes),
         )
 
@@ -293,12 +295,14 @@ def test_learning_refuses_what_is_not_there() -> None:
             learn(*wrong)
     with pytest.raises(ValueError, match="classes"):
         learn(0, 0, 1, classes=2)
+    with pytest.raises(ValueError, match="3 intervals"):
+        learn(0, 0, 1, hard_intervals=2)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_likelihood_of_a_run_is_the_product_over_its_intervals(seed: int) -> None:
     odds, end, solved = _runs(seed)
-    by_class = np.ascontiguousarray(odds[:, :, None] + SHIFT)
+    by_class = np.ascontiguousarray(odds[:, :, None] + SHIFT.T)
     for i, a in zip(*np.nonzero(end > 0.0), strict=True):
         start, answers, weights = intervals_passed(0.0, float(end[i, a]), bool(solved[i, a]), CUTS, 0.0)
         found = run_likelihood(by_class, int(a), start, answers, weights)

@@ -11,7 +11,7 @@ from tailcut.schedules.hardness import Hardness
 from tailcut.schedules.hazards import Hazards
 from tailcut.schedules.survival_forest import SurvivalForest
 
-CLASSES = np.full(7, 1.0 / 7.0)
+CLASSES = Hardness().frequencies()
 
 
 def _stirred() -> Hazards:
@@ -20,7 +20,7 @@ def _stirred() -> Hazards:
     for _ in range(50):
         count = int(rng.integers(1, len(CUTS) + 1))
         solved = (rng.random(count) < 0.3).astype(float)
-        hazards.learn(int(rng.integers(3)), 0, solved, np.ones(count), np.zeros(1), np.ones(1))
+        hazards.learn(int(rng.integers(3)), 0, solved, np.ones(count), np.zeros((1, len(CUTS))), np.ones(1))
     return hazards
 
 
@@ -50,7 +50,7 @@ def test_the_classes_of_hardness_fade_to_what_was_expected_at_first() -> None:
     hardness = Hardness()
     first = hardness.frequencies()
     for _ in range(30):
-        hardness.learn(None, np.eye(7)[0])
+        hardness.learn(None, np.eye(len(first))[0])
     assert hardness.frequencies()[0] > 0.5
     hardness.forget(1.0)
     np.testing.assert_allclose(hardness.frequencies(), first)

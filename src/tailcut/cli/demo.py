@@ -36,7 +36,7 @@ def command(
     ] = Path("tailcut-demo"),
     instances: Annotated[
         int, typer.Option(min=1, max=bundled.COUNT, metavar="N", help="Formulas in the live part.")
-    ] = 90,
+    ] = 180,
     seeds: Annotated[int, typer.Option(min=1, help="Orders in which the bundled scenario is replayed.")] = 5,
     jobs: Annotated[int, typer.Option(min=1, help="Solvers at the same time.", show_default="all cores")] = (
         os.cpu_count() or 1

@@ -235,7 +235,7 @@ def learn_intervals(
     Py_ssize_t start,
     const double[::1] solved,
     const double[::1] weights,
-    const double[::1] hardness,
+    const double[:, ::1] hardness,
     const double[::1] classes,
 ):
     """Move means and variances, in place, by what a run did in the intervals from `start` on.
@@ -248,13 +248,15 @@ def learn_intervals(
         raise IndexError(f"algorithm {a}, {solved.shape[0]} intervals from {start} on")
     if weights.shape[0] != solved.shape[0] or hardness.shape[0] != classes.shape[0]:
         raise ValueError("as many weights as intervals, and as many probabilities as classes are needed")
+    if hardness.shape[1] != level.shape[0]:
+        raise ValueError(f"hardness in {level.shape[0]} intervals is needed")
     for i in range(solved.shape[0]):
         j = start + i
         middle = level[j] + skill[a] + turn[a, j] + common[0]
         slope = 0.0
         curvature = 0.0
         for m in range(classes.shape[0]):
-            chance = _expit(middle + hardness[m])
+            chance = _expit(middle + hardness[m, j])
             slope += classes[m] * (solved[i] - chance)
             curvature += classes[m] * chance * (1.0 - chance)
         slope *= weights[i]
@@ -282,7 +284,7 @@ def slopes(
     const uint8_t[:, ::1] solved,
     const int32_t[:, ::1] order,
     const double[::1] cuts,
-    const double[::1] shift,
+    const double[:, ::1] shift,
     const double[::1] frequency,
     double least,
 ):
@@ -327,7 +329,7 @@ def slopes(
                         part = 1.0
                         if not here and end[i, a] < cuts[j]:
                             part = (end[i, a] - low) / (cuts[j] - low)
-                        v = odds[a, j] + shift[m]
+                        v = odds[a, j] + shift[m, j]
                         chance = _expit(v)
                         likelihood -= part * _softplus(-v if here else v)
                         g += part * ((1.0 if here else 0.0) - chance)
@@ -483,10 +485,10 @@ def keep_run(
 
 def odds_by_class(
     const double[:, ::1] base,
-    const double[::1] shift,
+    const double[:, ::1] shift,
     const double[:, ::1] end,
     const uint8_t[:, ::1] solved,
-    const double[::1] hardness,
+    const double[:, ::1] hardness,
     const int64_t[::1] rows,
     const double[::1] cuts,
     double scale,
@@ -495,16 +497,16 @@ def odds_by_class(
 ):
     """Return the log-odds of a solution in each interval and class, (K, J, M + m).
 
-    The first classes are those of hardness, which shift (M,) the log-odds (K, J); in each of the others an instance
-    is like one of these rows, of which `hardness` (m,) is that of each. See
+    The first classes are those of hardness, which shift (M, J) the log-odds (K, J); in each of the others an instance
+    is like one of these rows, whose own shifts are their `hardness` (m, J). See
     `tailcut.schedules.survival_forest.SurvivalForest.odds`.
     """
     cdef Py_ssize_t algorithms = base.shape[0], intervals = cuts.shape[0], count = rows.shape[0], r, a, j
     cdef Py_ssize_t hard = shift.shape[0]
     if base.shape[1] != intervals or end.shape[1] != algorithms or solved.shape[1] != algorithms:
         raise ValueError(f"log-odds of {algorithms} algorithms in {intervals} intervals are needed")
-    if hardness.shape[0] != count:
-        raise ValueError("as many values of hardness as rows are needed")
+    if hardness.shape[0] != count or hardness.shape[1] != intervals or shift.shape[1] != intervals:
+        raise ValueError(f"the hardness of each row in {intervals} intervals is needed")
     odds_ = np.empty((algorithms, intervals, hard + count))
     cdef double[:, :, ::1] odds = odds_
     cdef double e, v, known, by_base, before, after, ratio
@@ -516,7 +518,7 @@ def odds_by_class(
         for a in range(algorithms):
             for j in range(intervals):
                 for r in range(hard):
-                    odds[a, j, r] = base[a, j] + shift[r]
+                    odds[a, j, r] = base[a, j] + shift[r, j]
         for r in range(count):
             row = rows[r]
             for a in range(algorithms):
@@ -524,7 +526,7 @@ def odds_by_class(
                 by_base = 1.0
                 before = 1.0
                 for j in range(intervals):
-                    v = base[a, j] + hardness[r]
+                    v = base[a, j] + hardness[r, j]
                     if e <= 0.0 or (not solved[row, a] and cuts[j] > e * PASSED):
                         odds[a, j, hard + r] = v
                         continue

@@ -75,7 +75,7 @@ class DemoOutcome:
 def run_demo(
     out: Path,
     *,
-    instances: int = 90,
+    instances: int = 180,
     seeds: int = 5,
     jobs: int = 1,
     command: str = "",

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.numerics import randomness
 from tailcut.numerics.ranges import Count, Penalty, Window
 from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies.feature_budget import FeatureBudget
@@ -22,7 +23,7 @@ from tailcut.schedules.planner import Plan, Planner
 from tailcut.schedules.race import Race, Running
 from tailcut.schedules.rehearsal import rehearse_sliced, rehearse_whole
 from tailcut.schedules.run_tables import ended_runs
-from tailcut.schedules.survival_forest import SurvivalForest
+from tailcut.schedules.survival_forest import NOTHING_NEAR, SurvivalForest
 from tailcut.schedules.view import View, passed
 from tailcut.state.stateful import expect
 from tailcut.types import PENALTY, Array, Forecasts, Outcome, Progress, Quantity, Status
@@ -40,14 +41,13 @@ WEIGHED = 4
 class HazardSchedule(Policy):
     """Learns when algorithms solve instances, and runs them in slices that lower the expected PARk.
 
-    Times are cut at fractions of the selector's cutoff; an instance may have another one.
-
-    What happens late in a run is only seen in long runs, so a schedule that thinks little of it would never
-    learn better. Instances number 16, 32, 64, ... therefore start with one run of all the time: few
-    enough to cost next to nothing, and never the last.
+    Times are cut at fractions of the selector's cutoff; an instance may have another one. What happens late
+    in a run is only seen in long runs, so a schedule that thinks little of it would never learn better.
+    Instances number 16, 32, 64, ... therefore start with one run of all the time: few enough to cost next to
+    nothing, and never the last. And each instance is planned with skills that are drawn.
     """
 
-    STATE = ("representation", "hardness", "hazards", "forest", "calibration", "instances", "at_hand")
+    STATE = ("representation", "hardness", "hazards", "forest", "calibration", "instances", "at_hand", "luck")
     predicts_runtimes: ClassVar[bool] = True
     quantity = Quantity("expected loss of the best plan", "s")
 
@@ -81,6 +81,8 @@ class HazardSchedule(Policy):
             latest=bool(window),
         )
         self.calibration = Calibration()
+        self.luck = randomness.stream(seed, "schedule")
+        """Draws what each instance is planned with."""
         self.instances = 0
         """How many instances were begun."""
         self.at_hand = InstanceAtHand(cuts=self.cuts, n_hardness=len(self.hardness.shift))
@@ -92,11 +94,11 @@ class HazardSchedule(Policy):
         self.instances += 1
         whole = self.instances >= FIRST_WHOLE and self.instances.bit_count() == 1
         x = self.representation(features) if len(features) else NO_FEATURES
-        self.at_hand.begin(x, self.view(x))
-        first = self._next(x, offered, progress, whole=whole)
+        self.at_hand.begin(x, self.view(x), self._view(x, self.hazards.drawn_log_odds(self.luck)))
+        first = self._next(x, offered, progress, self.at_hand.drawn(x), whole=whole)
         assert first is not None, "on a new instance everyone may run"
         if self.feature_budget.charged and len(x) and self.instances % WEIGHED == 0:
-            self._weigh(x, float(first.scores.min()), offered, progress)
+            self._weigh(x, offered, progress)
         return first
 
     def _forget(self) -> None:
@@ -108,38 +110,41 @@ class HazardSchedule(Policy):
             self.forest.forget(share)
             self._latest = None
 
-    def _weigh(self, x: Array, best: float, offered: Offered, progress: Progress) -> None:
+    def _weigh(self, x: Array, offered: Offered, progress: Progress) -> None:
         """Compare the best plan by features with what would be done without them.
 
         That is a first run and, when it fails, another for the rest. Plans may be longer, which is worth
         something with and without features: what it is worth without is taken off.
         """
-        blind = self._plan(NO_FEATURES, offered, progress, whole=False)
+        views = self.view(x), self.view(NO_FEATURES)
+        best, blind = (self._plan(view, offered, progress) for view in views)
+        assert best is not None
         assert blind is not None
         by_features, without = (
             self._planner(view.curves, offered, progress).followed(
                 view.classes, progress.left, blind.algorithm, blind.budget
             )
-            for view in (self.view(x), self.view(NO_FEATURES))
+            for view in views
         )
         longer = float(without.min() - blind.losses.min())
-        lost = float(by_features[without.argmin()]) - longer - best
+        lost = float(by_features[without.argmin()]) - longer - float(best.losses.min())
         self.feature_budget.weigh(lost / (self.penalty * progress.cutoff))
 
     def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
         """Return the next run, or None if no algorithm could run longer than before."""
-        return self._next(x, offered, progress, whole=False)
+        return self._next(x, offered, progress, self.at_hand.drawn(x))
 
-    def _next(self, x: Array, offered: Offered, progress: Progress, *, whole: bool) -> Choice | None:
-        plan = self._plan(x, offered, progress, whole=whole)
+    def _next(
+        self, x: Array, offered: Offered, progress: Progress, view: View | None, *, whole: bool = False
+    ) -> Choice | None:
+        plan = self._plan(view or self.view(x), offered, progress, whole=whole)
         if plan is None:
             return None
         reason = "exploration" if whole else "lowest score"
         return Choice(plan.algorithm, reason, plan.losses, x, plan.budget)
 
-    def _plan(self, x: Array, offered: Offered, progress: Progress, *, whole: bool) -> Plan | None:
+    def _plan(self, view: View, offered: Offered, progress: Progress, *, whole: bool = False) -> Plan | None:
         assert progress.failed is not None
-        view = self.at_hand.view(x) or self.view(x)
         planner = self._planner(view.curves, offered, progress)
         plan = planner.plan_after(view.classes, progress.failed, progress.left, whole=whole)
         if plan is None or whole or plan.budget >= progress.left or np.count_nonzero(progress.failed):
@@ -173,8 +178,8 @@ class HazardSchedule(Policy):
         return self.representation.peek(features) if len(features) else NO_FEATURES
 
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
-        """Return the first run of the best plan."""
-        return self._next(x, offered, progress, whole=False)
+        """Return the first run of the best plan, by what is expected."""
+        return self._next(x, offered, progress, self.at_hand.view(x))
 
     def draw(self, x: Array, progress: Progress, stream: np.random.Generator) -> Array:
         """Return what whole runs may cost, in seconds, drawn from what the skills may be; shape (K,)."""
@@ -188,7 +193,7 @@ class HazardSchedule(Policy):
 
     def judge(self, x: Array, progress: Progress, algorithms: Sequence[int]) -> Array:
         """Return the expected loss of the best plan that starts with each of these algorithms."""
-        plan = self._plan(x, None, progress, whole=False)
+        plan = self._plan(self.at_hand.view(x) or self.view(x), None, progress)
         return np.zeros(len(algorithms)) if plan is None else plan.losses[list(algorithms)]
 
     def join(
@@ -233,20 +238,19 @@ class HazardSchedule(Policy):
         """Return what is now expected of all algorithms on an instance."""
         key = x.tobytes()
         if self._latest is None or self._latest[0] != key:
-            self._latest = key, self._view(x)
+            self._latest = key, self._view(x, self.hazards.log_odds())
         return self._latest[1]
 
-    def _view(self, x: Array) -> View:
-        base, hard = self.hazards.log_odds(), self.hardness.shift
-        if not len(x) or not self.forest.grown:
-            odds, classes = base[:, :, None] + hard, self.hardness.frequencies()
-            return View(odds, classes, Curves(odds, cuts=self.cuts), len(hard))
-        base += self.forest.shift(x)[:, None]
-        near = self.forest.near(x)
+    def _view(self, x: Array, base: Array) -> View:
+        """Return what to expect of an instance where the log-odds on an average one are `base` (K, J)."""
+        near = NOTHING_NEAR
+        if len(x) and self.forest.grown:
+            base = base + self.forest.shift(x)[:, None]
+            near = self.forest.near(x)
         rows, alike = self.forest.alike(near)
         odds = self.forest.odds(rows, base, CUTS)
         classes = np.concatenate([(1.0 - alike.sum()) * self.forest.classes(near), alike])
-        return View(odds, classes, Curves(odds, cuts=self.cuts), len(hard))
+        return View(odds, classes, Curves(odds, cuts=self.cuts), len(self.hardness.shift))
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
         """Learn the intervals that a run passed beyond what was known before it."""
@@ -317,7 +321,7 @@ class HazardSchedule(Policy):
 
     def _learn_row(self, x: Array, ended: list[tuple[int, float, bool]]) -> Array:
         """Let the hazards learn recorded runs on one instance; return how hard it is."""
-        view = self._view(NO_FEATURES)
+        view = self._view(NO_FEATURES, self.hazards.log_odds())
         passages = []
         for algorithm, end, solved in ended:
             known = self.forest.failed_for(x, algorithm) * self.cuts[-1] if len(x) else 0.0
@@ -379,8 +383,7 @@ class HazardSchedule(Policy):
     def restored(self) -> None:
         """Forget cached predictions."""
         self._latest = None
-        known = len(self.at_hand.odds) in (0, len(self.hazards.skill))
-        expect(known, "at_hand: odds of other algorithms")
+        expect(len(self.at_hand.odds) in (0, len(self.hazards.skill)), "at_hand: odds of other algorithms")
 
     def add(self) -> None:
         """Make room for one more algorithm."""

@@ -2,7 +2,7 @@
 
 Its log-odds are a sum of Gaussian unknowns, each with a prior variance of its own:
 
-    v[a, j] = common + level[j] + skill[a] + turn[a, j] + shift of its features + hardness of the instance
+    v[a, j] = common + level[j] + skill[a] + turn[a, j] + shift of its features + hardness[j] of the instance
 
 so that what is common to all algorithms (how solutions spread over time) is learned from every run, and an
 algorithm's own part from its own runs. The last two are learned elsewhere, in
@@ -26,8 +26,8 @@ from tailcut.schedules.curves import CUTS
 from tailcut.state.stateful import Stateful, expect, expect_finite
 from tailcut.types import Array
 
-FIRST_LEVEL = -1.5
-"""Prior log-odds of a solution in the first interval, before 0.1% of the cutoff."""
+FIRST_LEVEL = -0.7
+"""Prior log-odds of a solution in the first interval, before 1% of the cutoff."""
 PER_LOG_TIME = 0.1
 """Prior chance of a solution per unit of log-time afterwards."""
 _STEPS = np.diff(np.log(CUTS)) * PER_LOG_TIME
@@ -40,6 +40,8 @@ SPREAD_WEIGHT = 4.0
 """How many algorithms it counts for that skills vary as above."""
 LEAST_SPREAD, LARGEST_SPREAD = 0.01, 1.0
 """Bounds of the variance of skills."""
+LUCK = 0.5
+"""The share of the posterior deviation by which drawn skills and turns differ from their means."""
 
 
 class Hazards(Stateful):
@@ -47,7 +49,7 @@ class Hazards(Stateful):
 
     >>> hazards = Hazards(n_algorithms=2)
     >>> before = hazards.log_odds()
-    >>> hazards.learn(0, 0, np.array([1.0]), np.array([1.0]), np.zeros(1), np.ones(1))
+    >>> hazards.learn(0, 0, np.array([1.0]), np.array([1.0]), np.zeros((1, len(CUTS))), np.ones(1))
     >>> (hazards.log_odds() > before).any(axis=1).tolist()  # some of it is common to all
     [True, True]
     """
@@ -90,13 +92,22 @@ class Hazards(Stateful):
         """Return the mean log-odds in each interval for hardness 0, shape (K, J)."""
         return np.asarray(self.level + self.turn + (self.skill + self.common[0])[:, None])
 
+    def drawn_log_odds(self, stream: np.random.Generator) -> Array:
+        """Return log-odds with the skill and the turns of each algorithm as they may be, shape (K, J).
+
+        Thompson sampling: an algorithm that has hardly run may be the best one for a long run.
+        """
+        skill = np.sqrt(self.skill_variance) * stream.standard_normal(len(self.skill))
+        turn = np.sqrt(self.turn_variance) * stream.standard_normal(self.turn.shape)
+        return np.asarray(self.log_odds() + LUCK * (skill[:, None] + turn))
+
     def learn(
         self, algorithm: int, start: int, solved: Array, weights: Array, hardness: Array, classes: Array
     ) -> None:
         """Learn from a run: whether it solved within the intervals from number `start` on.
 
         `solved` holds 1 or 0 per interval passed, `weights` how much of the interval was passed, and
-        `classes` the probabilities of the classes, whose shifts are `hardness`.
+        `classes` the probabilities of the classes (M,), whose shifts are `hardness` (M, J).
         """
         learn_intervals(
             self.level,

@@ -74,6 +74,10 @@ class Near(NamedTuple):
     """The similarity of each; sums to 1, shape (m,)."""
 
 
+NOTHING_NEAR = Near(np.zeros(0, dtype=np.int64), np.zeros(0))
+"""No similar instances are known."""
+
+
 class SurvivalForest(Stateful):
     """At most `size` past instances, a sample of all, and the trees grown on them."""
 
@@ -134,7 +138,7 @@ class SurvivalForest(Stateful):
     def near(self, x: Array) -> Near:
         """Return the instances most similar to `x`, except itself."""
         if not self.grown:
-            return Near(np.zeros(0, dtype=np.int64), np.zeros(0))
+            return NOTHING_NEAR
         key = x.tobytes()
         if self._latest is None or self._latest[0] != key:
             self._latest = key, self._nearest(x)
