@@ -23,7 +23,7 @@ from tailcut.schedules.planner import Plan, Planner
 from tailcut.schedules.race import Race, Running
 from tailcut.schedules.rehearsal import rehearse_sliced, rehearse_whole
 from tailcut.schedules.run_tables import ended_runs
-from tailcut.schedules.survival_forest import NOTHING_NEAR, SurvivalForest
+from tailcut.schedules.survival_forest import SurvivalForest
 from tailcut.schedules.view import View, passed
 from tailcut.state.stateful import expect
 from tailcut.types import PENALTY, Array, Forecasts, Outcome, Progress, Quantity, Status
@@ -94,7 +94,8 @@ class HazardSchedule(Policy):
         self.instances += 1
         whole = self.instances >= FIRST_WHOLE and self.instances.bit_count() == 1
         x = self.representation(features) if len(features) else NO_FEATURES
-        self.at_hand.begin(x, self.view(x), self._view(x, self.hazards.drawn_log_odds(self.luck)))
+        drawn = self.hazards.drawn_log_odds(self.luck)
+        self.at_hand.begin(x, *self._views(x, self.hazards.log_odds(), drawn))
         first = self._next(x, offered, progress, self.at_hand.drawn(x), whole=whole)
         assert first is not None, "on a new instance everyone may run"
         if self.feature_budget.charged and len(x) and self.instances % WEIGHED == 0:
@@ -238,19 +239,17 @@ class HazardSchedule(Policy):
         """Return what is now expected of all algorithms on an instance."""
         key = x.tobytes()
         if self._latest is None or self._latest[0] != key:
-            self._latest = key, self._view(x, self.hazards.log_odds())
+            (view,) = self._views(x, self.hazards.log_odds())
+            self._latest = key, view
         return self._latest[1]
 
-    def _view(self, x: Array, base: Array) -> View:
-        """Return what to expect of an instance where the log-odds on an average one are `base` (K, J)."""
-        near = NOTHING_NEAR
-        if len(x) and self.forest.grown:
-            base = base + self.forest.shift(x)[:, None]
-            near = self.forest.near(x)
+    def _views(self, x: Array, *bases: Array) -> list[View]:
+        """Return what to expect of an instance, for each of these log-odds (K, J) on an average one."""
+        shift, near = self.forest.shift(x)[:, None], self.forest.near(x)
         rows, alike = self.forest.alike(near)
-        odds = self.forest.odds(rows, base, CUTS)
         classes = np.concatenate([(1.0 - alike.sum()) * self.forest.classes(near), alike])
-        return View(odds, classes, Curves(odds, cuts=self.cuts), len(self.hardness.shift))
+        odds = [self.forest.odds(rows, base + shift, CUTS) for base in bases]
+        return [View(one, classes, Curves(one, cuts=self.cuts), len(self.hardness.shift)) for one in odds]
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
         """Learn the intervals that a run passed beyond what was known before it."""
@@ -321,7 +320,7 @@ class HazardSchedule(Policy):
 
     def _learn_row(self, x: Array, ended: list[tuple[int, float, bool]]) -> Array:
         """Let the hazards learn recorded runs on one instance; return how hard it is."""
-        view = self._view(NO_FEATURES, self.hazards.log_odds())
+        (view,) = self._views(NO_FEATURES, self.hazards.log_odds())
         passages = []
         for algorithm, end, solved in ended:
             known = self.forest.failed_for(x, algorithm) * self.cuts[-1] if len(x) else 0.0

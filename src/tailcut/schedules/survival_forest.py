@@ -132,12 +132,13 @@ class SurvivalForest(Stateful):
         return self._room.first(self.kept)
 
     def shift(self, x: Array) -> Array:
-        """Return what to add to the log-odds of each algorithm on the instance `x`, shape (K,)."""
-        return self.forest.mean(x) if self.grown else np.zeros(self._room.end.shape[1])
+        """Return what to add to the log-odds of each algorithm on `x`, shape (K,); without features, 0."""
+        known = self.grown and len(x)
+        return self.forest.mean(x) if known else np.zeros(self._room.end.shape[1])
 
     def near(self, x: Array) -> Near:
-        """Return the instances most similar to `x`, except itself."""
-        if not self.grown:
+        """Return the instances most similar to `x`, except itself; without features, none."""
+        if not self.grown or not len(x):
             return NOTHING_NEAR
         key = x.tobytes()
         if self._latest is None or self._latest[0] != key:
