@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.schedules.planner import LONGER, NEARLY_ALL, PROMISING, Plan
+from tailcut.schedules.planner import LONGER, NEARLY_ALL, Plan
 from tailcut.types import Array
 
 
@@ -134,12 +134,7 @@ class PlainPlanner:
             return None
         now = _Moment(weights, failed, *self.curves.at(failed), left)
         table = _Table(times, *self.curves.at_all(times), allowed)
-        losses = self._one_ahead(now, table)
-        promising = np.argsort(losses, axis=None, kind="stable")[:PROMISING]
-        promising = promising[np.isfinite(losses.flat[promising])]
-        which, who = np.divmod(promising, len(failed))
-        losses[which, who] = np.minimum(losses[which, who], self._two_ahead(now, table, which, who))
-        return times, losses
+        return times, self._one_ahead(now, table)
 
     def _one_ahead(self, now: _Moment, table: _Table) -> Array:
         """Return the expected loss of each first run, then the best other for the rest; shape (L, K)."""
@@ -154,27 +149,6 @@ class PlainPlanner:
         idle = unsolved[:, :, None] * (rest + self.unsolved)[:, None, None]
         after = np.where(useless[:, None] | np.eye(len(now.failed), dtype=bool), idle, after)
         return np.where(table.allowed, spent + after.min(axis=2), np.inf)
-
-    def _two_ahead(
-        self, now: _Moment, table: _Table, which: NDArray[np.intp], who: NDArray[np.intp]
-    ) -> Array:
-        """Return the losses with a second run, the one of the highest chance per second, before the rest.
-
-        First runs are `who` for the times number `which`, shape (F,); inf where no second one fits.
-        """
-        paths = _Paths(*(np.repeat(np.asarray(field)[None], len(who), axis=0) for field in now))
-        spent = paths.run(who, table, which)
-        scaled = (paths.weights[:, None] / paths.survival).transpose(1, 0, 2)  # (K, F, M)
-        unsolved = (scaled @ table.survival.transpose(1, 2, 0)).transpose(1, 2, 0)  # (F, L, K)
-        rates = (paths.weights.sum(axis=1)[:, None, None] - unsolved) / table.times[:, None]
-        fits = table.times < NEARLY_ALL * paths.left[:, None]  # (F, L)
-        longer = table.times[:, None] > paths.failed[:, None] * LONGER  # (F, L, K)
-        rates = np.where(fits[:, :, None] & longer & ~self.barred, rates, -np.inf)
-        flat = rates.reshape(len(who), -1)
-        second = flat.argmax(axis=1)
-        possible = flat[np.arange(len(flat)), second] > -np.inf
-        spent += paths.run(second % rates.shape[2], table, second // rates.shape[2])
-        return np.where(possible, spent + self.rest(paths).min(axis=1), np.inf)
 
     def followed(self, weights: Array, left: float, algorithm: int, budget: float) -> Array:
         """Return the expected loss of a first run on a new instance, then each for the rest, shape (K,)."""

@@ -1,6 +1,5 @@
 """The expected loss of a schedule against simulation, and plans against enumeration."""
 
-from collections.abc import Callable
 from itertools import product
 
 import numpy as np
@@ -82,28 +81,7 @@ def all_plans(curves: Curves, failed: Array, left: float) -> dict[tuple[tuple[in
             rest = left - s
             for b in set(range(3)) - {a}:
                 keep((a, s), (b, rest))
-            keep_second(curves, failed, keep, (a, s), rest)
     return found
-
-
-def keep_second(
-    curves: Curves, failed: Array, keep: Callable[..., None], first: tuple[int, float], rest: float
-) -> None:
-    """Add the plans whose second run has the highest chance per second."""
-    a, s = first
-    tried = failed.copy()
-    tried[a] = s
-    cuts = curves.cuts[1:]
-    alive = WEIGHTS * curves.at_all(np.array([s]))[0][0, a] / curves.at(failed)[0][a]
-    best: tuple[float, int, float] | None = None
-    for t, b in product(cuts[cuts < NEARLY_ALL * rest], range(3)):
-        if t > tried[b] * LONGER:
-            solved = alive @ (1.0 - curves.at_all(np.array([t]))[0][0, b] / curves.at(tried)[0][b])
-            if best is None or solved / t > best[0]:
-                best = (float(solved / t), b, float(t))
-    if best is not None:
-        for c in range(3):
-            keep(first, (best[1], best[2]), (c, rest - best[2]))
 
 
 @pytest.mark.parametrize("seed", range(12))

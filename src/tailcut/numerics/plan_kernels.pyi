@@ -22,7 +22,6 @@ def best_plan(
     unsolved: float,
     nearly_all: float,
     longer: float,
-    kept: int,
     whole: bool,
     before_failures: bool = False,
 ) -> tuple[int, float, _Reals] | None: ...

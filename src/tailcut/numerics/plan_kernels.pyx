@@ -209,7 +209,6 @@ cdef struct Case:
     # One instance at one moment, and room to work in. Rows of (M, K) numbers are called rows.
     Py_ssize_t n, classes, intervals  # K, M, J
     Py_ssize_t lengths  # L: the cuts that are runs, and all that is left
-    Py_ssize_t kept  # how many first runs are looked at two runs ahead
     double left, unsolved, nearly_all, longer
     const double* cuts
     const unsigned char* barred
@@ -221,7 +220,6 @@ cdef struct Case:
     double* failed  # (K,)
     double* last_survival  # at `left`, one row
     double* last_integral
-    double* least  # at each cut the least survival of those that may run, (J + 1, M)
     double* follow  # loss of each algorithm for the rest after each length, without `failed`; rows
     double* follow_least  # least such loss, idling included, by class, (L, M)
     double* late  # (K,): what counts on top of a row of `follow`
@@ -230,9 +228,7 @@ cdef struct Case:
     double* loss  # of the best plan found that starts with it, (L, K)
     double* best  # the same over lengths, (K,)
     double* first  # (M,): weights after the first run
-    double* second  # (M,): and after the second
     double* sums  # (K,)
-    double* top  # (kept,): the least losses, in order
     Bound* bounds  # (L, K)
 
 
@@ -287,22 +283,6 @@ cdef void _add_rows(
         m += 1
 
 
-cdef double _product(const double* x, const double* y, Py_ssize_t n) noexcept nogil:
-    """Return the sum of x times y; in four parts, so that no addition waits for the last one."""
-    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
-    cdef Py_ssize_t i = 0
-    while i + 4 <= n:
-        a += x[i] * y[i]
-        b += x[i + 1] * y[i + 1]
-        c += x[i + 2] * y[i + 2]
-        d += x[i + 3] * y[i + 3]
-        i += 4
-    while i < n:
-        a += x[i] * y[i]
-        i += 1
-    return (a + b) + (c + d)
-
-
 cdef double _least_sum(const double* row, const double* late, Py_ssize_t n) noexcept nogil:
     """Return the least of row + late, in four parts likewise."""
     cdef double a = INFINITY, b = INFINITY, c = INFINITY, d = INFINITY, v
@@ -352,7 +332,7 @@ cdef void _relate_to_failures(Case* c) noexcept nogil:
 
 cdef void _prepare(Case* c) noexcept nogil:
     """Fill in all that does not depend on which run is first."""
-    cdef Py_ssize_t size = c.classes * c.n, j, m, k, i, length
+    cdef Py_ssize_t size = c.classes * c.n, m, k, i, length
     cdef const double* low
     cdef const double* high
     cdef const double* area
@@ -365,12 +345,6 @@ cdef void _prepare(Case* c) noexcept nogil:
     for i in range(size):
         c.last_survival[i] = p.low * low[i] + p.high * high[i]
         c.last_integral[i] = area[i] + (p.low_area * low[i] + p.high_area * high[i])
-    for k in range(c.n):
-        c.late[k] = INFINITY if c.barred[k] else 0.0
-    for j in range(c.intervals + 1):
-        for m in range(c.classes):
-            v = _least_sum(c.survival + j * size + m * c.n, c.late, c.n)
-            c.least[j * c.classes + m] = v if v < 1.0 else 1.0
     for length in range(c.lengths):
         for k in range(c.n):
             c.spent[length * c.n + k] = c.failed[k]
@@ -420,8 +394,8 @@ cdef double _one_ahead(Case* c, Py_ssize_t length, Py_ssize_t algorithm) noexcep
 
 
 cdef void _all_one_ahead(Case* c) noexcept nogil:
-    """Set the losses of all first runs that are some algorithm's best or among the `kept` least."""
-    cdef Py_ssize_t length, k, m, i, q, n_bounds = 0, n_top = 0
+    """Set the losses of all first runs that may be the best of their algorithm."""
+    cdef Py_ssize_t length, k, m, i, q, n_bounds = 0
     cdef double v
     for length in range(c.lengths):
         for m in range(c.classes):
@@ -442,167 +416,11 @@ cdef void _all_one_ahead(Case* c) noexcept nogil:
         v, i = c.bounds[q].least, c.bounds[q].number
         length, k = i // c.n, i % c.n
         if length < c.lengths - 1:  # runs of all that is left are known already
-            if n_top == c.kept and _above(v, c.top[n_top - 1]) and _above(v, c.best[k]):
+            if _above(v, c.best[k]):
                 continue
             v = _one_ahead(c, length, k)
         c.loss[i] = v
         c.best[k] = v if v < c.best[k] else c.best[k]
-        n_top = _insert(c.top, n_top, c.kept, v)
-
-
-cdef Py_ssize_t _insert(double* top, Py_ssize_t count, Py_ssize_t most, double value) noexcept nogil:
-    """Insert into the least values, in order; return how many there are."""
-    cdef Py_ssize_t i
-    if count == most:
-        if not value < top[count - 1]:
-            return count
-        count -= 1
-    i = count
-    while i > 0 and top[i - 1] > value:
-        top[i] = top[i - 1]
-        i -= 1
-    top[i] = value
-    return count + 1
-
-
-cdef double _two_ahead_bound(Case* c, Py_ssize_t length, Py_ssize_t algorithm) noexcept nogil:
-    """Return what no plan of two more runs can beat: in no class can each do better than the best there."""
-    cdef double rest = c.left - _time(c, length), total = 0.0, q
-    cdef const double* row = _survival(c, length)
-    cdef Place p = place_of(c.cuts, c.intervals, rest)
-    cdef const double* least = c.least + p.cut * c.classes
-    cdef Py_ssize_t m
-    for m in range(c.classes):
-        q = p.low * least[m] + p.high * least[c.classes + m]
-        total += c.weights[m] * row[m * c.n + algorithm] * (q * q)
-    return c.spent[length * c.n + algorithm] + total * (rest + c.unsolved)
-
-
-cdef double _two_ahead(Case* c, Py_ssize_t length, Py_ssize_t algorithm) noexcept nogil:
-    """Return the loss with a second run, of the highest chance per second, before the rest; inf if none fits."""
-    cdef double first_time = _time(c, length), rest = c.left - first_time, rate = -INFINITY, alive = 0.0
-    cdef double spent = c.spent[length * c.n + algorithm], before, time, chance, most
-    cdef const double* own = _survival(c, length) + algorithm
-    cdef const double* own_integral = _integral(c, length) + algorithm
-    cdef const double* row
-    cdef const double* area
-    cdef Py_ssize_t m, k, t, likeliest = -1, other = -1, second = -1
-    _weights_after(c, length, algorithm)
-    for m in range(c.classes):
-        alive += c.first[m]
-    for t in range(c.lengths - 1):
-        time = c.cuts[t + 1]
-        if time >= c.nearly_all * rest or alive < rate * time * (1.0 - SLACK):
-            break
-        chance = alive - _product(c.first, c.least + (t + 1) * c.classes, c.classes)
-        if chance + SLACK * alive < rate * time:
-            continue
-        row = c.survival + (t + 1) * c.classes * c.n
-        memset(c.sums, 0, c.n * sizeof(double))
-        _add_rows(c.sums, c.first, row, c.classes, c.n)
-        most = -INFINITY
-        for k in range(c.n):
-            if c.barred[k] or time <= (first_time if k == algorithm else c.failed[k]) * c.longer:
-                continue
-            chance = c.sums[k]
-            if k == algorithm:
-                chance = 0.0
-                for m in range(c.classes):
-                    chance += c.first[m] / own[m * c.n] * row[m * c.n + k]
-            if alive - chance > most:
-                most, likeliest = alive - chance, k
-        if most / time > rate:
-            rate = most / time
-            second, other = t, likeliest
-    if second < 0:
-        return INFINITY
-    time = c.cuts[second + 1]
-    row = c.survival + (second + 1) * c.classes * c.n + other
-    area = c.integral + (second + 1) * c.classes * c.n + other
-    alive = 0.0
-    for m in range(c.classes):
-        if other == algorithm:
-            before = own[m * c.n]
-            spent += c.first[m] * (first_time + (area[m * c.n] - own_integral[m * c.n]) / before)
-            c.second[m] = c.first[m] * (row[m * c.n] / before)
-        else:
-            spent += c.first[m] * (c.failed[other] + area[m * c.n])
-            c.second[m] = c.first[m] * row[m * c.n]
-        alive += c.second[m]
-    return spent + _rest(c, rest - time, alive, algorithm, length, other, second)
-
-
-cdef double _rest(
-    Case* c,
-    double left,
-    double alive,
-    Py_ssize_t algorithm,
-    Py_ssize_t length,
-    Py_ssize_t other,
-    Py_ssize_t second,
-) noexcept nogil:
-    """Return the least further loss of giving all that is left to one algorithm, after two runs."""
-    cdef Place p = place_of(c.cuts, c.intervals, left)
-    cdef double a = p.low_area + c.unsolved * p.low, b = p.high_area + c.unsolved * p.high
-    cdef Py_ssize_t size = c.classes * c.n, m, k, last
-    cdef const double* low = c.survival + p.cut * size
-    cdef const double* high = low + size
-    cdef const double* area = c.integral + p.cut * size
-    cdef const double* start
-    cdef const double* start_area
-    cdef double least = alive * (left + c.unsolved), v, x, y, z, failed
-    memset(c.sums, 0, c.n * sizeof(double))
-    for m in range(c.classes):
-        x = c.second[m]
-        y, z = x * a, x * b
-        for k in range(c.n):
-            c.sums[k] += x * area[m * c.n + k] + (y * low[m * c.n + k] + z * high[m * c.n + k])
-    for k in range(c.n):
-        failed, v, last = c.failed[k], c.sums[k], -1
-        if k == other:
-            last = second
-        elif k == algorithm:
-            last = length
-        if last >= 0:  # it has run in this plan: what follows is relative to the end of that run
-            failed, v = c.cuts[last + 1], 0.0
-            start, start_area = _survival(c, last) + k, _integral(c, last) + k
-            for m in range(c.classes):
-                x = area[m * c.n + k] - start_area[m * c.n] + (a * low[m * c.n + k] + b * high[m * c.n + k])
-                v += c.second[m] * (x / start[m * c.n])
-        if not c.barred[k] and failed * c.longer < left:
-            v += alive * failed
-            least = v if v < least else least
-    return least
-
-
-cdef void _all_two_ahead(Case* c) noexcept nogil:
-    """Lower the losses of the `kept` most promising first runs where a second run before the rest is better."""
-    cdef Py_ssize_t count = 0, equal, i, length, k
-    cdef double limit, v
-    for i in range(c.lengths * c.n):
-        if c.loss[i] < INFINITY:
-            count += 1
-    if count == 0:
-        return
-    limit = c.top[(count if count < c.kept else c.kept) - 1]
-    equal = c.kept
-    for i in range(c.lengths * c.n):
-        if c.loss[i] < limit:
-            equal -= 1
-    for i in range(c.lengths * c.n):
-        if c.loss[i] > limit or not c.loss[i] < INFINITY:
-            continue
-        if c.loss[i] == limit:  # of those with equal losses the first ones
-            equal -= 1
-            if equal < 0:
-                continue
-        length, k = i // c.n, i % c.n
-        if length == c.lengths - 1 or _above(_two_ahead_bound(c, length, k), c.best[k]):
-            continue
-        v = _two_ahead(c, length, k)
-        if v < c.loss[i]:
-            c.loss[i] = v
-            c.best[k] = v if v < c.best[k] else c.best[k]
 
 
 def best_plan(
@@ -616,7 +434,6 @@ def best_plan(
     double unsolved,
     double nearly_all,
     double longer,
-    Py_ssize_t kept,
     bint whole,
     bint before_failures = False,
 ):
@@ -635,8 +452,6 @@ def best_plan(
         raise ValueError(f"{cuts.shape[0]} cuts for tables of {intervals + 1}")
     if weights.shape[0] != classes or failed.shape[0] != n or barred.shape[0] != n:
         raise ValueError(f"expected {classes} weights, and {n} algorithms in failed and barred")
-    if kept < 1:
-        raise ValueError("kept: expected at least 1")
     c.n, c.classes, c.intervals = n, classes, intervals
     c.left, c.unsolved, c.nearly_all, c.longer = left, unsolved, nearly_all, longer
     c.lengths = 1
@@ -648,13 +463,12 @@ def best_plan(
             best = k
     if best < 0:
         return None
-    c.kept = kept
     c.cuts, c.barred, c.survival, c.integral = &cuts[0], &barred[0], &survival[0, 0, 0], &integral[0, 0, 0]
     losses_ = np.empty(n)
     cdef double[::1] losses = losses_
     cdef Py_ssize_t tables = 0 if fresh else 2 * (intervals + 1) * size
     cdef Py_ssize_t total = (
-        tables + 2 * size + c.lengths * (size + classes + 3 * n) + (intervals + 4) * classes + 4 * n + kept
+        tables + 2 * size + c.lengths * (size + classes + 3 * n) + 2 * classes + 4 * n
     )
     room = <double*>malloc(total * sizeof(double) + c.lengths * n * sizeof(Bound))
     if room == NULL:
@@ -664,13 +478,10 @@ def best_plan(
         free_room = <double*>(c.bounds + c.lengths * n)
         c.weights = _take(&free_room, classes)
         c.first = _take(&free_room, classes)
-        c.second = _take(&free_room, classes)
-        c.least = _take(&free_room, (intervals + 1) * classes)
         c.failed = _take(&free_room, n)
         c.late = _take(&free_room, n)
         c.best = _take(&free_room, n)
         c.sums = _take(&free_room, n)
-        c.top = _take(&free_room, kept)
         c.spent = _take(&free_room, c.lengths * n)
         c.alive = _take(&free_room, c.lengths * n)
         c.loss = _take(&free_room, c.lengths * n)
@@ -691,7 +502,6 @@ def best_plan(
             _relate_to_failures(&c)
         _prepare(&c)
         _all_one_ahead(&c)
-        _all_two_ahead(&c)
         start = (c.lengths - 1) * n
         best += start
         for i in range(start if whole else 0, c.lengths * n):

@@ -6,10 +6,9 @@ of instances more likely, for all algorithms at once. Compared are all plans of 
 
     a for all that is left
     a for s, then the best other one for all that is left
-    a for s, then the run with the highest chance per second, then the best one for all that is left
 
-the last only for the most promising first runs (`tailcut.numerics.plan_kernels`). After a failure the plan is
-made again, so what is carried out is deeper than what was looked ahead.
+(`tailcut.numerics.plan_kernels`). After a failure the plan is made again, so what is carried out is deeper
+than what was looked ahead. Looking further ahead gains nothing: docs/background/research.md.
 """
 
 from __future__ import annotations
@@ -27,8 +26,6 @@ NEARLY_ALL = 0.95
 """A run of this share of what is left is given all of it."""
 LONGER = 1.05
 """A run on an instance must be longer than the last one of the same algorithm by this factor."""
-PROMISING = 32
-"""How many first runs are looked at two runs ahead."""
 
 
 class Plan(NamedTuple):
@@ -78,7 +75,6 @@ class Planner:
             self.unsolved,
             NEARLY_ALL,
             LONGER,
-            PROMISING,
             whole,
             before_failures,
         )
