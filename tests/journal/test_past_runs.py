@@ -114,6 +114,32 @@ def test_what_it_learned_by_fit_is_there_and_one_instance_is_one_row(tmp_path: P
     assert runs.cutoff == 60.0
 
 
+def test_what_features_cost_is_carried_over(tmp_path: Path) -> None:
+    """From decisions and from what was learned by `fit`, so that features over a limit stay missing."""
+    measured = RecordedRuns.of(
+        RecordedRuns(
+            algorithms=("a", "b", "c"),
+            cutoff=60.0,
+            feature_names=("x",),
+            features=np.array([[1.0], [2.0]]),
+            runtimes=np.full((2, 3), 5.0),
+            solved=np.ones((2, 3), dtype=bool),
+            known=None,
+            instances=("m0", "m1"),
+            feature_cost=np.array([0.5, np.nan]),
+        )
+    )
+    with Journal(tmp_path / "state.db") as journal:
+        kept = project(journal)
+        kept.fit(measured, key="measured")
+        kept.observe(kept.select({"x": 3.0}, instance="i0", feature_cost=2.5), runtime=3.0)
+        kept.observe(kept.select({"x": 4.0}, instance="i1"), runtime=3.0)
+    runs = read_past_runs(tmp_path / "state.db")
+    assert runs.instances == ("m0", "m1", "i0", "i1")
+    assert runs.feature_cost is not None
+    np.testing.assert_array_equal(runs.feature_cost, [0.5, np.nan, 2.5, 0.0])
+
+
 def test_features_without_names(tmp_path: Path) -> None:
     with Journal(tmp_path / "state.db") as journal:
         kept = project(journal)

@@ -74,6 +74,8 @@ _Values = dict[str | int, float]
 class _Row(NamedTuple):
     instance: str
     features: _Values
+    feature_cost: float
+    """The seconds that computing them took, nan where unknown."""
     cells: dict[str, _Cell]
 
     def add(self, solver: str, cell: _Cell) -> None:
@@ -106,7 +108,8 @@ class _Gathering:
             case EventKind.SELECT:
                 decision = body["decision"]
                 name = body["instance"] or f"decision {decision['id']} of {event.at:.3f}"
-                self._decided(self._row(name, self._values(body["features"])), decision)
+                row = self._row(name, self._values(body["features"]), body["feature_cost"])
+                self._decided(row, decision)
             case EventKind.OBSERVE:
                 run = self._runs.get(body["decision"])
                 if run is not None:  # the decision may be gone: projects are compacted
@@ -136,11 +139,12 @@ class _Gathering:
         watched = np.full(known.shape, runs.cutoff)
         if runs.watched is not None:
             watched = np.fmin(runs.watched, runs.cutoff)
-        names = runs.feature_names
+        names, costs = runs.feature_names, runs.feature_cost
         for number in range(len(runs.features)):
             called = f"row {number} of event {event}" if runs.instances is None else runs.instances[number]
             values = runs.features[number].tolist()
-            row = self._row(called, self._values(dict(zip(names, values, strict=True)) if names else values))
+            features = self._values(dict(zip(names, values, strict=True)) if names else values)
+            row = self._row(called, features, np.nan if costs is None else float(costs[number]))
             for column in np.flatnonzero(known[number]).tolist():
                 solved = bool(runs.solved[number, column])
                 seconds = (runs.runtimes if solved else watched)[number, column]
@@ -161,9 +165,9 @@ class _Gathering:
                 found[key] = value
         return found
 
-    def _row(self, instance: str, features: _Values) -> _Row:
+    def _row(self, instance: str, features: _Values, feature_cost: float) -> _Row:
         key = (instance, frozenset(features.items()))
-        return self._rows.setdefault(key, _Row(instance, features, {}))
+        return self._rows.setdefault(key, _Row(instance, features, feature_cost, {}))
 
     def runs(self) -> RecordedRuns:
         """Return the checked result."""
@@ -190,6 +194,7 @@ class _Gathering:
             known=None,
             instances=tuple(row.instance for row in rows),
             watched=watched,
+            feature_cost=np.array([row.feature_cost for row in rows]),
         )
         return RecordedRuns.of(gathered)
 
