@@ -80,7 +80,7 @@ def grow_weighted(
     runs["weight"] = weight[owner, algorithm]
     runs["cost"] = runs["weight"] * target[owner, algorithm]
     runs["owner"], runs["algorithm"] = owner, algorithm
-    *trees, spans, members = grow_trees(
+    roots, rows, feature, threshold, child, loss, spans, members = grow_trees(
         np.ascontiguousarray(x),
         np.ascontiguousarray(x.T),
         runs,
@@ -91,4 +91,4 @@ def grow_weighted(
         growth.shrinkage,
         stream.integers(1 << 62, size=n_trees).tolist(),
     )
-    return Grown(Trees(*trees), spans, members)
+    return Grown(Trees(roots, rows, feature, threshold, child, loss), spans, members)
