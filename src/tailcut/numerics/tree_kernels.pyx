@@ -11,7 +11,6 @@ are judged eight at a time.
 
 import numpy as np
 
-from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -201,7 +200,7 @@ cdef struct Workspace:
 
 
 cdef struct Tree:
-    # What was grown, in arrays that are large enough for any tree.
+    # What was grown, in arrays that are large enough for any tree: each side of a split has its least instances.
     int64_t n_nodes, n_leaves
     int64_t nodes_before, leaves_before  # of the trees that were grown before
     int32_t* feature
@@ -440,14 +439,6 @@ RUN = np.dtype([("cost", "f8"), ("weight", "f8"), ("owner", "i4"), ("algorithm",
 """A run: what it cost times its weight, its weight, its instance and its algorithm."""
 
 
-cdef int _append(bytearray kept, const void* values, Py_ssize_t size) except -1:
-    """Keep so many more bytes."""
-    cdef Py_ssize_t before = len(kept)
-    PyByteArray_Resize(kept, before + size)
-    memcpy(PyByteArray_AS_STRING(kept) + before, values, size)
-    return 0
-
-
 def grow_trees(
     const double[:, ::1] x,
     const double[:, ::1] columns,
@@ -471,14 +462,21 @@ def grow_trees(
     instances of a node are those members of its tree that its span says.
     """
     cdef int64_t n = x.shape[0], d = x.shape[1], k = root.shape[0], n_runs = runs.shape[0]
-    cdef int64_t most = 2 * n + 1, deepest = max_depth + 3, t
-    cdef int32_t[:, ::1] members = np.empty((len(seeds), n), dtype=np.int32)
-    cdef int32_t[::1] feature = np.empty(most, dtype=np.int32), child = np.empty(most, dtype=np.int32)
+    cdef int64_t n_trees = len(seeds), deepest = max_depth + 3, t
+    cdef int64_t leaves_most = n_trees * max(n // max(min_leaf, 1), 1), most = 2 * leaves_most
+    first_nodes_, first_leaves_ = np.empty(n_trees, dtype=np.int64), np.empty(n_trees, dtype=np.int64)
+    feature_, child_, threshold_ = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32), np.empty(most)
+    leaves_, spans_ = np.empty((leaves_most, k)), np.empty((most, 2), dtype=np.int32)
+    members_ = np.empty((n_trees, n), dtype=np.int32)
+    cdef int64_t[::1] first_nodes = first_nodes_, first_leaves = first_leaves_
+    cdef int32_t[::1] feature = feature_, child = child_
+    cdef int32_t[:, ::1] spans = spans_, members = members_
+    cdef double[::1] threshold = threshold_
+    cdef double[:, ::1] leaves = leaves_
     cdef int32_t[::1] places = np.empty(n, dtype=np.int32), right_members = np.empty(n, dtype=np.int32)
-    cdef int32_t[:, ::1] spans = np.empty((most, 2), dtype=np.int32)
     cdef int64_t[::1] deck = np.empty(d, dtype=np.int64), rows = np.empty(n + 3, dtype=np.int64)
-    cdef double[::1] threshold = np.empty(most), own = np.empty(n + 3)
-    cdef double[:, ::1] leaves = np.empty((n + 1, k)), values = np.empty((deepest, k))
+    cdef double[::1] own = np.empty(n + 3)
+    cdef double[:, ::1] values = np.empty((deepest, k))
     cdef TailcutRun[::1] own_runs = np.empty(n_runs, dtype=RUN), right_runs = np.empty(n_runs, dtype=RUN)
     cdef uint64_t[::1] sides = np.zeros(n + 3, dtype=np.uint64)
     cdef Task task = Task(
@@ -489,45 +487,32 @@ def grow_trees(
     work.runs, work.right_runs = &own_runs[0], &right_runs[0]
     work.deck, work.values, work.own, work.sides = &deck[0], &values[0, 0], &own[0], &sides[0]
     work.rows = &rows[0]
-    cdef Tree tree
-    tree.feature, tree.threshold, tree.child = &feature[0], &threshold[0], &child[0]
-    tree.leaves, tree.spans = &leaves[0, 0], &spans[0, 0]
-    tree.nodes_before, tree.leaves_before = 0, 0
     work.stack = <Node*>malloc(deepest * sizeof(Node))
     work.ran = <TailcutAlgorithm*>malloc(k * sizeof(TailcutAlgorithm))
-    cdef bytearray features = bytearray(), thresholds = bytearray(), children = bytearray()
-    cdef bytearray losses = bytearray(), parts = bytearray()
+    cdef Tree tree
+    tree.nodes_before, tree.leaves_before = 0, 0
     cdef uint64_t seed
-    first_nodes, first_leaves = [], []
     try:
         if work.stack == NULL or work.ran == NULL:
             raise MemoryError
-        for t, seed in enumerate(seeds):
+        for t in range(n_trees):
+            seed = seeds[t]
+            first_nodes[t], first_leaves[t] = tree.nodes_before, tree.leaves_before
+            tree.feature, tree.threshold = &feature[tree.nodes_before], &threshold[tree.nodes_before]
+            tree.child, tree.spans = &child[tree.nodes_before], &spans[tree.nodes_before, 0]
+            tree.leaves = &leaves[tree.leaves_before, 0]
             work.members = &members[t, 0]
             with nogil:
                 _grow(&task, &work, &tree, seed)
-            first_nodes.append(tree.nodes_before)
-            first_leaves.append(tree.leaves_before)
-            _append(features, tree.feature, tree.n_nodes * sizeof(int32_t))
-            _append(thresholds, tree.threshold, tree.n_nodes * sizeof(double))
-            _append(children, tree.child, tree.n_nodes * sizeof(int32_t))
-            _append(losses, tree.leaves, tree.n_leaves * k * sizeof(double))
-            _append(parts, tree.spans, 2 * tree.n_nodes * sizeof(int32_t))
             tree.nodes_before += tree.n_nodes
             tree.leaves_before += tree.n_leaves
     finally:
         free(work.stack)
         free(work.ran)
-    return (
-        np.array(first_nodes, dtype=np.int64),
-        np.array(first_leaves, dtype=np.int64),
-        np.frombuffer(features, dtype=np.int32),
-        np.frombuffer(thresholds),
-        np.frombuffer(children, dtype=np.int32),
-        np.frombuffer(losses).reshape(tree.leaves_before, k),
-        np.frombuffer(parts, dtype=np.int32).reshape(tree.nodes_before, 2),
-        np.asarray(members),
-    )
+    of_nodes = (part[: tree.nodes_before].copy() for part in (feature_, threshold_, child_, spans_))
+    feature_, threshold_, child_, spans_ = of_nodes
+    leaves_ = leaves_[: tree.leaves_before].copy()
+    return first_nodes_, first_leaves_, feature_, threshold_, child_, leaves_, spans_, members_
 
 
 cdef void _walk(
