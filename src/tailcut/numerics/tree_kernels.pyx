@@ -15,6 +15,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from tailcut.numerics.buffers cimport READ, WRITE, Table, numbers, small, table, vector, vector_of
+
 cdef extern from *:
     """
     #include <stdint.h>
@@ -548,28 +550,28 @@ def reach(
     return rows_
 
 
-def mean_leaf(
-    const int64_t[::1] roots,
-    const int32_t[::1] feature,
-    const double[::1] threshold,
-    const int32_t[::1] child,
-    const double[:, ::1] loss,
-    const double[::1] x,
-):
+def mean_leaf(roots_, feature_, threshold_, child_, loss_, x_):
     """Return the mean over the trees of the losses of the leaf that `x` falls into, shape (K,)."""
-    found = np.zeros(loss.shape[1])
-    cdef double[::1] out = found
+    cdef Py_ssize_t n_trees, n_nodes, n_children
+    cdef const int64_t* roots = numbers(roots_, &n_trees)
+    cdef const int32_t* feature = small(feature_, &n_nodes)
+    cdef const int32_t* child = small(child_, &n_children)
+    cdef const double* threshold = vector_of(threshold_, n_nodes, READ).at
+    cdef const double* x = vector(x_, READ).at
+    cdef Table loss = table(loss_, READ)
+    found = np.zeros(loss.columns)
+    cdef double* out = vector(found, WRITE).at
     cdef int64_t[TOGETHER] at
-    cdef int64_t t, several, n, a, n_trees = roots.shape[0], k = loss.shape[1]
+    cdef int64_t t, several, n, a
     cdef const double* leaf
     for several in range(0, n_trees, TOGETHER):
         n = min(n_trees - several, <int64_t>TOGETHER)
-        memcpy(at, &roots[several], n * sizeof(int64_t))
-        _walk(&feature[0], &threshold[0], &child[0], &x[0], at, n)
+        memcpy(at, roots + several, n * sizeof(int64_t))
+        _walk(feature, threshold, child, x, at, n)
         for t in range(n):
-            leaf = &loss[child[at[t]], 0]
-            for a in range(k):
+            leaf = loss.at + child[at[t]] * loss.columns
+            for a in range(loss.columns):
                 out[a] += leaf[a]
-    for a in range(k):
+    for a in range(loss.columns):
         out[a] /= n_trees
     return found
