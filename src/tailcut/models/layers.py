@@ -98,7 +98,7 @@ class Layers(Model):
         """How many trees were grown then."""
         self.stream = randomness.stream(seed, "trees")
         self._recent: dict[int, tuple[Array, Array]] = {}
-        """The latest instances by identity, most of which are soon learned, and what the trees say of each."""
+        """The latest instances by identity, most of them soon learned, and what the trees say of each."""
         self._latest: tuple[Array, Array] | None = None
         """The latest instance and its prediction, until something is learned."""
 
