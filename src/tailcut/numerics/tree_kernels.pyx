@@ -57,11 +57,10 @@ cdef extern from *:
                 low[lane] = value < low[lane] ? value : low[lane];
                 high[lane] = value > high[lane] ? value : high[lane];
             }
-        for (int half = 2; half; half /= 2)
-            for (int lane = 0; lane < half; lane++) {
-                low[lane] = low[lane + half] < low[lane] ? low[lane + half] : low[lane];
-                high[lane] = high[lane + half] > high[lane] ? high[lane + half] : high[lane];
-            }
+        for (int lane = 1; lane < 4; lane++) {
+            low[0] = low[lane] < low[0] ? low[lane] : low[0];
+            high[0] = high[lane] > high[0] ? high[lane] : high[0];
+        }
         *least = low[0];
         *greatest = high[0];
     }
