@@ -85,7 +85,7 @@ class Selector(SelectorBase):
         >>> Selector("epsilon_greedy", algorithms=["a", "b"], cutoff=300).feature_budget()
         0.0
         """
-        limit = Request(cutoff=cutoff).limit(self._cutoff)
+        limit = self._cutoff if cutoff is None else check_seconds("cutoff", cutoff, above_zero=True)
         if self._budget is not None:
             return self._budget.seconds(limit)
         return limit if self.needs_features else 0.0

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from tailcut.models.growing import Growth, at_once, grow, grow_apart
+from tailcut.models.growing import Grown, Growth, at_once, grow, grow_weighted
 from tailcut.models.instance_memory import InstanceTable
-from tailcut.models.trees import Grown, Trees
+from tailcut.models.trees import Trees
 from tailcut.types import Array
 
 MASK = (1 << 64) - 1
@@ -197,27 +197,28 @@ def test_compiled_growing_is_plain_growing(
         assert trees.loss[trees.reached(x)].tolist() == [tree.leaf(x).loss for tree in slow]
 
 
-def _expect_same(tree: Grown, node: int, plain: Node) -> None:
+def _expect_same(grown: Grown, tree: int, node: int, plain: Node) -> None:
     """Compare a node and all below it: instances, split, and values of leaves."""
-    feature, threshold, child, values, spans, members = tree
-    low, high = spans[node].tolist()
-    assert sorted(members[low:high].tolist()) == sorted(plain.members)
-    assert (feature[node], threshold[node]) == (plain.feature, plain.threshold)
+    trees = grown.trees
+    low, high = grown.spans[node].tolist()
+    assert sorted(grown.members[tree, low:high].tolist()) == sorted(plain.members)
+    assert (trees.feature[node], trees.threshold[node]) == (plain.feature, plain.threshold)
     if not plain.children:
-        assert values[child[node]].tolist() == plain.loss
+        assert trees.loss[trees.child[node]].tolist() == plain.loss
     for number, below in enumerate(plain.children):
-        _expect_same(tree, int(child[node]) + number, below)
+        _expect_same(grown, tree, int(trees.child[node]) + number, below)
 
 
 def test_runs_of_different_weight_and_the_instances_of_every_node() -> None:
     instances, growth, root = _instances(120, 4, 5, seed=9), Growth(3, shrinkage=1.5), np.zeros(4)
     weight = np.random.default_rng(1).uniform(0.02, 2.0, instances.target.shape)
-    grown = grow_apart(instances.x, instances.target, weight, root, growth, np.random.default_rng(3), 3)
+    grown = grow_weighted(instances.x, instances.target, weight, root, growth, np.random.default_rng(3), 3)
     seeds = np.random.default_rng(3).integers(1 << 62, size=3).tolist()
-    for tree, seed in zip(grown, seeds, strict=True):
-        slow = SlowTree(instances, root, growth, seed, weight)
-        assert len(list(slow.root.walk())) == len(tree[0]) > 20
-        _expect_same(tree, 0, slow.root)
+    ends = [*grown.trees.roots.tolist()[1:], len(grown.spans)]
+    for tree, seed in enumerate(seeds):
+        slow, first = SlowTree(instances, root, growth, seed, weight), int(grown.trees.roots[tree])
+        assert len(list(slow.root.walk())) == ends[tree] - first > 20
+        _expect_same(grown, tree, first, slow.root)
 
 
 def test_the_same_seed_grows_the_same_trees() -> None:

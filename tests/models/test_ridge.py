@@ -53,6 +53,18 @@ def test_bank_equals_batch(n_algorithms: int, n_features: int, steps: int, ridge
         assert bank.look(algorithm, x) == pytest.approx(all_at_once, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.parametrize("n_features", [*range(20), 31, 32, 33])
+def test_every_length_of_a_row_is_read(n_features: int) -> None:
+    """Rows are read four at a time, eight entries at a time, and the rest one by one."""
+    rng = np.random.default_rng(n_features)
+    bank = RidgeBank(n_algorithms=2, n_features=n_features)
+    full = rng.normal(size=(2, n_features, n_features))
+    full += full.transpose(0, 2, 1) + 2.0 * n_features * np.eye(n_features)
+    row, column = np.tril_indices(n_features)
+    bank.halves, x = np.ascontiguousarray(full[:, row, column]), rng.normal(size=n_features)
+    np.testing.assert_allclose(bank.predict(x)[1], [x @ one @ x for one in full], rtol=1e-12)
+
+
 def test_weight_zero_teaches_nothing() -> None:
     bank = RidgeBank(n_algorithms=1, n_features=2)
     bank.update(0, np.array([1.0, 2.0]), 5.0, 0.0)

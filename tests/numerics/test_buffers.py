@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tailcut.numerics import representation_kernels, ridge_kernels
+from tailcut.numerics import representation_kernels, ridge_kernels, tree_kernels
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,17 @@ def test_a_wrong_length_is_refused() -> None:
         ridge_kernels.predict(np.zeros((1, 4)), np.zeros((1, 2)), np.zeros(2))
     with pytest.raises(ValueError, match="expected one of 1 algorithms, got 1"):
         ridge_kernels.update(np.zeros((1, 3)), np.zeros((1, 2)), 1, np.zeros(2), 1.0, 1.0)
+
+
+def test_whole_numbers_of_another_width_are_refused() -> None:
+    """One tree that is a leaf."""
+    root, leaf, row = np.zeros(1, dtype=np.int64), np.full(1, -1, dtype=np.int32), np.zeros(1, dtype=np.int32)
+    threshold, loss, x = np.zeros(1), np.array([[0.25, 0.5]]), np.zeros(1)
+    assert tree_kernels.mean_leaf(root, leaf, threshold, row, loss, x).tolist() == [0.25, 0.5]
+    with pytest.raises(ValueError, match="expected an array of whole numbers of 32 bits"):
+        tree_kernels.mean_leaf(root, leaf.astype(np.int64), threshold, row, loss, x)
+    with pytest.raises(ValueError, match="expected an array of whole numbers of 64 bits"):
+        tree_kernels.mean_leaf(row, leaf, threshold, row, loss, x)  # type: ignore[arg-type]
 
 
 def test_what_is_read_only_is_read_and_never_written() -> None:

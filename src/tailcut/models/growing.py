@@ -11,11 +11,12 @@ over both sides and all algorithms of e_a^2 / (n_a + w).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from tailcut.models.instance_memory import InstanceTable
-from tailcut.models.trees import Grown, Trees
+from tailcut.models.trees import Small, Trees
 from tailcut.numerics.tree_kernels import RUN, grow_trees
 from tailcut.types import Array
 
@@ -42,15 +43,25 @@ def at_once(n_runs: int, growth: Growth) -> int:
     return max(_AT_ONCE // max(n_runs * growth.candidates, 1), 1)
 
 
+class Grown(NamedTuple):
+    """Trees, and which of the n instances they were grown on are where."""
+
+    trees: Trees
+    spans: Small
+    """The instances of each node are those members of its tree, from and to, shape (nodes, 2)."""
+    members: Small
+    """The numbers of the instances, tree by tree, shape (T, n)."""
+
+
 def grow(
     instances: InstanceTable, root: Array, growth: Growth, stream: np.random.Generator, n_trees: int
 ) -> Trees:
     """Return trees grown on n >= 1 `instances`, for algorithms that cost `root` on the whole, shape (K,)."""
     ones = np.ones(instances.target.shape)
-    return Trees.joined(grow_apart(instances.x, instances.target, ones, root, growth, stream, n_trees))
+    return grow_weighted(instances.x, instances.target, ones, root, growth, stream, n_trees).trees
 
 
-def grow_apart(
+def grow_weighted(
     x: Array,
     target: Array,
     weight: Array,
@@ -58,8 +69,8 @@ def grow_apart(
     growth: Growth,
     stream: np.random.Generator,
     n_trees: int,
-) -> list[Grown]:
-    """Return trees one by one, with the instances in their nodes.
+) -> Grown:
+    """Return trees with the instances in their nodes.
 
     They are grown on features (n, d) and on targets (n, K), nan where an algorithm has not run, each of which
     counts for `weight` (n, K) runs.
@@ -69,7 +80,7 @@ def grow_apart(
     runs["weight"] = weight[owner, algorithm]
     runs["cost"] = runs["weight"] * target[owner, algorithm]
     runs["owner"], runs["algorithm"] = owner, algorithm
-    return grow_trees(
+    roots, rows, feature, threshold, child, loss, spans, members = grow_trees(
         np.ascontiguousarray(x),
         np.ascontiguousarray(x.T),
         runs,
@@ -80,3 +91,4 @@ def grow_apart(
         growth.shrinkage,
         stream.integers(1 << 62, size=n_trees).tolist(),
     )
+    return Grown(Trees(roots, rows, feature, threshold, child, loss), spans, members)

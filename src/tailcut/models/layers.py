@@ -97,18 +97,19 @@ class Layers(Model):
         self.grown = trees
         """How many trees were grown then."""
         self.stream = randomness.stream(seed, "trees")
-        self._recent: dict[bytes, Array] = {}
-        """The trees' predictions for the latest instances, most of which are soon learned as well."""
+        self._recent: dict[int, tuple[Array, Array]] = {}
+        """The latest instances by identity, most of them soon learned, and what the trees say of each."""
+        self._latest: tuple[Array, Array] | None = None
+        """The latest instance and its prediction, until something is learned."""
 
     def _by_trees(self, x: Array) -> Array:
         """Return what the trees say, before the ridge, shape (K,)."""
-        key = x.tobytes()
-        known = self._recent.get(key)
+        known = self._recent.get(id(x))
         if known is None:
             if len(self._recent) == RECENT:
                 del self._recent[next(iter(self._recent))]
-            known = self._recent[key] = self.trees.mean(x[self.views.trees])
-        return known
+            known = self._recent[id(x)] = x, self.trees.mean(x[self.views.trees])
+        return known[1]
 
     def predict(self, x: Array) -> tuple[Array, Array]:
         """Return the expected losses at `x` and the variances of those on the whole, each of shape (K,).
@@ -117,7 +118,9 @@ class Layers(Model):
         """
         if not len(x):
             return self.arms.mean, self.arms.variance
-        return self._by_trees(x) + self.ridge.mean(x[self.views.linear]), self.arms.variance
+        if self._latest is None or self._latest[0] is not x:
+            self._latest = x, self._by_trees(x) + self.ridge.mean(x[self.views.linear])
+        return self._latest[1], self.arms.variance
 
     def look(self, algorithm: int, x: Array) -> tuple[float, float]:
         """Return both for one algorithm."""
@@ -136,10 +139,9 @@ class Layers(Model):
             self.arms.update(algorithm, target, weight)
             self._keep_place(algorithm, target, weight)
             return
-        by_trees = self._recent.pop(x.tobytes(), None)
-        if by_trees is None:
-            by_trees = self.trees.mean(x[self.views.trees])
-        error = target - float(by_trees[algorithm])
+        error = target - float(self._by_trees(x)[algorithm])
+        self._recent.pop(id(x))
+        self._latest = None
         self.ridge.update(algorithm, x[self.views.linear], error, weight)
         self.arms.update(algorithm, target, weight)
         self.memory.put(x[self.views.trees], algorithm, target, weight)
@@ -201,12 +203,17 @@ class Layers(Model):
         n_runs, wanted = int((~np.isnan(instances.target)).sum()), self._wanted()
         self.grown_at = self.memory.runs
         self.grown = min(at_once(n_runs, self.growth), wanted) if n_trees is None else n_trees
-        self._recent.clear()
+        self._forget_predictions()
         if n_runs:
             new = grow(instances, self.arms.mean, self._growth(len(instances.x)), self.stream, self.grown)
         else:
             new = Trees.leaves(self.grown, self.arms.mean)
         self.trees = new if n_trees is not None else self.trees.renewed(new, wanted)
+
+    def _forget_predictions(self) -> None:
+        """Predict again from now on: the trees are others."""
+        self._recent.clear()
+        self._latest = None
 
     def _growth(self, n_instances: int) -> Growth:
         """Return how trees grow on so many instances."""
@@ -254,7 +261,7 @@ class Layers(Model):
         inner = self.trees.feature[self.trees.feature >= 0]
         expect_indices(table.x.shape[1], feature=inner)
         expect(0 < self.grown <= MOST_TREES * self.n_trees >= len(self.trees), "trees: too many")
-        self._recent.clear()
+        self._forget_predictions()
 
 
 def _candidates(n_features: int, views: Views) -> int:

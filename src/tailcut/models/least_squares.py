@@ -1,7 +1,7 @@
 """Ordinary least squares per algorithm, refitted after every outcome without keeping the history.
 
 All that a fit with intercept needs of the rows (1, x, y) is the triangular factor R of their QR
-decomposition. A new row changes R by O(d^2) work (LAPACK's tpqrt), and R holds the factor of the centred
+decomposition. A new row changes R by O(d^2) work, and R holds the factor of the centred
 features, so the weights are the least-squares solution of a d x d system, whatever the horizon. Where it
 is not unique (fewer outcomes than features, constant or repeated features) they are those of least norm,
 as scikit-learn's LinearRegression and numpy's lstsq give them.
@@ -9,11 +9,13 @@ as scikit-learn's LinearRegression and numpy's lstsq give them.
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 import numpy as np
 
 from tailcut.models.model import Model
+from tailcut.numerics.factor_kernels import add_row
 from tailcut.representation.part import Views
 from tailcut.state.stateful import expect_finite
 from tailcut.types import Array
@@ -53,12 +55,10 @@ class LeastSquares(Model):
 
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:
         """Take in one more row, weighing `weight` rows; the fit follows when it is asked for."""
-        from scipy.linalg.lapack import dtpqrt
-
-        row = np.empty((1, len(x) + 2))
-        row[0, 0], row[0, 1:-1], row[0, -1] = 1.0, x, target
-        row *= np.sqrt(weight)
-        self.factors[algorithm] = dtpqrt(0, 1, self.factors[algorithm], row)[0]  # what is below stays 0
+        row = np.empty(len(x) + 2)
+        row[0], row[1:-1], row[-1] = 1.0, x, target
+        row *= math.sqrt(weight)
+        add_row(self.factors[algorithm], row)
         self._stale.add(algorithm)
 
     def _refit(self) -> None:

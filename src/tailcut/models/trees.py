@@ -13,8 +13,6 @@ from tailcut.types import Array
 
 Indices = NDArray[np.int64]
 Small = NDArray[np.int32]
-Grown = tuple[Small, Array, Small, Array, Small, Small]
-"""Feature, threshold and child of the nodes of one tree, values of its leaves, spans of nodes, members."""
 
 
 @dataclass
@@ -70,25 +68,6 @@ class Trees(Stateful):
         leaf = np.full(n_trees, -1, dtype=np.int32)
         return Trees(
             nodes, nodes, leaf, np.zeros(n_trees), nodes.astype(np.int32), np.tile(loss, (n_trees, 1))
-        )
-
-    @staticmethod
-    def joined(trees: list[Grown]) -> Trees:
-        """Return trees that were grown one by one."""
-        features, thresholds, children, losses, _, _ = zip(*trees, strict=True)
-        roots = np.cumsum([0, *map(len, features)])[:-1]
-        rows = np.cumsum([0, *map(len, losses)])[:-1]
-        nodes = [len(one) for one in features]
-        feature = np.concatenate(features)
-        start = np.where(feature < 0, np.repeat(rows, nodes), np.repeat(roots, nodes)).astype(np.int32)
-        child = np.concatenate(children) + start
-        return Trees(
-            roots,
-            rows,
-            feature,
-            np.concatenate(thresholds),
-            child,
-            np.concatenate(losses),
         )
 
     def renewed(self, new: Trees, n_trees: int) -> Trees:

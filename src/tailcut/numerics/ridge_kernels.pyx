@@ -27,22 +27,36 @@ cdef extern from *:
 
     #define TAILCUT_SUM(p) (((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7])))
 
-    /* Return x'Ax: twice what lies below the diagonal, and the diagonal. */
+    typedef double TailcutFour __attribute__((vector_size(32), aligned(8)));
+
+    /* Return x'Ax: twice what lies below the diagonal, and the diagonal. Four rows are read side by side, which have
+       as many times eight entries before the diagonal; where fewer are left, the first one is read again. */
     TAILCUT_WIDE
     static double tailcut_quadratic(const double *half, const double *x, ptrdiff_t d) {
         double below = 0.0, diagonal = 0.0;
-        for (ptrdiff_t i = 0; i < d; i++) {
-            double part[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
-            ptrdiff_t j = 0;
-            for (; j + 8 <= i; j += 8)
-                for (int lane = 0; lane < 8; lane++)
-                    part[lane] += half[j + lane] * x[j + lane];
-            double sum = TAILCUT_SUM(part);
-            for (; j < i; j++)
-                sum += half[j] * x[j];
-            below += sum * x[i];
-            diagonal += half[i] * x[i] * x[i];
-            half += i + 1;
+        for (ptrdiff_t i = 0; i < d; i += 4) {
+            const ptrdiff_t n = d - i < 4 ? d - i : 4, eights = i & ~(ptrdiff_t)7;
+            const double *row[4] = {
+                half, half + (n > 1 ? i + 1 : 0), half + (n > 2 ? 2 * i + 3 : 0), half + (n > 3 ? 3 * i + 6 : 0)
+            };
+            TailcutFour part[4][2] = {{{0.0}}};
+            double sum[4];
+            for (ptrdiff_t j = 0; j < eights; j += 8)
+                for (int r = 0; r < 4; r++) {
+                    part[r][0] += *(const TailcutFour *)(row[r] + j) * *(const TailcutFour *)(x + j);
+                    part[r][1] += *(const TailcutFour *)(row[r] + j + 4) * *(const TailcutFour *)(x + j + 4);
+                }
+            for (int r = 0; r < 4; r++) {
+                const TailcutFour both = part[r][0] + part[r][1];
+                sum[r] = (both[0] + both[2]) + (both[1] + both[3]);
+            }
+            for (ptrdiff_t r = 0; r < n; r++) {
+                for (ptrdiff_t j = eights; j < i + r; j++)
+                    sum[r] += row[r][j] * x[j];
+                below += sum[r] * x[i + r];
+                diagonal += row[r][i + r] * x[i + r] * x[i + r];
+            }
+            half += 4 * i + 10;
         }
         return 2.0 * below + diagonal;
     }

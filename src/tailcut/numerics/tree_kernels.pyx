@@ -15,6 +15,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from tailcut.numerics.buffers cimport READ, WRITE, Table, numbers, small, table, vector, vector_of
+
 cdef extern from *:
     """
     #include <stdint.h>
@@ -39,17 +41,43 @@ cdef extern from *:
         double error;                  /* the sum of (y - p_a) */
     } TailcutAlgorithm;
 
-    /* Return how many values are at most `cut`, and let `bit` say of each one whether it is. */
+    /* Write n values to `own`, n a multiple of four, and the least and the greatest of them. There are four of
+       each at first, because a comparison waits for the one before. */
+    TAILCUT_WIDE
+    static void tailcut_gather(
+        const double *restrict values, const int64_t *restrict places, int64_t n,
+        double *restrict own, double *restrict least, double *restrict greatest
+    ) {
+        const double first = values[places[0]];
+        double low[4] = {first, first, first, first}, high[4] = {first, first, first, first};
+        for (int64_t q = 0; q < n; q += 4)
+            for (int lane = 0; lane < 4; lane++) {
+                const double value = values[places[q + lane]];
+                own[q + lane] = value;
+                low[lane] = value < low[lane] ? value : low[lane];
+                high[lane] = value > high[lane] ? value : high[lane];
+            }
+        for (int lane = 1; lane < 4; lane++) {
+            low[0] = low[lane] < low[0] ? low[lane] : low[0];
+            high[0] = high[lane] > high[0] ? high[lane] : high[0];
+        }
+        *least = low[0];
+        *greatest = high[0];
+    }
+
+    /* Return how many of n values are at most `cut`, n a multiple of four; let `bit` say of each whether it is. */
     TAILCUT_WIDE
     static int64_t tailcut_mark(
-        const double *restrict own, int64_t size, double cut, uint64_t bit, uint64_t *restrict sides
+        const double *restrict own, int64_t n, double cut, uint64_t bit, uint64_t *restrict sides
     ) {
-        int64_t n_left = 0;
-        for (int64_t q = 0; q < size; q++) {
-            sides[q] = (sides[q] & ~bit) | (own[q] <= cut ? bit : 0);
-            n_left += own[q] <= cut;
-        }
-        return n_left;
+        int64_t n_left[4] = {0, 0, 0, 0};
+        for (int64_t q = 0; q < n; q += 4)
+            for (int lane = 0; lane < 4; lane++) {
+                const uint64_t left = own[q + lane] <= cut ? ~(uint64_t)0 : 0;
+                sides[q + lane] = (sides[q + lane] & ~bit) | (left & bit);
+                n_left[lane] -= (int64_t)left;
+            }
+        return (n_left[0] + n_left[1]) + (n_left[2] + n_left[3]);
     }
 
     /* What four bits say, as numbers to multiply with. */
@@ -105,8 +133,11 @@ cdef extern from *:
         double value
         double error
 
+    void tailcut_gather(
+        const double* values, const int64_t* places, int64_t n, double* own, double* least, double* greatest
+    ) noexcept nogil
     int64_t tailcut_mark(
-        const double* own, int64_t size, double cut, uint64_t bit, uint64_t* sides
+        const double* own, int64_t n, double cut, uint64_t bit, uint64_t* sides
     ) noexcept nogil
     void tailcut_gains(
         const TailcutAlgorithm* ran, int64_t n_ran, double shrinkage, const uint64_t* sides, double* gains
@@ -160,6 +191,8 @@ cdef struct Workspace:
     uint64_t state  # of the random numbers
     # Of the node at hand.
     TailcutAlgorithm* ran  # those that ran, in the order of their numbers
+    int64_t padded  # how many instances there are, up to a multiple of four
+    int64_t* rows  # where the features of each are
     double* own  # values of one feature
     uint64_t* sides  # where each instance is in up to eight splits
     int32_t* places  # where each instance goes
@@ -168,8 +201,9 @@ cdef struct Workspace:
 
 
 cdef struct Tree:
-    # What was grown, in arrays that are large enough for any tree.
+    # What was grown, in arrays that are large enough for any tree: each side of a split has its least instances.
     int64_t n_nodes, n_leaves
+    int64_t nodes_before, leaves_before  # of the trees that were grown before
     int32_t* feature
     double* threshold
     int32_t* child
@@ -197,37 +231,31 @@ cdef inline int64_t _below(uint64_t* state, int64_t n) noexcept nogil:
     return <int64_t>(_uniform(state) * <double>n)
 
 
-cdef void _gather(
-    const double* values,
-    int64_t stride,
-    const int32_t* members,
-    int64_t size,
-    double* own,
-    double* least,
-    double* greatest,
-) noexcept nogil:
-    """Write the members' values to `own`, and the least and the greatest of them."""
-    cdef int64_t q
-    cdef double v, low = values[members[0] * stride], high = low
+cdef void _enter(const Task* task, Workspace* work, const Node* node) noexcept nogil:
+    """Note where the features of a node's members are, up to a multiple of four: the last one is repeated."""
+    cdef int64_t size = node.high - node.low, q
+    cdef const int32_t* members = work.members + node.low
+    cdef int64_t stride = 1 if size > FEW else task.d
+    work.padded = (size + 3) & ~3
     for q in range(size):
-        v = values[members[q] * stride]
-        own[q] = v
-        low = v if v < low else low
-        high = v if v > high else high
-    least[0] = low
-    greatest[0] = high
+        work.rows[q] = members[q] * stride
+    for q in range(size, work.padded):
+        work.rows[q] = work.rows[size - 1]
 
 
 cdef inline void _read(
     const Task* task, Workspace* work, const Node* node, int64_t feature, double* least, double* greatest
 ) noexcept nogil:
-    """Write the values of a feature in a node to `own`, and the least and the greatest of them."""
-    cdef const int32_t* members = work.members + node.low
-    cdef int64_t size = node.high - node.low
-    if size > FEW:
-        _gather(task.columns + feature * task.n, 1, members, size, work.own, least, greatest)
-    else:
-        _gather(task.x + feature, task.d, members, size, work.own, least, greatest)
+    """Write the values of a feature in the node at hand to `own`, and the least and the greatest of them."""
+    cdef bint few = node.high - node.low <= FEW
+    cdef const double* values = task.x + feature if few else task.columns + feature * task.n
+    tailcut_gather(values, work.rows, work.padded, work.own, least, greatest)
+
+
+cdef inline int64_t _mark(Workspace* work, int64_t size, double cut, uint64_t bit) noexcept nogil:
+    """Return how many of the values in `own` are at most `cut`; let a bit of `sides` say of each whether it is."""
+    cdef int64_t repeated = work.padded - size
+    return tailcut_mark(work.own, work.padded, cut, bit, work.sides) - repeated * (work.own[size - 1] <= cut)
 
 
 cdef int64_t _settle(const Task* task, Workspace* work, const Node* node, double* value) noexcept nogil:
@@ -287,7 +315,7 @@ cdef Split _best_split(const Task* task, Workspace* work, const Node* node, int6
             continue
         tried += 1
         cut = least + (greatest - least) * _uniform(&work.state)
-        in_left = tailcut_mark(work.own, size, cut, <uint64_t>1 << n_splits, work.sides)
+        in_left = _mark(work, size, cut, <uint64_t>1 << n_splits)
         if in_left >= task.min_leaf and size - in_left >= task.min_leaf:
             splits[n_splits].feature, splits[n_splits].threshold = f, cut
             n_splits += 1
@@ -347,7 +375,7 @@ cdef void _end(const Task* task, Tree* tree, const Node* node, const double* val
     """Let a node be a leaf."""
     tree.feature[node.number] = -1
     tree.threshold[node.number] = 0.0
-    tree.child[node.number] = <int32_t>tree.n_leaves
+    tree.child[node.number] = <int32_t>(tree.leaves_before + tree.n_leaves)
     memcpy(tree.leaves + tree.n_leaves * task.k, value, task.k * sizeof(double))
     tree.n_leaves += 1
 
@@ -362,7 +390,7 @@ cdef void _part(
     cdef int64_t between = node.first + _part_runs(work, node)
     tree.feature[node.number] = <int32_t>split.feature
     tree.threshold[node.number] = split.threshold
-    tree.child[node.number] = <int32_t>tree.n_nodes
+    tree.child[node.number] = <int32_t>(tree.nodes_before + tree.n_nodes)
     children[0] = Node(tree.n_nodes + 1, node.depth + 1, middle, node.high, between, node.end)
     children[1] = Node(tree.n_nodes, node.depth + 1, node.low, middle, node.first, between)
     tree.n_nodes += 2
@@ -398,6 +426,7 @@ cdef void _grow(const Task* task, Workspace* work, Tree* tree, uint64_t seed) no
         n_ran = _settle(task, work, &node, value)
         split.feature = -1
         if node.high - node.low >= 2 * task.min_leaf and node.depth < task.max_depth:
+            _enter(task, work, &node)
             split = _best_split(task, work, &node, n_ran)
         if split.feature < 0:
             _end(task, tree, &node, value)
@@ -422,56 +451,69 @@ def grow_trees(
     double shrinkage,
     seeds,
 ):
-    """Return one tree per seed: feature, threshold, child (M,) of its nodes, the values (L, K) of its leaves, the
-    spans (M, 2) of the nodes, and its members (n,).
+    """Return one tree per seed, all in the same arrays, one behind the other.
+
+    These are the first node and the first leaf of each tree, shape (T,); feature, threshold, child (M,) of the
+    nodes; the values (L, K) of the leaves; the spans (M, 2) of the nodes, and the members (T, n) of the trees.
 
     `x` has the features, shape (n, d), and `columns` the same, shape (d, n): a large node reads a feature of
     all its instances, a small one all features of its instances. Runs are sorted by algorithm, then by
     instance, and count by their weights, which are more than 0. A leaf has feature -1 and its row of the values as
     child; other nodes have two children, `child` for values up to the threshold and the one behind it. The
-    instances of a node are those members that its span says.
+    instances of a node are those members of its tree that its span says.
     """
     cdef int64_t n = x.shape[0], d = x.shape[1], k = root.shape[0], n_runs = runs.shape[0]
-    cdef int64_t most = 2 * n + 1, deepest = max_depth + 3
-    feature_, child_ = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
-    threshold_, leaves_ = np.empty(most), np.empty((n + 1, k))
-    spans_, members_ = np.empty((most, 2), dtype=np.int32), np.empty(n, dtype=np.int32)
-    cdef int32_t[::1] feature = feature_, child = child_, members = members_
+    cdef int64_t n_trees = len(seeds), deepest = max_depth + 3, t
+    cdef int64_t leaves_most = n_trees * max(n // max(min_leaf, 1), 1), most = 2 * leaves_most
+    first_nodes_, first_leaves_ = np.empty(n_trees, dtype=np.int64), np.empty(n_trees, dtype=np.int64)
+    feature_, child_, threshold_ = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32), np.empty(most)
+    leaves_, spans_ = np.empty((leaves_most, k)), np.empty((most, 2), dtype=np.int32)
+    members_ = np.empty((n_trees, n), dtype=np.int32)
+    cdef int64_t[::1] first_nodes = first_nodes_, first_leaves = first_leaves_
+    cdef int32_t[::1] feature = feature_, child = child_
+    cdef int32_t[:, ::1] spans = spans_, members = members_
+    cdef double[::1] threshold = threshold_
+    cdef double[:, ::1] leaves = leaves_
     cdef int32_t[::1] places = np.empty(n, dtype=np.int32), right_members = np.empty(n, dtype=np.int32)
-    cdef int32_t[:, ::1] spans = spans_
-    cdef int64_t[::1] deck = np.empty(d, dtype=np.int64)
-    cdef double[::1] threshold = threshold_, own = np.empty(n)
-    cdef double[:, ::1] leaves = leaves_, values = np.empty((deepest, k))
+    cdef int64_t[::1] deck = np.empty(d, dtype=np.int64), rows = np.empty(n + 3, dtype=np.int64)
+    cdef double[::1] own = np.empty(n + 3)
+    cdef double[:, ::1] values = np.empty((deepest, k))
     cdef TailcutRun[::1] own_runs = np.empty(n_runs, dtype=RUN), right_runs = np.empty(n_runs, dtype=RUN)
-    cdef uint64_t[::1] sides = np.zeros(n, dtype=np.uint64)
+    cdef uint64_t[::1] sides = np.zeros(n + 3, dtype=np.uint64)
     cdef Task task = Task(
         &x[0, 0], &columns[0, 0], &runs[0], &root[0], n, d, k, n_runs, candidates, min_leaf, max_depth, shrinkage
     )
     cdef Workspace work
-    work.members, work.places, work.right_members = &members[0], &places[0], &right_members[0]
+    work.places, work.right_members = &places[0], &right_members[0]
     work.runs, work.right_runs = &own_runs[0], &right_runs[0]
     work.deck, work.values, work.own, work.sides = &deck[0], &values[0, 0], &own[0], &sides[0]
-    cdef Tree tree
-    tree.feature, tree.threshold, tree.child = &feature[0], &threshold[0], &child[0]
-    tree.leaves, tree.spans = &leaves[0, 0], &spans[0, 0]
+    work.rows = &rows[0]
     work.stack = <Node*>malloc(deepest * sizeof(Node))
     work.ran = <TailcutAlgorithm*>malloc(k * sizeof(TailcutAlgorithm))
-    grown = []
+    cdef Tree tree
+    tree.nodes_before, tree.leaves_before = 0, 0
     cdef uint64_t seed
     try:
         if work.stack == NULL or work.ran == NULL:
             raise MemoryError
-        for seed in seeds:
+        for t in range(n_trees):
+            seed = seeds[t]
+            first_nodes[t], first_leaves[t] = tree.nodes_before, tree.leaves_before
+            tree.feature, tree.threshold = &feature[tree.nodes_before], &threshold[tree.nodes_before]
+            tree.child, tree.spans = &child[tree.nodes_before], &spans[tree.nodes_before, 0]
+            tree.leaves = &leaves[tree.leaves_before, 0]
+            work.members = &members[t, 0]
             with nogil:
                 _grow(&task, &work, &tree, seed)
-            nodes, parts = tree.n_nodes, (feature_, threshold_, child_)
-            feature_of, threshold_of, child_of = (part[:nodes].copy() for part in parts)
-            of_leaves, of_nodes = leaves_[: tree.n_leaves].copy(), spans_[:nodes].copy()
-            grown.append((feature_of, threshold_of, child_of, of_leaves, of_nodes, members_.copy()))
+            tree.nodes_before += tree.n_nodes
+            tree.leaves_before += tree.n_leaves
     finally:
         free(work.stack)
         free(work.ran)
-    return grown
+    of_nodes = (part[: tree.nodes_before].copy() for part in (feature_, threshold_, child_, spans_))
+    feature_, threshold_, child_, spans_ = of_nodes
+    leaves_ = leaves_[: tree.leaves_before].copy()
+    return first_nodes_, first_leaves_, feature_, threshold_, child_, leaves_, spans_, members_
 
 
 cdef void _walk(
@@ -507,28 +549,28 @@ def reach(
     return rows_
 
 
-def mean_leaf(
-    const int64_t[::1] roots,
-    const int32_t[::1] feature,
-    const double[::1] threshold,
-    const int32_t[::1] child,
-    const double[:, ::1] loss,
-    const double[::1] x,
-):
+def mean_leaf(roots_, feature_, threshold_, child_, loss_, x_):
     """Return the mean over the trees of the losses of the leaf that `x` falls into, shape (K,)."""
-    found = np.zeros(loss.shape[1])
-    cdef double[::1] out = found
+    cdef Py_ssize_t n_trees, n_nodes, n_children
+    cdef const int64_t* roots = numbers(roots_, &n_trees)
+    cdef const int32_t* feature = small(feature_, &n_nodes)
+    cdef const int32_t* child = small(child_, &n_children)
+    cdef const double* threshold = vector_of(threshold_, n_nodes, READ).at
+    cdef const double* x = vector(x_, READ).at
+    cdef Table loss = table(loss_, READ)
+    found = np.zeros(loss.columns)
+    cdef double* out = vector(found, WRITE).at
     cdef int64_t[TOGETHER] at
-    cdef int64_t t, several, n, a, n_trees = roots.shape[0], k = loss.shape[1]
+    cdef int64_t t, several, n, a
     cdef const double* leaf
     for several in range(0, n_trees, TOGETHER):
         n = min(n_trees - several, <int64_t>TOGETHER)
-        memcpy(at, &roots[several], n * sizeof(int64_t))
-        _walk(&feature[0], &threshold[0], &child[0], &x[0], at, n)
+        memcpy(at, roots + several, n * sizeof(int64_t))
+        _walk(feature, threshold, child, x, at, n)
         for t in range(n):
-            leaf = &loss[child[at[t]], 0]
-            for a in range(k):
+            leaf = loss.at + child[at[t]] * loss.columns
+            for a in range(loss.columns):
                 out[a] += leaf[a]
-    for a in range(k):
+    for a in range(loss.columns):
         out[a] /= n_trees
     return found

@@ -54,7 +54,9 @@ class FirstRuns:
 
     def next(self, runs: Array, rng: np.random.Generator) -> int:
         """Return which algorithm is due."""
+        counts: list[float] = runs.tolist()
+        least = min(counts)
         if self.in_order:
-            return int(runs.argmin())
-        (least,) = (runs == runs.min()).nonzero()
-        return int(least[int(rng.integers(len(least)))])
+            return counts.index(least)
+        places = [place for place, count in enumerate(counts) if count == least]
+        return places[int(rng.integers(len(places)))]

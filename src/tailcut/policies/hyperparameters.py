@@ -76,9 +76,15 @@ def _parameter(hint: Any, default: Any) -> Parameter:
     return Parameter(hint is int, Range(), default)
 
 
+@lru_cache(maxsize=512)
+def _parameters(part: Callable[..., Any]) -> frozenset[str]:
+    """Return the names of a part's parameters; to ask for a signature takes longer than to make the part."""
+    return frozenset(inspect.signature(part).parameters)
+
+
 def made(part: Callable[..., Any], settings: Mapping[str, Any]) -> Any:
     """Return `part` called with the settings that it has parameters for."""
-    wanted = inspect.signature(part).parameters
+    wanted = _parameters(part)
     return part(**{name: value for name, value in settings.items() if name in wanted})
 
 

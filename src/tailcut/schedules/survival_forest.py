@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.models.growing import Growth, grow_apart
-from tailcut.models.trees import Grown, Trees
+from tailcut.models.growing import Growth, grow_weighted
+from tailcut.models.trees import Trees
 from tailcut.numerics import randomness
 from tailcut.numerics.survival_kernels import keep_run, odds_by_class, past_classes, share_paths, slopes
 from tailcut.schedules.hardness import Hardness
@@ -327,13 +327,10 @@ class SurvivalForest(Stateful):
         growth = Growth(candidates=candidates, shrinkage=SHRINKAGE)
         n_trees = TREES * min(max(int(known.sum()) // MORE_TREES, 1), MOST_TREES)
         root = np.zeros(runs.end.shape[1])
-        self._set(grow_apart(runs.x, target, curvature, root, growth, self.stream, n_trees))
-
-    def _set(self, grown: list[Grown]) -> None:
         self._latest = None
-        self.forest = Trees.joined(grown)
-        self.spans = np.concatenate([spans for *_, spans, _ in grown])
-        self.members = np.array([members for *_, members in grown])
+        self.forest, self.spans, self.members = grow_weighted(
+            runs.x, target, curvature, root, growth, self.stream, n_trees
+        )
 
     def add(self) -> None:
         """Make room for one more algorithm."""
