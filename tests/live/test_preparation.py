@@ -24,7 +24,7 @@ def instances(folder: Path, solvers: str = "ab", count: int = 3) -> None:
 
 
 def solvers_run(folder: Path, name: str = "tailcut-run.jsonl") -> int:
-    """Return how many solvers ran on each instance, all instances together; each may have run several times."""
+    """Return how many pairs of an instance and a solver were run, however often."""
     return sum(len({run["solver"] for run in line["runs"]}) for line in answers(folder, name).values())
 
 
