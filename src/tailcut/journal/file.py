@@ -95,7 +95,7 @@ class Journal(Database):
         rows = [
             (project, when, one.kind.value, self.encode(one.body), one.key, one.decision) for one in events
         ]
-        return self.insert(_APPEND, rows)
+        return self.insert(rows)
 
     def events(self, project: int, after: int = 0) -> Iterator[Event]:
         """Yield the events of a project after number `after`, oldest first."""
@@ -209,7 +209,6 @@ class Journal(Database):
         return Snapshot(event, selector, json.loads(statistics))
 
 
-_APPEND = "INSERT INTO events (project, at, kind, body, key, decision) VALUES (?, ?, ?, ?, ?, ?)"
 _EVENTS = "SELECT number, at, kind, body, key FROM events"
 
 

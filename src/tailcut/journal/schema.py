@@ -105,6 +105,7 @@ def store(db: sqlite3.Connection, project: int, base: int, event: int, parts: tu
 
 
 def _pieces(parts: tuple[bytes, ...]) -> Iterator[memoryview]:
-    for view in map(memoryview, parts):
+    for part in parts:
+        view = memoryview(part)
         for start in range(0, len(view), PIECE):
             yield view[start : start + PIECE]

@@ -34,7 +34,11 @@ def pack(state: dict[str, Any]) -> bytes:
     arrays: list[np.ndarray[Any, Any]] = []
     tree = json.dumps(_lift(state, arrays), allow_nan=False).encode()
     # Arrays may take tens of megabytes: they are copied only once, at the end.
-    body = [len(tree).to_bytes(8, "little"), tree, *(array.reshape(-1).data for array in arrays)]
+    body: list[bytes | memoryview] = [
+        len(tree).to_bytes(8, "little"),
+        tree,
+        *(array.reshape(-1).data for array in arrays),
+    ]
     digest = hashlib.sha256()
     for part in body:
         digest.update(part)
