@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, NamedTuple, get_type_hints
 
+import orjson
 from fastapi import HTTPException
 from fastapi.routing import APIRoute
-from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
@@ -106,7 +106,7 @@ async def _read(receive: Receive) -> bytes:
 def _checked(body: type[Body], content: bytes) -> Body | None:
     """Return what a request holds, None if something is wrong with it."""
     try:
-        return body.model_validate(from_json(content))
+        return body.model_validate(orjson.loads(content))
     except ValueError:  # not JSON, or not what is expected
         return None
 
