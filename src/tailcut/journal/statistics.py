@@ -130,7 +130,7 @@ class ProjectStatistics(Stateful):
         super().restore({"saved_lost": [], **state})
 
     def take_later(self, event: Event) -> None:
-        """Count one more event when `catch_up` is called: many in a row are counted twice as fast."""
+        """Count one more event when `catch_up` is called: many in a row take less time."""
         self._uncounted.append(event)
 
     def catch_up(self) -> None:

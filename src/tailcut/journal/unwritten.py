@@ -1,6 +1,6 @@
 """Events of the current transaction that are numbered, but not in SQLite yet.
 
-Written one right after the other, they take half as long as one at a time between other work.
+Written one right after the other, they take less time than one by one between other work.
 """
 
 from __future__ import annotations
