@@ -63,6 +63,7 @@ def command(
         needed = {
             "fastapi",
             "httptools",
+            "orjson",
             "prometheus_client",
             "pydantic",
             "pydantic_core",

@@ -4,6 +4,7 @@ events.py               what an event says; snapshots
 schema.py               what the SQLite file looks like inside
 ownership.py            who may write to it
 database.py             the file: who may write, transactions, errors
+unwritten.py            the events of a transaction until it is committed
 file.py                 the append-only journal in it: projects, events, snapshots
 repeat.py               how a selector repeats an event
 replaying.py            how a project is brought to where its events are

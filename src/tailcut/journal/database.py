@@ -20,6 +20,7 @@ from typing import Any, Self
 from tailcut.errors import JournalError
 from tailcut.journal.ownership import Ownership
 from tailcut.journal.schema import APPLICATION, FORMAT, UNIQUE_DECISIONS, create
+from tailcut.journal.unwritten import UnwrittenEvents
 
 BUSY_SECONDS = 5.0
 """Seconds that a write waits for another process that has the file locked, for example to write a token."""
@@ -40,9 +41,12 @@ class Database:
         self.path = Path(path)
         self._undo: list[Callable[[], None]] | None = None
         """Within `together`: what to call if the events are lost."""
+        self._beforehand: list[Callable[[], None]] = []
+        """What to call before they are committed."""
         self._afterwards: list[Callable[[], None]] = []
         """What to call when they are on disk."""
         self._failure: JournalError | None = None
+        self._unwritten = UnwrittenEvents()
         self.taken_over = False
         """Whether another process has opened the file for writing since: then this one may no longer
         write."""
@@ -129,6 +133,8 @@ class Database:
             with self._noticed():
                 if not self._db.in_transaction:
                     self._begin()
+                self._unwritten.write(self._db)
+                self._unwritten.renumber()
                 yield self._db
             return
         with self.translated_errors():
@@ -170,15 +176,20 @@ class Database:
         self._undo, self._failure = [], None
         try:
             yield
+            while self._beforehand:
+                self._beforehand.pop()()
             self._commit()
         except BaseException:
+            self._unwritten.clear()
             self._roll_back()
             for undo in self._undo:
                 undo()
+            self._beforehand.clear()
             self._afterwards.clear()
             raise
         finally:
             self._undo, self._failure = None, None
+            self._unwritten.clear()
         while self._afterwards:
             self._afterwards.pop()()
 
@@ -198,6 +209,7 @@ class Database:
             raise self._failure
         with self.translated_errors():
             if self._db.in_transaction:  # not if nothing was written
+                self._unwritten.write(self._db)
                 self._db.execute("COMMIT")
         self.check_in_place()
 
@@ -205,6 +217,13 @@ class Database:
         """Call `undo` if the current transaction is lost."""
         if self._undo is not None and undo not in self._undo:
             self._undo.append(undo)
+
+    def beforehand(self, work: Callable[[], None]) -> None:
+        """Call `work` before the current transaction is committed; at once if there is none."""
+        if self._undo is None:
+            work()
+        elif work not in self._beforehand:
+            self._beforehand.append(work)
 
     def afterwards(self, work: Callable[[], None]) -> None:
         """Call `work` as soon as the current transaction is on disk; at once if there is none."""
@@ -241,21 +260,24 @@ class Database:
         if self._copy is not None:
             self._copy.remove()
 
-    def insert(self, query: str, rows: Iterable[tuple[Any, ...]]) -> int:
-        """Write rows, all or none, and return the number of the last."""
+    def insert(self, events: Iterable[tuple[Any, ...]]) -> int:
+        """Write events, which are rows without a number, all or none, and return the number of the last."""
         if self._undo is not None:
-            return self._insert_together(query, rows)
+            return self._insert_together(events)
         with self.transaction() as db:
-            return _insert(db, query, rows)
+            new = UnwrittenEvents()
+            number = new.add(db, events)
+            new.write(db)
+        return number
 
-    def _insert_together(self, query: str, rows: Iterable[tuple[Any, ...]]) -> int:
-        """Write rows within `together`: like `transaction`, but inlined for speed."""
+    def _insert_together(self, events: Iterable[tuple[Any, ...]]) -> int:
+        """Write events within `together`: like `transaction`, but inlined for speed, and not at once."""
         if self._failure is not None:
             raise self._failure
         try:
             if not self._db.in_transaction:
                 self._begin()
-            return _insert(self._db, query, rows)
+            return self._unwritten.add(self._db, events)
         except sqlite3.Error as error:
             self._failure = self._translated(error)
             raise self._failure from error
@@ -263,13 +285,21 @@ class Database:
             self._failure = error
             raise
 
+    def _write_out(self) -> None:
+        """Write the events that wait, so that they can be read."""
+        if self._unwritten:
+            with self._noticed():
+                self._unwritten.write(self._db)
+
     def rows(self, query: str, *values: Any) -> list[Any]:
         """Return the rows of a query."""
+        self._write_out()
         with self.translated_errors():
             return self._db.execute(query, values).fetchall()
 
     def each(self, query: str, *values: Any) -> Iterator[Any]:
         """Yield the rows of a query."""
+        self._write_out()
         with self.translated_errors():
             yield from self._db.execute(query, values)
 
@@ -353,10 +383,3 @@ def _is_empty(db: sqlite3.Connection) -> bool:
     (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
     (application,) = db.execute("PRAGMA application_id").fetchone()
     return not tables and not application
-
-
-def _insert(db: sqlite3.Connection, query: str, rows: Iterable[tuple[Any, ...]]) -> int:
-    number = 0
-    for row in rows:
-        number = int(db.execute(query, row).lastrowid or 0)
-    return number

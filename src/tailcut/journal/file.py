@@ -95,7 +95,7 @@ class Journal(Database):
         rows = [
             (project, when, one.kind.value, self.encode(one.body), one.key, one.decision) for one in events
         ]
-        return self.insert(_APPEND, rows)
+        return self.insert(rows)
 
     def events(self, project: int, after: int = 0) -> Iterator[Event]:
         """Yield the events of a project after number `after`, oldest first."""
@@ -166,9 +166,9 @@ class Journal(Database):
 
     def keep_snapshot(self, project: int, snapshot: Snapshot) -> None:
         """Store the state of a project after an event, replacing the previous snapshot."""
-        content = sealed(snapshot.selector, plain_json(snapshot.statistics))
+        parts = sealed(snapshot.selector, plain_json(snapshot.statistics))
         with self.transaction() as db:
-            store(db, project, 0, snapshot.event, content)
+            store(db, project, 0, snapshot.event, parts)
 
     def snapshot(self, project: int) -> Snapshot | None:
         """Return the project's latest snapshot, if there is one."""
@@ -176,10 +176,10 @@ class Journal(Database):
 
     def begin_from(self, project: int, snapshot: Snapshot) -> None:
         """Let a project's history begin with a snapshot: events before it may be dropped."""
-        content = sealed(snapshot.selector, plain_json(snapshot.statistics))
+        parts = sealed(snapshot.selector, plain_json(snapshot.statistics))
         with self.transaction() as db:
             for base in (0, 1):
-                store(db, project, base, snapshot.event, content)
+                store(db, project, base, snapshot.event, parts)
 
     def base(self, project: int) -> Snapshot | None:
         """Return where the history of a compacted project begins; None if it is complete."""
@@ -209,7 +209,6 @@ class Journal(Database):
         return Snapshot(event, selector, json.loads(statistics))
 
 
-_APPEND = "INSERT INTO events (project, at, kind, body, key, decision) VALUES (?, ?, ?, ?, ?, ?)"
 _EVENTS = "SELECT number, at, kind, body, key FROM events"
 
 

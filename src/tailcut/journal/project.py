@@ -118,7 +118,9 @@ class Project:
     @property
     def statistics(self) -> ProjectStatistics:
         """The statistics so far; read-only."""
-        return self._load()[1] if self._statistics is None else self._statistics
+        found = self._load()[1] if self._statistics is None else self._statistics
+        found.catch_up()
+        return found
 
     @property
     def last_event(self) -> int:
@@ -337,7 +339,9 @@ class Project:
         try:
             self.journal.if_lost(self.forget)
             self._last = self.journal.append(self.number, [new], at=at)
-            self.statistics.take(Event(self._last, at, new.kind, new.body))
+            if self._statistics is not None:  # otherwise they are read from the journal when needed
+                self._statistics.take_later(Event(self._last, at, new.kind, new.body))
+                self.journal.beforehand(self._statistics.catch_up)
         except BaseException:
             self.forget()
             raise
@@ -392,7 +396,5 @@ def _written(decision: Decision | None) -> dict[str, Any]:
     """Return the body of a decision's event, with which it can be returned and explained again."""
     if decision is None:
         return {"decision": None, "learned": None}
-    return {
-        "decision": decision.to_dict(),
-        "learned": 0 if decision.origin is None else decision.origin.learned,
-    }
+    learned = 0 if decision.origin is None else decision.origin.learned
+    return {"decision": decision.to_dict(), "learned": learned}

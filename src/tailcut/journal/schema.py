@@ -77,32 +77,35 @@ def create(db: sqlite3.Connection) -> None:
     db.execute(f"PRAGMA user_version = {FORMAT}")
 
 
-def sealed(selector: bytes, statistics: str) -> bytes:
-    """Return selector and statistics as one: the length of the latter, and then both."""
+def sealed(selector: bytes, statistics: str) -> tuple[bytes, bytes]:
+    """Return the two parts of a snapshot: the statistics after their length, and the selector."""
     text = statistics.encode()
-    return len(text).to_bytes(8, "big") + text + selector
+    return len(text).to_bytes(8, "big") + text, selector
 
 
 def opened(content: bytes) -> tuple[bytes, str]:
     """Return selector and statistics.
 
-    >>> opened(sealed(b"state", "{}"))
+    >>> opened(b"".join(sealed(b"state", "{}")))
     (b'state', '{}')
     """
     end = 8 + int.from_bytes(content[:8], "big")
     return content[end:], content[8:end].decode()
 
 
-def store(db: sqlite3.Connection, project: int, base: int, event: int, content: bytes) -> None:
+def store(db: sqlite3.Connection, project: int, base: int, event: int, parts: tuple[bytes, ...]) -> None:
     """Write a snapshot in pieces, in place of the one before."""
+    digest = hashlib.sha256()
     db.execute("DELETE FROM pieces WHERE project = ? AND base = ?", (project, base))
-    for part, piece in enumerate(_pieces(content)):
-        db.execute("INSERT INTO pieces VALUES (?, ?, ?, ?)", (project, base, part, piece))
-    values = (project, base, event, hashlib.sha256(content).hexdigest())
+    for number, piece in enumerate(_pieces(parts)):
+        digest.update(piece)
+        db.execute("INSERT INTO pieces VALUES (?, ?, ?, ?)", (project, base, number, piece))
+    values = (project, base, event, digest.hexdigest())
     db.execute("REPLACE INTO snapshots (project, base, event, digest) VALUES (?, ?, ?, ?)", values)
 
 
-def _pieces(content: bytes) -> Iterator[memoryview]:
-    view = memoryview(content)
-    for start in range(0, len(content), PIECE):
-        yield view[start : start + PIECE]
+def _pieces(parts: tuple[bytes, ...]) -> Iterator[memoryview]:
+    for part in parts:
+        view = memoryview(part)
+        for start in range(0, len(view), PIECE):
+            yield view[start : start + PIECE]

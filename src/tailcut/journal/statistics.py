@@ -121,12 +121,24 @@ class ProjectStatistics(Stateful):
         """For one pick: the last run on an instance that counts as unsolved, by its race."""
         self.curve: list[CurveSample] = []
         self.stride = 1
+        self._uncounted: list[Event] = []
         self.answered = AnsweredInstances(cutoff, schedules=schedules)
         """The latest completed instances: lessons are chosen among them."""
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue where `state` was taken; earlier ones know no instances that may be joined."""
         super().restore({"saved_lost": [], **state})
+
+    def take_later(self, event: Event) -> None:
+        """Count one more event when `catch_up` is called: many in a row take less time."""
+        self._uncounted.append(event)
+
+    def catch_up(self) -> None:
+        """Count the events that wait for it."""
+        if self._uncounted:
+            events, self._uncounted = self._uncounted, []
+            for event in events:
+                self.take(event)
 
     def take(self, event: Event) -> None:
         """Count one more event."""

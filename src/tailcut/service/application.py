@@ -24,6 +24,7 @@ from tailcut.service.journal_writer import JournalWriter
 from tailcut.service.prometheus import ServerMetrics
 from tailcut.service.service_limits import ServiceLimits
 from tailcut.service.shared import JournalReader, ServiceContext
+from tailcut.service.step_dispatch import StepDispatch
 
 LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 """The host names of a local server."""
@@ -70,6 +71,7 @@ def build(
         app.include_router(router)
     _handle_errors(app)
     app.openapi = _document(app)  # type: ignore[method-assign]
+    app.add_middleware(StepDispatch, routes=steps.router.routes)
     app.add_middleware(Guard, access=access, metrics=metrics, hosts=hosts, limits=limits)
     return app
 
@@ -87,9 +89,7 @@ def _handle_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def _http(_: Request, error: HTTPException) -> Response:
-        return error_responses.error_response(
-            error.status_code, str(error.detail), headers=dict(error.headers or {})
-        )
+        return error_responses.of_http(error)
 
 
 def _document(app: FastAPI) -> Callable[[], dict[str, Any]]:

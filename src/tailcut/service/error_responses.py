@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pydantic_core import to_json
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from tailcut.errors import (
@@ -103,6 +104,11 @@ def of_error(error: TailcutError) -> Response:
     status, message = status_of(error), message_of(error)
     errors = [(field_of(error), message)] if status == 422 else []
     return error_response(status, message, errors, headers={"Retry-After": "1"} if status == 503 else None)
+
+
+def of_http(error: HTTPException) -> Response:
+    """Return the response to an error of HTTP."""
+    return error_response(error.status_code, str(error.detail), headers=dict(error.headers or {}))
 
 
 def of_validation(errors: Sequence[Any]) -> Response:

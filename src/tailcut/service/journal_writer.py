@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from pydantic_core import to_json
+import orjson
 
 from tailcut.errors import JournalError, TailcutError
 from tailcut.journal import Journal, Project
@@ -311,4 +311,11 @@ def fast_json(body: dict[str, Any]) -> str:
     >>> json.loads(fast_json({"x": [0.1, 1e-300, None], "ä": "'"}))
     {'x': [0.1, 1e-300, None], 'ä': "'"}
     """
-    return to_json(body).decode()
+    return orjson.dumps(body, default=_plain_number).decode()
+
+
+def _plain_number(value: Any) -> float:
+    """Return a number of numpy as Python's own."""
+    if isinstance(value, float):
+        return float(value)
+    raise TypeError(f"{value!r} has no place in an event")

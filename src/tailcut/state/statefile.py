@@ -33,9 +33,17 @@ def pack(state: dict[str, Any]) -> bytes:
     """
     arrays: list[np.ndarray[Any, Any]] = []
     tree = json.dumps(_lift(state, arrays), allow_nan=False).encode()
-    body = b"".join([len(tree).to_bytes(8, "little"), tree, *(array.tobytes() for array in arrays)])
-    digest = hashlib.sha256(body).hexdigest().encode()
-    return _MAGIC + str(VERSION).encode() + b"\n" + digest + b"\n" + body
+    # Arrays may take tens of megabytes: they are copied only once, at the end.
+    body: list[bytes | memoryview] = [
+        len(tree).to_bytes(8, "little"),
+        tree,
+        *(array.reshape(-1).data for array in arrays),
+    ]
+    digest = hashlib.sha256()
+    for part in body:
+        digest.update(part)
+    head = _MAGIC + str(VERSION).encode() + b"\n" + digest.hexdigest().encode() + b"\n"
+    return b"".join([head, *body])
 
 
 def unpack(data: bytes) -> dict[str, Any]:
