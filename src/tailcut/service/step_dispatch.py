@@ -25,7 +25,7 @@ from tailcut.service.request_bodies import Body
 _PREFIX = "/v1/projects/"
 
 
-class Step(NamedTuple):
+class StepRoute(NamedTuple):
     """A route that decides or learns."""
 
     route: APIRoute
@@ -35,14 +35,14 @@ class Step(NamedTuple):
     """The function for a project, a body and what routes share."""
 
 
-def steps_among(routes: Iterable[Any]) -> dict[str, Step]:
+def steps_among(routes: Iterable[Any]) -> dict[str, StepRoute]:
     """Return the routes of steps that have a body, by what follows the project's name."""
     found = {}
     for route in routes:
         types = get_type_hints(route.endpoint).values()
         body = next((one for one in types if isinstance(one, type) and issubclass(one, Body)), None)
         if body is not None:
-            found[route.path.removeprefix(_PREFIX + "{project}/")] = Step(route, body, route.endpoint)
+            found[route.path.removeprefix(_PREFIX + "{project}/")] = StepRoute(route, body, route.endpoint)
     return found
 
 
@@ -72,7 +72,7 @@ class StepDispatch:
             response = of_http(error)
         await response(scope, receive, send)
 
-    def _find(self, scope: MutableMapping[str, Any]) -> tuple[str, Step | None]:
+    def _find(self, scope: MutableMapping[str, Any]) -> tuple[str, StepRoute | None]:
         """Return the project and the step that are asked for; None if it is something else."""
         if scope["type"] != "http" or scope["method"] != "POST" or not scope["path"].startswith(_PREFIX):
             return "", None
