@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+import pydoc
 import re
 import subprocess
 from pathlib import Path
 from textwrap import dedent
+from types import ModuleType
 
 import pytest
 
@@ -64,6 +67,33 @@ def test_the_api_page_has_every_public_name() -> None:
     shown = {line.rpartition(".")[2] for line in page.splitlines() if line.startswith("::: ")}
     public = {*tailcut.__all__, *bench.__all__} - {"CATALOGUE", "__version__", "TailcutError"}
     assert public - shown == set()
+
+
+def test_the_public_api_is_explained() -> None:
+    """All that the API page shows has a docstring, its public methods included; overrides inherit theirs."""
+    page = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    unexplained = []
+    for path in re.findall(r"^::: (\S+)", page, flags=re.MULTILINE):
+        shown = pydoc.locate(path)
+        assert shown is not None, path
+        if isinstance(shown, ModuleType):
+            own = [
+                value
+                for name, value in vars(shown).items()
+                if getattr(value, "__module__", "") == path and not name.startswith("_")
+            ]
+        else:
+            own = [shown]
+        for thing in own:
+            members = vars(thing) if inspect.isclass(thing) else {}
+            public = [name for name in members if not name.startswith("_")]
+            wanted = [(path, thing), *((f"{path}.{name}", getattr(thing, name)) for name in public)]
+            unexplained += [
+                name
+                for name, value in wanted
+                if (callable(value) or isinstance(value, property)) and not inspect.getdoc(value)
+            ]
+    assert unexplained == []
 
 
 def test_every_page_is_in_the_navigation() -> None:

@@ -1,10 +1,10 @@
-"""The layout of the package: where things are, that a name means one thing, and that the docs show it."""
+"""The layout of the package: where things are, who reads what, and that the docs show it."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import tailcut
@@ -14,8 +14,6 @@ PACKAGE = Path(tailcut.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
-DOMAIN_FILES = {"solve", "features", "answers", "verify", "generate"}
-"""What a domain's folder holds."""
 _NOT_OURS = {"_replace", "_asdict", "_fields", "_exit", "_processes"}
 """Of named tuples, of os, and of a process pool, whose processes nobody else can name."""
 
@@ -35,43 +33,45 @@ def test_the_root_holds_four_modules_and_the_command() -> None:
     }
 
 
-def test_one_class_name_stands_for_one_thing() -> None:
-    places = defaultdict(list)
-    for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                places[node.name].append(_named(path))
-    assert {name: found for name, found in places.items() if len(found) > 1} == {}
-
-
-def test_one_module_name_stands_for_one_thing() -> None:
-    """Commands are named after themselves, whatever they command; every domain has the same few files."""
-    places = defaultdict(list)
-    for path in MODULES:
-        in_a_domain = path.parent.parent.name == "domains" and path.stem in DOMAIN_FILES
-        if path.name not in ("__init__.py", "__main__.py") and path.parent.name != "cli" and not in_a_domain:
-            places[path.stem].append(_named(path))
-    assert {name: found for name, found in places.items() if len(found) > 1} == {}
-
-
-def test_no_module_is_too_long_to_read() -> None:
-    """Some 400 lines are a quarter of an hour."""
-    long = {_named(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
-    assert {name: count for name, count in long.items() if count > 400} == {}
-
-
 def test_nobody_reads_the_underscore_of_another_object() -> None:
-    """`self._x`, `cls._x`, and what a module or a standard class calls its own are fine."""
+    """A class may read what it defines itself, of `self`, `cls` or another of its kind; nobody else may."""
     found = []
     for path in MODULES:
-        text = path.read_text(encoding="utf-8")
-        own = {node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)}
-        own |= set(re.findall(r"self\.(_[a-z]\w*)", text)) | _NOT_OURS
-        for node in ast.walk(ast.parse(text)):
-            private = isinstance(node, ast.Attribute) and re.fullmatch(r"_[a-z]\w*", node.attr)
-            if isinstance(node, ast.Attribute) and private and node.attr not in own:
-                found.append(f"{_named(path)}:{node.lineno} .{node.attr}")
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for scope in [tree, *(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))]:
+            own = _private_names(scope) if isinstance(scope, ast.ClassDef) else set()
+            found += [
+                f"{_named(path)}:{node.lineno} .{node.attr}"
+                for node in _attributes_in(scope)
+                if re.fullmatch(r"_[a-z]\w*", node.attr) and node.attr not in own | _NOT_OURS
+            ]
     assert found == []
+
+
+def _private_names(scope: ast.ClassDef) -> set[str]:
+    """Return what a class defines with an underscore, and all that it reads of itself: of its bases, too."""
+    names = {
+        node.name for node in ast.walk(scope) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    for node in ast.walk(scope):
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id in ("self", "cls")
+        ):
+            names.add(node.attr)
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+    return names
+
+
+def _attributes_in(scope: ast.AST) -> Iterator[ast.Attribute]:
+    """Yield the attributes that are read in a class or module, without those in the classes within it."""
+    for node in ast.iter_child_nodes(scope):
+        if isinstance(node, ast.Attribute):
+            yield node
+        if not isinstance(node, ast.ClassDef):
+            yield from _attributes_in(node)
 
 
 def test_the_design_page_shows_the_folders_that_there_are() -> None:

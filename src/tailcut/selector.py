@@ -7,7 +7,7 @@ built from parts by the catalogue; what a selector is made of, its properties an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 from weakref import ref
 
@@ -22,7 +22,6 @@ from tailcut.explain.reasons import NOT_MADE, consider, explain_decision
 from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies import warm_start
 from tailcut.policies.joining import Durations, known_budgets, one_more_run
-from tailcut.policies.lessons import Answered, Lesson, next_lesson
 from tailcut.policies.measured import OutcomeMeasure
 from tailcut.policies.pending import PendingRun, number_of
 from tailcut.policies.policy import Choice
@@ -372,13 +371,6 @@ class Selector(SelectorBase):
             reason=choice.reason,
             spent=used,
         )
-
-    def next_lesson(self, candidates: Sequence[Answered]) -> Lesson | None:
-        """Return a run on one of these instances that is worth making only to learn from it, by `fit`."""
-        if self.rated:
-            return None
-        possible = None if self._policy is None else self._policy.may_be_best()
-        return next_lesson(candidates, self._algorithms, self._cutoff, may_be_best=possible, seed=self._seed)
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Selector:

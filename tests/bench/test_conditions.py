@@ -19,7 +19,7 @@ from tests.bench.conftest import write_scenario
     [
         "tailcut",
         "tailcut@measure-first=25",
-        "tailcut:ridge=30.0@measure-first=25,measure-cutoff=0.1,learn-share=0.2,learn-choice=uniform",
+        "tailcut:ridge=30.0@measure-first=25,measure-cutoff=0.1",
         "tailcut_schedule@cv,folds=10,learn-on",
         "sbs@cv",
     ],
@@ -36,10 +36,7 @@ def test_a_label_is_read_as_it_was_written(label: str) -> None:
         ("measure-first=-1", "0 or more"),
         ("measure-first=2,measure-cutoff=0", "share of the cutoff"),
         ("measure-cutoff=0.1", "give measure-first as well"),
-        ("learn-share=-0.1", "share of 0 or more"),
-        ("learn-share=nan", "share of 0 or more"),
-        ("learn-share=0.1,learn-choice=luck", "worth or uniform"),
-        ("learn-choice=uniform", "give learn-share as well"),
+        ("learn-share=0.1", "unknown condition"),
         ("cv=1", "takes no value"),
         ("cv,folds=1", "2 or more"),
         ("folds=10", "cross-validation"),
@@ -56,7 +53,7 @@ def test_conditions_belong_to_the_cell(tmp_path: Path) -> None:
     scenario = write_scenario(tmp_path, "ONE")
     given = (
         *("", "@measure-first=1", "@measure-first=2", "@measure-first=2,measure-cutoff=0.5"),
-        *("@learn-share=0.1,learn-choice=uniform", "@cv,folds=2", "@cv,folds=3", "@cv,folds=2,learn-on"),
+        *("@cv,folds=2", "@cv,folds=3", "@cv,folds=2,learn-on"),
     )
     cells = plan([("x", scenario)], [Contender.parse_label(f"thompson{one}") for one in given], 1)
     assert len({cell.hash for cell in cells}) == len(given)
@@ -90,7 +87,6 @@ def test_the_plan_learning_has_both_selectors_under_every_amount() -> None:
     plan = PLANS["learning"].contenders
     found = {(one.selector, one.conditions.measure_first) for one in plan}
     assert sum(one.conditions.measure_cutoff < 1.0 for one in plan) == 4
-    assert sum(one.conditions.learn_share > 0.0 for one in plan) == 4
     assert found == {(name, m) for name in ("tailcut", "tailcut_schedule") for m in MEASURED_FIRST}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,11 @@ import pytest
 
 from tailcut import Selector
 from tailcut.bench.compute import compute
-from tailcut.bench.conditions import Conditions, LessonChoice
-from tailcut.bench.extra_runs import ExtraRuns, check_choice
+from tailcut.bench.conditions import Conditions
+from tailcut.bench.extra_runs import ExtraRuns
 from tailcut.bench.plan import Contender, plan
 from tailcut.bench.replay import Trace, replay
 from tailcut.bench.summary import summarise
-from tailcut.errors import InputError
-from tailcut.policies.lessons import Answered, Lesson
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.scenarios import Scenario
 from tests.bench.conftest import write_scenario
@@ -46,7 +43,7 @@ def scenario(tmp_path: Path) -> Scenario:
 
 def _replayed(scenario: Scenario, name: str, conditions: Conditions) -> tuple[Listening, ExtraRuns, Trace]:
     selector = Listening(name, scenario.algorithms, scenario.cutoff, seed=3)
-    extra = ExtraRuns(scenario, selector, conditions, seed=3)
+    extra = ExtraRuns(scenario, selector, conditions)
     return selector, extra, replay(scenario, selector, seed=3, afterwards=extra.after)
 
 
@@ -61,7 +58,7 @@ def test_one_pick_measures_all_other_algorithms(scenario: Scenario, share: float
         others = [k for k in range(3) if k != chosen]
         expected += sum(min(scenario.runtimes[row, k], limit) for k in others)
         assert runs.instances == (scenario.instances[row],)
-        assert np.isnan(runs.runtimes[0, chosen]), "what was not run again is not told"
+        assert np.isnan(runs.runtimes[0, chosen]), "what was not run again is not learned"
         assert not runs.solved[0, chosen]
         for k in others:
             solved = scenario.solved[row, k] and scenario.runtimes[row, k] <= limit
@@ -94,68 +91,6 @@ def test_a_schedule_measures_what_it_did_not_run_or_cut_short(scenario: Scenario
     assert extra.answers == pytest.approx(answers)
     _, short, _ = _replayed(scenario, "round_robin", Conditions(measure_first=20, measure_cutoff=0.1))
     assert short.seconds < expected / 3, "what ran for a third of the cutoff is not run for a tenth again"
-
-
-@pytest.mark.parametrize("name", ["thompson", "tailcut", "tailcut_schedule"])
-def test_lessons_use_up_their_share_and_no_more(scenario: Scenario, name: str) -> None:
-    conditions = Conditions(learn_share=0.3, learn_choice=LessonChoice.UNIFORM)
-    selector, extra, trace = _replayed(scenario, name, conditions)
-    assert extra.answers == pytest.approx(trace.cpu.sum())
-    assert 0.15 < extra.seconds / extra.answers < 0.3 + scenario.cutoff / 10 / extra.answers
-    total, by_name = 0.0, {one: row for row, one in enumerate(scenario.instances)}
-    for runs in selector.fitted:
-        ((_, k),) = np.argwhere(~np.isnan(runs.runtimes))
-        assert runs.instances is not None
-        total += min(scenario.runtimes[by_name[runs.instances[0]], k], scenario.cutoff / 10)
-    assert extra.seconds == pytest.approx(total)
-
-
-class Choosing(Listening):
-    """Takes the first run that nobody has made yet."""
-
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self.offered: list[int] = []
-
-    def next_lesson(self, candidates: Sequence[Answered]) -> Lesson | None:
-        self.offered.append(len(candidates))
-        for one in candidates:
-            assert all(seconds > 0.0 for seconds in one.tried.values())
-            for name in self.algorithms:
-                if name not in one.tried:
-                    return Lesson(one.instance, name, 1.0)
-        return None
-
-
-def test_a_selector_may_choose_its_lessons_among_the_latest(
-    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tailcut.bench.extra_runs.CANDIDATES", 15)
-    selector = Choosing("thompson", scenario.algorithms, scenario.cutoff)
-    extra = ExtraRuns(scenario, selector, Conditions(learn_share=0.1), seed=0)
-    replay(scenario, selector, seed=0, afterwards=extra.after)
-    assert 0.0 < extra.seconds <= 0.1 * extra.answers + 1.0
-    assert max(selector.offered) == 15
-
-
-def test_a_run_that_was_made_is_no_lesson(scenario: Scenario) -> None:
-    class Repeating(Listening):
-        def next_lesson(self, candidates: Sequence[Answered]) -> Lesson | None:
-            return Lesson(candidates[0].instance, next(iter(candidates[0].tried)), 1e-9)
-
-    selector = Repeating("thompson", scenario.algorithms, scenario.cutoff)
-    extra = ExtraRuns(scenario, selector, Conditions(learn_share=0.1), seed=0)
-    with pytest.raises(InputError, match="it has run there for that long"):
-        replay(scenario, selector, seed=1, afterwards=extra.after)
-
-
-def test_who_cannot_choose_lessons_says_so(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(Selector, "next_lesson", raising=False)
-    with pytest.raises(InputError, match="give --learn-choice uniform"):
-        check_choice(LessonChoice.WORTH)
-    selector = Selector("thompson", scenario.algorithms, scenario.cutoff)
-    with pytest.raises(InputError, match="give --learn-choice uniform"):
-        ExtraRuns(scenario, selector, Conditions(learn_share=0.1), seed=0)
 
 
 def test_cells_and_their_summary_say_what_was_extra(generated: Path) -> None:

@@ -191,7 +191,6 @@ def test_explanations_say_nothing_of_runtimes() -> None:
     found = selector.consider([0.1, 0.1])
     assert found.judged_by == "predicted loss between 0 and 1"
     assert all(one.predicted_runtime is None for one in found.algorithms)
-    assert selector.next_lesson([]) is None
 
 
 def test_fail_over_ends_with_an_answer_and_continues_after_a_failure() -> None:

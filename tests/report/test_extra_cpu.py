@@ -15,7 +15,7 @@ from tailcut.report.pages.results_page import sheets, write_results_page
 
 LABELS = (
     *("thompson", "thompson@measure-first=5", "thompson@measure-first=20"),
-    *("round_robin", "round_robin@measure-first=5", "thompson@learn-share=0.2,learn-choice=uniform"),
+    *("round_robin", "round_robin@measure-first=5"),
     *("thompson@cv,folds=3", "oracle", "sbs"),
 )
 
@@ -35,7 +35,6 @@ def test_a_curve_starts_where_nothing_is_measured(report: Report) -> None:
     curves = {(curve.selector, curve.how): curve for curve in report.cpu_curves}
     assert set(curves) == {
         ("thompson", "measured first"),
-        ("thompson", "lessons by uniform"),
         ("round_robin", "measured first"),
     }
     measured = curves["thompson", "measured first"]
@@ -48,13 +47,11 @@ def test_a_curve_starts_where_nothing_is_measured(report: Report) -> None:
     for point in measured.points:
         assert point.npar == pytest.approx(standing[point.selector].npar_mean)
         assert point.extra == pytest.approx(standing[point.selector].extra_cpu)
-    lessons = curves["thompson", "lessons by uniform"].points[1]
-    assert 0.1 < lessons.extra < 0.3
 
 
 def test_the_table_says_what_it_costs_and_saves(report: Report) -> None:
     (table,) = [sheet for sheet in sheets(report) if sheet.key == "extra-cpu"]
-    assert len(table.rows) == 3 * 4
+    assert len(table.rows) == 3 * 3
     grids = report.grids
     place = {label: j for j, label in enumerate(grids["par"].selectors)}
     for row in table.rows:

@@ -196,24 +196,3 @@ def test_many_threads_share_a_client(client: Client) -> None:
         thread.join()
     assert sorted(seen) == list(range(90))
     assert remote.statistics()["outcomes"] == 90
-
-
-def test_workers_get_different_lessons_and_report_them_by_fit(running: Running) -> None:
-    with running.client() as one, running.client() as other:
-        first, second = project(one, "tailcut"), other.project("p")
-        assert first.next_lesson() is None
-        for number in range(2):
-            decision = first.select({"x": float(number), "y": math.nan}, instance=f"i{number}")
-            first.observe(decision, runtime=2.0)
-        lessons = [first.next_lesson(), second.next_lesson()]
-        assert {lesson.instance for lesson in lessons if lesson} == {"i0", "i1"}
-        assert second.next_lesson() is None, "both are lent"
-        for lesson in lessons:
-            assert lesson is not None
-            assert lesson.features == {"x": float(lesson.instance[1]), "y": None}
-            assert second.fit(lesson.runs(Outcome.solved(1.0))) == 1
-        assert first.next_lesson() is None, "everything is known"
-    assert running.call("POST", "/v1/projects/p/next_lesson", token=running.read_token).status == 403
-    assert running.call("POST", "/v1/projects/q/next_lesson").status == 404
-    kept = running.context.writer.projects["p"]
-    assert kept.verify() == kept.last_event

@@ -91,7 +91,7 @@ def _replayed(cell: Cell, scenario: Scenario, folds: Folds | None) -> tuple[Trac
         return replay_race(scenario, selector, cores=conditions.cores, seed=seed), 0.0
     if not conditions.runs_extra:
         return replay(scenario, selector, seed=seed), 0.0
-    extra = ExtraRuns(scenario, selector, conditions, seed=seed)
+    extra = ExtraRuns(scenario, selector, conditions)
     return replay(scenario, selector, seed=seed, afterwards=extra.after), extra.seconds
 
 

@@ -20,15 +20,6 @@ class BenchProtocol(StrEnum):
     CV = "cv"
 
 
-class LessonChoice(StrEnum):
-    """How lessons are chosen."""
-
-    WORTH = "worth"
-    """By the selector, for their worth."""
-    UNIFORM = "uniform"
-    """At random: the baseline."""
-
-
 @dataclass(frozen=True)
 class Conditions:
     """The conditions of a contender in the benchmark, in addition to its hyperparameters.
@@ -45,10 +36,6 @@ class Conditions:
     """The number of instances at the start of the stream that are run with every algorithm."""
     measure_cutoff: float = 1.0
     """How long each of these runs may take, as a share of the cutoff."""
-    learn_share: float = 0.0
-    """CPU time for lessons, as a share of the answers' CPU time."""
-    learn_choice: LessonChoice = LessonChoice.WORTH
-    """How the lessons are chosen."""
     cv: bool = False
     """Cross-validation: trained on all folds but one, scored on that one."""
     folds: int = 0
@@ -62,7 +49,6 @@ class Conditions:
         """Raise unless the values are valid, individually and together."""
         _check(self.measure_first >= 0, "measure-first", "expected 0 or more instances")
         _check(0.0 < self.measure_cutoff <= 1.0, "measure-cutoff", "expected a share of the cutoff, 0 to 1")
-        _check(0.0 <= self.learn_share < float("inf"), "learn-share", "expected a share of 0 or more")
         _check(self.folds == 0 or self.folds >= 2, "folds", "expected 2 or more")
         _check(self.cores >= 1, "cores", "expected 1 or more")
         raced = self.cores > 1 and (self.cv or self.runs_extra)
@@ -71,8 +57,6 @@ class Conditions:
         _check(
             not unmeasured, "measure-cutoff", "is for instances measured first: give measure-first as well"
         )
-        untaught = self.learn_share == 0.0 and self.learn_choice is not LessonChoice.WORTH
-        _check(not untaught, "learn-choice", "is for lessons: give learn-share as well")
         _check(
             self.cv or not self.learn_on, "learn-on", "is for cross-validation: a stream is learned anyway"
         )
@@ -82,7 +66,7 @@ class Conditions:
     @property
     def runs_extra(self) -> bool:
         """Whether there are extra runs."""
-        return self.measure_first > 0 or self.learn_share > 0.0
+        return self.measure_first > 0
 
     @property
     def label(self) -> str:
@@ -115,12 +99,11 @@ def _value(name: str, text: str | None, where: str) -> Any:
         if text is not None:
             raise InputError(f"{where} takes no value")
         return True
-    kind = {"measure_cutoff": float, "learn_share": float, "learn_choice": LessonChoice}.get(name, int)
+    kind = float if name == "measure_cutoff" else int
     try:
         return kind(text or "")
     except ValueError:
-        expected = " or ".join(LessonChoice) if kind is LessonChoice else "a number"
-        raise InputError(f"{where}: expected {expected}, got {text or 'nothing'!r}") from None
+        raise InputError(f"{where}: expected a number, got {text or 'nothing'!r}") from None
 
 
 def _check(fine: bool, name: str, problem: str) -> None:

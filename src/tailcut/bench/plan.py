@@ -18,7 +18,6 @@ import numpy as np
 
 from tailcut.bench.conditions import STREAM, Conditions
 from tailcut.bench.cross_validation import folds_of
-from tailcut.bench.extra_runs import check_choice
 from tailcut.bench.fingerprint import Fingerprint, fingerprint
 from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR, recipe
 from tailcut.errors import InputError
@@ -194,8 +193,6 @@ def _check_conditions(contender: Contender) -> None:
     """Raise if a contender cannot run under its conditions."""
     if contender.selector == "sbs_train" and not contender.conditions.cv:
         raise InputError("sbs_train is the best of the training folds: it needs cross-validation")
-    if contender.conditions.learn_share:
-        check_choice(contender.conditions.learn_choice)
 
 
 def _judged(conditions: Conditions, scenario: Scenario, seed: int) -> dict[str, Any]:

@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS cells (
 
 _LATER = {
     "answer_cpu": "REAL",  # CPU seconds of all answers, features included
-    "extra_cpu": "REAL",  # CPU seconds of all other runs: measured instances, lessons
+    "extra_cpu": "REAL",  # CPU seconds of all other runs: measured instances
     "sbs_train": "REAL",  # mean PARk of the single best solver of the training folds
 }
 """Columns of cells that were added since; files written before lack them, and can still be read."""

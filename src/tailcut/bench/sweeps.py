@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailcut.bench.conditions import STREAM, Conditions, LessonChoice
+from tailcut.bench.conditions import STREAM, Conditions
 from tailcut.bench.plan import DEFAULT, PUBLISHED, Contender
 from tailcut.catalogue import DEFAULT_SELECTOR, OFFLINE_PEERS, PEERS
 from tailcut.errors import InputError
@@ -97,7 +97,6 @@ MEASURED_FIRST = (0, 10, 25, 50, 100)
 LEARNING = (
     *(Conditions(measure_first=count) if count else STREAM for count in MEASURED_FIRST),
     *(Conditions(measure_first=count, measure_cutoff=0.1) for count in (25, 100)),
-    *(Conditions(learn_share=0.2, learn_choice=choice) for choice in LessonChoice),
 )
 """All that the plan `learning` compares."""
 
@@ -147,7 +146,7 @@ PLANS = {
         tuple(contender for selector in SETTINGS for contender in _one_at_a_time(selector)),
     ),
     "learning": NamedPlan(
-        "our own selectors, the first instances measured with all algorithms: none, or up to 100; lessons",
+        "our own selectors, the first instances measured with all algorithms: none, or up to 100",
         _under(SETTINGS, LEARNING),
     ),
     "cv": NamedPlan(

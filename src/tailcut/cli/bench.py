@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tailcut.bench.conditions import BenchProtocol, Conditions, LessonChoice
+from tailcut.bench.conditions import BenchProtocol, Conditions
 from tailcut.cli.aslib_folder import AslibOption, or_bundled
 from tailcut.cli.executor_options import (
     CELLS,
@@ -30,7 +30,6 @@ PLANS = (
     "ablation: the default selector with one part off or changed at a time; "
     "settings: our own selectors with one hyperparameter lower or higher at a time; "
     "learning: our own selectors, the first instances measured with all algorithms: none, or up to 100; "
-    "lessons; "
     "cv: our own selectors in cross-validation, with and without learning in the test fold, and three "
     "baselines; "
     "peers: our own and other people's: Vowpal Wabbit, MABWiser, river, scikit-learn, schedules; "
@@ -75,19 +74,6 @@ def command(
             max=1.0, metavar="SHARE", help="How long each of these runs may take, as a share of the cutoff."
         ),
     ] = 1.0,
-    learn_share: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            metavar="SHARE",
-            help="Spend this share of the answers' CPU time on lessons: other algorithms on instances "
-            "already answered; extra CPU time.",
-        ),
-    ] = 0.0,
-    learn_choice: Annotated[
-        LessonChoice,
-        typer.Option(help="How lessons are chosen: by the selector for their worth, or at random."),
-    ] = LessonChoice.WORTH,
     protocol: Annotated[
         BenchProtocol,
         typer.Option(
@@ -147,8 +133,8 @@ def command(
     It has its own table: mean losses, normalised between the best of each instance (0) and the single best
     algorithm (1).
 
-    Extra runs (--measure-first, --learn-share) cost nothing in PARk. Their time is shown in a separate
-    column, as a share of the answers' CPU time.
+    Extra runs (--measure-first) cost nothing in PARk. Their time is shown in a separate column,
+    as a share of the answers' CPU time.
     """
     from tailcut.bench.benchmark import benchmark
     from tailcut.bench.plan import Contender
@@ -164,8 +150,6 @@ def command(
     conditions = Conditions(
         measure_first=measure_first,
         measure_cutoff=measure_cutoff,
-        learn_share=learn_share,
-        learn_choice=learn_choice,
         cv=protocol is BenchProtocol.CV,
         cores=cores,
         learn_on=learn_on,

@@ -117,22 +117,6 @@ def command(
         float | None,
         typer.Option(metavar="S", help="Seconds for each of these extra runs. Without: the cutoff."),
     ] = None,
-    learn_idle: Annotated[
-        bool,
-        typer.Option(
-            "--learn-idle",
-            help="While a worker is idle, run other solvers on completed instances, to learn.",
-        ),
-    ] = False,
-    learn_share: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            metavar="S",
-            help="Also run such lessons beside the instances, one at a time, for a share S of the "
-            "answers' time.",
-        ),
-    ] = 0.0,
     retry: Annotated[
         str | None,
         typer.Option(
@@ -168,15 +152,12 @@ def command(
     Every decision and outcome is in the state file before anything depends on it. Ctrl-C ends cleanly; run
     the same command again, even after kill -9, and it continues where it stopped: what has an outcome is not
     run again. Recorded runs (--warm-start) are learned once. A measured instance is answered by the first
-    solver that solves it; the time of its extra runs is reported separately. So is that of lessons
-    (--learn-idle, --learn-share), which have the lowest priority and stop when their worker is needed.
+    solver that solves it; the time of its extra runs is reported separately.
     """
     from tailcut.cli.run_view import JsonView, print_check, print_totals, progress_view
     from tailcut.live.instances import instances_in
 
     check_executor(executor, RUNS, scheduler, ship=ship_instances)
-    if executor == "dask" and (learn_idle or learn_share):
-        raise InputError("lessons run on this machine: leave out --learn-idle and --learn-share with dask")
     if executor == "dask" and parallel > 1:
         raise InputError("a race is run on this machine: leave out --parallel with dask")
     read, instances = chosen_portfolio(domain, portfolio, instances)
@@ -206,7 +187,6 @@ def command(
     if shuffle and (watch is not None or "-" in (instances or ())):
         raise InputError("what is still to come cannot be shuffled: leave out --shuffle, or - and --watch")
     from tailcut.journal import Journal
-    from tailcut.live.idle_lessons import LearnIdle
     from tailcut.live.measure_first import MeasureChoice, MeasureFirst
     from tailcut.live.stream import run_stream
 
@@ -235,7 +215,6 @@ def command(
                 observer=view,
                 warm_start=source,
                 measure_first=measuring if measure_first else None,
-                learn_idle=LearnIdle(learn_idle, learn_share) if learn_idle or learn_share else None,
                 retry=wanted,
                 trust=trust or (),
                 second_opinion=second_opinion,

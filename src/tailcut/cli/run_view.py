@@ -163,8 +163,6 @@ def headline(totals: Totals, n_instances: int | None) -> str:
         line += f"; {totals.extra_seconds:.1f} s extra to measure {len(totals.measured)} of them"
     if totals.opinion_runs:
         line += f"; {totals.opinion_seconds:.1f} s extra for {totals.opinion_runs} second opinions"
-    if totals.lesson_seconds:
-        line += f"; {totals.lesson_seconds:.1f} s extra for {counted(totals.lesson_runs, 'lesson')}"
     return line
 
 
@@ -201,8 +199,6 @@ def solver_table(totals: Totals) -> Table:
         table.add_row("(measuring)", str(totals.extra_runs), "", f"{totals.extra_seconds:.1f}")
     if totals.opinion_runs:
         table.add_row("(second opinions)", str(totals.opinion_runs), "", f"{totals.opinion_seconds:.1f}")
-    if totals.lesson_seconds:
-        table.add_row("(lessons)", str(totals.lesson_runs), "", f"{totals.lesson_seconds:.1f}")
     if totals.feature_seconds:
         table.add_row("(features)", "", "", f"{totals.feature_seconds:.1f}")
     return table
@@ -225,9 +221,6 @@ def print_totals(totals: Totals, as_json: bool) -> None:
         if totals.raced:
             raced = {"instances": totals.raced, "cpu": totals.cpu, "wall": totals.wall}
             typer.echo(json.dumps({"raced": raced}))
-        if totals.lesson_seconds:
-            lessons = {"runs": totals.lesson_runs, "extra_seconds": totals.lesson_seconds}
-            typer.echo(json.dumps({"lessons": lessons}))
         return
     typer.echo(headline(totals, None))
     Console(width=None if sys.stdout.isatty() else 100).print(solver_table(totals))

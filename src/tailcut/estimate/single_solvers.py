@@ -17,8 +17,7 @@ import numpy as np
 from tailcut.estimate.feature_basis import basis
 from tailcut.estimate.outcome_table import OutcomeTable
 from tailcut.estimate.survival_model import SurvivalModel
-from tailcut.journal.answered import PlainFeatures
-from tailcut.journal.served_instances import ServedInstances, SolverFate
+from tailcut.journal.served_instances import PlainFeatures, ServedInstances, SolverFate
 from tailcut.numerics.randomness import stream
 from tailcut.types import Array
 

@@ -14,7 +14,6 @@ past_runs.py            recorded runs of a scenario, or of another state file
 warm_project.py         a project learns such runs, once
 statistics.py           what a project has done so far, counted event by event
 served_instances.py     the instances asked for, with their runs and how they ended
-answered.py             the latest answered instances, and runs worth making on them
 runtime_bins.py         how long an algorithm's runs take
 upkeep.py               verify, export, compact
 repair.py               keep what is whole of a damaged project

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from tailcut.errors import InputError, JournalError, OutOfTurnError, UnknownDecisionError
 from tailcut.explain.explanation import Explanation
-from tailcut.journal.answered import LentLessons, LessonOffer
 from tailcut.journal.events import DamagedError, Event, EventKind, NewEvent, Snapshot
 from tailcut.journal.file import Journal
 from tailcut.journal.project_description import make
@@ -67,7 +66,6 @@ class Project:
         self._selector: Selector | None = None
         self._statistics: ProjectStatistics | None = None
         self._recent: OrderedDict[int, Decision] = OrderedDict()
-        self._lent = LentLessons()
         self._last = self._held = self._tried = 0
         self._load()
 
@@ -265,13 +263,6 @@ class Project:
         count = self.selector.fit(runs, known=runs.known)
         self._record(NewEvent(EventKind.FIT, {**runs.to_dict(), "runs": count}, key), note)
         return count
-
-    def next_lesson(self) -> LessonOffer | None:
-        """Return a run worth making only to learn from it, on one of the latest answered instances, or None.
-
-        It is handed out once, until `fit` reports its outcome or it is overdue. Nothing is written.
-        """
-        return self._lent.offer(self.selector, self.statistics.answered)
 
     def feature_budget(self, *, cutoff: float | None = None) -> float:
         """Return how long computing the next instance's features may take, as `Selector.feature_budget`."""

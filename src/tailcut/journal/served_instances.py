@@ -13,12 +13,35 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tailcut.journal.answered import PlainFeatures
 from tailcut.journal.events import Event, EventKind
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.types import PENALTY, Outcome, Status
 
 _ANSWERED = (Status.SOLVED, Status.RATED)
+
+PlainFeatures = Mapping[str, float | None] | list[float | None] | None
+"""Features as an event has them: a missing one is None."""
+
+
+def one_run(
+    instance: str, algorithm: str, features: PlainFeatures, cutoff: float, outcome: Outcome
+) -> RecordedRuns:
+    """Return one run in the form that `fit` learns."""
+    names = tuple(features) if isinstance(features, Mapping) else None
+    values = list(features.values()) if isinstance(features, Mapping) else list(features or ())
+    # A failed run counts as censored at the cutoff.
+    watched = outcome.time if outcome.status is Status.CENSORED else math.nan
+    return RecordedRuns(
+        algorithms=(algorithm,),
+        cutoff=cutoff,
+        feature_names=names or None,
+        features=np.array([values], dtype=np.float64).reshape(1, len(values)),
+        runtimes=np.array([[cutoff if outcome.time is None else outcome.time]]),
+        solved=np.array([[outcome.status is Status.SOLVED]]),
+        known=None,
+        instances=(instance,),
+        watched=np.array([[watched]]),
+    )
 
 
 class SolverFate(NamedTuple):

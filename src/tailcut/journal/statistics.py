@@ -10,7 +10,6 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tailcut.journal.answered import AnsweredInstances
 from tailcut.journal.events import Event, EventKind
 from tailcut.journal.runtime_bins import RuntimeBins, SurvivalStep
 from tailcut.state.stateful import Stateful
@@ -103,7 +102,6 @@ class ProjectStatistics(Stateful):
         "saved_open",
         "saved_lost",
         "saved_curve",
-        "answered",
     )
     GROWING = ("saved_algorithms", "saved_pending", "saved_open", "saved_lost", "saved_curve")
 
@@ -122,8 +120,6 @@ class ProjectStatistics(Stateful):
         self.curve: list[CurveSample] = []
         self.stride = 1
         self._uncounted: list[Event] = []
-        self.answered = AnsweredInstances(cutoff, schedules=schedules)
-        """The latest completed instances: lessons are chosen among them."""
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue where `state` was taken; earlier ones know no instances that may be joined."""
@@ -143,7 +139,6 @@ class ProjectStatistics(Stateful):
     def take(self, event: Event) -> None:
         """Count one more event."""
         self.events += 1
-        self.answered.take(event)
         match event.kind:
             case EventKind.SELECT:
                 self._start(event.body["decision"], event.at, (event.body.get("note") or {}).get("race"))

@@ -4,7 +4,6 @@ running_stream.py  `tailcut.live.run`: the whole for programs of your own
 stream.py      start reading here: a stream of instances, run or continued (`run_stream`)
 measure.py     every solver on every instance, as a scenario (`measure_scenario`)
 preparation.py what precedes a stream: a warm start, and measure_first.py: instances run with every solver
-idle_lessons.py runs made only to learn, while workers have nothing else to do
 check.py       whether the solvers of a portfolio work (`check_portfolio`)
 
 portfolio.py   which solvers there are: a TOML file, with what a domain adds

@@ -131,7 +131,7 @@ class AsideSolvers:
     def take(self, records: Iterable[InstanceRecord]) -> None:
         """Read earlier runs."""
         for record in records:
-            for run in (*record.runs, *record.extra.values(), *record.lessons):
+            for run in (*record.runs, *record.extra.values()):
                 if run["solver"] not in record.void:
                     self._count(record.instance, run)
 

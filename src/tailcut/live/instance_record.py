@@ -99,8 +99,6 @@ class InstanceRecord:
     """How it is measured; None: it is not."""
     extra: dict[str, RunRecord] = field(default_factory=dict)
     """The extra runs that measure it, by solver, as they ended."""
-    lessons: list[RunRecord] = field(default_factory=list)
-    """Runs made only to learn, after it was completed; they do not change its answer."""
     attempt: int = 0
     """The number of earlier attempts, with the same content."""
     cutoff: float | None = None
@@ -185,14 +183,12 @@ class InstanceRecord:
 
     @property
     def all_runs(self) -> list[RunRecord]:
-        """All its runs: chosen ones, extra ones, and those made only to learn."""
-        return [*self.runs, *self.extra.values(), *self.lessons]
+        """All its runs: chosen ones and extra ones."""
+        return [*self.runs, *self.extra.values()]
 
     @property
     def verdict(self) -> Verdict:
-        """The combined answer; lessons can be outvoted but do not answer."""
-        if self.lessons:
-            return verdict(self.all_runs)
+        """The combined answer."""
         if self._verdict is None:
             self._verdict = verdict(self.all_runs)
         return self._verdict
@@ -282,8 +278,7 @@ class InstanceRecord:
     @property
     def answers(self) -> dict[str, str]:
         """The answers of all solvers that gave one."""
-        every = (*self.lessons, *self.runs, *self.extra.values())
-        return {run["solver"]: run["answer"] for run in every if run["answer"] is not None}
+        return {run["solver"]: run["answer"] for run in self.all_runs if run["answer"] is not None}
 
     def as_dict(self) -> dict[str, Any]:
         """Return the line of a completed instance; extra runs may still be in progress."""
@@ -350,10 +345,6 @@ def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, Inst
                     by_decision[body["decision"]["id"]] = record
             case EventKind.FIT if "measured" in note:
                 by_first[note["decision"]].measured(note["measured"], note["budget"], note["run"])
-            case EventKind.FIT if "lesson" in note:
-                by_first[note["decision"]].lessons.append(
-                    run_record(note["lesson"], note["budget"], note["run"])
-                )
             case EventKind.REMOVE_ALGORITHM:
                 for record in found.values():
                     record.without(body["algorithm"])

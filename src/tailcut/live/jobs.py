@@ -56,7 +56,6 @@ class ProgramJob(NamedTuple):
     """A file created for this run only, passed to it by this path."""
     stopper: JobStopper | None = None
     """If given, it may be stopped at any time: on this machine only."""
-    lowest_priority: bool = False
 
 
 def features_job(portfolio: Portfolio, program: Program, instance: Instance, most: float) -> ProgramJob:

@@ -48,9 +48,7 @@ class LocalProgramExecutor:
 
     def _run(self, job: ProgramJob) -> Ended:
         stopper = job.stopper
-        running = self._launcher.start(
-            job.program, job.limits, keep_output=job.keep_output, lowest_priority=job.lowest_priority
-        )
+        running = self._launcher.start(job.program, job.limits, keep_output=job.keep_output)
         if stopper is not None:
             stopper.attach(running)
         ended = running.wait()

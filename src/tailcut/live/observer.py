@@ -63,11 +63,5 @@ class StreamObserver:
     def extra_ended(self, record: InstanceRecord, run: RunRecord) -> None:
         """Handle the end of an extra run."""
 
-    def lesson_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
-        """Handle the start of a lesson: a solver on a completed instance."""
-
-    def lesson_ended(self, record: InstanceRecord, run: RunRecord, *, learned: bool) -> None:
-        """Handle the end of a lesson, and whether it was learned; if not, it was stopped too early."""
-
     def instance_over(self, record: InstanceRecord) -> None:
         """Handle a completed instance, solved or not; its line is in the file of answers."""

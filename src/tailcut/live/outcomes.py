@@ -145,13 +145,6 @@ def solver_run(
     return SolverRun(outcome, note, ended.output, ended.output_truncated)
 
 
-def unchecked_run(portfolio: Portfolio, ended: Ended) -> SolverRun:
-    """Return the result of a run that was stopped while its answer was being verified: nothing is known."""
-    note = run_note(portfolio, ended, VerifiedAnswer(None), math.inf)
-    note |= {"ending": str(Ending.CANCELLED)}
-    return SolverRun(Outcome.censored(_LEAST), note, b"")
-
-
 def dismissed_run() -> SolverRun:
     """Return the result of a run that never started because another solver had answered."""
     note: dict[str, Any] = {"ending": str(Ending.CANCELLED), "seconds": 0.0, "answer": None}

@@ -9,7 +9,6 @@ from typing import Any
 
 from tailcut.catalogue import DEFAULT_SELECTOR
 from tailcut.journal import Journal
-from tailcut.live.idle_lessons import LearnIdle
 from tailcut.live.instance_record import InstanceRecord, RunRecord
 from tailcut.live.instances import Instance, instances_in
 from tailcut.live.measure_first import MeasureFirst
@@ -49,7 +48,6 @@ def run(
     seed: int = 0,
     warm_start: str | Path | None = None,
     measure_first: MeasureFirst | None = None,
-    learn_idle: LearnIdle | None = None,
     callbacks: Callbacks | StreamObserver | None = None,
 ) -> Totals:
     """Run the solvers of a portfolio on instances, as `tailcut run` does; return the totals.
@@ -80,7 +78,6 @@ def run(
             observer=_Calling(callbacks) if isinstance(callbacks, Callbacks) else callbacks,
             warm_start=None if warm_start is None else Path(warm_start),
             measure_first=measure_first,
-            learn_idle=learn_idle,
         )
 
 

@@ -23,7 +23,6 @@ from tailcut.live.answers_file import AnswersFile
 from tailcut.live.aside import AsideSolvers, read_aside, still_aside
 from tailcut.live.attempts import Retry, served_again
 from tailcut.live.engine import Engine
-from tailcut.live.idle_lessons import IdleLessons, LearnIdle
 from tailcut.live.instance_record import InstanceRecord, read_records
 from tailcut.live.instances import Instance
 from tailcut.live.local_executor import LocalProgramExecutor
@@ -66,7 +65,6 @@ def run_stream(
     observer: StreamObserver | None = None,
     warm_start: Path | None = None,
     measure_first: MeasureFirst | None = None,
-    learn_idle: LearnIdle | None = None,
     retry: Retry | None = None,
     trust: Collection[str] = (),
     second_opinion: float = 0.0,
@@ -79,23 +77,19 @@ def run_stream(
     `answers` gets a JSON line for each completed instance, the folder `outputs` the output of the answering
     solver. Programs run on the `executor`, by default on this machine. `warm_start` is the folder of a
     scenario or another state file, to be learned once before the stream begins. `measure_first` says which
-    instances are run with every solver, before the others start; `learn_idle`, when solvers are run on
-    instances that are over, on this machine. `retry` says which instances without an answer are served again,
-    and `trust` which solvers that were set aside are used again. `second_opinion` is the share of answers on
-    which another solver is asked, besides those of solvers that contradicted another before.
+    instances are run with every solver, before the others start. `retry` says which instances without an
+    answer are served again, and `trust` which solvers that were set aside are used again. `second_opinion` is
+    the share of answers on which another solver is asked, besides those of solvers that contradicted another
+    before.
     """
     heard = StreamObserver() if observer is None else observer
     if measure_first is not None:
         measure_first.limit(settings.cutoff)  # raises if it is too long, before anything is written
-    if learn_idle is not None:
-        learn_idle.check(portfolio)
     _check_warm_start(journal, warm_start)
-    if portfolio.objective is not None and (
-        warm_start or measure_first or learn_idle or second_opinion or parallel > 1
-    ):
+    if portfolio.objective is not None and (warm_start or measure_first or second_opinion or parallel > 1):
         raise InputError(
             f"{portfolio.file}: [objective] judges one run per instance by its answer: leave out "
-            "--warm-start, --measure-first, --learn-idle, --learn-share, --second-opinion and --parallel"
+            "--warm-start, --measure-first, --second-opinion and --parallel"
         )
     check_runnable(portfolio, executor)
     if outputs is not None:
@@ -136,8 +130,8 @@ def run_stream(
                 totals.instance_over(record)
                 heard.instance_over(record)
 
-        def run(workflows: Iterator[WideWorkflow[InstanceRecord]], spare: IdleLessons | None = None) -> None:
-            run_workflows(workflows, place, at_once=jobs, on_result=note, urgent=engine.urgent, spare=spare)
+        def run(workflows: Iterator[WideWorkflow[InstanceRecord]]) -> None:
+            run_workflows(workflows, place, at_once=jobs, on_result=note, urgent=engine.urgent)
 
         preparation = Preparation(engine, records, run)
         if warm_start is not None:
@@ -146,9 +140,8 @@ def run_stream(
         heard.stream_started(totals, _count(instances, records))
         if outputs is not None and (without := _without_output(records)):
             heard.outputs_missing(without, outputs)
-        lessons = None if learn_idle is None else IdleLessons(learn_idle, engine, records, totals)
         remaining = _Remaining(engine, before, records, again, retry, totals, heard)
-        run(remaining.workflows(wanted, lessons), lessons)
+        run(remaining.workflows(wanted))
         run(
             engine.serve(
                 one.instance,
@@ -325,9 +318,7 @@ class _Remaining:
     totals: Totals
     observer: StreamObserver
 
-    def workflows(
-        self, wanted: Iterable[Wanted], lessons: IdleLessons | None
-    ) -> Iterator[WideWorkflow[InstanceRecord]]:
+    def workflows(self, wanted: Iterable[Wanted]) -> Iterator[WideWorkflow[InstanceRecord]]:
         """Yield the work on one instance after the other."""
         for instance, measure_cutoff in wanted:
             record = self.records.get(instance.name)
@@ -336,8 +327,6 @@ class _Remaining:
                 record = None
             if record is None or _has_changed(instance, record):
                 record = new_record(instance, self.before.get(instance.name))
-            if lessons is not None:
-                lessons.seen(instance)
             if record.complete and self.engine.trust.next_to_ask(record) is None:
                 self.totals.skipped += 1
             else:

@@ -55,9 +55,6 @@ class Totals(StreamObserver):
     opinion_runs: int = 0
     opinion_seconds: float = 0.0
     """Time of second opinions; in no other sum."""
-    lesson_runs: int = 0
-    lesson_seconds: float = 0.0
-    """Time of lessons, including those of this call that were stopped early; in no other sum."""
     rated: int = 0
     loss: float = 0.0
     """Runs rated by a loss, and the sum of their losses."""
@@ -78,8 +75,6 @@ class Totals(StreamObserver):
                 totals._add_run(run)
             for run in record.extra.values():
                 totals._add_extra(record, run)
-            for run in record.lessons:
-                totals._add_lesson(run)
             if record.over:
                 totals._add_instance(record)
         return totals
@@ -139,20 +134,6 @@ class Totals(StreamObserver):
         if run.get("problem"):
             self.problems.append(f"{record.instance}: {run['solver']}: {run['problem']}")
 
-    def lesson_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
-        """Count what an instance is doing besides."""
-        self.current[_besides(record, solver)] = CurrentStep(solver, budget, self.clock())
-
-    def lesson_ended(self, record: InstanceRecord, run: RunRecord, *, learned: bool) -> None:
-        """Count a lesson, which takes its time even if nothing was learned."""
-        self.current.pop(_besides(record, run["solver"]), None)
-        if learned:
-            self._add_lesson(run)
-        else:
-            self.lesson_seconds += run["seconds"]
-        if run.get("problem"):
-            self.problems.append(f"{record.instance}: {run['solver']}: {run['problem']}")
-
     def instance_over(self, record: InstanceRecord) -> None:
         """Count an instance."""
         self.current.pop(record.instance, None)
@@ -177,10 +158,6 @@ class Totals(StreamObserver):
         else:
             self.extra_runs += 1
             self.extra_seconds += run["seconds"]
-
-    def _add_lesson(self, run: RunRecord) -> None:
-        self.lesson_runs += 1
-        self.lesson_seconds += run["seconds"]
 
     def _add_instance(self, record: InstanceRecord, count: int = 1) -> None:
         if record.measure is not None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tailcut.models import Model
 from tailcut.numerics import randomness
@@ -282,15 +281,6 @@ class OnePick(Policy):
         belief = Belief(pairs[:, 0].copy(), pairs[:, 1].copy(), self.censored[chosen])
         estimate = self.parts.exploration.estimate(belief, progress.cutoff, randomness.Still())
         return self.parts.loss.scores(estimate, progress.cutoff)
-
-    def may_be_best(self) -> NDArray[np.bool_] | None:
-        """Return which algorithms may be the best, if the model knows their overall cost."""
-        if self.parts.feature_budget is None or not self.model.learns:
-            return None
-        mean, variance = self.model.predict(NO_FEATURES)
-        reach = MAY_BE * np.sqrt(variance)
-        found: NDArray[np.bool_] = mean - reach <= (mean + reach).min()
-        return found
 
     def forecasts(self, x: Array, progress: Progress) -> Forecasts | None:
         """Return predicted runtimes on the instance represented by `x`, if the model predicts them."""

@@ -137,10 +137,6 @@ class Policy(Stateful, ABC):
         """Return the scores of these algorithms at `x` without randomness; None if not known."""
         return None
 
-    def may_be_best(self) -> NDArray[np.bool_] | None:
-        """Return which algorithms may be the best overall, shape (K,); None if not known."""
-        return None
-
     def join(
         self,
         x: Array,

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from tailcut.errors import InputError, ServiceError
 from tailcut.explain.explanation import AlgorithmBelief, Explanation, FeatureEffect
-from tailcut.journal.answered import LessonOffer
 from tailcut.policies.pending import number_of
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.policies.selector_like import Recorded
@@ -247,14 +246,6 @@ class RemoteProject:
             self._post("/fit", {**piece.to_dict(), "key": f"{begin}-{number}"})["runs"]
             for number, piece in enumerate(pieces)
         )
-
-    def next_lesson(self) -> LessonOffer | None:
-        """Return a run worth making only to learn from it, or None; report it by `fit(lesson.runs(outcome))`.
-
-        No other worker gets the same one, until its outcome is reported or it is overdue.
-        """
-        found = self._post("/next_lesson", {})["lesson"]
-        return None if found is None else LessonOffer(**found)
 
     def feature_budget(self, *, cutoff: float | None = None) -> float:
         """Return how long computing the next instance's features may take, as `Selector.feature_budget`."""

@@ -63,24 +63,6 @@ class FitResponse(BaseModel):
     runs: int = Field(description="How many")
 
 
-class LessonResponse(BaseModel):
-    """A run that is worth making only to learn from it."""
-
-    instance: str = Field(description="An instance that needs no further answer")
-    algorithm: str
-    budget: float = Field(description="Seconds after which it is stopped")
-    cutoff: float = Field(description="Of the project, for fit")
-    features: dict[str, float | None] | list[float | None] | None = Field(
-        description="Of the instance, as they were given, for fit"
-    )
-
-
-class NextLessonResponse(BaseModel):
-    """A lesson that is this worker's for a while, or null: there is none."""
-
-    lesson: LessonResponse | None
-
-
 class FeatureBudgetResponse(BaseModel):
     """How long computing the next instance's features may take."""
 

@@ -26,7 +26,6 @@ from tailcut.service.responses import (
     DecisionBatchResponse,
     DecisionResponse,
     FitResponse,
-    NextLessonResponse,
     ObservationBatchResponse,
     ObservationResponse,
     ProceedResponse,
@@ -150,22 +149,6 @@ async def fit(project: Name, runs: FitBody, shared: Shared) -> Response:
         return kept.fit(recorded, known=recorded.known, key=runs.key)
 
     return json_response({"runs": await shared.writer.with_project(project, work, slow=True)})
-
-
-@router.post(
-    "/next_lesson", response_model=NextLessonResponse, summary="Get a run worth making only to learn from it"
-)
-async def next_lesson(project: Name, shared: Shared) -> Response:
-    """Return a run of another algorithm on one of the latest answered instances, or null.
-
-    It is handed out once, for twice its budget and a minute, or until its outcome is reported by `fit`.
-    """
-
-    def work(kept: Project) -> dict[str, Any]:
-        offer = kept.next_lesson()
-        return {"lesson": None if offer is None else offer._asdict()}
-
-    return json_response(await shared.writer.with_project(project, work, slow=True))
 
 
 def decided_before(kept: Project, requests: list[SelectBody]) -> dict[str, Decision]:

@@ -1,7 +1,6 @@
 """What extra CPU time gains: nPARk of the answers against the time of all extra runs.
 
-A curve is one selector with more and more measured first, or with a larger and larger share of lessons; it
-starts where nothing is.
+A curve is one selector with more and more measured first; it starts where nothing is.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ class CpuPoint:
 
     selector: str
     amount: float
-    """Instances measured first, or share of lessons; what the point is labelled by."""
+    """Instances measured first: what the point is labelled by."""
     extra: float
     """CPU time of other runs, as a share of that of the answers."""
     npar: float
@@ -74,15 +73,11 @@ def _amount(conditions: Conditions) -> tuple[str, float]:
 
     >>> _amount(Conditions(measure_first=25, measure_cutoff=0.1))
     ('measured first for 0.1 of the cutoff', 25.0)
-    >>> _amount(Conditions(learn_share=0.2))
-    ('lessons by worth', 0.2)
     >>> _amount(Conditions(cv=True))
     ('', 0.0)
     """
-    if conditions.measure_first and not conditions.learn_share:
+    if conditions.measure_first:
         limit = conditions.measure_cutoff
         how = "measured first" if limit == 1.0 else f"measured first for {limit:g} of the cutoff"
         return how, float(conditions.measure_first)
-    if conditions.learn_share and not conditions.measure_first:
-        return f"lessons by {conditions.learn_choice}", conditions.learn_share
     return "", 0.0
