@@ -42,7 +42,7 @@ def serving(folder: Path) -> Iterator[tuple[str, str]]:
     token = Tokens(path).create("pictures", ["read", "write"])
     with http_server.bound("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
-    command = [sys.executable, "-m", "tailcut.cli", "serve", "--state", str(path), "--port", str(port)]
+    command = [sys.executable, "-m", "tailcut", "serve", "--state", str(path), "--port", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         _await(process, port)

@@ -122,7 +122,7 @@ def one_moment(path: Path, clients: Clients, chance: random.Random) -> float:
 def start(path: Path) -> tuple[subprocess.Popen[str], Client]:
     """Return a server that answers, and a client for it."""
     options = ["--state", str(path), "--port", "0", "--snapshot-every", str(SNAPSHOT_EVERY)]
-    command = [sys.executable, "-m", "tailcut.cli", "serve", *options, "--log-level", "warning"]
+    command = [sys.executable, "-m", "tailcut", "serve", *options, "--log-level", "warning"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     address = server.stdout.readline().split()[-1]

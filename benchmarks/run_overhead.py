@@ -53,7 +53,7 @@ def main() -> None:
         for number in range(given.runs):
             (folder / f"{number:06}.toy").write_text(f"{number}\n")
         files = sorted(file.name for file in folder.glob("*.toy"))
-        tailcut = [sys.executable, "-m", "tailcut.cli", "run", "portfolio.toml"]
+        tailcut = [sys.executable, "-m", "tailcut", "run", "portfolio.toml"]
         one = cost([*tailcut, files[0], "--state", "one.db"], folder)
         many = cost([*tailcut, *files, "--state", "many.db"], folder)
         script = 'for file in *.toy; do /bin/true "$file"; done'

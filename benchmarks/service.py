@@ -125,7 +125,7 @@ def client(address: str, token: str, name: str, seconds: float, batch: int, seed
 def measure(selector: str, batch: int, seconds: float, folder: Path, profile: bool) -> dict[str, Any]:
     """Serve for some seconds; return figures, or fail if anything was lost or doubled."""
     path = folder / f"{selector}-{batch}.db"
-    command = [sys.executable, "-m", "tailcut.cli", "serve", "--state", str(path), "--port", "0"]
+    command = [sys.executable, "-m", "tailcut", "serve", "--state", str(path), "--port", "0"]
     if profile:
         command[1:1] = ["-m", "cProfile", "-o", f"{selector}-{batch}.prof"]
     apart(first=True)
@@ -204,7 +204,7 @@ def check(path: Path, seen: dict[str, list[Any]]) -> None:
     assert len(observed) == len(set(observed)), "an outcome was taken twice"
     assert sorted(seen["reported"]) == sorted(observed), "an outcome was lost"
     assert set(seen["reported"]) <= set(made), "a decision was lost"
-    verify = [sys.executable, "-m", "tailcut.cli", "state", "verify", str(path)]
+    verify = [sys.executable, "-m", "tailcut", "state", "verify", str(path)]
     subprocess.run(verify, check=True, stdout=subprocess.DEVNULL)
 
 

@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-from tailcut.cli.aslib_folder import existing
+from tailcut.cli.options import existing
 from tailcut.replication import PAPER, PUBLISHED, ExperimentData, Switches, approach, evaluate
 from tailcut.replication.published import published_in
 from tailcut.replication.rerun import read_experiment

@@ -131,7 +131,7 @@ def test_the_readme_shows_what_the_demo_replays(tmp_path: Path) -> None:
     table = page.split("<!-- tailcut demo -->")[1].split("<!-- end -->")[0]
     shown = {line.split("|")[1].strip(): float(line.split("|")[2]) for line in table.splitlines()[3:] if line}
     wanted = [word for name in SHOWN for word in ("--selector", name)]
-    command = [sys.executable, "-m", "tailcut.cli", "bench", *wanted, "--seeds", "5", "--json"]
+    command = [sys.executable, "-m", "tailcut", "bench", *wanted, "--seeds", "5", "--json"]
     environment = {name: value for name, value in os.environ.items() if name != "TAILCUT_ASLIB"}
     result = subprocess.run(
         [*command, "--out", str(tmp_path / "r.db")],

@@ -23,5 +23,5 @@ __all__ = [
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "tailcut.cli", *arguments], capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "tailcut", *arguments], capture_output=True, text=True, timeout=120
     )

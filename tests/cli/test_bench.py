@@ -24,7 +24,7 @@ from tests.bench.result_files import SELECTORS, content_of
 
 def _bench(generated: Path, out: Path, *more: str) -> list[str]:
     options = [option for name in SELECTORS for option in ("--selector", name)]
-    command = [sys.executable, "-m", "tailcut.cli", "bench", "--aslib", str(generated), "--out", str(out)]
+    command = [sys.executable, "-m", "tailcut", "bench", "--aslib", str(generated), "--out", str(out)]
     return [*command, *options, "--seeds", "6", "--jobs", "2", "--json", *more]
 
 
@@ -117,7 +117,7 @@ def test_the_command_prints_one_object_per_scenario_and_selector(generated: Path
     assert "72 cells in" in table.stdout
     assert "ALPHA" in table.stdout
     comparison = subprocess.run(
-        [sys.executable, "-m", "tailcut.cli", "compare", str(tmp_path / "r.db"), "--json"],
+        [sys.executable, "-m", "tailcut", "compare", str(tmp_path / "r.db"), "--json"],
         capture_output=True,
         text=True,
         check=True,
@@ -149,7 +149,7 @@ def test_wrong_calls_are_named(generated: Path, tmp_path: Path, options: list[st
 def test_a_cell_stored_under_another_label_is_shown_as_asked_for(generated: Path, tmp_path: Path) -> None:
     """`thompson` and `thompson:noise_variance=1.0` are one cell: 1.0 is the default."""
     out = tmp_path / "r.db"
-    command = [sys.executable, "-m", "tailcut.cli", "bench", "--aslib", str(generated), "--out", str(out)]
+    command = [sys.executable, "-m", "tailcut", "bench", "--aslib", str(generated), "--out", str(out)]
     command += ["--scenario", "ALPHA", "--seeds", "1", "--jobs", "1", "--json"]
     for label in ("thompson", "thompson:noise_variance=1.0"):
         result = subprocess.run([*command, "--selector", label], capture_output=True, text=True, timeout=120)

@@ -16,6 +16,7 @@ import tailcut
 from tailcut import __version__
 from tailcut.bench import sweeps
 from tailcut.cli import bench
+from tailcut.cli import run as run_command
 from tailcut.cli.app import COMMANDS, app, loaded
 from tailcut.live import stream
 from tailcut.types import PENALTY
@@ -102,7 +103,7 @@ def test_help_says_what_is_known_elsewhere() -> None:
     """Written down twice, because it takes long to import."""
     plans = "; ".join(f"{name}: {named.summary}" for name, named in sweeps.PLANS.items())
     assert f"{plans}." == bench.PLANS
-    assert inspect.signature(bench.command).parameters["penalty"].default == PENALTY
+    assert inspect.signature(bench.command).parameters["penalty"].default.default == PENALTY
     shown = CliRunner().invoke(app, ["run", "--help"]).stdout
     assert f"else {stream.DEFAULT}." in " ".join(shown.split())
 
@@ -112,6 +113,18 @@ def test_the_summary_of_a_command_is_what_it_says_of_itself(name: str) -> None:
     assert COMMANDS[name] == loaded(name).get_short_help_str(limit=1000).removesuffix(".") + "."
     shown = CliRunner().invoke(app, ["--help"]).stdout
     assert f"{name} {COMMANDS[name]}" in " ".join(shown.split())
+
+
+def test_the_options_of_run_are_grouped() -> None:
+    grouped = [name for names in run_command.OPTION_GROUPS.values() for name in names]
+    known = set(inspect.signature(run_command.command).parameters)
+    assert len(grouped) == len(set(grouped))
+    assert known - set(grouped) == {"portfolio", "instances", "domain"}
+    assert set(grouped) <= known
+    shown = CliRunner().invoke(app, ["run", "--help"]).stdout
+    sections = dict(re.findall(r"^(\w.*):\n((?:(?:  .*)?\n)+)", shown, flags=re.MULTILINE))
+    assert set(sections) == {"Arguments", "Options", *run_command.OPTION_GROUPS}
+    assert "--retry" in sections["Instances"]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

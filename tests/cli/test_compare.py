@@ -21,7 +21,7 @@ from tests.bench.conftest import write_scenario
 
 
 def _run(*arguments: str | Path) -> str:
-    command = [sys.executable, "-m", "tailcut.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "tailcut", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.flaky(reruns=1)  # a busy machine may be to blame
 
 
 def measure(folder: Path, *arguments: str, code: int = 0) -> str:
-    command = [sys.executable, "-m", "tailcut.cli", "measure", "portfolio.toml", *arguments, "--cutoff", "5"]
+    command = [sys.executable, "-m", "tailcut", "measure", "portfolio.toml", *arguments, "--cutoff", "5"]
     ended = subprocess.run([*command, "--out", "T"], cwd=folder, text=True, capture_output=True)
     assert ended.returncode == code, ended.stderr
     return ended.stderr

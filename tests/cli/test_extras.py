@@ -35,7 +35,7 @@ def bare(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedPr
     (folder / "bare").mkdir(exist_ok=True)
     (folder / "bare" / "sitecustomize.py").write_text(BLOCK)
     path = os.pathsep.join([str(folder / "bare"), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [sys.executable, "-m", "tailcut.cli", *arguments]
+    command = [sys.executable, "-m", "tailcut", *arguments]
     ended = subprocess.run(
         command, cwd=folder, text=True, capture_output=True, env={**os.environ, "PYTHONPATH": path}
     )

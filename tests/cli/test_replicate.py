@@ -11,7 +11,7 @@ from pathlib import Path
 def tailcut(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     inherited = {name: value for name, value in os.environ.items() if name != "TAILCUT_ASLIB"}
     return subprocess.run(
-        [sys.executable, "-m", "tailcut.cli", "replicate", *arguments],
+        [sys.executable, "-m", "tailcut", "replicate", *arguments],
         capture_output=True,
         text=True,
         check=False,

@@ -290,7 +290,7 @@ def _server_of(folder: Path) -> Iterator[str]:
 
 
 def _fetch(url: str, to: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tailcut.cli", "scenario", "fetch", "small"]
+    command = [sys.executable, "-m", "tailcut", "scenario", "fetch", "small"]
     return subprocess.run(
         [*command, "--base-url", url, "--to", str(to), *options], capture_output=True, text=True, timeout=60
     )
@@ -335,8 +335,8 @@ def test_the_real_command_waits_no_longer_than_it_may(tmp_path: Path) -> None:
 
 def test_help_names_the_limits_that_hold() -> None:
     parameters = inspect.signature(fetch_command).parameters
-    assert parameters["max_megabytes"].default * 1e6 == MAX_BYTES
-    assert parameters["max_seconds"].default == MAX_SECONDS
+    assert parameters["max_megabytes"].default.default * 1e6 == MAX_BYTES
+    assert parameters["max_seconds"].default.default == MAX_SECONDS
 
 
 def test_the_real_command_fetches_and_reads(small: Scenario, small_folder: Path, tmp_path: Path) -> None:

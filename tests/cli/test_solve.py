@@ -8,14 +8,13 @@ import sys
 
 import pytest
 
-from tailcut.cli import solve
-from tailcut.cli.solve_options import USUAL, quick_options
+from tailcut.cli import SOLVE_DEFAULTS, quick_options, solve
 from tests.cli.conftest import run
 
 
 def test_both_ways_to_read_options_know_the_same() -> None:
     known = inspect.signature(solve.command).parameters
-    assert {name: one.default for name, one in known.items()} == USUAL
+    assert {name: one.default.default for name, one in known.items()} == SOLVE_DEFAULTS
 
 
 @pytest.mark.parametrize(
@@ -39,9 +38,9 @@ def test_what_is_not_simple_is_left_to_typer(words: list[str]) -> None:
 
 def test_what_is_simple_is_read() -> None:
     given = quick_options(["--domain=sat", "--cutoff", "2.5", "--seed=3", "a.cnf"])
-    assert given == {**USUAL, "domain": "sat", "cutoff": 2.5, "seed": 3, "file": "a.cnf"}
-    assert quick_options(["--domain", "sat", "-"]) == {**USUAL, "domain": "sat"}
-    assert quick_options(["--state", "s.db", "--stop"]) == {**USUAL, "state": "s.db", "stop": True}
+    assert given == {**SOLVE_DEFAULTS, "domain": "sat", "cutoff": 2.5, "seed": 3, "file": "a.cnf"}
+    assert quick_options(["--domain", "sat", "-"]) == {**SOLVE_DEFAULTS, "domain": "sat"}
+    assert quick_options(["--state", "s.db", "--stop"]) == {**SOLVE_DEFAULTS, "state": "s.db", "stop": True}
 
 
 def test_help_is_there() -> None:

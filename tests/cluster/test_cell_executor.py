@@ -17,7 +17,7 @@ import pytest
 from tailcut.bench.execution import inline, processes, run_cells
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.store import opened
-from tailcut.cli.executor_options import CELLS, check_executor
+from tailcut.cli.options import CELLS, check_executor
 from tailcut.cluster import cell_executor
 from tailcut.cluster.cell_executor import dask_cell_executor
 from tailcut.cluster.connect import connected
@@ -152,7 +152,7 @@ def test_a_cell_that_kills_its_workers_fails_alone(generated: Path, tmp_path: Pa
 
 def _bench(generated: Path, out: Path, *more: str) -> list[str]:
     options = [option for name in SELECTORS for option in ("--selector", name)]
-    command = [sys.executable, "-m", "tailcut.cli", "bench", "--aslib", str(generated), "--out", str(out)]
+    command = [sys.executable, "-m", "tailcut", "bench", "--aslib", str(generated), "--out", str(out)]
     return [*command, *options, "--seeds", "4", "--json", *more]
 
 

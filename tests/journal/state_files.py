@@ -11,7 +11,7 @@ from tailcut.types import Outcome
 
 
 def tailcut(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tailcut.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "tailcut", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 

@@ -69,7 +69,7 @@ def test_features_that_never_come_are_no_reason_to_stop(tmp_path: Path) -> None:
 
 def test_measuring_takes_odd_features_as_missing(tmp_path: Path) -> None:
     odd_features(tmp_path, PRINTS)
-    command = [sys.executable, "-m", "tailcut.cli", "measure", "portfolio.toml", "instances", "--cutoff", "5"]
+    command = [sys.executable, "-m", "tailcut", "measure", "portfolio.toml", "instances", "--cutoff", "5"]
     ended = subprocess.run([*command, "--out", "T"], cwd=tmp_path, text=True, capture_output=True)
     assert ended.returncode == 0, ended.stderr
     assert "problem: infinity.toy: features: no finite number, so missing: x" in ended.stderr
@@ -95,7 +95,7 @@ def test_a_line_that_names_no_file_is_skipped_with_a_word(tmp_path: Path) -> Non
     toy.write_instances(tmp_path, {"one": "a 0.01 yes", "two": "a 0.01 yes"})
     os.rename(tmp_path / "instances/two.toy", os.fsencode(tmp_path) + b"/instances/\xff.toy")  # noqa: PTH104
     lines = [b"instances/one.toy", b"", b"gone.toy", b"x" * 5000, b"instances/\xff.toy", b"instances"]
-    command = [sys.executable, "-m", "tailcut.cli", "run", "portfolio.toml", "-", "--cutoff", "5"]
+    command = [sys.executable, "-m", "tailcut", "run", "portfolio.toml", "-", "--cutoff", "5"]
     ended = subprocess.run(
         [*command, "--selector", "random"], cwd=tmp_path, input=b"\n".join(lines), capture_output=True
     )

@@ -107,7 +107,7 @@ def test_an_answer_that_is_refuted_does_not_win(tmp_path: Path) -> None:
 def test_kill_and_continue(tmp_path: Path) -> None:
     toy.write_portfolio(tmp_path, ("a", "b", "c"), top="cutoff = 60")
     toy.write_instances(tmp_path, {f"i{n}": "a 50 no\nb 0.5 yes\nc 50 no" for n in range(4)})
-    command = [sys.executable, "-m", "tailcut.cli", "run", "portfolio.toml", "instances"]
+    command = [sys.executable, "-m", "tailcut", "run", "portfolio.toml", "instances"]
     command += ["--parallel", "3", "--jobs", "2", "--state", "s.db"]
     for _ in range(3):
         started = len([word for word, *_ in toy.log(tmp_path) if word == "start"])

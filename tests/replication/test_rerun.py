@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.cli.aslib_folder import existing
+from tailcut.cli.options import existing
 from tailcut.errors import InputError
 from tailcut.numerics.processes import BLAS_THREADS
 from tailcut.replication import APPROACHES, ReplicatedCell, scenarios

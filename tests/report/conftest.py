@@ -66,7 +66,7 @@ def command(*arguments: str | Path, timeout: int = 240) -> subprocess.CompletedP
     """Run `tailcut report` in a process of its own, with no ASlib folder from outside."""
     environment = {key: value for key, value in os.environ.items() if key != "TAILCUT_ASLIB"}
     return subprocess.run(
-        [sys.executable, "-m", "tailcut.cli", "report", *map(str, arguments)],
+        [sys.executable, "-m", "tailcut", "report", *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=timeout,

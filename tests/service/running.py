@@ -102,7 +102,7 @@ class ServerProcess:
     """A server started from the command line; ended at the latest with its context."""
 
     def __init__(self, state: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
-        command = [sys.executable, "-m", "tailcut.cli", "serve", "--state", str(state), "--port", "0"]
+        command = [sys.executable, "-m", "tailcut", "serve", "--state", str(state), "--port", "0"]
         self.log = state.with_name("log")
         with self.log.open("w") as log:
             self.process = subprocess.Popen(

@@ -114,7 +114,7 @@ def test_what_cannot_be_served_is_told_in_one_line(tmp_path: Path, options: list
     with socket.create_server(("127.0.0.1", 0)) as taken, Journal(tmp_path / "locked.db"):
         port = taken.getsockname()[1]
         given = [option.format(folder=tmp_path, port=port) for option in options]
-        command = [sys.executable, "-m", "tailcut.cli", "serve", "--port", "0", *given]
+        command = [sys.executable, "-m", "tailcut", "serve", "--port", "0", *given]
         result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 2
     assert message in result.stderr

@@ -44,7 +44,7 @@ def test_nothing_is_acknowledged_into_a_deleted_file(tmp_path: Path, part: str) 
 def test_a_second_server_through_a_link_is_refused(running: Running, tmp_path: Path) -> None:
     link = tmp_path / "link.db"
     link.symlink_to(running.path)
-    command = [sys.executable, "-m", "tailcut.cli", "serve", "--port", "0", "--state", str(link)]
+    command = [sys.executable, "-m", "tailcut", "serve", "--port", "0", "--state", str(link)]
     second = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (second.returncode, "another process is writing" in second.stderr) == (2, True)
 
@@ -232,7 +232,7 @@ def test_the_limit_of_streams_holds_under_many_at_once(running: Running) -> None
 
 def test_the_first_token_is_not_lost_when_the_port_is_taken(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        command = [sys.executable, "-m", "tailcut.cli", "serve", "--state", str(tmp_path / "state.db")]
+        command = [sys.executable, "-m", "tailcut", "serve", "--state", str(tmp_path / "state.db")]
         command += ["--port", str(taken.getsockname()[1])]
         result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 2

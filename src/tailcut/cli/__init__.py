@@ -1,14 +1,23 @@
-"""The command line: one module per command, put together in `tailcut.cli.app`."""
+"""The command line: one module per command, put together in `tailcut.cli.app`.
+
+``tailcut solve`` is started as often as a solver and must start as fast, so its options are read here without
+Typer. Only what is certainly right is; everything else, `--help` and mistakes above all, is left to Typer,
+which has the same options (`tailcut.cli.solve`); a test holds the two together.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
+from typing import Any
 
 
 def main() -> None:
     """Run the command line, or say how to install what it needs."""
-    if sys.argv[1:2] == ["solve"]:
-        _solve_quickly(sys.argv[2:])
+    if sys.argv[1:2] == ["solve"] and (given := quick_options(sys.argv[2:])) is not None:
+        from tailcut.solve.thin_client import run as solve
+
+        sys.exit(solve(given))
     try:
         from tailcut.cli.app import run
 
@@ -20,12 +29,74 @@ def main() -> None:
         sys.exit(2)
 
 
-def _solve_quickly(words: list[str]) -> None:
-    """Run ``tailcut solve`` without loading anything else; return if its options are not that simple."""
-    from tailcut.cli.solve_options import quick_options
+SOLVE_DEFAULTS: dict[str, Any] = {
+    "file": None,
+    "domain": None,
+    "portfolio": None,
+    "state": None,
+    "server": None,
+    "project": "solve",
+    "cutoff": None,
+    "selector": None,
+    "seed": 0,
+    "parallel": 1,
+    "report": None,
+    "keep": 300.0,
+    "stop": False,
+}
+"""Every option of `tailcut solve` with its default."""
 
-    given = quick_options(words)
-    if given is not None:
-        from tailcut.solve.thin_client import run
+_TYPES: dict[str, Callable[[str], Any]] = {"cutoff": float, "keep": float, "parallel": int, "seed": int}
 
-        sys.exit(run(given))
+
+def quick_options(words: Sequence[str]) -> dict[str, Any] | None:
+    """Return the options of a call of `tailcut solve`; None: it takes more to understand them.
+
+    >>> quick_options(["--domain", "sat", "a.cnf"])["file"]
+    'a.cnf'
+    >>> quick_options(["--domian", "sat", "a.cnf"]) is None
+    True
+    """
+    given, files, left = dict(SOLVE_DEFAULTS), list[str](), list(words)
+    while left:
+        word = left.pop(0)
+        if word == "-" or not word.startswith("-"):
+            files.append(word)
+            continue
+        name, equals, value = word.removeprefix("--").partition("=")
+        if word[:2] != "--" or name not in SOLVE_DEFAULTS or name == "file":
+            return None
+        if name == "stop":
+            if equals:
+                return None
+            given[name] = True
+            continue
+        if not equals:
+            if not left:
+                return None
+            value = left.pop(0)
+        try:
+            given[name] = _TYPES.get(name, str)(value)
+        except ValueError:
+            return None
+    if len(files) > 1:
+        return None
+    given["file"] = files[0] if files and files[0] != "-" else None
+    return given if solve_problem(given) is None else None
+
+
+def solve_problem(given: dict[str, Any]) -> str | None:
+    """Return what is wrong with the options of `tailcut solve`; None: nothing."""
+    named = given["stop"] and (given["state"] or given["server"])
+    if (given["domain"] is None) == (given["portfolio"] is None) and not named:
+        return "give either --domain NAME or --portfolio FILE"
+    if given["state"] is not None and given["server"] is not None:
+        return "give either --state FILE or --server URL"
+    for name in ("cutoff", "keep"):
+        if given[name] is not None and not 0.0 < given[name] < float("inf"):
+            return f"--{name} must be a finite number of seconds > 0, got {given[name]:g}"
+    if given["parallel"] < 1:
+        return f"--parallel must be a whole number >= 1, got {given['parallel']}"
+    if given["seed"] < 0:
+        return f"--seed must be a whole number >= 0, got {given['seed']}"
+    return None

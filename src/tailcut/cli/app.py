@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from tailcut import __version__
@@ -39,17 +39,31 @@ COMMANDS = {
     "state": "Verify, export, compact and repair state files; let projects learn recorded runs.",
     "token": "Create, list and revoke the tokens of a state file.",
 }
-"""Every command, `tailcut.cli.<name>`, and its summary: that of its function `command` or its group `app`."""
+"""Every command and its summary, that of a function `command` or of a group `app` in its module."""
 
 
 class _LazyGroup(TyperGroup):
     """Knows the names and summaries of its commands; imports the one that is called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Put the real command in the place of its summary."""
         if args and args[0] in COMMANDS:
             self.commands[args[0]] = loaded(args[0])
         return super().resolve_command(ctx, args)
+
+
+class _GroupedCommand(TyperCommand):
+    """Lists options in the help by their group, `rich_help_panel`, which plain help would ignore."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                groups.setdefault(getattr(parameter, "rich_help_panel", None) or usual, []).append(record)
+        for title, records in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
 
 
 app = typer.Typer(
@@ -70,19 +84,19 @@ def loaded(name: str) -> Any:
     if hasattr(module, "app"):
         holder.add_typer(module.app, name=name)
     else:
-        holder.command(name)(module.command)
-    found = get_group(holder).commands[name]
-    for one in getattr(found, "commands", {}).values():
-        one.short_help = one.get_short_help_str(limit=1000)  # else cut off after 45 characters
-    return found
-
-
-def _announced() -> None:
-    """Stand in for a command that is not loaded."""
+        holder.command(name, cls=_GroupedCommand)(module.command)
+    command = get_group(holder).commands[name]
+    for group, names in getattr(module, "OPTION_GROUPS", {}).items():
+        for parameter in command.params:
+            if parameter.name in names:
+                parameter.rich_help_panel = group  # type: ignore[attr-defined]  # Typer's parameters have it
+    for subcommand in getattr(command, "commands", {}).values():
+        subcommand.short_help = subcommand.get_short_help_str(limit=1000)  # else cut off after 45 characters
+    return command
 
 
 for _name, _summary in COMMANDS.items():
-    app.command(_name, help=_summary, short_help=_summary)(_announced)
+    app.command(_name, help=_summary, short_help=_summary)(lambda: None)  # stands in until it is loaded
 
 
 def _show_version(wanted: bool) -> None:

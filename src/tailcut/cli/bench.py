@@ -6,21 +6,24 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable, Mapping
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from tailcut.bench.conditions import BenchProtocol, Conditions
-from tailcut.cli.aslib_folder import AslibOption, or_bundled
-from tailcut.cli.executor_options import (
+from tailcut.cli.options import (
+    ASLIB,
     CELLS,
-    CellExecutorOption,
-    SchedulerOption,
+    MODULES,
+    SCHEDULER,
     cell_executor,
     check_executor,
+    import_with_folder,
+    or_bundled,
 )
-from tailcut.cli.imported_modules import ModulesOption, import_with_folder
 from tailcut.display.plurals import counted
 
 PLANS = (
@@ -39,85 +42,66 @@ PLANS = (
 
 
 def command(
-    aslib: AslibOption = None,
-    scenario: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Name of a scenario in DIR; repeat for more. Without: all."),
-    ] = None,
-    selector: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[:key=value,...][@CONDITION,...]",
-            help="Selector; repeat for more. Without: those of the plan. Its own conditions, as in "
-            "tailcut@measure-first=25, "
-            "take precedence over the other options.",
-        ),
-    ] = None,
-    modules: ModulesOption = None,
-    plan_name: Annotated[str, typer.Option("--plan", metavar="NAME", help=PLANS)] = "default",
-    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds; each shuffles the instances.")] = 10,
-    first_seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Number of the first seed; the others follow it.")
-    ] = 0,
-    penalty: Annotated[float, typer.Option(min=1.0, help="The k of PARk.")] = 10.0,
-    measure_first: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="M",
-            help="Measure the first M instances with all algorithms, and learn from that; extra CPU time.",
-        ),
-    ] = 0,
-    measure_cutoff: Annotated[
-        float,
-        typer.Option(
-            max=1.0, metavar="SHARE", help="How long each of these runs may take, as a share of the cutoff."
-        ),
-    ] = 1.0,
-    protocol: Annotated[
-        BenchProtocol,
-        typer.Option(
-            help="stream: every instance counts, including the first. cv: fit on all folds of the scenario's "
-            "cv.arff but one, score on that one."
-        ),
-    ] = BenchProtocol.STREAM,
-    folds: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="With cv: make N folds by the seed if a scenario has none.",
-        ),
-    ] = 0,
-    learn_on: Annotated[
-        bool,
-        typer.Option(
-            "--learn-on", help="With cv: also score selectors that continue to learn during the test fold."
-        ),
-    ] = False,
-    cores: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="K",
-            help="Run K algorithms at once on each instance, as a race; wall time counts. sbs "
-            "becomes the K algorithms that are best together in hindsight.",
-        ),
-    ] = 1,
-    jobs: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Processes; with dask, workers, unless --scheduler is given.",
-            show_default="all cores",
-        ),
-    ] = os.cpu_count() or 1,
-    executor: CellExecutorOption = "processes",
-    scheduler: SchedulerOption = None,
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="Result file; cells it already holds are not run again.")
-    ] = Path("results.db"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of a table.")] = False,
+    aslib: Path | None = ASLIB,
+    scenario: list[str] | None = typer.Option(
+        None, metavar="NAME", help="Name of a scenario in DIR; repeat for more. Without: all."
+    ),
+    selector: list[str] | None = typer.Option(
+        None,
+        metavar="NAME[:key=value,...][@CONDITION,...]",
+        help="Selector; repeat for more. Without: those of the plan. Its own conditions, as in "
+        "tailcut@measure-first=25, take precedence over the other options.",
+    ),
+    modules: list[str] | None = MODULES,
+    plan_name: str = typer.Option("default", "--plan", metavar="NAME", help=PLANS),
+    seeds: int = typer.Option(10, min=1, help="Number of seeds; each shuffles the instances."),
+    first_seed: int = typer.Option(
+        0, min=0, metavar="N", help="Number of the first seed; the others follow it."
+    ),
+    penalty: float = typer.Option(10.0, min=1.0, help="The k of PARk."),
+    measure_first: int = typer.Option(
+        0,
+        min=0,
+        metavar="M",
+        help="Measure the first M instances with all algorithms, and learn from that; extra CPU time.",
+    ),
+    measure_cutoff: float = typer.Option(
+        1.0, max=1.0, metavar="SHARE", help="How long each of these runs may take, as a share of the cutoff."
+    ),
+    protocol: BenchProtocol = typer.Option(
+        BenchProtocol.STREAM,
+        help="stream: every instance counts, including the first. cv: fit on all folds of the scenario's "
+        "cv.arff but one, score on that one.",
+    ),
+    folds: int = typer.Option(
+        0, min=0, metavar="N", help="With cv: make N folds by the seed if a scenario has none."
+    ),
+    learn_on: bool = typer.Option(
+        False, "--learn-on", help="With cv: also score selectors that continue to learn during the test fold."
+    ),
+    cores: int = typer.Option(
+        1,
+        min=1,
+        metavar="K",
+        help="Run K algorithms at once on each instance, as a race; wall time counts. sbs "
+        "becomes the K algorithms that are best together in hindsight.",
+    ),
+    jobs: int = typer.Option(
+        os.cpu_count() or 1,
+        min=1,
+        help="Processes; with dask, workers, unless --scheduler is given.",
+        show_default="all cores",
+    ),
+    executor: str = typer.Option(
+        "processes",
+        metavar="NAME",
+        help="Where cells are computed: inline (this process), processes (of this machine) or dask.",
+    ),
+    scheduler: str | None = SCHEDULER,
+    out: Path = typer.Option(
+        Path("results.db"), metavar="FILE", help="Result file; cells it already holds are not run again."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of a table."),
 ) -> None:
     """Replay scenarios through selectors and report what each would have cost.
 
@@ -139,46 +123,43 @@ def command(
     from tailcut.bench.benchmark import benchmark
     from tailcut.bench.plan import Contender
     from tailcut.bench.quality_benchmark import quality_benchmark
-    from tailcut.cli.bench_tables import print_quality, print_tables
-    from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
+    from tailcut.cli.views import ProgressBars, called_as, say_failed
     from tailcut.scenarios.collection import quality_names
 
     started = time.perf_counter()
     check_executor(executor, CELLS, scheduler)
     import_with_folder(modules or ())
-    contenders = [Contender.parse_label(text) for text in selector or ()]
-    conditions = Conditions(
-        measure_first=measure_first,
-        measure_cutoff=measure_cutoff,
-        cv=protocol is BenchProtocol.CV,
-        cores=cores,
-        learn_on=learn_on,
-    )
-    bars = ProgressBars()
     folder = or_bundled(aslib, scenario or ())
     rated = quality_names(folder, scenario or ())
-    judged: dict[str, Any] = {
-        "contenders": contenders or None,
+    plan: dict[str, Any] = {
+        "contenders": [Contender.parse_label(text) for text in selector or ()] or None,
         "plan_name": plan_name,
         "seeds": seeds,
         "first_seed": first_seed,
-        "conditions": conditions,
+        "conditions": Conditions(
+            measure_first=measure_first,
+            measure_cutoff=measure_cutoff,
+            cv=protocol is BenchProtocol.CV,
+            cores=cores,
+            learn_on=learn_on,
+        ),
         "folds": folds,
     }
     rated_rows: list[dict[str, Any]] = []
     if rated:
-        quality = quality_benchmark(folder, rated, **judged)
+        quality = quality_benchmark(folder, rated, **plan)
         rated_rows = quality.run(out, command=called_as())
         if not as_json:
-            print_quality(rated_rows, quality.missing)
+            _print_tables(rated_rows, quality.missing, _losses)
         if len(rated) == len(set(scenario or ())):
             if as_json:
                 typer.echo(json.dumps(rated_rows, indent=2))
             return
+    bars = ProgressBars()
     planned = benchmark(
         folder,
         scenarios=None if scenario is None else [name for name in scenario if name not in rated],
-        **judged,
+        **plan,
         whole_folder=aslib is None,
         penalty=penalty,
         progress=bars,
@@ -196,8 +177,72 @@ def command(
         for label, reason in outcome.missing.items():
             sys.stderr.write(f"left out: {label} {reason}\n")
     else:
-        print_tables(outcome.rows, penalty, outcome.missing)
+        _print_tables(outcome.rows, outcome.missing, lambda rows: _runtimes(rows, f"PAR{penalty:g}"))
         took = time.perf_counter() - started
         typer.echo(f"{counted(len(planned.cells), 'cell')} in {took:.1f} s; results in {out}")
     if outcome.failed:
         raise typer.Exit(1)
+
+
+_Row = dict[str, Any]
+_Columns = dict[str, Callable[[_Row], str]]
+"""The text of each column by its heading."""
+
+
+def _print_tables(
+    rows: list[_Row], missing: Mapping[str, str], layout: Callable[[list[_Row]], tuple[str, _Columns]]
+) -> None:
+    """Print one table per scenario, narrow enough for 80 columns; below it, who could not run and why."""
+    from tailcut.bench.labels import labelled
+    from tailcut.cli.views import output, plain_table
+
+    console = output()
+    for scenario, group in groupby(rows, key=lambda row: str(row["scenario"])):
+        listed = list(group)
+        title, columns = layout(listed)
+        table = plain_table("selector", *columns, title=f"{scenario} ({title})")
+        for row in listed:
+            table.add_row(labelled(row["selector"]), *(text(row) for text in columns.values()))
+        console.print(table)
+        for label, reason in missing.items():
+            console.print(f"{labelled(label)} {reason}", markup=False)
+
+
+def _losses(rows: list[_Row]) -> tuple[str, _Columns]:
+    return f"{rows[0]['seeds']} seeds; loss by {rows[0]['measure']}, from 0 to 1", {
+        "loss": lambda row: f"{row['loss_mean']:.4f}",
+        "±": lambda row: f"{row['loss_std']:.4f}",
+        "nloss": lambda row: _ratio(row["nloss"]),
+        "µs": _microseconds,
+    }
+
+
+def _runtimes(rows: list[_Row], par: str) -> tuple[str, _Columns]:
+    seeds = {row["seeds"] for row in rows}
+    columns: _Columns = {
+        par: lambda row: _seconds(row["par10_mean"]),
+        "±": lambda row: _seconds(row["par10_std"]),
+        f"re{par}": lambda row: _ratio(row["repar10"]),
+        f"n{par}": lambda row: _ratio(row["npar10"]),
+    }
+    if any(row["npar10_train"] is not None for row in rows):
+        columns["train"] = lambda row: _ratio(row["npar10_train"])
+    columns |= {"unsolved": lambda row: f"{row['unsolved']:.1%}", "µs": _microseconds}
+    if any("cores=" in row["selector"] for row in rows):
+        columns["CPU s"] = lambda row: _seconds(row["cpu_seconds"])
+    if any(row["extra_cpu"] for row in rows):
+        columns["extra CPU"] = lambda row: f"{row['extra_cpu']:.1%}"
+    count = " to ".join(str(count) for count in sorted({min(seeds), max(seeds)}))
+    return f"{count} seeds; {par} in seconds", columns
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2f}" if value < 1e5 else f"{value:.2e}"
+
+
+def _ratio(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _microseconds(row: _Row) -> str:
+    return f"{row['decision_us']:.0f}" if row["decision_us"] else "-"

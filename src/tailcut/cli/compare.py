@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from tailcut.cli.imported_modules import ModulesOption, import_with_folder
+from tailcut.cli.options import MODULES, import_with_folder
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from tailcut.bench.leave_out import Difference, LeftOut, SettingsChoice
+    from tailcut.bench.ranks import RankedGroup
 
 
 def command(
-    results: Annotated[Path, typer.Argument(metavar="RESULTS", help="Result file of `tailcut bench`.")],
-    selector: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Compare only this one; repeat for more. Without: all."),
-    ] = None,
-    leave_out: Annotated[
-        bool,
-        typer.Option(
-            "--leave-out",
-            help="Choose between the settings of each selector instead, leaving scenarios out.",
-        ),
-    ] = False,
-    modules: ModulesOption = None,
-    alpha: Annotated[float, typer.Option(min=0.0001, max=0.5, help="Significance level.")] = 0.05,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    results: Path = typer.Argument(..., metavar="RESULTS", help="Result file of `tailcut bench`."),
+    selector: list[str] | None = typer.Option(
+        None, metavar="NAME", help="Compare only this one; repeat for more. Without: all."
+    ),
+    leave_out: bool = typer.Option(
+        False,
+        "--leave-out",
+        help="Choose between the settings of each selector instead, leaving scenarios out.",
+    ),
+    modules: list[str] | None = MODULES,
+    alpha: float = typer.Option(0.05, min=0.0001, max=0.5, help="Significance level."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
 ) -> None:
     """Compare the selectors of a result file over its scenarios, by mean PAR10.
 
@@ -42,19 +48,19 @@ def command(
     and scored with the setting of the selector that has the lowest mean nPAR10 on all others. All
     settings must have been run on the same scenarios and seeds, as `tailcut bench --plan settings` does.
     """
+    from tailcut.bench.labels import ContenderKind
     from tailcut.bench.leave_out import choose_settings
     from tailcut.bench.ranks import ranked_groups
     from tailcut.bench.store import opened
     from tailcut.bench.summary import summarise
-    from tailcut.cli import compare_tables
     from tailcut.report.numbers.results import load
 
     import_with_folder(modules or ())
     with opened(results, read_only=True) as store:
-        found = load(store)
-    cells = [asdict(cell) for cell in found.cells]
+        stored = load(store)
+    cells = [asdict(cell) for cell in stored.cells]
     if leave_out:
-        compare_tables.print_choices(choose_settings(cells, selector), found.par, as_json=as_json)
+        _print_choices(choose_settings(cells, selector), stored.par, as_json=as_json)
         return
     rows = summarise(cells)
     groups = ranked_groups(rows, selector, alpha)
@@ -63,12 +69,124 @@ def command(
         typer.echo(json.dumps({**main, "schedules": others[0] if others else None}, indent=2))
     else:
         for group in groups:
-            compare_tables.print_group(group)
+            _print_group(group)
     if not selector:
-        compare_tables.say_who_is_left_out({row["selector"]: row["kind"] for row in rows}, groups)
+        ranked = {name for group in groups for name in group.kinds}
+        kinds = {row["selector"]: row["kind"] for row in rows if row["selector"] not in ranked}
+        for kind, why in (
+            (ContenderKind.BASELINE, "hindsight baselines, which compete only if named"),
+            (ContenderKind.SCHEDULE, "a schedule by itself, which competes only if named"),
+            (ContenderKind.ONE_PICK, "a selector by itself, which competes only if named"),
+        ):
+            _say_left_out(why, [name for name, its in kinds.items() if its is kind])
     left_out = dict.fromkeys(name for group in groups for name in group.left_out)
-    compare_tables.say_left_out("scenarios not run with every selector", left_out)
-    compare_tables.say_left_out(
-        "of the mean nPAR10, scenarios that leave nothing to normalise by",
-        dict.fromkeys(row["scenario"] for row in rows if row["npar10"] is None),
+    _say_left_out("scenarios not run with every selector", left_out)
+
+
+def _say_left_out(why: str, names: Iterable[str]) -> None:
+    listed = ", ".join(names)
+    if listed:
+        sys.stderr.write(f"left out, {why}: {listed}\n")
+
+
+def _print_group(group: RankedGroup) -> None:
+    """Print the ranks of a group, from which difference on they count, and whom the best differs from."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from tailcut.bench.labels import ContenderKind, labelled
+
+    ranking = group.ranking
+    schedules = set(group.kinds.values()) == {ContenderKind.SCHEDULE}
+    table = Table(title=f"{len(ranking.scenarios)} scenarios" + (", schedules" if schedules else ""))
+    table.add_column("selector", overflow="fold")
+    extra, trained = any(group.mean_extra_cpu.values()), bool(group.mean_npar10_train)
+    for heading in ("average rank", "wins", "mean nPAR10", *["train"] * trained, *["extra CPU"] * extra):
+        table.add_column(heading, justify="right")
+    for name, rank, wins in zip(ranking.selectors, ranking.average_ranks, ranking.wins, strict=True):
+        in_training = group.mean_npar10_train.get(name)
+        table.add_row(
+            labelled(name),
+            f"{rank:.2f}",
+            str(wins),
+            f"{group.mean_npar10[name]:.2f}",
+            *["-" if in_training is None else f"{in_training:.2f}"] * trained,
+            *[f"{group.mean_extra_cpu[name]:.1%}"] * extra,
+        )
+    Console().print(table)
+    typer.echo(
+        f"Friedman: chi2 = {ranking.friedman_chi2:.2f}, p = {ranking.friedman_p:.3g}. "
+        f"Nemenyi: ranks that differ by more than {ranking.critical_difference:.2f} "
+        f"differ at the level {ranking.alpha:g}."
     )
+    best = ranking.selectors[0]
+    own = [pair for pair in ranking.pairs if pair.first == best]
+    alike = [f"{labelled(pair.second)} ({pair.p_holm:.2g})" for pair in own if pair.p_holm > ranking.alpha]
+    shown = f"; not shown to differ (p): {', '.join(alike)}" if alike else ""
+    typer.echo(
+        f"Wilcoxon, with Holm's correction: {labelled(best)} differs from {len(own) - len(alike)} of "
+        f"{len(own)}{shown}."
+    )
+
+
+def _print_choices(choices: list[SettingsChoice], par: str, *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps([asdict(choice) for choice in choices], indent=2))
+        return
+    from tailcut.cli.views import output
+
+    console = output()
+    for choice in choices:
+        console.print(_choice_table(choice, par))
+        for what, left_out in _left_out(choice):
+            typer.echo(_chosen(what, left_out))
+        _say_left_out("nothing to normalise by", choice.without_gap)
+
+
+def _left_out(choice: SettingsChoice) -> list[tuple[str, LeftOut]]:
+    both = (("scenario", choice.by_scenario), ("family", choice.by_family))
+    return [(what, left_out) for what, left_out in both if left_out is not None]
+
+
+def _choice_table(choice: SettingsChoice, par: str) -> Table:
+    from tailcut.bench.labels import hyperparameters_of
+    from tailcut.cli.views import plain_table
+
+    title = f"{choice.selector}: {len(choice.scenarios)} scenarios, {choice.seeds} seeds"
+    headings = (f"mean n{par}", "difference", "± seeds", "± scenarios", "better on")
+    table = plain_table("setting", *headings, title=title)
+    default, *others = choice.settings
+    table.add_row("default", f"{default.npar:.3f}", end_section=True)
+    for one in sorted(others, key=lambda one: one.npar):
+        table.add_row(hyperparameters_of(one.setting), f"{one.npar:.3f}", *_cells(one.difference))
+    table.add_section()
+    best = choice.best
+    table.add_row("best on all (optimistic)", f"{best.npar:.3f}", *_cells(best.difference))
+    for what, left_out in _left_out(choice):
+        table.add_row(f"leaving out one {what}", f"{left_out.npar:.3f}", *_cells(left_out.difference))
+    return table
+
+
+def _cells(difference: Difference) -> tuple[str, str, str, str]:
+    seeds = "-" if difference.seed_error is None else f"{difference.seed_error:.3f}"
+    return f"{difference.mean:+.3f}", seeds, f"{difference.scenario_error:.3f}", str(difference.better_on)
+
+
+def _chosen(what: str, left_out: LeftOut) -> str:
+    """Return how often each setting was chosen.
+
+    >>> from tailcut.bench.leave_out import Difference, LeftOut
+    >>> least = Difference(0.0, None, 0.0, 0)
+    >>> _chosen("family", LeftOut(1.0, least, {"SAT": "x", "QBF": "x:k=2", "CSP": "x"}))
+    'Chosen when leaving out one family: default 2, k=2 1 (without QBF).'
+    """
+    from tailcut.bench.labels import hyperparameters_of
+
+    counts = Counter(left_out.chosen.values())
+    usual = counts.most_common(1)[0][0]
+    parts = []
+    for setting, count in counts.most_common():
+        without = [group for group, label in left_out.chosen.items() if label == setting]
+        where = "" if setting == usual else f" (without {', '.join(without)})"
+        parts.append(f"{hyperparameters_of(setting) or 'default'} {count}{where}")
+    return f"Chosen when leaving out one {what}: {', '.join(parts)}."

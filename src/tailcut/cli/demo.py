@@ -9,19 +9,24 @@ import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
 from tailcut.bench.labels import labelled
 from tailcut.bench.plan import Cell
 from tailcut.bench.store import Result
-from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
-from tailcut.cli.run_view import QuietView, progress_view
-from tailcut.cli.stopping import terminable
+from tailcut.cli.options import terminable
+from tailcut.cli.views import (
+    ProgressBars,
+    QuietView,
+    called_as,
+    output,
+    plain_table,
+    progress_view,
+    say_failed,
+)
 from tailcut.display.plurals import counted
 from tailcut.live.costs import StreamCost
 from tailcut.live.observer import StreamObserver
@@ -31,17 +36,17 @@ from tailcut.scenarios import Scenario, bundled
 
 
 def command(
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder for the formulas, the answers and the report.")
-    ] = Path("tailcut-demo"),
-    instances: Annotated[
-        int, typer.Option(min=1, max=bundled.COUNT, metavar="N", help="Formulas in the live part.")
-    ] = 180,
-    seeds: Annotated[int, typer.Option(min=1, help="Orders in which the bundled scenario is replayed.")] = 5,
-    jobs: Annotated[int, typer.Option(min=1, help="Solvers at the same time.", show_default="all cores")] = (
-        os.cpu_count() or 1
+    out: Path = typer.Option(
+        Path("tailcut-demo"), metavar="DIR", help="Folder for the formulas, the answers and the report."
     ),
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of text.")] = False,
+    instances: int = typer.Option(
+        180, min=1, max=bundled.COUNT, metavar="N", help="Formulas in the live part."
+    ),
+    seeds: int = typer.Option(5, min=1, help="Orders in which the bundled scenario is replayed."),
+    jobs: int = typer.Option(
+        os.cpu_count() or 1, min=1, help="Solvers at the same time.", show_default="all cores"
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print a JSON object instead of text."),
 ) -> None:
     """Show what Tailcut does, in about three minutes: first live, then compared with everything else.
 
@@ -79,31 +84,26 @@ class _Shown(ProgressBars, DemoProgress):
     def __init__(self, *, silent: bool) -> None:
         super().__init__()
         self.silent = silent
-        self.console = Console(width=None if sys.stdout.isatty() else 100, highlight=False)
+        self.console = output()
 
     def say(self, what: str | Table) -> None:
-        """Print it, unless a program reads."""
         if not self.silent:
             self.console.print(what)
 
     def live_begins(self, count: int, portfolio: Portfolio, cutoff: float) -> None:
-        """Say what will be solved live."""
         self.say(
             f"[bold]Live[/]: {count} formulas, {len(portfolio.solvers)} solvers, {cutoff:g} s of CPU "
             f"time for each formula, chosen by {labelled(LIVE)}, which starts from scratch."
         )
 
     def live_view(self) -> AbstractContextManager[StreamObserver]:
-        """Show the stream as it is served."""
         return QuietView() if self.silent else progress_view()
 
     def live_done(self, live: StreamCost, single: Sequence[StreamCost]) -> None:
-        """Show what it took."""
         self.say(_live_table(live, single))
         self.say(_live_words(live, single))
 
     def replay_begins(self, scenario: Scenario, seeds: int) -> None:
-        """Say what will be replayed."""
         n, k = scenario.runtimes.shape
         self.say(
             f"[bold]Replay[/]: the {n} formulas of {scenario.name} with their {k} measured runtimes each, in "
@@ -118,7 +118,6 @@ class _Shown(ProgressBars, DemoProgress):
             say_failed(cell, result)
 
     def replay_done(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Show what each selector would have cost."""
         self.stop()
         self.say(_replay_table(rows))
         self.say(_replay_words(rows))
@@ -127,10 +126,7 @@ class _Shown(ProgressBars, DemoProgress):
 
 def _live_table(live: StreamCost, single: Sequence[StreamCost]) -> Table:
     """Return what the live part took, above what each solver alone takes."""
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("", no_wrap=True)
-    for heading in ("solved", "CPU time, s", "PAR10, s"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = plain_table("", "solved", "CPU time, s", "PAR10, s")
     for one in [live, *single]:
         style = "bold" if one is live else ""
         table.add_row(
@@ -155,10 +151,7 @@ def _live_words(live: StreamCost, single: Sequence[StreamCost]) -> str:
 
 def _replay_table(rows: Sequence[dict[str, Any]]) -> Table:
     """Return what each selector would have cost, the cheapest first."""
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("selector", no_wrap=True)
-    for heading in ("PAR10, s", "nPAR10", "unsolved"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = plain_table("selector", "PAR10, s", "nPAR10", "unsolved")
     for row in rows:
         values = (f"{row['par10_mean']:.2f}", f"{row['npar10']:.2f}", f"{row['unsolved']:.1%}")
         table.add_row(labelled(row["selector"]), *values)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One domain. Without: all.")] = None,
-    portfolio: Annotated[
-        bool,
-        typer.Option("--portfolio", help="Print the domain's portfolio file, for you to save and edit."),
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of text.")] = False,
+    name: str | None = typer.Argument(None, metavar="NAME", help="One domain. Without: all."),
+    portfolio: bool = typer.Option(
+        False, "--portfolio", help="Print the domain's portfolio file, for you to save and edit."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of text."),
 ) -> None:
     """List the domains, the solvers found for each, and what installs the others."""
     from tailcut.domains import domain_names, find_domain

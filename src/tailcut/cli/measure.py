@@ -5,65 +5,57 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from tailcut.cli.domain_option import DomainOption, chosen_portfolio
-from tailcut.cli.executor_options import (
+from tailcut.cli.options import (
+    DOMAIN,
+    PORTFOLIO,
+    RUN_EXECUTOR,
     RUNS,
-    RunExecutorOption,
-    SchedulerOption,
-    ShipOption,
+    SCHEDULER,
+    SHIP_INSTANCES,
     check_executor,
+    chosen_portfolio,
     program_executor,
+    terminable,
 )
-from tailcut.cli.stopping import terminable
 from tailcut.errors import InputError
 
 
 def command(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the scenario; must not hold one yet.")],
-    portfolio: Annotated[
-        str | None,
-        typer.Argument(metavar="PORTFOLIO", help="Portfolio file (TOML); omit it with --domain."),
-    ] = None,
-    instances: Annotated[
-        list[str] | None, typer.Argument(metavar="INSTANCES...", help="Instance files, or folders of them.")
-    ] = None,
-    domain: DomainOption = None,
-    cutoff: Annotated[
-        float | None, typer.Option(metavar="S", help="Seconds for a run. Without: the portfolio's.")
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of the scenario. Without: that of the folder.")
-    ] = None,
-    note: Annotated[str, typer.Option(metavar="TEXT", help="A sentence for the scenario's readme.")] = "",
-    state: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="State file of the measurements so far. Without: DIR with .measure.db."
-        ),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Runs at the same time; more disturb each other. Without: 1; with dask, all its threads.",
-        ),
-    ] = None,
-    executor: RunExecutorOption = "processes",
-    scheduler: SchedulerOption = None,
-    ship_instances: ShipOption = False,
-    wrong: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SOLVER:INSTANCE", help="An answer that is wrong: the run counts as failed."),
-    ] = None,
-    again: Annotated[
-        list[str] | None, typer.Option(metavar="SOLVER:INSTANCE", help="A run to be measured again.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object about the scenario.")] = False,
+    out: Path = typer.Option(..., metavar="DIR", help="Folder for the scenario; must not hold one yet."),
+    portfolio: str | None = PORTFOLIO,
+    instances: list[str] | None = typer.Argument(
+        None, metavar="INSTANCES...", help="Instance files, or folders of them."
+    ),
+    domain: str | None = DOMAIN,
+    cutoff: float | None = typer.Option(
+        None, metavar="S", help="Seconds for a run. Without: the portfolio's."
+    ),
+    name: str | None = typer.Option(
+        None, metavar="NAME", help="Name of the scenario. Without: that of the folder."
+    ),
+    note: str = typer.Option("", metavar="TEXT", help="A sentence for the scenario's readme."),
+    state: Path | None = typer.Option(
+        None, metavar="FILE", help="State file of the measurements so far. Without: DIR with .measure.db."
+    ),
+    jobs: int | None = typer.Option(
+        None,
+        min=1,
+        metavar="N",
+        help="Runs at the same time; more disturb each other. Without: 1; with dask, all its threads.",
+    ),
+    executor: str = RUN_EXECUTOR,
+    scheduler: str | None = SCHEDULER,
+    ship_instances: bool = SHIP_INSTANCES,
+    wrong: list[str] | None = typer.Option(
+        None, metavar="SOLVER:INSTANCE", help="An answer that is wrong: the run counts as failed."
+    ),
+    again: list[str] | None = typer.Option(
+        None, metavar="SOLVER:INSTANCE", help="A run to be measured again."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print a JSON object about the scenario."),
 ) -> None:
     """Run every solver of a portfolio on every instance and write a scenario that `tailcut bench` reads.
 
@@ -72,7 +64,7 @@ def command(
     portfolio says how, and solvers that contradict each other are an error, which --wrong and --again
     resolve.
     """
-    from tailcut.cli.measure_view import MeasureView
+    from tailcut.cli.views import MeasureView
     from tailcut.live.instances import instances_in
     from tailcut.live.measure import default_state, measure_scenario
     from tailcut.live.portfolio import cutoff_of

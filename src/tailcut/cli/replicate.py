@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from itertools import groupby
-from typing import Annotated
+from pathlib import Path
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -17,7 +17,8 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress
 from rich.table import Table
 
-from tailcut.cli.aslib_folder import AslibOption, existing
+from tailcut.cli.options import ASLIB, existing
+from tailcut.cli.views import output
 from tailcut.replication.rerun import ReplicationProgress, replicate_folder
 from tailcut.replication.verdicts import VERDICTS, ReplicatedCell
 
@@ -31,27 +32,24 @@ class _Bars(ReplicationProgress):
         self._running = bars.add_task("cells", total=None)
 
     def cells_planned(self, scenarios: Sequence[str], approaches: Sequence[str]) -> None:
-        """Begin both bars."""
         self._bars.update(self._reading, total=len(scenarios))
         self._bars.update(self._running, total=len(scenarios) * len(approaches))
 
     def scenario_read(self, name: str) -> None:  # noqa: ARG002 - only how many counts
-        """Count a scenario."""
         self._bars.advance(self._reading)
 
     def cell_done(self, cell: ReplicatedCell) -> None:  # noqa: ARG002 - only how many counts
-        """Count a cell."""
         self._bars.advance(self._running)
 
 
 def command(
-    aslib: AslibOption = None,
-    scenario: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Run this scenario only; may be repeated.")
-    ] = None,
-    approach: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Run this approach only; may be repeated.")
-    ] = None,
+    aslib: Path | None = ASLIB,
+    scenario: list[str] | None = typer.Option(
+        None, metavar="NAME", help="Run this scenario only; may be repeated."
+    ),
+    approach: list[str] | None = typer.Option(
+        None, metavar="NAME", help="Run this approach only; may be repeated."
+    ),
     seeds: int = typer.Option(10, min=2, help="Seeds 1 to N; the published table has 10."),
     jobs: int = typer.Option(os.cpu_count() or 1, min=1, help="Processes.", show_default="all cores"),
     as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of a table."),
@@ -80,7 +78,7 @@ def command(
 
 
 def _print(rows: list[ReplicatedCell]) -> None:
-    console = Console(width=None if sys.stdout.isatty() else 110)
+    console = output(110)
     for scenario, cells in groupby(rows, key=lambda row: row.scenario):
         console.print(_table(scenario, cells))
     notes = Counter((row.verdict, row.note) for row in rows if row.note)

@@ -5,60 +5,43 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from tailcut.cli.aslib_folder import AslibOption, existing
-from tailcut.cli.imported_modules import ModulesOption, import_with_folder
+from tailcut.cli.options import ASLIB, MODULES, existing, import_with_folder
 from tailcut.errors import InputError
 
 
 def command(
-    results: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[RESULTS|STATE]",
-            help="Result file of `tailcut bench`, or state file of `tailcut run` or `serve`. Optional with "
-            "--paper (results.db) and --scenario-dir.",
-        ),
-    ] = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write the report into.")] = Path(
-        "report"
+    results: Path | None = typer.Argument(
+        None,
+        metavar="[RESULTS|STATE]",
+        help="Result file of `tailcut bench`, or state file of `tailcut run` or `serve`. Optional with "
+        "--paper (results.db) and --scenario-dir.",
     ),
-    formats: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="Format of figures: svg, pdf, png; repeat for more. Without: all. SVG is always written.",
-        ),
-    ] = None,
-    aslib: AslibOption = None,
-    paper: Annotated[
-        bool,
-        typer.Option("--paper", help="First run what is missing for the paper's tables, figures and sweeps."),
-    ] = False,
-    scenario_dir: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Report on this one scenario, for the practitioner; runs what is missing."
-        ),
-    ] = None,
-    selector: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[:key=value,...]", help="With --scenario-dir: selectors to run; repeat for more."
-        ),
-    ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds to run, with --paper or --scenario-dir.")] = 10,
-    project: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Project of a state file. Without: run, or the only one."),
-    ] = None,
-    modules: ModulesOption = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes.", show_default="all cores")] = os.cpu_count()
-    or 1,
+    out: Path = typer.Option(Path("report"), metavar="DIR", help="Folder to write the report into."),
+    formats: list[str] | None = typer.Option(
+        None,
+        "--format",
+        metavar="FORMAT",
+        help="Format of figures: svg, pdf, png; repeat for more. Without: all. SVG is always written.",
+    ),
+    aslib: Path | None = ASLIB,
+    paper: bool = typer.Option(
+        False, "--paper", help="First run what is missing for the paper's tables, figures and sweeps."
+    ),
+    scenario_dir: Path | None = typer.Option(
+        None, metavar="DIR", help="Report on this one scenario, for the practitioner; runs what is missing."
+    ),
+    selector: list[str] | None = typer.Option(
+        None, metavar="NAME[:key=value,...]", help="With --scenario-dir: selectors to run; repeat for more."
+    ),
+    seeds: int = typer.Option(10, min=1, help="Seeds to run, with --paper or --scenario-dir."),
+    project: str | None = typer.Option(
+        None, metavar="NAME", help="Project of a state file. Without: run, or the only one."
+    ),
+    modules: list[str] | None = MODULES,
+    jobs: int = typer.Option(os.cpu_count() or 1, min=1, help="Processes.", show_default="all cores"),
 ) -> None:
     """Turn a result file, or a live run, into tables, figures and one self-contained page.
 
@@ -68,7 +51,7 @@ def command(
     Writes DIR/index.html, DIR/tables (Markdown, LaTeX, CSV, HTML) and DIR/figures. With --aslib, the page
     also shows the survival curves of the scenarios' algorithms.
     """
-    from tailcut.cli.progress_bars import ProgressBars, called_as
+    from tailcut.cli.views import ProgressBars, called_as
     from tailcut.report.figures.canvas import FORMATS, require, with_svg
     from tailcut.report.reports import report_live_run, report_paper, report_results, report_scenario
 

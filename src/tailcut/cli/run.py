@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from tailcut.cli.aslib_folder import AslibOption
-from tailcut.cli.domain_option import DomainOption, chosen_portfolio
-from tailcut.cli.executor_options import (
+from tailcut.cli.options import (
+    ASLIB,
+    DOMAIN,
+    PORTFOLIO,
+    RECORDED_RUNS,
+    RUN_EXECUTOR,
     RUNS,
-    RunExecutorOption,
-    SchedulerOption,
-    ShipOption,
+    SCHEDULER,
+    SHIP_INSTANCES,
     check_executor,
+    chosen_portfolio,
     program_executor,
+    recorded_runs,
+    terminable,
 )
-from tailcut.cli.stopping import terminable
-from tailcut.cli.warm_start_option import WarmStartOption, past_source
 from tailcut.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,123 +32,106 @@ if TYPE_CHECKING:
     from tailcut.live.portfolio import Portfolio
     from tailcut.live.stream import StreamSettings
 
+OPTION_GROUPS = {
+    "Instances": ("shuffle", "watch", "retry"),
+    "Limits and parallel runs": ("cutoff", "jobs", "parallel", "executor", "scheduler", "ship_instances"),
+    "Choosing and learning": ("selector", "seed", "warm_start", "aslib"),
+    "Measuring first": ("measure_first", "measure_choice", "measure_cutoff"),
+    "Checking answers": ("trust", "second_opinion", "check_only"),
+    "Files and output": ("state", "answers", "outputs", "as_json"),
+}
+"""The headings of the help; `--domain` stands beside the arguments that it replaces."""
+
 
 def command(
-    portfolio: Annotated[
-        str | None,
-        typer.Argument(metavar="PORTFOLIO", help="Portfolio file (TOML); omit it with --domain."),
-    ] = None,
-    instances: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="INSTANCES...",
-            help="Instance files, folders of them, or - for a list on standard input: a path per line, or "
-            'JSON as {"instance": PATH, "cutoff": S, "priority": P, "tags": {"family": NAME}}.',
-        ),
-    ] = None,
-    domain: DomainOption = None,
-    cutoff: Annotated[
-        float | None,
-        typer.Option(
-            metavar="S",
-            help="Seconds for an instance, features included. Without: the portfolio's.",
-        ),
-    ] = None,
-    state: Annotated[
-        Path,
-        typer.Option(metavar="FILE", help="State file: what was learned and done; a rerun continues there."),
-    ] = Path("tailcut-run.db"),
-    answers: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Answers, one JSON line each. Without: STATE with .jsonl."),
-    ] = None,
-    outputs: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Keep the output of the answering solver, one file per instance."),
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Instances at the same time. Without: 1; with dask, as many as its workers have threads.",
-        ),
-    ] = None,
-    parallel: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="K",
-            help="Solvers at once on the same instance, those that are best together; the first answer wins. "
-            "Takes N times K cores.",
-        ),
-    ] = 1,
-    executor: RunExecutorOption = "processes",
-    scheduler: SchedulerOption = None,
-    ship_instances: ShipOption = False,
-    selector: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME[:key=value,...]",
-            help="Selector. Without: the portfolio's, else that of the state file, else tailcut_schedule.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the selector, and of --shuffle.")] = 0,
-    shuffle: Annotated[
-        bool, typer.Option("--shuffle", help="Run files and folders in a random order, by the seed.")
-    ] = False,
-    watch: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Run the files of a folder, and those added to it later."),
-    ] = None,
-    warm_start: WarmStartOption = None,
-    aslib: AslibOption = None,
-    measure_first: Annotated[
-        int,
-        typer.Option(
-            min=0, metavar="M", help="Run M instances with every solver before starting the others."
-        ),
-    ] = 0,
-    measure_choice: Annotated[
-        str,
-        typer.Option(
-            metavar="first|random|diverse",
-            help="Which: the first, a random sample, or unlike each other by their features.",
-        ),
-    ] = "first",
-    measure_cutoff: Annotated[
-        float | None,
-        typer.Option(metavar="S", help="Seconds for each of these extra runs. Without: the cutoff."),
-    ] = None,
-    retry: Annotated[
-        str | None,
-        typer.Option(
-            metavar="unsolved|failed",
-            help="Run instances without an answer again: all, or those with a failed run. --cutoff is "
-            "then their time. Without INSTANCES: those of the state file.",
-        ),
-    ] = None,
-    trust: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SOLVER", help="Use a solver again that was set aside; repeat for more."),
-    ] = None,
-    second_opinion: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            max=1.0,
-            metavar="S",
-            help="Have another solver confirm a share S of the answers, and all answers of solvers that "
-            "contradicted "
-            "another.",
-        ),
-    ] = 0.0,
-    check_only: Annotated[
-        bool, typer.Option("--check", help="Try each solver on a tiny instance and run nothing else.")
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the answers of this run as JSON lines as they arrive.")
-    ] = False,
+    portfolio: str | None = PORTFOLIO,
+    instances: list[str] | None = typer.Argument(
+        None,
+        metavar="INSTANCES...",
+        help="Instance files, folders of them, or - for a list on standard input: a path per line, or "
+        'JSON as {"instance": PATH, "cutoff": S, "priority": P, "tags": {"family": NAME}}.',
+    ),
+    domain: str | None = DOMAIN,
+    cutoff: float | None = typer.Option(
+        None, metavar="S", help="Seconds for an instance, features included. Without: the portfolio's."
+    ),
+    state: Path = typer.Option(
+        Path("tailcut-run.db"),
+        metavar="FILE",
+        help="State file: what was learned and done; a rerun continues there.",
+    ),
+    answers: Path | None = typer.Option(
+        None, metavar="FILE", help="Answers, one JSON line each. Without: STATE with .jsonl."
+    ),
+    outputs: Path | None = typer.Option(
+        None, metavar="DIR", help="Keep the output of the answering solver, one file per instance."
+    ),
+    jobs: int | None = typer.Option(
+        None,
+        min=1,
+        metavar="N",
+        help="Instances at the same time. Without: 1; with dask, as many as its workers have threads.",
+    ),
+    parallel: int = typer.Option(
+        1,
+        min=1,
+        metavar="K",
+        help="Solvers at once on the same instance, those that are best together; the first answer wins. "
+        "Takes N times K cores.",
+    ),
+    executor: str = RUN_EXECUTOR,
+    scheduler: str | None = SCHEDULER,
+    ship_instances: bool = SHIP_INSTANCES,
+    selector: str | None = typer.Option(
+        None,
+        metavar="NAME[:key=value,...]",
+        help="Selector. Without: the portfolio's, else that of the state file, else tailcut_schedule.",
+    ),
+    seed: int = typer.Option(0, min=0, help="Seed of the selector, and of --shuffle."),
+    shuffle: bool = typer.Option(
+        False, "--shuffle", help="Run files and folders in a random order, by the seed."
+    ),
+    watch: Path | None = typer.Option(
+        None, metavar="FOLDER", help="Run the files of a folder, and those added to it later."
+    ),
+    warm_start: str | None = typer.Option(
+        None, metavar="WHERE", help=f"Learn recorded runs first, once. {RECORDED_RUNS}."
+    ),
+    aslib: Path | None = ASLIB,
+    measure_first: int = typer.Option(
+        0, min=0, metavar="M", help="Run M instances with every solver before starting the others."
+    ),
+    measure_choice: str = typer.Option(
+        "first",
+        metavar="first|random|diverse",
+        help="Which: the first, a random sample, or unlike each other by their features.",
+    ),
+    measure_cutoff: float | None = typer.Option(
+        None, metavar="S", help="Seconds for each of these extra runs. Without: the cutoff."
+    ),
+    retry: str | None = typer.Option(
+        None,
+        metavar="unsolved|failed",
+        help="Run instances without an answer again: all, or those with a failed run. --cutoff is "
+        "then their time. Without INSTANCES: those of the state file.",
+    ),
+    trust: list[str] | None = typer.Option(
+        None, metavar="SOLVER", help="Use a solver again that was set aside; repeat for more."
+    ),
+    second_opinion: float = typer.Option(
+        0.0,
+        min=0.0,
+        max=1.0,
+        metavar="S",
+        help="Have another solver confirm a share S of the answers, and all answers of solvers that "
+        "contradicted another.",
+    ),
+    check_only: bool = typer.Option(
+        False, "--check", help="Try each solver on a tiny instance and run nothing else."
+    ),
+    as_json: bool = typer.Option(
+        False, "--json", help="Print the answers of this run as JSON lines as they arrive."
+    ),
 ) -> None:
     """Run the solvers of a portfolio on instances, choosing for each by what was learned so far.
 
@@ -154,7 +140,7 @@ def command(
     run again. Recorded runs (--warm-start) are learned once. A measured instance is answered by the first
     solver that solves it; the time of its extra runs is reported separately.
     """
-    from tailcut.cli.run_view import JsonView, print_check, print_totals, progress_view
+    from tailcut.cli.views import JsonView, print_check, print_totals, progress_view
     from tailcut.live.instances import instances_in
 
     check_executor(executor, RUNS, scheduler, ship=ship_instances)
@@ -178,7 +164,7 @@ def command(
     settings = _settings(read, selector, cutoff, seed)
     if read.without:
         sys.stderr.write(f"{read.without}\n")
-    source = None if warm_start is None else past_source(warm_start, aslib)
+    source = None if warm_start is None else recorded_runs(warm_start, aslib)
     if wanted is not None and not instances:
         sys.stderr.write(f"nothing to retry: every instance of {state} has an answer\n")
         raise typer.Exit(0)

@@ -18,13 +18,12 @@ _AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON list instead
 
 @app.command("generate")
 def generate(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write to; created if missing.")],
-    count: Annotated[int, typer.Option(min=1, help="How many formulas.")] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed and count, same formulas.")] = 0,
-    family: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Take formulas of this family; repeat for more. Without: all."),
-    ] = None,
+    out: Path = typer.Option(..., metavar="DIR", help="Folder to write to; created if missing."),
+    count: int = typer.Option(100, min=1, help="How many formulas."),
+    seed: int = typer.Option(0, min=0, help="Same seed and count, same formulas."),
+    family: list[str] | None = typer.Option(
+        None, metavar="NAME", help="Take formulas of this family; repeat for more. Without: all."
+    ),
     as_json: _AsJson = False,
 ) -> None:
     """Write a mixed stream of formulas as DIMACS files, FAMILY-NUMBER.cnf, numbered by position.

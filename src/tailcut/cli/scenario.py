@@ -6,11 +6,11 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tailcut.cli.aslib_folder import AslibOption, existing, scenario_folder
+from tailcut.cli.options import ASLIB, existing, scenario_folder
 from tailcut.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def summary(scenario: Scenario) -> dict[str, Any]:
 
 @app.command("list")
 def show(
-    aslib: AslibOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of lines.")] = False,
+    aslib: Path | None = ASLIB,
+    as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of lines."),
 ) -> None:
     """List the available scenarios: the bundled one and, with --aslib, those of that folder."""
     from tailcut.scenarios import bundled
@@ -64,14 +64,13 @@ def show(
 
 @app.command("info")
 def info(
-    given: Annotated[
-        str,
-        typer.Argument(
-            metavar="DIR|NAME", help="The scenario's folder, or its name: one in --aslib, or the bundled one."
-        ),
-    ],
-    aslib: AslibOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of lines.")] = False,
+    given: str = typer.Argument(
+        ...,
+        metavar="DIR|NAME",
+        help="The scenario's folder, or its name: one in --aslib, or the bundled one.",
+    ),
+    aslib: Path | None = ASLIB,
+    as_json: bool = typer.Option(False, "--json", help="Print a JSON object instead of lines."),
 ) -> None:
     """Describe a scenario: its size, its timeouts, its single best and virtual best solver."""
     from tailcut.scenarios import Scenario
@@ -101,10 +100,8 @@ def info(
 @app.command("check")
 @app.command("validate", hidden=True)  # its name in 0.1
 def check(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="The scenarios' folders.")],
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print a JSON list, one object per scenario.")
-    ] = False,
+    folders: list[Path] = typer.Argument(..., metavar="DIR", help="The scenarios' folders."),
+    as_json: bool = typer.Option(False, "--json", help="Print a JSON list, one object per scenario."),
 ) -> None:
     """Check scenarios and report all problems, with file, line and field.
 
@@ -143,20 +140,15 @@ def _print_problems(folder: Path, problems: list[Problem], invalid: bool) -> Non
 
 @app.command("from-csv")
 def from_csv(
-    runs: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE", help="CSV with instance, algorithm, runtime and, optionally, status, repetition."
-        ),
-    ],
-    features: Annotated[
-        Path, typer.Option(metavar="FILE", help="CSV with instance, then one column per feature.")
-    ],
-    cutoff: Annotated[float, typer.Option(metavar="S", help="Seconds after which a run counts as unsolved.")],
-    name: Annotated[str, typer.Option(metavar="NAME", help="Name of the scenario.")],
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder to write; it must not hold a scenario yet.")
-    ],
+    runs: Path = typer.Option(
+        ..., metavar="FILE", help="CSV with instance, algorithm, runtime and, optionally, status, repetition."
+    ),
+    features: Path = typer.Option(
+        ..., metavar="FILE", help="CSV with instance, then one column per feature."
+    ),
+    cutoff: float = typer.Option(..., metavar="S", help="Seconds after which a run counts as unsolved."),
+    name: str = typer.Option(..., metavar="NAME", help="Name of the scenario."),
+    out: Path = typer.Option(..., metavar="DIR", help="Folder to write; it must not hold a scenario yet."),
 ) -> None:
     """Make an ASlib scenario from two CSV files.
 
@@ -175,28 +167,21 @@ def from_csv(
 
 @app.command("fetch")
 def fetch_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the scenario, such as SAT12-INDU.")],
-    to: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder to put NAME into; without it, the user's cache folder."),
-    ] = None,
-    base_url: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="Where the scenarios' folders are.",
-            show_default="the ASlib repository on GitHub",
-        ),
-    ] = None,
-    timeout: Annotated[
-        float, typer.Option(min=0.1, metavar="S", help="Seconds that the server may be silent.")
-    ] = 30.0,
-    max_seconds: Annotated[
-        float, typer.Option(min=0.1, metavar="S", help="Seconds for all files together.")
-    ] = 1800.0,
-    max_megabytes: Annotated[
-        float, typer.Option(min=0.001, metavar="MB", help="Size of all files together, in MB of 10^6 bytes.")
-    ] = 1000.0,
+    name: str = typer.Argument(..., metavar="NAME", help="Name of the scenario, such as SAT12-INDU."),
+    to: Path | None = typer.Option(
+        None, metavar="DIR", help="Folder to put NAME into; without it, the user's cache folder."
+    ),
+    base_url: str | None = typer.Option(
+        None,
+        metavar="URL",
+        help="Where the scenarios' folders are.",
+        show_default="the ASlib repository on GitHub",
+    ),
+    timeout: float = typer.Option(30.0, min=0.1, metavar="S", help="Seconds that the server may be silent."),
+    max_seconds: float = typer.Option(1800.0, min=0.1, metavar="S", help="Seconds for all files together."),
+    max_megabytes: float = typer.Option(
+        1000.0, min=0.001, metavar="MB", help="Size of all files together, in MB of 10^6 bytes."
+    ),
 ) -> None:
     """Fetch a scenario from the ASlib repository and print its folder.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -19,38 +19,34 @@ _DEFAULT = ServiceLimits()
 
 
 class LogLevel(StrEnum):
-    """How much is logged."""
-
     debug = "debug"
     info = "info"
     warning = "warning"
 
 
 def command(
-    state: Annotated[Path, typer.Option(metavar="FILE", help="State file; created if missing.")],
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free one.")] = 8765,
-    allowed_host: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Host name that clients may use; repeat for more."),
-    ] = None,
-    max_projects: Annotated[int, typer.Option(min=1, help="Maximum number of projects.")] = _DEFAULT.projects,
-    max_pending: Annotated[
-        int, typer.Option(min=1, help="Decisions of a project that may wait for their outcome.")
-    ] = _DEFAULT.pending,
-    max_body: Annotated[
-        int, typer.Option(min=1024, help="Maximum size of a request's body in bytes.")
-    ] = _DEFAULT.body_bytes,
-    snapshot_every: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Events between two snapshots; at most this many are replayed after a crash."
-        ),
-    ] = _DEFAULT.snapshot_every,
-    log_json: Annotated[bool, typer.Option("--log-json", help="Log JSON lines.")] = False,
-    log_level: Annotated[
-        LogLevel, typer.Option(help="debug logs every request, info those that failed or were slow.")
-    ] = LogLevel.info,
+    state: Path = typer.Option(..., metavar="FILE", help="State file; created if missing."),
+    host: str = typer.Option("127.0.0.1", metavar="ADDRESS", help="Address to listen on."),
+    port: int = typer.Option(8765, min=0, max=65535, help="Port to listen on; 0: any free one."),
+    allowed_host: list[str] | None = typer.Option(
+        None, metavar="NAME", help="Host name that clients may use; repeat for more."
+    ),
+    max_projects: int = typer.Option(_DEFAULT.projects, min=1, help="Maximum number of projects."),
+    max_pending: int = typer.Option(
+        _DEFAULT.pending, min=1, help="Decisions of a project that may wait for their outcome."
+    ),
+    max_body: int = typer.Option(
+        _DEFAULT.body_bytes, min=1024, help="Maximum size of a request's body in bytes."
+    ),
+    snapshot_every: int = typer.Option(
+        _DEFAULT.snapshot_every,
+        min=1,
+        help="Events between two snapshots; at most this many are replayed after a crash.",
+    ),
+    log_json: bool = typer.Option(False, "--log-json", help="Log JSON lines."),
+    log_level: LogLevel = typer.Option(
+        LogLevel.info, help="debug logs every request, info those that failed or were slow."
+    ),
 ) -> None:
     """Serve the projects of a state file over HTTP.
 
@@ -60,17 +56,8 @@ def command(
     try:
         from tailcut.service import http_server, logs
     except ModuleNotFoundError as error:
-        needed = {
-            "fastapi",
-            "httptools",
-            "orjson",
-            "prometheus_client",
-            "pydantic",
-            "pydantic_core",
-            "starlette",
-            "uvicorn",
-        }
-        if error.name not in needed:
+        needed = "fastapi httptools orjson prometheus_client pydantic pydantic_core starlette uvicorn"
+        if error.name not in needed.split():
             raise
         raise MissingExtraError(
             "tailcut serve needs the extra 'service': pip install 'tailcut[service]'"

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tailcut.cli.aslib_folder import AslibOption
-from tailcut.cli.warm_start_option import WHERE, past_source
+from tailcut.cli.options import ASLIB, RECORDED_RUNS, recorded_runs
 
 app = typer.Typer(
     help="Verify, export, compact and repair state files; let projects learn recorded runs.",
@@ -48,10 +47,10 @@ def verify(file: FileArgument, project: ProjectOption = None, as_json: JsonOptio
 @app.command()
 def fit(
     file: FileArgument,
-    project: Annotated[str, typer.Argument(metavar="PROJECT", help="The project that learns.")],
-    where: Annotated[str, typer.Argument(metavar="WHERE", help=f"{WHERE}.")],
-    aslib: AslibOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of lines.")] = False,
+    project: str = typer.Argument(..., metavar="PROJECT", help="The project that learns."),
+    where: str = typer.Argument(..., metavar="WHERE", help=f"{RECORDED_RUNS}."),
+    aslib: Path | None = ASLIB,
+    as_json: bool = typer.Option(False, "--json", help="Print a JSON object instead of lines."),
 ) -> None:
     """Let a project learn recorded runs, once for each source.
 
@@ -63,7 +62,7 @@ def fit(
     from tailcut.journal.past_runs import read_past_runs
     from tailcut.journal.warm_project import learn_past_runs
 
-    source = past_source(where, aslib)
+    source = recorded_runs(where, aslib)
     if not file.is_file():
         raise InputError(f"{file}: there is no such state file")
     with Journal(file) as journal:
@@ -103,9 +102,9 @@ def repair(file: FileArgument, as_json: JsonOption = False) -> None:
 def export(
     file: FileArgument,
     project: ProjectOption = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write to this file instead of standard output.")
-    ] = None,
+    out: Path | None = typer.Option(
+        None, metavar="FILE", help="Write to this file instead of standard output."
+    ),
 ) -> None:
     """Write projects and events as JSON lines. May run while a server writes."""
     from tailcut.journal import Journal, upkeep

@@ -16,15 +16,14 @@ app = typer.Typer(help="Create, list and revoke the tokens of a state file.", no
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="State file.")]
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the token.")]
 
+_SCOPE_HELP = f"{' or '.join(SCOPES)}; repeat for both. Without: read."
+
 
 @app.command()
 def create(
     file: FileArgument,
     name: NameArgument,
-    scope: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SCOPE", help=f"{' or '.join(SCOPES)}; repeat for both. Without: read."),
-    ] = None,
+    scope: list[str] | None = typer.Option(None, metavar="SCOPE", help=_SCOPE_HELP),
 ) -> None:
     """Create a token and print it once: only its hash is kept. Running servers accept it within a second."""
     typer.echo(Tokens(file).create(name, scope or ["read"]))
@@ -33,7 +32,7 @@ def create(
 @app.command("list")
 def show(
     file: FileArgument,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of text.")] = False,
+    as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of text."),
 ) -> None:
     """List tokens: their names, scopes and whether they were revoked."""
     tokens = Tokens(file).all()

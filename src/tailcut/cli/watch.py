@@ -6,26 +6,24 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tailcut.cli.stopping import terminable
+from tailcut.cli.options import terminable
 
 if TYPE_CHECKING:
     from tailcut.live.following import FinishedInstance, RunProgress
 
 
 def command(
-    state: Annotated[Path, typer.Argument(metavar="STATE", help="State file of `tailcut run` or `serve`.")],
-    project: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Project to show. Without: run, or the only one.")
-    ] = None,
-    every: Annotated[float, typer.Option(min=0.1, metavar="S", help="Seconds between updates.")] = 1.0,
-    once: Annotated[bool, typer.Option("--once", help="Print the current state once and exit.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print a JSON object whenever something has changed.")
-    ] = False,
+    state: Path = typer.Argument(..., metavar="STATE", help="State file of `tailcut run` or `serve`."),
+    project: str | None = typer.Option(
+        None, metavar="NAME", help="Project to show. Without: run, or the only one."
+    ),
+    every: float = typer.Option(1.0, min=0.1, metavar="S", help="Seconds between updates."),
+    once: bool = typer.Option(False, "--once", help="Print the current state once and exit."),
+    as_json: bool = typer.Option(False, "--json", help="Print a JSON object whenever something has changed."),
 ) -> None:
     """Show a run as it happens: solved so far, running now, results by solver.
 

@@ -75,7 +75,7 @@ def test_so_does_a_portfolio(clashing: Path) -> None:
         lines += [f"[solvers.{name}]", f'entry = "{name}:main"', 'arguments = ["{instance}"]']
     (clashing / "portfolio.toml").write_text("\n".join(lines))
     (clashing / "one").write_text("")
-    command = [sys.executable, "-m", "tailcut.cli", "measure", "portfolio.toml", "one", "--cutoff", "5"]
+    command = [sys.executable, "-m", "tailcut", "measure", "portfolio.toml", "one", "--cutoff", "5"]
     done = subprocess.run(
         [*command, "--out", "scenario"], cwd=clashing, capture_output=True, text=True, timeout=60
     )

@@ -1,5 +1,0 @@
-"""``python -m tailcut.cli`` is the command ``tailcut``."""
-
-from tailcut.cli import main
-
-main()

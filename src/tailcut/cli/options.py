@@ -1,0 +1,241 @@
+"""Options that several commands have, and what they choose: scenarios, solvers, modules, executors."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from tailcut.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from tailcut.bench.execution import Executor
+    from tailcut.live.portfolio import Portfolio
+    from tailcut.live.workflows import ProgramExecutor
+
+ASLIB: Any = typer.Option(
+    None,
+    "--aslib",
+    envvar="TAILCUT_ASLIB",
+    metavar="DIR",
+    help="Folder with one ASlib scenario per subfolder.",
+)
+MODULES: Any = typer.Option(
+    None,
+    "--import",
+    metavar="MODULE",
+    help="Module that registers your selectors, in this folder or installed; repeat for more.",
+)
+DOMAIN: Any = typer.Option(
+    None,
+    metavar="NAME",
+    help="Use every solver found for a domain, such as smt or mip, instead of a portfolio file; see `tailcut "
+    "domains`. Then all arguments are instances.",
+)
+PORTFOLIO: Any = typer.Argument(
+    None, metavar="PORTFOLIO", help="Portfolio file (TOML); omit it with --domain."
+)
+RECORDED_RUNS = (
+    "A scenario's folder (`tailcut measure` writes one), its name in --aslib, or another state file"
+)
+
+CELLS = ("inline", "processes", "dask")
+"""Where cells of a benchmark can be computed."""
+RUNS = ("processes", "dask")
+"""Where solvers can run."""
+RUN_EXECUTOR: Any = typer.Option(
+    "processes",
+    "--executor",
+    metavar="NAME",
+    help="Where programs run: processes (of this machine) or dask.",
+)
+SCHEDULER: Any = typer.Option(
+    None,
+    metavar="ADDRESS",
+    help="Dask's scheduler, as tcp://127.0.0.1:8786. Without: temporary workers on this machine.",
+)
+SHIP_INSTANCES: Any = typer.Option(
+    False,
+    "--ship-instances",
+    help="Send instance files to the Dask workers, for clusters without a shared file system.",
+)
+
+
+def existing(aslib: Path | None) -> Path:
+    """Return the folder of scenarios; an error says how to name it."""
+    if aslib is None:
+        raise InputError("no ASlib folder: give --aslib DIR or set the environment variable TAILCUT_ASLIB")
+    if not aslib.is_dir():
+        raise InputError(f"--aslib {aslib}: no such folder")
+    return aslib
+
+
+def or_bundled(aslib: Path | None, wanted: Sequence[str] = ()) -> Path:
+    """Return the folder, or that of the bundled scenario if none is named and no other one is wanted."""
+    from tailcut.scenarios import bundled
+    from tailcut.scenarios.collection import names_in
+
+    if aslib is not None:
+        return existing(aslib)
+    present = names_in(bundled.FOLDER)
+    for name in wanted:
+        if name not in present:
+            raise InputError(
+                f"scenario {name}{did_you_mean(name, present)} is not bundled, {', '.join(present)} is: give "
+                "--aslib DIR or set the environment variable TAILCUT_ASLIB to the folder that holds it; "
+                f"`tailcut scenario fetch {name} --to DIR` fetches it"
+            )
+    return bundled.FOLDER
+
+
+def scenario_folder(given: str, aslib: Path | None) -> Path:
+    """Return the folder of a scenario that is given by its path, or by its name in --aslib."""
+    from tailcut.scenarios.collection import names_in
+
+    path = Path(given)
+    if path.exists() or path.name != given:
+        return path
+    folder = or_bundled(aslib, [given])
+    if given not in names_in(folder):
+        question = did_you_mean(given, names_in(folder))
+        raise InputError(f"{given}{question} is neither a folder here nor a scenario in {folder}")
+    return folder / given
+
+
+def recorded_runs(given: str, aslib: Path | None) -> Path:
+    """Return the folder of the scenario, or the state file, that --warm-start names."""
+    path = Path(given)
+    if path.suffix == ".db" and not path.exists():
+        raise InputError(f"--warm-start {given}: there is no such state file")
+    return path if path.is_file() else scenario_folder(given, aslib)
+
+
+def import_with_folder(modules: Sequence[str]) -> None:
+    """Import the user's modules; those of the current folder are found as by `python -m`.
+
+    Processes started later get the same search path.
+    """
+    from tailcut.bench.imported import import_selectors
+
+    if modules and not {"", str(Path.cwd())} & set(sys.path):
+        sys.path.insert(0, str(Path.cwd()))
+    import_selectors(modules)
+
+
+def chosen_portfolio(
+    domain: str | None, portfolio: str | None, instances: list[str] | None
+) -> tuple[Portfolio, list[str]]:
+    """Return the portfolio of the domain, or of the file that comes before the instances; and these."""
+    given = list(instances or [])
+    if domain is not None:
+        from tailcut.live.domain_portfolio import domain_portfolio, found_words
+
+        read = domain_portfolio(domain)
+        sys.stderr.write(f"{found_words(domain)}\n")
+        return read, given if portfolio is None else [portfolio, *given]
+    if portfolio is None:
+        raise InputError("there is nothing to run: give a portfolio file, or --domain, see `tailcut domains`")
+    if Path(portfolio).is_dir():
+        raise InputError(
+            f"{portfolio}: is a folder; give a portfolio file before the instances, or --domain NAME"
+        )
+    from tailcut.live.portfolio import read_portfolio
+
+    return read_portfolio(Path(portfolio)), given
+
+
+def check_executor(name: str, known: tuple[str, ...], scheduler: str | None, *, ship: bool = False) -> None:
+    """Raise unless the options fit together."""
+    if name not in known:
+        raise InputError(f"unknown executor {name!r}; known: {', '.join(known)}")
+    if name != "dask" and scheduler is not None:
+        raise InputError(f"--scheduler is for --executor dask, not for {name}")
+    if name != "dask" and ship:
+        raise InputError(f"--ship-instances is for --executor dask, not for {name}")
+
+
+@contextmanager
+def cell_executor(
+    name: str, scheduler: str | None, jobs: int, modules: Sequence[str] = ()
+) -> Iterator[Executor]:
+    """Give the executor that the options name; what was started for it ends with the context."""
+    if name != "dask":
+        from tailcut.bench.execution import inline, local
+
+        yield inline if name == "inline" else local(jobs, modules)
+        return
+    from tailcut.cluster.connect import connected
+
+    with _cluster_messages(), connected(scheduler, workers=jobs) as client:
+        from tailcut.cluster.cell_executor import dask_cell_executor
+
+        yield dask_cell_executor(client, modules)
+
+
+@contextmanager
+def program_executor(
+    name: str,
+    scheduler: str | None,
+    jobs: int | None,
+    portfolio: Portfolio,
+    *,
+    ship: bool = False,
+    parallel: int = 1,
+) -> Iterator[tuple[ProgramExecutor, int]]:
+    """Yield where programs run, and how many run at once: `jobs`, or what suits it.
+
+    There is room for `parallel` times as many, which race: on this machine.
+    """
+    if name != "dask":
+        from tailcut.live.local_executor import LocalProgramExecutor
+
+        with LocalProgramExecutor.of(portfolio, (jobs or 1) * parallel) as here:
+            yield here, jobs or 1
+        return
+    from tailcut.cluster.connect import Capacity, connected
+
+    workers = jobs or os.cpu_count() or 1
+    with _cluster_messages(), connected(scheduler, workers=workers) as client:
+        from tailcut.cluster.program_executor import DaskProgramExecutor
+
+        preload, folder = portfolio.preload, portfolio.folder
+        with DaskProgramExecutor(client, preload, modules=folder, ship=ship) as there:
+            yield there, jobs or max(1, Capacity(client).threads())
+
+
+@contextmanager
+def _cluster_messages() -> Iterator[None]:
+    """Print what is logged about the cluster on standard error, where it is not in the way of results."""
+    log, handler = logging.getLogger("tailcut.cluster"), logging.StreamHandler()
+    before = log.level, log.propagate
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.level, log.propagate = before
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Within, SIGTERM and SIGHUP raise KeyboardInterrupt, so that everything is closed in order."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
