@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import tailcut
+from tools import code_size
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(tailcut.__file__).parent
@@ -90,3 +91,9 @@ def test_the_design_page_visits_each_file_once() -> None:
         assert len(visited) >= 6, title
         assert len(set(visited)) == len(visited), title
         assert [name for name in visited if not (PACKAGE / name).is_file()] == [], title
+
+
+def test_the_package_is_small_enough_to_read() -> None:
+    """`python -m tools.code_size` prints the table; the limits are there."""
+    counts = code_size.sizes()
+    assert not code_size.excess(counts), code_size.table(counts)

@@ -65,7 +65,7 @@ def test_run_and_measure_learn_the_same_from_contention(tmp_path: Path) -> None:
     assert {one.status for one in learned.values()} == {Status.CENSORED}
     assert all(one.time is not None and one.time < 1.5 for one in learned.values())
     assert ended.stderr.count("a larger wall_factor") == 15
-    command = [sys.executable, "-m", "tailcut.cli", "measure", "portfolio.toml", "instances", "--jobs", "16"]
+    command = [sys.executable, "-m", "tailcut", "measure", "portfolio.toml", "instances", "--jobs", "16"]
     subprocess.run([*command, "--out", "T"], cwd=tmp_path, check=True, capture_output=True)
     scenario = Scenario.read(tmp_path / "T", cache=False)
     statuses = {name: scenario.status(row, 0) for row, name in enumerate(scenario.instances)}
