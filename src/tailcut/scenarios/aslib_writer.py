@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.errors import InputError, ScenarioError
+from tailcut.scenarios.arff import STATUSES
 from tailcut.scenarios.aslib_reader import FILES
-from tailcut.scenarios.columns import STATUSES
+from tailcut.scenarios.description import yaml_module
 from tailcut.scenarios.scenario import Scenario
-from tailcut.scenarios.yamltree import yaml_module
 from tailcut.state import statefile
 from tailcut.types import Array
 

@@ -1,4 +1,4 @@
-"""Scenarios from tables in memory: mappings of columns, or data frames of pandas or polars.
+"""Scenarios from tables: mappings of columns, data frames of pandas or polars, or CSV files.
 
 Neither library is imported: a frame is whatever gives its column names by ``keys()`` or ``.columns`` and a
 column by ``frame[name]``.
@@ -6,17 +6,19 @@ column by ``frame[name]``.
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from tailcut.checks.inputs import check_names, check_seconds
 from tailcut.errors import InputError
-from tailcut.scenarios import aggregate, run_table, tables
-from tailcut.scenarios.columns import STATUSES, Codes, codes
-from tailcut.scenarios.problems import shown
+from tailcut.scenarios.aggregate import RunColumns, collect_runs, doubles, mean, median
+from tailcut.scenarios.arff import STATUSES, Codes, codes, shown
 from tailcut.scenarios.scenario import FeatureStep, Scenario
 from tailcut.types import Array
 
@@ -59,7 +61,7 @@ def from_frames(
     names = given.names_except("instance")
     values = np.empty((n, len(names)))
     for number, feature in enumerate(names):
-        values[:, number] = aggregate.mean(rows, given.numbers(feature), n)
+        values[:, number] = mean(rows, given.numbers(feature), n)
     total, steps = _steps(feature_costs, recorded.instances, names, values)
     return Scenario(
         name=name,
@@ -77,7 +79,54 @@ def from_frames(
     )
 
 
-def _runs(frame: _FrameReader, cutoff: float) -> run_table.RunColumns:
+def scenario_from_csv(runs: Path, features: Path, *, cutoff: float, name: str) -> Scenario:
+    """Return the scenario that two CSV files hold; their columns are those of `Scenario.from_frames`.
+
+    Errors name the file and the line.
+    """
+    return Scenario.from_frames(read_columns(runs), read_columns(features), cutoff=cutoff, name=name)
+
+
+def read_columns(path: Path) -> FileColumns:
+    """Return the columns of a CSV file; empty cells are None."""
+    rows, lines = _rows(path)
+    if not rows:
+        raise InputError(f"{path}: is empty; expected a line of column names")
+    names = [name.strip() for name in rows[0]]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{path}, line {lines[0]}: column {name!r} comes twice")
+    columns: dict[str, list[str | None]] = {name: [] for name in names}
+    for line, row in zip(lines[1:], rows[1:], strict=True):
+        if len(row) != len(names):
+            raise InputError(f"{path}, line {line}: expected {len(names)} cells, got {len(row)}")
+        for name, cell in zip(names, row, strict=True):
+            columns[name].append(cell.strip() or None)
+    return FileColumns(columns, str(path), lines[1:])
+
+
+def _rows(path: Path) -> tuple[list[list[str]], list[int]]:
+    """Return the rows that are not empty, and the line of the file on which each begins."""
+    rows, lines, line = [], [], 1
+    try:
+        content = path.read_bytes()
+        reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+        for row in reader:
+            if row:
+                rows.append(row)
+                lines.append(line)
+            line = reader.line_num + 1
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError(f"{path}, line {line}: is not a CSV file in UTF-8: {error.reason}") from None
+    except csv.Error as error:
+        raise InputError(f"{path}, line {line}: is not a CSV file: {error}") from None
+    return rows, lines
+
+
+def _runs(frame: _FrameReader, cutoff: float) -> RunColumns:
     instances, algorithms = frame.texts("instance"), frame.texts("algorithm")
     if not instances:
         raise InputError(f"{frame.title} has no rows")
@@ -95,9 +144,7 @@ def _runs(frame: _FrameReader, cutoff: float) -> run_table.RunColumns:
         place = frame.column_place(field) if row is None else frame.row_place(row)
         raise InputError(f"{place}: {message}")
 
-    return run_table.collect_runs(
-        instances, algorithms, frame.repetitions(), seconds, statuses, cutoff, complain
-    )
+    return collect_runs(instances, algorithms, frame.repetitions(), seconds, statuses, cutoff, complain)
 
 
 def _steps(
@@ -122,7 +169,7 @@ def _steps(
         seconds = frame.numbers(name)
         if (seconds < 0.0).any():
             raise InputError(f"{frame.column_place(name)} must be >= 0 seconds")
-        column = np.nan_to_num(aggregate.median(rows, np.nan_to_num(seconds), n))
+        column = np.nan_to_num(median(rows, np.nan_to_num(seconds), n))
         last = number == len(names) - 1
         steps.append(
             FeatureStep(name, features if last else (), names[:-1] if last else (), column, statuses)
@@ -209,7 +256,7 @@ class _FrameReader:
     def statuses(self, name: str) -> Codes:
         """Return a column of statuses as positions in `STATUSES`."""
         found = [str(value).lower() for value in self.column(name)]
-        numbers = codes(found, {status: number for number, status in enumerate(STATUSES)})
+        numbers = codes(found, STATUSES)
         bad = np.flatnonzero(numbers < 0)
         if len(bad):
             raise InputError(
@@ -230,12 +277,12 @@ class _FrameReader:
     def rows(self, instances: tuple[str, ...], *, all_needed: bool) -> Codes:
         """Return the number of each row's instance; each instance and repetition may come once."""
         names = self.texts("instance")
-        found = codes(names, tables.number_of(instances))
+        found = codes(names, instances)
         unknown = np.flatnonzero(found < 0)
         if len(unknown):
             row = unknown[0]
             raise InputError(f"{self.place('instance', row)}: {shown(names[row])} has no runs")
-        for row in tables.doubles(found, self.repetitions()):
+        for row in doubles(found, self.repetitions()):
             raise InputError(f"{self.place('instance', row)} repeats {shown(names[row])}")
         missing = sorted(set(instances) - set(names))
         if missing and all_needed:
