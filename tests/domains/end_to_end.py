@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tailcut.domains import find_domain
-from tailcut.domains.found import find_solvers
+from tailcut.domains.domain import find_solvers
 from tailcut.journal import Journal, Project
 from tailcut.live.stream import instance_records
 from tests.live.commands import tailcut

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tailcut.domains.csp.generate import main
-from tailcut.domains.found import find_program
+from tailcut.domains.domain import find_program
 from tests.domains.end_to_end import COUNT, found_or_skip, run_domain
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # hundreds of runs of real solvers
