@@ -72,20 +72,28 @@ def parse(data: bytes, problems: Problems) -> Description | None:
     """
     before = len(problems.errors)
     root = _compose(data, problems)
-    fields = None if root is None else _mapping(root, None, "expected 'field: value' lines", problems)
-    if fields is None:
+    if root is None:
+        return None
+    fields = _Fields(root, None, "expected 'field: value' lines", problems)
+    if root.id != "mapping":
         return None
     description = Description(
-        name=_text(fields, "scenario_id", problems),
-        measures=_texts(fields, "performance_measures", problems, required=True),
-        types=tuple(kind.lower() for kind in _texts(fields, "performance_type", problems, required=True)),
-        cutoff=_cutoff(fields, problems),
-        steps=_steps(fields, problems),
-        algorithms=_algorithms(fields, problems),
-        lines={name: _line(node) for name, node in fields.items()},
-        maximise=tuple(text.lower() == "true" for text in _texts(fields, "maximize", problems)),
+        name=fields.text("scenario_id"),
+        measures=fields.texts("performance_measures", required=True),
+        types=tuple(kind.lower() for kind in fields.texts("performance_type", required=True)),
+        cutoff=_cutoff(fields),
+        steps=_steps(fields),
+        algorithms=_algorithms(fields),
+        lines={name: _line(node) for name, node in fields.nodes.items()},
+        maximise=tuple(text.lower() == "true" for text in fields.texts("maximize")),
     )
-    _check_measures(description, problems)
+    n = len(description.measures)
+    if description.types and len(description.types) != n:
+        message = f"expected one per performance measure ({n}), got {len(description.types)}"
+        fields.error("performance_type", message)
+    for kind in description.types:
+        if kind not in (RUNTIME, QUALITY):
+            fields.error("performance_type", f"expected runtime or solution_quality, got {shown(kind)}")
     return description if len(problems.errors) == before else None
 
 
@@ -130,103 +138,91 @@ def _line(node: Node) -> int:
     return line
 
 
-def _mapping(node: Node, field: str | None, expected: str, problems: Problems) -> dict[str, Node] | None:
-    """Return the nodes of a mapping by name, or None after noting that it is none."""
-    if node.id != "mapping":
-        problems.error(FILE, _line(node), field, expected)
-        return None
-    nodes: dict[str, Node] = {}
-    for key, value in node.value:
-        if key.id != "scalar":
-            problems.error(FILE, _line(key), None, "expected a field name, got a list or mapping")
-        elif key.value in nodes:
-            problems.error(FILE, _line(key), None, f"field {shown(key.value)} is given twice")
+class _Fields:
+    """The nodes of a mapping by name; errors name the line and the field."""
+
+    def __init__(self, mapping: Node, place: str | None, expected: str, problems: Problems) -> None:
+        self.problems, self.place = problems, place
+        self.nodes: dict[str, Node] = {}
+        if mapping.id != "mapping":
+            problems.error(FILE, _line(mapping), place, expected)
+            return
+        for key, value in mapping.value:
+            if key.id != "scalar":
+                problems.error(FILE, _line(key), None, "expected a field name, got a list or mapping")
+            elif key.value in self.nodes:
+                problems.error(FILE, _line(key), None, f"field {shown(key.value)} is given twice")
+            else:
+                self.nodes[key.value] = value
+
+    def error(self, field: str, message: str) -> None:
+        node = self.nodes.get(field)
+        place = f"{self.place}.{field}" if self.place else field
+        self.problems.error(FILE, _line(node) if node else None, place, message)
+
+    def text(self, field: str) -> str:
+        """Return a required field's text."""
+        node = self.nodes.get(field)
+        if node is None or node.value in ("", "null"):
+            self.error(field, "this field is missing")
+        elif node.id != "scalar":
+            self.error(field, "expected one value, got a list or mapping")
         else:
-            nodes[key.value] = value
-    return nodes
+            return str(node.value)
+        return ""
+
+    def texts(self, field: str, *, required: bool = False) -> tuple[str, ...]:
+        """Return a field's list of texts; a single text is a list of one."""
+        node = self.nodes.get(field)
+        texts: tuple[str, ...] = ()
+        if node is not None and node.id == "scalar":
+            texts = () if node.value.lower() in _NOTHING else (node.value,)
+        elif node is not None:
+            items = node.value if node.id == "sequence" else [node]
+            texts = tuple(item.value for item in items if item.id == "scalar")
+            if len(texts) != len(items):
+                self.error(field, "expected a list of names")
+                return ()
+        if required and not texts:
+            self.error(field, "this field is missing")
+        return texts
 
 
-def _check_measures(description: Description, problems: Problems) -> None:
-    line, types, n = description.lines.get("performance_type"), description.types, len(description.measures)
-    if types and len(types) != n:
-        message = f"expected one per performance measure ({n}), got {len(types)}"
-        problems.error(FILE, line, "performance_type", message)
-    for kind in types:
-        if kind not in (RUNTIME, QUALITY):
-            message = f"expected runtime or solution_quality, got {shown(kind)}"
-            problems.error(FILE, line, "performance_type", message)
-
-
-def _cutoff(fields: dict[str, Node], problems: Problems) -> float:
+def _cutoff(fields: _Fields) -> float:
     """Return the cutoff in seconds; nan where none is set."""
-    name = "algorithm_cutoff_time"
-    text = _text(fields, name, problems)
+    text = fields.text("algorithm_cutoff_time")
     if text in _NOTHING:
         return math.nan
     try:
         return float(text)
     except ValueError:
-        message = f"expected a number of seconds, got {shown(text)}"
-        problems.error(FILE, _line(fields[name]), name, message)
+        fields.error("algorithm_cutoff_time", f"expected a number of seconds, got {shown(text)}")
         return math.nan
 
 
-def _steps(fields: dict[str, Node], problems: Problems) -> tuple[Step, ...]:
-    node = fields.get("feature_steps")
+def _steps(fields: _Fields) -> tuple[Step, ...]:
+    problems, node = fields.problems, fields.nodes.get("feature_steps")
     if node is None or node.value in ("", "null", "?"):
         problems.warning(FILE, None, "feature_steps", "no feature steps are described")
         return ()
-    described = _mapping(node, "feature_steps", "expected step names, each with 'provides'", problems)
-    defaults = _texts(fields, "default_steps", problems)
+    described = _Fields(node, "feature_steps", "expected step names, each with 'provides'", problems).nodes
+    defaults = fields.texts("default_steps")
     steps = []
-    for name, content in (described or {}).items():
-        place = f"feature_steps.{name}"
-        parts = _mapping(content, place, "expected 'provides' and 'requires'", problems)
-        if parts is not None:
-            provides = _texts(parts, "provides", problems, f"{place}.provides")
-            requires = _texts(parts, "requires", problems, f"{place}.requires")
-            steps.append(Step(name, provides, requires, name in defaults or "default_steps" not in fields))
+    for name, content in described.items():
+        parts = _Fields(content, f"feature_steps.{name}", "expected 'provides' and 'requires'", problems)
+        if content.id == "mapping":
+            default = name in defaults or "default_steps" not in fields.nodes
+            steps.append(Step(name, parts.texts("provides"), parts.texts("requires"), default))
     required = [(f"feature_steps.{step.name}.requires", step.requires) for step in steps]
-    for place, names in [("default_steps", defaults), *required] if described is not None else ():
+    for place, names in [("default_steps", defaults), *required] if node.id == "mapping" else ():
         for name in names:
             if name not in {step.name for step in steps}:
                 problems.warning(FILE, None, place, f"names {shown(name)}, which is not a feature step")
     return tuple(steps)
 
 
-def _algorithms(fields: dict[str, Node], problems: Problems) -> tuple[str, ...]:
-    node = fields.get("metainfo_algorithms")
-    if node is None or node.id != "mapping":
-        return ()
-    return tuple(_mapping(node, None, "", problems) or ())
-
-
-def _text(fields: dict[str, Node], field: str, problems: Problems) -> str:
-    """Return a required field's text."""
-    node = fields.get(field)
-    if node is None or node.value in ("", "null"):
-        problems.error(FILE, _line(node) if node else None, field, "this field is missing")
-        return ""
-    if node.id != "scalar":
-        problems.error(FILE, _line(node), field, "expected one value, got a list or mapping")
-        return ""
-    return str(node.value)
-
-
-def _texts(
-    fields: dict[str, Node], field: str, problems: Problems, shown_as: str = "", *, required: bool = False
-) -> tuple[str, ...]:
-    """Return a field's list of texts; a single text is a list of one."""
-    node = fields.get(field)
-    texts: tuple[str, ...] = ()
-    if node is not None and node.id == "scalar":
-        texts = () if node.value.lower() in _NOTHING else (node.value,)
-    elif node is not None:
-        items = node.value if node.id == "sequence" else [node]
-        texts = tuple(item.value for item in items if item.id == "scalar")
-        if len(texts) != len(items):
-            problems.error(FILE, _line(node), shown_as or field, "expected a list of names")
-            return ()
-    if required and not texts:
-        problems.error(FILE, _line(node) if node else None, field, "this field is missing")
-    return texts
+def _algorithms(fields: _Fields) -> tuple[str, ...]:
+    node = fields.nodes.get("metainfo_algorithms")
+    return (
+        () if node is None or node.id != "mapping" else tuple(_Fields(node, None, "", fields.problems).nodes)
+    )
