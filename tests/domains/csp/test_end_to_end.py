@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # hundreds of runs of
 
 
 @pytest.mark.slow
-def test_sixty_models(tmp_path: Path) -> None:
+def test_a_queue_of_models(tmp_path: Path) -> None:
     found_or_skip("csp")
     if find_program("minizinc") is None:
         pytest.skip("MiniZinc flattens models and is not installed: apt install minizinc")
