@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tailcut.bench.compute import compute
+from tailcut.bench.execution import compute
 from tailcut.bench.plan import PUBLISHED, Contender, plan
 from tailcut.replication.approaches import APPROACHES
 from tailcut.replication.protocol import Summary

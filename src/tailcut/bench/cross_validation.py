@@ -11,12 +11,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.bench.replay import Slices, Trace, replay, shuffled
+from tailcut.bench.replay import ServedInstance, Trace, serve, shuffled
 from tailcut.errors import InputError
 from tailcut.numerics.randomness import stream
 from tailcut.scenarios import QualityScenario, Scenario
 from tailcut.selector import Selector
-from tailcut.types import Array, Decision, Features, Outcome, Request, Status
+from tailcut.types import Array, Decision, Features, Outcome, Request
 
 Folds = NDArray[np.int64]
 """The fold of each instance, shape (n,)."""
@@ -50,14 +50,14 @@ def best_in_training(losses: Array, folds: Folds) -> NDArray[np.intp]:
     >>> best_in_training(np.array([[1.0, 2.0], [1.0, 2.0], [9.0, 1.0]]), np.array([1, 1, 2])).tolist()
     [1, 1, 0]
     """
-    found = np.empty(len(losses), dtype=np.intp)
+    choices = np.empty(len(losses), dtype=np.intp)
     for fold in np.unique(folds):
-        found[folds == fold] = losses[folds != fold].mean(axis=0).argmin()
-    return found
+        choices[folds == fold] = losses[folds != fold].mean(axis=0).argmin()
+    return choices
 
 
 def cross_validate(
-    scenario: Scenario,
+    scenario: Scenario | QualityScenario,
     new_selector: Callable[[], Selector],
     folds: Folds,
     *,
@@ -69,40 +69,14 @@ def cross_validate(
     Without `learn_on` it neither learns nor explores on the test fold.
     """
     order = shuffled(len(folds), seed)
-    parts = []
+    served: dict[int, ServedInstance] = {}
     for fold in np.unique(folds).tolist():
         selector = new_selector()
-        training = np.broadcast_to((folds != fold)[:, None], scenario.solved.shape)
-        selector.fit(scenario, known=training)
-        (places,) = np.nonzero(folds[order] == fold)
+        selector.fit(scenario, known=np.broadcast_to((folds != fold)[:, None], scenario.solved.shape))
         judged = selector if learn_on else FrozenSelector(selector)
-        parts.append((places, replay(scenario, judged, seed=seed, order=order[places])))
-    return _joined(order, parts)
-
-
-def _joined(order: NDArray[np.intp], parts: list[tuple[NDArray[np.intp], Trace]]) -> Trace:
-    """Return one trace of parts that were replayed at these positions of the order."""
-    n = len(order)
-    choices = np.empty(n, dtype=np.intp)
-    seconds, cost, cpu = np.empty(n), np.empty(n), np.empty(n)
-    for places, trace in parts:
-        choices[places], seconds[places] = trace.choices, trace.seconds
-        cost[places], cpu[places] = trace.feature_cost, trace.cpu
-    return Trace(order, choices, seconds, cost, cpu, _joined_slices(n, parts))
-
-
-def _joined_slices(n: int, parts: list[tuple[NDArray[np.intp], Trace]]) -> Slices | None:
-    sliced = [(places, trace.slices) for places, trace in parts if trace.slices is not None]
-    if not sliced:
-        return None
-    solved = np.empty(n, dtype=np.bool_)
-    for places, slices in sliced:
-        solved[places] = slices.solved
-    step = np.concatenate([places[slices.step] for places, slices in sliced])
-    in_turn = np.argsort(step, kind="stable")
-    algorithm = np.concatenate([slices.algorithm for _, slices in sliced])
-    seconds = np.concatenate([slices.seconds for _, slices in sliced])
-    return Slices(step[in_turn], algorithm[in_turn], seconds[in_turn], solved)
+        rows = order[folds[order] == fold]
+        served.update((instance.row, instance) for instance in serve(scenario, judged, rows))
+    return Trace.of([served[row] for row in order.tolist()], sliced=selector.schedules)
 
 
 class FrozenSelector:
@@ -113,33 +87,29 @@ class FrozenSelector:
         self.schedules = selector.schedules
         self.needs_features = selector.needs_features
         self.may_skip_features = selector.may_skip_features
-        self._asked = Request()
+        self.feature_budget = selector.feature_budget
+        self._request = Request()
         self._failed: dict[str, float] = {}
         """How long each algorithm has run unsuccessfully on the instance."""
-        self._solved = False
-
-    def feature_budget(self) -> float:
-        """Return how many seconds computing an instance's features may take."""
-        return self._selector.feature_budget()
+        self._over = False
 
     def select(
         self, features: Features = None, *, instance: str | None = None, feature_cost: float = 0.0
     ) -> Decision:
         """Return the first run on an instance."""
-        self._asked = Request(features, instance, feature_cost=feature_cost)
-        self._failed, self._solved = {}, False
-        first = self._selector.preview(self._asked)
-        assert first is not None, "on a new instance everyone may run"
-        return first
+        self._request = Request(features, instance, feature_cost=feature_cost)
+        self._failed = {}
+        decision = self._selector.preview(self._request)
+        assert decision is not None, "on a new instance everyone may run"
+        return decision
 
     def observe(self, decision: Decision, outcome: Outcome) -> None:
         """Remember the outcome of a run, for this instance only."""
-        self._solved = outcome.status is Status.SOLVED
+        self._over = outcome.answered or not self.schedules
         ran = decision.budget if outcome.time is None else outcome.time
-        self._asked = replace(self._asked, spent=self._asked.spent + ran)
+        self._request = replace(self._request, spent=self._request.spent + ran)
         self._failed[decision.algorithm] = max(ran, self._failed.get(decision.algorithm, 0.0))
 
     def proceed(self, decision: Decision) -> Decision | None:  # noqa: ARG002
         """Return the next run on the same instance; None: it is over."""
-        over = self._solved or not self.schedules
-        return None if over else self._selector.preview(self._asked, self._failed)
+        return None if self._over else self._selector.preview(self._request, self._failed)

@@ -2,72 +2,56 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tailcut.bench.baselines import oracle, single_best
-from tailcut.bench.benchmark import under_conditions
+from tailcut.bench.benchmark import installed, under_conditions
 from tailcut.bench.conditions import STREAM, Conditions
-from tailcut.bench.cross_validation import best_in_training, folds_of
-from tailcut.bench.fingerprint import Fingerprint, fingerprint
+from tailcut.bench.execution import compute_on
 from tailcut.bench.labels import kind_of
-from tailcut.bench.metrics import ReferenceCosts, normalised
-from tailcut.bench.origins import describe_run
-from tailcut.bench.plan import Contender
-from tailcut.bench.quality_replay import RatedTrace, cross_validate_losses, replay_losses
-from tailcut.bench.store import opened
+from tailcut.bench.plan import Cell, Contender, plan
+from tailcut.bench.store import describe_run, opened
+from tailcut.bench.summary import ReferenceCosts, normalised
 from tailcut.bench.sweeps import find_plan
-from tailcut.catalogue import BASELINES, find_all, recipe
-from tailcut.errors import InputError, MissingExtraError
+from tailcut.catalogue import find_all
+from tailcut.errors import InputError
 from tailcut.scenarios import QualityScenario
-from tailcut.selector import Selector
-from tailcut.types import Array
 
 PICKS = ("oracle", "sbs", "sbs_train")
 """The hindsight baselines that mean something without times."""
 
 
-def can_be_rated(name: str) -> bool:
-    """Return whether a selector or baseline can be judged by losses."""
-    return name in PICKS if name in BASELINES else recipe(name).takes_losses
-
-
 @dataclass(frozen=True)
 class QualityBenchmark:
-    """Scenarios of solution quality, contenders and seeds."""
+    """Scenarios of solution quality and the cells that contenders and seeds make of them."""
 
     scenarios: tuple[QualityScenario, ...]
-    contenders: tuple[Contender, ...]
-    seeds: range
+    cells: tuple[Cell, ...]
     missing: dict[str, str]
     """Contenders of the plan that need what is not installed."""
 
     def run(self, out: Path, *, command: str = "") -> list[dict[str, Any]]:
         """Compute what the result file `out` lacks, and return a row per scenario and contender."""
-        found = []
+        scenarios = {scenario.name: scenario for scenario in self.scenarios}
         with opened(out) as store:
             store.begin_run(describe_run(command))
-            for scenario in self.scenarios:
-                content = _digest(scenario)
-                for contender in self.contenders:
-                    code = _code(contender)
-                    cells = []
-                    for seed in self.seeds:
-                        key = _hash(content, contender, seed, code)
-                        known = store.quality_rows().get(key)
-                        if known is None:
-                            known = {"hash": key, **_computed(scenario, contender, seed)}
-                            store.add_quality(known)
-                        cells.append(known)
-                    found.append(_summary(scenario, contender.label, cells))
-        return found
+            stored = store.quality_rows()
+            for cell in self.cells:
+                if cell.hash not in stored:
+                    stored[cell.hash] = _computed(scenarios[cell.scenario], cell)
+                    store.add_quality(stored[cell.hash])
+        return [
+            _summary(scenarios[name], label, [stored[cell.hash] for cell in cells])
+            for (name, label), cells in groupby(
+                self.cells, lambda cell: (cell.scenario, cell.contender.label)
+            )
+        ]
 
 
 def quality_benchmark(
@@ -86,50 +70,35 @@ def quality_benchmark(
     Of a plan only those take part that can minimise a loss; one that the caller names must be able to.
     """
     chosen = under_conditions(contenders or find_plan(plan_name).contenders, conditions, folds)
-    if any(one.conditions.runs_extra or one.conditions.cores > 1 for one in chosen):
+    if any(contender.conditions.runs_extra or contender.conditions.cores > 1 for contender in chosen):
         raise InputError("scenarios of solution quality know no times: no extra runs, and no races")
-    unable = [one.selector for one in chosen if not can_be_rated(one.selector)]
-    if contenders and unable:
-        able = ", ".join([*(row.name for row in find_all() if row.takes_losses), *PICKS])
-        raise InputError(f"{unable[0]} cannot be judged by losses; these can: {able}")
-    chosen = tuple(one for one in chosen if one.selector not in unable)
-    absent = {one.label: one.missing for one in chosen if one.missing}
-    if absent and contenders:
-        raise MissingExtraError(" ".join(next(iter(absent.items()))))
-    read = tuple(QualityScenario.read(folder / name) for name in names)
-    able_here = tuple(one for one in chosen if not one.missing)
-    return QualityBenchmark(read, able_here, range(first_seed, first_seed + seeds), absent)
+    able = tuple(contender for contender in chosen if _can_be_rated(contender))
+    if contenders and len(able) < len(chosen):
+        unable = next(contender.selector for contender in chosen if contender not in able)
+        known = ", ".join([*(row.name for row in find_all() if row.takes_losses), *PICKS])
+        raise InputError(f"{unable} cannot be judged by losses; these can: {known}")
+    here, missing = installed(able, named=bool(contenders))
+    scenarios = [(str(folder / name), QualityScenario.read(folder / name)) for name in names]
+    cells = plan(scenarios, here, seeds, first_seed=first_seed)
+    return QualityBenchmark(tuple(scenario for _, scenario in scenarios), tuple(cells), missing)
 
 
-def _computed(scenario: QualityScenario, contender: Contender, seed: int) -> dict[str, Any]:
-    ratings = scenario.ratings
-    trace = _trace(scenario, ratings, contender, seed)
-    rows = np.arange(len(ratings))
+def _can_be_rated(contender: Contender) -> bool:
+    return contender.selector in PICKS if contender.row is None else contender.row.takes_losses
+
+
+def _computed(scenario: QualityScenario, cell: Cell) -> dict[str, Any]:
+    result = compute_on(scenario, cell)
     return {
-        "scenario": scenario.name,
-        "selector": contender.label,
-        "seed": seed,
-        "loss": float(trace.losses.mean()),
-        "best": float(ratings[rows, oracle(ratings)].mean()),
-        "single": float(ratings[rows, single_best(ratings)].mean()),
-        "decision_us": float(trace.seconds.mean() * 1e6),
+        "hash": cell.hash,
+        "scenario": cell.scenario,
+        "selector": cell.contender.label,
+        "seed": cell.seed,
+        "loss": result.par,
+        "best": result.vbs,
+        "single": result.sbs,
+        "decision_us": result.decision_us,
     }
-
-
-def _trace(scenario: QualityScenario, ratings: Array, contender: Contender, seed: int) -> RatedTrace:
-    conditions, name = contender.conditions, contender.selector
-    folds = folds_of(scenario, conditions.folds, seed) if conditions.cv else None
-    if name in BASELINES:
-        picks = {"oracle": oracle, "sbs": single_best}
-        chosen = picks[name](ratings) if folds is None or name in picks else best_in_training(ratings, folds)
-        return RatedTrace(ratings[np.arange(len(ratings)), chosen], np.zeros(len(ratings)))
-
-    def new_selector() -> Selector:
-        return Selector(name, scenario.algorithms, scenario.cutoff, seed=seed, **contender.settings())
-
-    if folds is None:
-        return replay_losses(scenario, new_selector(), seed=seed)
-    return cross_validate_losses(scenario, new_selector, folds, seed=seed, learn_on=conditions.learn_on)
 
 
 def _summary(scenario: QualityScenario, label: str, cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -147,30 +116,3 @@ def _summary(scenario: QualityScenario, label: str, cells: Sequence[dict[str, An
         "nloss": round(share, 12) + 0.0 if math.isfinite(share) else None,  # no -0 by the rounding of a mean
         "decision_us": float(np.mean([cell["decision_us"] for cell in cells])),
     }
-
-
-def _code(contender: Contender) -> Fingerprint:
-    row = None if contender.selector in BASELINES else recipe(contender.selector)
-    return fingerprint(row, cross_validated=contender.conditions.cv, rated=True)
-
-
-def _digest(scenario: QualityScenario) -> str:
-    """Return the SHA-256 of what a replay sees of a scenario."""
-    said = [scenario.name, scenario.maximise, scenario.cutoff, scenario.algorithms]
-    digest = hashlib.sha256(json.dumps(said).encode())
-    for array in (scenario.features, scenario.values, scenario.folds):
-        if array is not None:
-            digest.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
-
-
-def _hash(content: str, contender: Contender, seed: int, code: Fingerprint) -> str:
-    identity = {
-        "quality": content,
-        "selector": contender.selector,
-        "settings": contender.settings(),
-        "conditions": asdict(contender.conditions),
-        "seed": seed,
-        **code._asdict(),
-    }
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()

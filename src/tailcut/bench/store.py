@@ -8,20 +8,29 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import platform
 import sqlite3
+import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.bench.baselines import oracle, single_best
+from tailcut.bench.conditions import Conditions
+from tailcut.bench.labels import conditions_of
 from tailcut.bench.plan import Cell
 from tailcut.errors import InputError
-from tailcut.types import Array
+from tailcut.scenarios import Scenario
+from tailcut.types import PENALTY, Array
 
 FORMAT = 1
 _APPLICATION = 0x7A11C07  # written into the file's header, so that a foreign database is recognised
@@ -240,13 +249,27 @@ class Store:
         return self._read(f"SELECT {columns} FROM {table} ORDER BY 1") if present else []
 
     def rows(self, hashes: Iterable[str] | None = None) -> list[dict[str, Any]]:
-        """Return the cells without their traces, of the given hashes or all, ordered by name and seed."""
+        """Return the cells without their traces, of the given hashes or all, ordered by name and seed.
+
+        Those judged under conditions that this version does not know are left out, with a warning.
+        """
         present = self._columns()
         columns = ", ".join(name if name in present or name not in _LATER else "NULL" for name in _COLUMNS)
         query = f"SELECT {columns} FROM cells ORDER BY scenario, selector, seed"
         wanted = None if hashes is None else set(hashes)
-        rows = (dict(zip(_COLUMNS, values, strict=True)) for values in self._read(query))
-        return [self._checked(row) for row in rows if wanted is None or row["hash"] in wanted]
+        rows = [dict(zip(_COLUMNS, values, strict=True)) for values in self._read(query)]
+        rows = [self._checked(row) for row in rows if wanted is None or row["hash"] in wanted]
+        unknown = set()
+        for label in dict.fromkeys(row["selector"] for row in rows):
+            try:
+                Conditions.parse(conditions_of(label))
+            except InputError:
+                unknown.add(label)
+                warnings.warn(
+                    f"{self.path}: left out: {label}, whose conditions this version does not know",
+                    stacklevel=2,
+                )
+        return [row for row in rows if row["selector"] not in unknown]
 
     def _checked(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return a cell, or say which value of it is damaged."""
@@ -299,3 +322,59 @@ def opened(path: str | Path, *, must_exist: bool = False, read_only: bool = Fals
         yield store
     finally:
         store.close()
+
+
+def describe_run(command: str) -> dict[str, Any]:
+    """Return the origin of results: command, versions, machine and time, as plain values."""
+    return {
+        "command": command,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "tailcut": _version("tailcut"),
+        "python": platform.python_version(),
+        "numpy": _version("numpy"),
+        "scipy": _version("scipy"),
+        "system": f"{platform.system()} {platform.release()}",
+        "processor": _processor(),
+        "cores": os.cpu_count() or 1,
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _processor() -> str:
+    """Return the processor's name where the system says it, else its architecture."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())
+
+
+def describe_scenario(scenario: Scenario, penalty: float = PENALTY) -> dict[str, Any]:
+    """Return the size of a scenario, its timeouts and its hindsight baselines, as plain values."""
+    losses = scenario.losses(penalty)
+    rows = np.arange(len(losses))
+    shares = scenario.timeout_shares()
+    best = single_best(losses)
+    return {
+        "name": scenario.name,
+        "instances": len(scenario.instances),
+        "features": len(scenario.feature_names),
+        "algorithms": list(scenario.algorithms),
+        "cutoff": scenario.cutoff,
+        "timeouts_mean": float(shares.mean()),
+        "timeouts_median": float(np.median(shares)),
+        "timeouts_min": float(shares.min()),
+        "timeouts_max": float(shares.max()),
+        "sbs": scenario.algorithms[int(best[0])],
+        "sbs_par": float(losses[rows, best].mean()),
+        "vbs_par": float(losses[rows, oracle(losses)].mean()),
+        "penalty": penalty,
+        "feature_cost_mean": float(scenario.feature_cost.mean()),
+    }
