@@ -533,7 +533,7 @@ def free_features_are_wanted(make: Factory) -> None:
     scenario = small_scenario()
     plain, charged = make(scenario), make(scenario)
     expected = list(serve(plain, scenario, range(60)))
-    taken = []
+    taken: list[Decision] = []
     for row in range(60):
         assert (charged.feature_budget() > 0.0) == charged.needs_features
         first = charged.select(scenario.features[row], instance=f"i{row}", feature_cost=0.0)
