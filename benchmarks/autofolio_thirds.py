@@ -19,8 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from tailcut import Scenario, Selector
-from tailcut.bench.cross_validation import FrozenSelector
-from tailcut.bench.replay import replay
+from tailcut.bench.replay import FrozenSelector, replay
 from tailcut.bench.summary import paid
 from tailcut.types import Array
 

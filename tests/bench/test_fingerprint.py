@@ -105,7 +105,7 @@ def test_libraries_count_for_those_who_call_them(monkeypatch: pytest.MonkeyPatch
     assert {"python", "tailcut", "numpy", "scipy"} <= set(fingerprint(linear).libraries)
     assert "sklearn" in fingerprint(forest).libraries
     before = fingerprint(forest)
-    monkeypatch.setattr(under_test, "_version", lambda name: "99" if name == "sklearn" else "1")
+    monkeypatch.setattr(under_test, "version_of", lambda name: "99" if name == "sklearn" else "1")
     assert fingerprint(forest).libraries != before.libraries
     assert fingerprint(forest).code == before.code
 

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from tailcut.bench.cross_validation import cross_validate
+from tailcut.bench.benchmark import quality_benchmark
 from tailcut.bench.plan import Contender
-from tailcut.bench.quality_benchmark import quality_benchmark
-from tailcut.bench.replay import replay, shuffled
+from tailcut.bench.replay import cross_validate, replay, shuffled
 from tailcut.bench.store import opened
 from tailcut.bench.summary import paid
 from tailcut.cli.app import app

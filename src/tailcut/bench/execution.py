@@ -17,9 +17,18 @@ from pathlib import Path
 import numpy as np
 
 from tailcut.bench.baselines import best_set_trace, picks_trace, replay_baseline
-from tailcut.bench.cross_validation import Folds, best_in_training, cross_validate, folds_of
 from tailcut.bench.plan import Cell
-from tailcut.bench.replay import MeasureFirst, Trace, losses_of, replay, replay_race
+from tailcut.bench.replay import (
+    Folds,
+    MeasureFirst,
+    Trace,
+    best_in_training,
+    cross_validate,
+    folds_of,
+    losses_of,
+    replay,
+    replay_race,
+)
 from tailcut.bench.store import Result, Store
 from tailcut.bench.summary import ReferenceCosts, paid
 from tailcut.catalogue import BASELINES

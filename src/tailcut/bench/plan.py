@@ -25,7 +25,7 @@ from uuid import uuid4
 import numpy as np
 
 from tailcut.bench.conditions import STREAM, Conditions
-from tailcut.bench.cross_validation import folds_of
+from tailcut.bench.replay import folds_of
 from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR, recipe
 from tailcut.errors import InputError
 from tailcut.policies.recipes import Row
@@ -73,7 +73,7 @@ DECIDING = (
         "schedules",
         "peers",
     ),
-    *(f"bench/{name}" for name in ("replay", "cross_validation", "baselines", "fixed_schedules", "summary")),
+    *(f"bench/{name}" for name in ("replay", "baselines", "fixed_schedules", "summary")),
 )
 """The modules and folders of this package whose code decides, learns and measures."""
 
@@ -285,7 +285,7 @@ def fingerprint(row: Row | None) -> Fingerprint:
                 libraries.add(top)
     python = ".".join(map(str, sys.version_info[:2]))
     return Fingerprint(
-        digest.hexdigest(), {"python": python, **{name: _version(name) for name in sorted(libraries)}}
+        digest.hexdigest(), {"python": python, **{name: version_of(name) for name in sorted(libraries)}}
     )
 
 
@@ -358,7 +358,8 @@ def _is_library(top: str) -> bool:
 
 
 @lru_cache
-def _version(library: str) -> str:
+def version_of(library: str) -> str:
+    """Return the version of an installed library, by the name of its package or of its distribution."""
     try:
         return version(library)
     except PackageNotFoundError:

@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from numpy.typing import NDArray
 from tailcut.bench.baselines import oracle, single_best
 from tailcut.bench.conditions import Conditions
 from tailcut.bench.labels import conditions_of
-from tailcut.bench.plan import Cell
+from tailcut.bench.plan import Cell, version_of
 from tailcut.errors import InputError
 from tailcut.scenarios import Scenario
 from tailcut.types import PENALTY, Array
@@ -110,11 +109,9 @@ class Store:
     def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
         self.path = Path(path)
         self._run: int | None = None
+        address = f"{self.path.absolute().as_uri()}{'?mode=ro' if read_only else ''}"
         try:
-            if read_only:
-                self._db = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True, timeout=60.0)
-            else:
-                self._db = sqlite3.connect(self.path, timeout=60.0)
+            self._db = sqlite3.connect(address, uri=True, timeout=60.0)
             try:
                 self._check(must_be_ours=read_only)
                 if not read_only:
@@ -163,43 +160,28 @@ class Store:
 
     def add(self, cell: Cell, result: Result) -> None:
         """Write one cell, in place of an earlier failure of it."""
-        columns = {
-            "hash": cell.hash,
-            "scenario": cell.scenario,
-            "selector": cell.contender.label,
-            "settings": json.dumps(cell.contender.settings(), sort_keys=True),
-            "seed": cell.seed,
-            "penalty": cell.penalty,
-            "error": result.error,
-            "par": result.par,
-            "unsolved": result.unsolved,
-            "decision_us": result.decision_us,
-            "vbs": result.vbs,
-            "sbs": result.sbs,
-            **{name: getattr(result, name) for name in _LATER},
-            "seconds": result.seconds,
-            "choices": _squeeze(result.choices),
-            "losses": _squeeze(result.losses),
-            "step_seconds": _squeeze(result.step_seconds),
-        }
-        marks = ", ".join(f":{name}" for name in columns)
+        arrays = {name: _squeeze(getattr(result, name)) for name in ("choices", "losses", "step_seconds")}
+        settings = json.dumps(cell.contender.settings(), sort_keys=True)
+        made = {"scenario": cell.scenario, "selector": cell.contender.label, "settings": settings}
+        row = {**vars(result), **arrays, **made, "seed": cell.seed, "penalty": cell.penalty}
         with self._db:
-            self._db.execute(f"REPLACE INTO cells ({', '.join(columns)}) VALUES ({marks})", columns)
+            self._replace("cells", row)
             if self._run is not None:
-                self._db.execute("REPLACE INTO origins VALUES (?, ?)", (cell.hash, self._run))
+                self._replace("origins", {"hash": cell.hash, "run": self._run})
 
     def add_quality(self, row: Mapping[str, Any]) -> None:
         """Write one cell of a scenario of solution quality, by the names of the columns."""
-        marks = ", ".join(f":{name}" for name in QUALITY_COLUMNS)
         with self._db:
-            self._db.execute(
-                f"REPLACE INTO quality_cells ({', '.join(QUALITY_COLUMNS)}) VALUES ({marks})", row
-            )
+            self._replace("quality_cells", row)
+
+    def _replace(self, table: str, row: Mapping[str, Any]) -> None:
+        marks = ", ".join(f":{name}" for name in row)
+        self._db.execute(f"REPLACE INTO {table} ({', '.join(row)}) VALUES ({marks})", row)
 
     def quality_rows(self) -> dict[str, dict[str, Any]]:
         """Return the cells of scenarios of solution quality, by hash."""
-        found = self._context("quality_cells", ", ".join(QUALITY_COLUMNS))
-        return {values[0]: dict(zip(QUALITY_COLUMNS, values, strict=True)) for values in found}
+        rows = self._context("quality_cells", ", ".join(QUALITY_COLUMNS))
+        return {values[0]: dict(zip(QUALITY_COLUMNS, values, strict=True)) for values in rows}
 
     def begin_run(self, description: dict[str, Any]) -> None:
         """Note what is about to add cells: command, versions, machine; cells added next belong to it."""
@@ -209,8 +191,8 @@ class Store:
 
     def runs(self) -> dict[int, dict[str, Any]]:
         """Return the descriptions given to `begin_run`, by number, in order of time."""
-        found = self._context("runs", "number, description")
-        return {number: self._values(text, f"run {number}") for number, text in found}
+        rows = self._context("runs", "number, description")
+        return {number: self._values(text, f"run {number}") for number, text in rows}
 
     def origins(self) -> dict[str, int]:
         """Return the number of the run that made each cell, by the cell's hash, as far as it is known."""
@@ -219,12 +201,12 @@ class Store:
     def describe_scenario(self, name: str, description: dict[str, Any]) -> None:
         """Note what a scenario is like, in place of what was noted before."""
         with self._db:
-            self._db.execute("REPLACE INTO scenarios VALUES (?, ?)", (name, json.dumps(description)))
+            self._replace("scenarios", {"name": name, "description": json.dumps(description)})
 
     def scenarios(self) -> dict[str, dict[str, Any]]:
         """Return what was noted of the scenarios, by name."""
-        found = self._context("scenarios", "name, description")
-        return {name: self._values(text, f"scenario {name}") for name, text in found}
+        rows = self._context("scenarios", "name, description")
+        return {name: self._values(text, f"scenario {name}") for name, text in rows}
 
     def _values(self, text: Any, what: str) -> dict[str, Any]:
         """Return the JSON object in a text, or say that the file is damaged there."""
@@ -285,11 +267,11 @@ class Store:
     def trace(self, cell_hash: str) -> tuple[NDArray[np.int16], Array, NDArray[np.float32]]:
         """Return choices, losses and decision times per step of one cell, each of shape (n,)."""
         query = "SELECT choices, losses, step_seconds FROM cells WHERE hash = ? AND error IS NULL"
-        found = self._read(query, cell_hash)
-        if not found:
+        rows = self._read(query, cell_hash)
+        if not rows:
             raise InputError(f"{self.path}: there is no finished cell {cell_hash}")
         try:
-            choices, losses, seconds = (zlib.decompress(blob) for blob in found[0])
+            choices, losses, seconds = (zlib.decompress(blob) for blob in rows[0])
             return np.frombuffer(choices, "<i2"), np.frombuffer(losses, "<f8"), np.frombuffer(seconds, "<f4")
         except (TypeError, ValueError, zlib.error) as error:
             raise InputError(f"{self.path}: cell {cell_hash:.20}: its steps are damaged: {error}") from None
@@ -329,21 +311,12 @@ def describe_run(command: str) -> dict[str, Any]:
     return {
         "command": command,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "tailcut": _version("tailcut"),
         "python": platform.python_version(),
-        "numpy": _version("numpy"),
-        "scipy": _version("scipy"),
+        **{name: version_of(name) for name in ("tailcut", "numpy", "scipy")},
         "system": f"{platform.system()} {platform.release()}",
         "processor": _processor(),
         "cores": os.cpu_count() or 1,
     }
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def _processor() -> str:
