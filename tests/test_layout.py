@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import tailcut
 from tools import code_size
+
+import tailcut
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(tailcut.__file__).parent

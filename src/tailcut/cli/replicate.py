@@ -19,8 +19,8 @@ from rich.table import Table
 
 from tailcut.cli.options import ASLIB, existing
 from tailcut.cli.views import output
+from tailcut.replication.published import VERDICTS, ReplicatedCell
 from tailcut.replication.rerun import ReplicationProgress, replicate_folder
-from tailcut.replication.verdicts import VERDICTS, ReplicatedCell
 
 
 class _Bars(ReplicationProgress):
