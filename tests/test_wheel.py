@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -12,6 +13,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+import tailcut
 
 ROOT = Path(__file__).parents[1]
 
@@ -25,7 +28,39 @@ def _run(*command: str | Path, cwd: Path) -> str:
     return ended.stdout
 
 
-@pytest.mark.slow
+_WITHOUT_KERNELS = """
+from setuptools import Distribution
+distribution = Distribution({"script_name": "setup.py"})
+distribution.parse_config_files()
+distribution.ext_modules = []
+distribution.get_command_obj("egg_info").egg_base = to
+distribution.get_command_obj("build").build_base = f"{to}/build"
+wheel = distribution.get_command_obj("bdist_wheel")
+wheel.bdist_dir, wheel.dist_dir = f"{to}/bdist", to
+distribution.run_command("bdist_wheel")
+"""
+
+
+def test_a_wheel_holds_all_that_python_needs(tmp_path: Path) -> None:
+    """Compiling takes half a minute: the kernels are those that are here; the release builds them."""
+    _run(sys.executable, "-c", f"to = {str(tmp_path)!r}\n{_WITHOUT_KERNELS}", cwd=ROOT)
+    (wheel,) = tmp_path.glob("tailcut-*.whl")
+    there = tmp_path / "there"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(there)
+    numerics = Path(tailcut.__file__).parent / "numerics"
+    for kernel in numerics.glob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}"):
+        shutil.copy(kernel, there / "tailcut" / "numerics")
+    call = (
+        f"import sys; sys.path.insert(0, {str(there)!r})\n"
+        f"import tailcut; assert {str(there)!r} in tailcut.__file__\n"
+    )
+    bench = ("bench", "--selector", "tailcut", "--selector", "sbs", "--seeds", "1", "--executor", "inline")
+    code = f"{call}from tailcut.cli import main; sys.argv = ['tailcut', *{bench!r}, '--json']; main()"
+    assert '"npar10": 1.0' in _run(sys.executable, "-c", code, cwd=tmp_path)
+
+
+@pytest.mark.release
 def test_the_wheel_in_an_empty_environment(tmp_path: Path) -> None:
     quiet = ("--quiet", "--disable-pip-version-check")
     isolated = ("--no-deps", "--no-build-isolation")  # what builds it is installed already
@@ -46,11 +81,11 @@ def test_the_wheel_in_an_empty_environment(tmp_path: Path) -> None:
         text = (ROOT / page).read_text(encoding="utf-8")
         for source in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
             _run(python, "-c", source, cwd=tmp_path)
-    tailcut = tmp_path / "empty" / "bin" / "tailcut"
-    assert wheel.name.split("-")[1] in _run(tailcut, "--version", cwd=tmp_path)
-    assert "tailcut_schedule" in _run(tailcut, "selectors", cwd=tmp_path)
+    command = tmp_path / "empty" / "bin" / "tailcut"
+    assert wheel.name.split("-")[1] in _run(command, "--version", cwd=tmp_path)
+    assert "tailcut_schedule" in _run(command, "selectors", cwd=tmp_path)
     bench = ("bench", "--selector", "tailcut", "--selector", "sbs", "--seeds", "1", "--json")
-    assert '"npar10": 1.0' in _run(tailcut, *bench, cwd=tmp_path)
+    assert '"npar10": 1.0' in _run(command, *bench, cwd=tmp_path)
 
 
 def test_the_sources_are_what_is_under_version_control(tmp_path: Path) -> None:

@@ -163,18 +163,19 @@ def wait_for(condition: Any, seconds: float = 60.0) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.release)])
 @pytest.mark.parametrize("selector", ["tailcut", "tailcut_schedule"])
 def test_kill_9_at_random_moments_loses_no_outcome_and_runs_nothing_twice(
-    tmp_path: Path, selector: str
+    tmp_path: Path, selector: str, kills: int
 ) -> None:
     toy.write_portfolio(tmp_path, ("a", "b", "c"), top=f'selector = "{selector}"\ncutoff = 0.3')
     chance = random.Random(selector)
-    names = [f"i{n:03}" for n in range(60)]
+    names = [f"i{n:03}" for n in range(6 * kills)]
     toy.write_instances(
         tmp_path, {name: f"{chance.choice('abc')} {chance.uniform(0.02, 0.08)} yes" for name in names}
     )
     over: set[str] = set()
-    for _ in range(10):
+    for _ in range(kills):
         logged = len(toy.log(tmp_path))
         command = [*TAILCUT, "run", "portfolio.toml", "instances", "--jobs", "2"]
         with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as running:
