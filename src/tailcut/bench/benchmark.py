@@ -14,8 +14,7 @@ from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.store import Result, Store, opened
 from tailcut.bench.summary import summarise
 from tailcut.bench.sweeps import find_plan
-from tailcut.display.data_frame import data_frame
-from tailcut.display.html_table import html_table
+from tailcut.display import data_frame, html_table
 from tailcut.errors import InputError, MissingExtraError
 from tailcut.scenarios import Scenario
 from tailcut.scenarios.collection import scenarios_in

@@ -114,8 +114,6 @@ class FrozenSelector:
         self.needs_features = selector.needs_features
         self.may_skip_features = selector.may_skip_features
         self._asked = Request()
-        self._failed: dict[str, float] = {}
-        """How long each algorithm has run unsuccessfully on the instance."""
         self._solved = False
 
     def feature_budget(self) -> float:
@@ -127,8 +125,8 @@ class FrozenSelector:
     ) -> Decision:
         """Return the first run on an instance."""
         self._asked = Request(features, instance, feature_cost=feature_cost)
-        self._failed, self._solved = {}, False
-        first = self._selector.preview(self._asked)
+        self._solved = False
+        first = self._selector.decide_frozen(self._asked)
         assert first is not None, "on a new instance everyone may run"
         return first
 
@@ -136,10 +134,11 @@ class FrozenSelector:
         """Remember the outcome of a run, for this instance only."""
         self._solved = outcome.status is Status.SOLVED
         ran = decision.budget if outcome.time is None else outcome.time
-        self._asked = replace(self._asked, spent=self._asked.spent + ran)
-        self._failed[decision.algorithm] = max(ran, self._failed.get(decision.algorithm, 0.0))
+        failed = dict(self._asked.failed or {})
+        failed[decision.algorithm] = max(ran, failed.get(decision.algorithm, 0.0))
+        self._asked = replace(self._asked, spent=self._asked.spent + ran, failed=failed)
 
     def proceed(self, decision: Decision) -> Decision | None:  # noqa: ARG002
         """Return the next run on the same instance; None: it is over."""
         over = self._solved or not self.schedules
-        return None if over else self._selector.preview(self._asked, self._failed)
+        return None if over else self._selector.decide_frozen(self._asked)

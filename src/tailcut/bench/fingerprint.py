@@ -37,7 +37,7 @@ RACING, RATING = "tailcut.bench.race_replay", "tailcut.bench.quality_replay"
 NOT_DECIDING = (
     "tailcut.catalogue",
     "tailcut.explain.explainer",
-    "tailcut.explain.explanation",
+    "tailcut.explain",
     "tailcut.errors",
 )
 """Imported by the deciding code without affecting decisions. Of the catalogue, one row counts, hashed

@@ -57,7 +57,7 @@ def _served(scenario: QualityScenario, selector: Selector, rows: list[int], *, l
     for step, row in enumerate(rows):
         request = Request(scenario.features[row], scenario.instances[row])
         started = time.perf_counter()
-        decision = selector.decide(request) if learns else selector.preview(request)
+        decision = selector.decide(request) if learns else selector.decide_frozen(request)
         assert decision is not None, "on a new instance everyone may run"
         losses[step] = ratings[row, number[decision.algorithm]]
         if learns:

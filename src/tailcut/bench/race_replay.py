@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.bench.replay import Replayable, Slices, Trace, shuffled
-from tailcut.policies.warm_start import instance_names
+from tailcut.policies.recorded_runs import instance_names
 from tailcut.selector import Selector
 from tailcut.types import PENALTY, Array, Decision, Outcome
 

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from tailcut.bench.baselines import FIXED, PICKS
 from tailcut.bench.fixed_schedules import Stages, best_schedule
 from tailcut.numerics.randomness import stream
+from tailcut.policies.recorded_runs import instance_names
 from tailcut.policies.selector_like import Recorded
-from tailcut.policies.warm_start import instance_names
 from tailcut.types import PENALTY, Array, Decision, Features, Outcome
 
 

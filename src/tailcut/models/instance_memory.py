@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.numerics import randomness
-from tailcut.state.stateful import Stateful, expect, expect_finite
+from tailcut.state import Stateful, expect, expect_finite
 from tailcut.types import Array
 
 _FEWEST = 64
@@ -167,7 +167,7 @@ class InstanceMemory(Stateful):
         self.runs = min(self.runs, int((~np.isnan(table.target)).sum()))
         self._replace(table)
 
-    def widen(self, n_features: int) -> None:
+    def add_features(self, n_features: int) -> None:
         """Let instances have this many features; of those kept none are known: nan."""
         kept = self.table()
         unknown = np.full((len(kept.x), n_features), np.nan)

@@ -15,7 +15,7 @@ import numpy as np
 from tailcut.numerics.ranges import NonNegative, Positive
 from tailcut.peers.libraries import library
 from tailcut.peers.opaque import OpaqueModel
-from tailcut.representation.part import Views
+from tailcut.representation import Views
 from tailcut.types import Array
 
 
@@ -60,7 +60,7 @@ class MabWiser(OpaqueModel):
             return np.zeros(len(self.names))
         return self._losses(self.mab, x)
 
-    def look(self, algorithm: int, x: Array) -> tuple[float, float]:
+    def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
         """Return the expectation of one arm, from a copy, so that no random numbers are used up."""
         mab = deepcopy(self.mab) if self.learning_policy == "LinTS" and self.learned else self.mab
         return (float(self._losses(mab, x)[algorithm]) if self.learned else 0.0), 0.0
@@ -100,7 +100,7 @@ class MabWiser(OpaqueModel):
         self.mab.remove_arm(self.names[algorithm])
         super().remove(algorithm)
 
-    def widen(self, n_features: int, views: Views) -> None:  # noqa: ARG002
+    def add_features(self, n_features: int, views: Views) -> None:  # noqa: ARG002
         """Take more features if nothing has been learned yet; later ones are left out."""
         if not self.learned:
             self.n_features = n_features

@@ -17,7 +17,7 @@ import numpy as np
 from tailcut.numerics import randomness
 from tailcut.numerics.ranges import Count, Share
 from tailcut.policies.policy import Choice, Offered, Policy
-from tailcut.state.stateful import expect_finite
+from tailcut.state import expect_finite
 from tailcut.types import Array, Outcome, Progress, Quantity, Status
 
 DURATIONS = 2.0 ** -np.arange(6.0)

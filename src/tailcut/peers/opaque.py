@@ -37,7 +37,7 @@ class OpaqueModel(Model):
         """Return the library's predictions; their uncertainty is included or unknown."""
         return self.losses(x), np.zeros(len(self.names))
 
-    def look(self, algorithm: int, x: Array) -> tuple[float, float]:
+    def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
         """Return what the library expects of one algorithm."""
         return float(self.losses(x)[algorithm]), 0.0
 

@@ -15,8 +15,8 @@ from tailcut.models import Model
 from tailcut.numerics.randomness import stream
 from tailcut.numerics.ranges import Count, TreeCount
 from tailcut.peers.libraries import library
-from tailcut.representation.part import Views
-from tailcut.state.stateful import expect, expect_finite
+from tailcut.representation import Views
+from tailcut.state import expect, expect_finite
 from tailcut.types import Array
 
 
@@ -76,7 +76,7 @@ class RecordedRows(Model):
             self._latest = (key, self.scores(x))
         return self._latest[1].copy(), nothing
 
-    def look(self, algorithm: int, x: Array) -> tuple[float, float]:
+    def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
         """Return the score of one algorithm."""
         return float(self.predict(x)[0][algorithm]), 0.0
 
@@ -99,7 +99,7 @@ class RecordedRows(Model):
         self.target = np.delete(self.target, algorithm, axis=1)
         self._forget()
 
-    def widen(self, n_features: int, views: Views) -> None:  # noqa: ARG002
+    def add_features(self, n_features: int, views: Views) -> None:  # noqa: ARG002
         """Take the new features of past rows as 0."""
         self.x = np.hstack([np.zeros((len(self.x), n_features - self.x.shape[1])), self.x])
         self._forget()

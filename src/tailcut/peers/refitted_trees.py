@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tailcut.models.forests import Forests
+from tailcut.models.refitted import Forests
 from tailcut.numerics.randomness import stream
 from tailcut.numerics.ranges import Count, TreeCount
 from tailcut.peers.libraries import library
@@ -42,9 +42,11 @@ class RefittedTrees(Forests):
 
     def predict(self, x: Array) -> tuple[Array, Array]:
         """Return the predictions of all forests, and no variance."""
-        return np.array([self.look(a, x)[0] for a in range(len(self.targets))]), np.zeros(len(self.targets))
+        return np.array([self.predict_one(a, x)[0] for a in range(len(self.targets))]), np.zeros(
+            len(self.targets)
+        )
 
-    def look(self, algorithm: int, x: Array) -> tuple[float, float]:
+    def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
         """Return the prediction of one forest; an algorithm without one expects no loss."""
         if not self.fitted_on[algorithm]:
             return 0.0, 0.0

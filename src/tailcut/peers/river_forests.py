@@ -14,7 +14,7 @@ from tailcut.numerics.randomness import stream
 from tailcut.numerics.ranges import TreeCount
 from tailcut.peers.libraries import library
 from tailcut.peers.opaque import OpaqueModel
-from tailcut.representation.part import Views
+from tailcut.representation import Views
 from tailcut.types import Array
 
 
@@ -72,7 +72,7 @@ class RiverForests(OpaqueModel):
         super().remove(algorithm)
         del self.forests[algorithm], self.outcomes[algorithm]
 
-    def widen(self, n_features: int, views: Views) -> None:  # noqa: ARG002
+    def add_features(self, n_features: int, views: Views) -> None:  # noqa: ARG002
         """Do nothing: river's features have names."""
         self.n_features = n_features
 

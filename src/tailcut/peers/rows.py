@@ -17,11 +17,10 @@ from tailcut.peers.recorded_rows import BestLabelForest, PairwiseForests
 from tailcut.peers.refitted_trees import RefittedTrees
 from tailcut.peers.river_forests import RiverForests
 from tailcut.peers.vowpal_wabbit import ByProbability, VowpalWabbit
-from tailcut.policies.censoring import Lost
-from tailcut.policies.exploration import Greedy
-from tailcut.policies.first_runs import FirstRuns
+from tailcut.policies.censoring import AtMaximumLoss
+from tailcut.policies.exploration import ForcedExploration, Greedy
+from tailcut.policies.losses import BoundedLoss
 from tailcut.policies.recipes import Recipe, ScheduleRecipe
-from tailcut.policies.targets import BoundedLoss
 
 VW = Recipe(
     name="vw",
@@ -30,10 +29,10 @@ VW = Recipe(
     extra=EXTRA,
     representation="standardised",
     model=partial(VowpalWabbit, explorer="epsilon", cb_type="mtr"),
-    censoring=Lost,
+    censoring=AtMaximumLoss,
     exploration=ByProbability,
     target=BoundedLoss,
-    first_runs=partial(FirstRuns, pace=0.0),  # what it did not choose itself, it could not weigh
+    first_runs=partial(ForcedExploration, pace=0.0),  # what it did not choose itself, it could not weigh
     hyperparameters={"solved_share": 0.3, "explore": 0.02, "learning_rate": 2.0},
 )
 VW_SQUARECB = replace(
@@ -50,10 +49,10 @@ MABWISER_LINGREEDY = Recipe(
     extra=EXTRA,
     representation="standardised",
     model=partial(MabWiser, learning_policy="LinGreedy"),
-    censoring=Lost,
+    censoring=AtMaximumLoss,
     exploration=Greedy,
     target=BoundedLoss,
-    first_runs=partial(FirstRuns, in_order=False),
+    first_runs=partial(ForcedExploration, in_order=False),
     hyperparameters={"solved_share": 0.3, "ridge": 30.0, "pace": 1.0},
 )
 MABWISER_LINUCB = replace(
@@ -77,10 +76,10 @@ RIVER_FORESTS = Recipe(
     extra=EXTRA,
     representation="centred",
     model=partial(RiverForests, kind="ARFRegressor"),
-    censoring=Lost,
+    censoring=AtMaximumLoss,
     exploration=Greedy,
     target=BoundedLoss,
-    first_runs=partial(FirstRuns, in_order=False),
+    first_runs=partial(ForcedExploration, in_order=False),
     hyperparameters={"solved_share": 0.3, "trees": 10, "pace": 1.0},
 )
 EXTRA_TREES = Recipe(
@@ -90,10 +89,10 @@ EXTRA_TREES = Recipe(
     extra=EXTRA,
     representation="trees",
     model=RefittedTrees,
-    censoring=Lost,
+    censoring=AtMaximumLoss,
     exploration=Greedy,
     target=BoundedLoss,
-    first_runs=partial(FirstRuns, in_order=False),
+    first_runs=partial(ForcedExploration, in_order=False),
     hyperparameters={"solved_share": 0.3, "trees": 20, "refit": 10, "pace": 1.0},
 )
 MEDLEY_NEAREST = ScheduleRecipe(

@@ -17,7 +17,7 @@ from tailcut.numerics.ranges import NonNegative, Positive, Share
 from tailcut.peers.libraries import library
 from tailcut.peers.opaque import OpaqueModel
 from tailcut.policies.exploration import Exploration
-from tailcut.representation.part import Views
+from tailcut.representation import Views
 from tailcut.types import Array, Belief, Estimate, Quantity
 
 LEAST_PROBABILITY = 1e-6
@@ -102,7 +102,7 @@ class VowpalWabbit(OpaqueModel):
         lines[1 + algorithm] = f"0:{cost:.9g}:{probability:.9g} {lines[1 + algorithm]}"
         self.workspace.learn(lines)
 
-    def widen(self, n_features: int, views: Views) -> None:  # noqa: ARG002
+    def add_features(self, n_features: int, views: Views) -> None:  # noqa: ARG002
         """Do nothing: features have names."""
         self.n_features = n_features
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from tailcut.numerics.ranges import NonNegative, Penalty
 from tailcut.policies.pending import PendingRun
-from tailcut.state.stateful import Stateful, expect
+from tailcut.state import Stateful, expect
 from tailcut.types import PENALTY, Outcome
 
 MARGIN = 0.2

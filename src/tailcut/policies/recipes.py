@@ -17,16 +17,13 @@ from typing import Any, ClassVar, Self
 from tailcut.errors import InputError, MissingExtraError
 from tailcut.models import Model
 from tailcut.policies.censoring import CensoringRule
-from tailcut.policies.exploration import Exploration
+from tailcut.policies.exploration import Exploration, ForcedExploration
 from tailcut.policies.favourite import MARGIN, Favourite
 from tailcut.policies.feature_budget import FeatureBudget
-from tailcut.policies.first_runs import FirstRuns
 from tailcut.policies.hyperparameters import Parameter, Value, checked, declared, made
-from tailcut.policies.losses import Loss, Predicted
-from tailcut.policies.one_pick import OnePick, Parts
+from tailcut.policies.losses import LogSeconds, Loss, Predicted, Target
+from tailcut.policies.one_pick import OnePick, Parts, WindowedPick
 from tailcut.policies.policy import Policy
-from tailcut.policies.sliding_window import WindowedPick
-from tailcut.policies.targets import LogSeconds, Target
 from tailcut.representation import PIPELINES, Pipeline, pipeline
 from tailcut.types import PENALTY
 
@@ -209,7 +206,7 @@ class Recipe(Row):
     exploration: Callable[..., Exploration]
     loss: Callable[..., Loss] = Predicted
     target: Callable[..., Target] = LogSeconds
-    first_runs: Callable[..., FirstRuns] = FirstRuns
+    first_runs: Callable[..., ForcedExploration] = ForcedExploration
 
     def _slots(self) -> dict[str, Callable[..., Any]]:
         return {

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from tailcut import state as statefile
 from tailcut.errors import TailcutError
 from tailcut.scenarios.scenario import FeatureStep, Scenario
-from tailcut.state import statefile
 
 READER_VERSION = 1
 """Raise it whenever the same files would be read as something else."""

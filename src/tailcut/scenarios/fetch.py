@@ -16,11 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tailcut import state as statefile
 from tailcut.errors import DownloadError, InputError
 from tailcut.scenarios.aslib_reader import OPTIONAL, REQUIRED
 from tailcut.scenarios.cache import user_cache
 from tailcut.scenarios.download import Allowance, NotThere, download
-from tailcut.state import statefile
 
 BASE_URL = "https://raw.githubusercontent.com/coseal/aslib_data/master"
 MANIFEST = "manifest.json"

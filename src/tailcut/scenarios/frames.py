@@ -12,13 +12,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tailcut.checks.inputs import check_names, check_seconds
 from tailcut.errors import InputError
 from tailcut.scenarios import aggregate, run_table, tables
 from tailcut.scenarios.columns import STATUSES, Codes, codes
 from tailcut.scenarios.problems import shown
 from tailcut.scenarios.scenario import FeatureStep, Scenario
-from tailcut.types import Array
+from tailcut.types import Array, check_names, check_seconds
 
 
 class DataFrame(Protocol):

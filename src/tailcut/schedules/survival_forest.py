@@ -7,7 +7,7 @@ instance had failed. So an algorithm that is run after others, on the harder ins
 that. Runs that were recorded, whatever the others did, are taken together: each given all others. A node
 moves the shift of an algorithm by sum (g - h shift) / (sum h + w) from that of its parent, and a split is
 worth the sum over both sides and all algorithms of (sum (g - h shift))^2 / (sum h + w): the trees of
-`tailcut.models.growing`, with target g / h and weight h. The forest says three things of a new instance:
+`tailcut.models.trees`, with target g / h and weight h. The forest says three things of a new instance:
 
     shift    what to add to the log-odds of each algorithm
     classes  how hard it may be: as hard as the instances that are like it
@@ -25,13 +25,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.models.growing import Growth, grow_weighted
-from tailcut.models.trees import Trees
+from tailcut.models.trees import Growth, Trees, grow_weighted
 from tailcut.numerics import randomness
 from tailcut.numerics.survival_kernels import keep_run, odds_by_class, past_classes, share_paths, slopes
-from tailcut.schedules.hardness import Hardness
-from tailcut.schedules.run_tables import PastRuns, empty_room
-from tailcut.state.stateful import Stateful, expect, expect_finite, expect_indices
+from tailcut.schedules.hazards import Hardness
+from tailcut.state import Stateful, expect, expect_finite, expect_indices
 from tailcut.types import Array
 
 TREES, MORE_TREES, MOST_TREES = 25, 2500, 4
@@ -64,6 +62,42 @@ LOCAL = 10.0
 """The weight, in similar instances, of the overall frequencies of the classes."""
 TRUST, DISTRUST = 1.0, 10.0
 """The prior weights, in runs, of predictions with and without similar instances."""
+
+
+class PastRuns(NamedTuple):
+    """What K algorithms did on n instances, times as fractions of the cutoff."""
+
+    x: Array
+    """Features as trees see them, shape (n, d)."""
+    end: Array
+    """When the longest run of each ended, 0 where there was none, shape (n, K)."""
+    solved: NDArray[np.bool_]
+    """Whether it had solved the instance, shape (n, K)."""
+    order: NDArray[np.int32]
+    """Number of that run among those made on the instance, from 1; 0 if it was recorded, shape (n, K)."""
+    classes: Array
+    """How likely the instance is of each class of hardness, shape (n, M)."""
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All fields, in order."""
+        return (self.x, self.end, self.solved, self.order, self.classes)
+
+    def first(self, count: int) -> PastRuns:
+        """Return the first so many instances: views, not copies."""
+        return PastRuns(*(values[:count] for values in self.arrays))
+
+
+def empty_room(size: int, n_features: int, n_algorithms: int, n_classes: int) -> PastRuns:
+    """Return room for so many instances."""
+    shape = (size, n_algorithms)
+    return PastRuns(
+        np.zeros((size, n_features)),
+        np.zeros(shape),
+        np.zeros(shape, np.bool_),
+        np.zeros(shape, np.int32),
+        np.zeros((size, n_classes)),
+    )
 
 
 class Near(NamedTuple):
@@ -348,7 +382,7 @@ class SurvivalForest(Stateful):
         }
         self._replace(runs._replace(**left), len(self._room.x))
 
-    def widen(self, n_features: int) -> None:
+    def add_features(self, n_features: int) -> None:
         """Let instances have this many features: those kept have none of them, and are forgotten."""
         room = self._room
         self._replace(empty_room(1, n_features, room.end.shape[1], room.classes.shape[1]).first(0), 64)

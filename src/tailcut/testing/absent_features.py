@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from tailcut.errors import InputError
-from tailcut.explain.explanation import AlgorithmBelief
+from tailcut.explain import AlgorithmBelief
 from tailcut.scenarios.synthetic import SyntheticScenario
 from tailcut.selector import Selector
 from tailcut.testing.small_stream import Factory, learned, outcome_of, serve, small_scenario

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tailcut.errors import NotExplainedError
-from tailcut.explain.explanation import AlgorithmBelief, Explanation
+from tailcut.explain import AlgorithmBelief, Explanation
 from tailcut.selector import Selector
 from tailcut.testing.small_stream import Factory, learned, outcome_of, small_scenario
 from tailcut.types import Decision
