@@ -369,7 +369,6 @@ def _belief(
 
 
 def _rival(decision: Decision) -> str | None:
-    """Return the other algorithm with the lowest score."""
     others = {name: score for name, score in decision.scores.items() if name != decision.algorithm}
     return min(others, key=others.__getitem__) if others else None
 

@@ -671,7 +671,6 @@ class Selector:
         return np.array([self._algorithms.index(self._favourite.favourite)])
 
     def _progress(self, limit: float, used: float) -> Progress:
-        """Return the progress on an instance on which nothing has run."""
         return Progress(limit, used, np.zeros(len(self._algorithms)) if self._schedules else None)
 
     def _raw(self, features: Features, *, tried: bool = False) -> Array:

@@ -60,7 +60,6 @@ class Request:
     """In a race: for how many seconds algorithms have already run on the instance without an answer."""
 
     def __post_init__(self) -> None:
-        """Check everything that can be checked without knowing the selector."""
         if self.failed is not None:
             checked = {name: check_seconds("failed", seconds) for name, seconds in self.failed.items()}
             self._settle("failed", checked)

@@ -150,7 +150,6 @@ class InstanceMemory(Stateful):
         return self._room.at(slice(self.kept))
 
     def add(self) -> None:
-        """Make room for one more algorithm, the last in number."""
         kept = self.table()
         nothing = np.full((len(kept.x), 1), np.nan)
         self._replace(kept._replace(target=np.hstack([kept.target, nothing])))
@@ -175,7 +174,6 @@ class InstanceMemory(Stateful):
 
     @property
     def filled(self) -> dict[str, Any]:
-        """The instances kept, in their rows, as one array per field."""
         return self.table()._asdict()
 
     @filled.setter
@@ -195,7 +193,6 @@ class InstanceMemory(Stateful):
         expect(not (self.latest and self._rows), "joins: a run has a row of its own here")
 
     def restored(self) -> None:
-        """Check the counts."""
         expect(self.kept <= self.seen and self.oldest < max(self.size, 1), "seen: fewer than are kept")
         expect(self.runs >= 0, "runs: less than 0")
 

@@ -89,7 +89,6 @@ class SlidingWindow(Stateful, Generic[Record]):
 
     @property
     def records(self) -> list[Any]:
-        """All records, the oldest first."""
         return [list(record) for record in self._records]
 
     @records.setter
@@ -108,7 +107,6 @@ class SlidingWindow(Stateful, Generic[Record]):
         return self._records.popleft() if len(self._records) > self.size else None
 
     def remove(self, algorithm: int) -> None:
-        """Drop the records of an algorithm; the numbers behind it move up by one."""
         self.replace((number - (number > algorithm), *rest) for number, *rest in self if number != algorithm)
 
     def replace(self, records: Iterable[tuple[object, ...]]) -> None:
@@ -142,22 +140,18 @@ class Nothing(Model):
         self.n_algorithms = n_algorithms
 
     def predict(self, x: Array) -> tuple[Array, Array]:  # noqa: ARG002
-        """Return zeros and ones, shapes (K,)."""
         return np.zeros(self.n_algorithms), np.ones(self.n_algorithms)
 
     def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:  # noqa: ARG002
-        """Return 0 and 1."""
         return 0.0, 1.0
 
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:
         """Learn nothing."""
 
     def add(self) -> None:
-        """Count one algorithm more."""
         self.n_algorithms += 1
 
     def remove(self, algorithm: int) -> None:  # noqa: ARG002
-        """Count one algorithm less."""
         self.n_algorithms -= 1
 
     def add_features(self, n_features: int, views: Views) -> None:
@@ -191,7 +185,6 @@ class RunningMeans(Model):
         return self.mean.copy(), 1.0 / (1.0 + self.weight)
 
     def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:  # noqa: ARG002
-        """Return mean and variance of one algorithm."""
         return float(self.mean[algorithm]), float(1.0 / (1.0 + self.weight[algorithm]))
 
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:  # noqa: ARG002
@@ -223,17 +216,14 @@ class RunningMeans(Model):
         self.mean = np.divide(sums[1], sums[0], out=np.zeros(len(self.mean)), where=sums[0] > 0.0)
 
     def add(self) -> None:
-        """Append an algorithm without outcomes."""
         self.weight, self.mean = np.append(self.weight, 0.0), np.append(self.mean, 0.0)
 
     def remove(self, algorithm: int) -> None:
-        """Drop one algorithm."""
         self.weight, self.mean = np.delete(self.weight, algorithm), np.delete(self.mean, algorithm)
         if self.recent is not None:
             self.recent.remove(algorithm)
 
     def restored(self) -> None:
-        """Check that the sums can be those of runs."""
         expect_finite(weight=self.weight, mean=self.mean)
         expect((self.weight >= 0.0).all(), "weight: is less than 0")
         if self.recent is not None:

@@ -56,12 +56,10 @@ class LeastSquares(Model):
         self.restored()
 
     def predict(self, x: Array) -> tuple[Array, Array]:
-        """Return the predictions of all algorithms, shape (K,), and no variance."""
         self._refit()
         return self._weights.dot(x) + self._intercepts, np.zeros(len(self._intercepts))
 
     def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
-        """Return the prediction of one algorithm, and no variance."""
         self._refit()
         return float(self._weights[algorithm].dot(x) + self._intercepts[algorithm]), 0.0
 
@@ -80,13 +78,11 @@ class LeastSquares(Model):
             self._weights[algorithm], self._intercepts[algorithm] = _solve(self.factors[algorithm])
 
     def add(self) -> None:
-        """Append an algorithm without outcomes."""
         size = self.n_features + 2
         self.factors = np.concatenate([self.factors, np.zeros((1, size, size))])
         self.restored()
 
     def remove(self, algorithm: int) -> None:
-        """Drop one algorithm."""
         self.factors = np.delete(self.factors, algorithm, axis=0)
         self.restored()
 
@@ -162,12 +158,10 @@ class Forests(Model):
         self.grown: list[Any] = [None] * n_algorithms
 
     def predict(self, x: Array) -> tuple[Array, Array]:
-        """Return predictions and jackknife variances of all algorithms, shapes (K,)."""
         pairs = np.array([self.predict_one(a, x) for a in range(len(self.targets))])
         return pairs[:, 0].copy(), pairs[:, 1].copy()
 
     def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
-        """Return prediction and jackknife variance of one algorithm."""
         targets = self.targets[algorithm]
         if not targets:
             return 0.0, 0.0
@@ -192,20 +186,17 @@ class Forests(Model):
         return RandomForestRegressor(n_estimators=self.trees, random_state=state).fit(inputs, targets)
 
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:
-        """Remember an outcome; `weight` 0 is none."""
         if weight > 0.0:
             self.inputs[algorithm].append(x)
             self.targets[algorithm].append(target)
             self.grown[algorithm] = None
 
     def add(self) -> None:
-        """Append an algorithm without outcomes."""
         self.inputs.append([])
         self.targets.append([])
         self.grown.append(None)
 
     def remove(self, algorithm: int) -> None:
-        """Drop one algorithm with its history."""
         del self.inputs[algorithm], self.targets[algorithm], self.grown[algorithm]
 
     def add_features(self, n_features: int, views: Views) -> None:  # noqa: ARG002

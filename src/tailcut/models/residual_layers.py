@@ -90,7 +90,6 @@ class Arms(Stateful):
         self._learn_population()
 
     def update(self, algorithm: int, loss: float, weight: float = 1.0) -> None:
-        """Learn that a run of `algorithm` cost `loss`, weighing `weight` runs."""
         self.squared_errors += weight * (loss - float(self.mean[algorithm])) ** 2
         self.predictions += weight
         self.runs[algorithm] += weight
@@ -123,17 +122,14 @@ class Arms(Stateful):
         )
 
     def add(self) -> None:
-        """Append an algorithm without runs."""
         self.runs, self.total = np.append(self.runs, 0.0), np.append(self.total, 0.0)
         self._learn_population()
 
     def remove(self, algorithm: int) -> None:
-        """Drop one algorithm."""
         self.runs, self.total = np.delete(self.runs, algorithm), np.delete(self.total, algorithm)
         self._learn_population()
 
     def restored(self) -> None:
-        """Compute what follows from counts and sums."""
         expect_finite(runs=self.runs, total=self.total)
         expect((self.runs >= 0.0).all(), "runs: a count is less than 0")
         positive = min(self.predictions, self.squared_errors, self.spread)
@@ -226,7 +222,6 @@ class ResidualLayers(Model):
         return self._latest[1], self.arms.variance
 
     def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
-        """Return both for one algorithm."""
         mean, variance = self.predict(x)
         return float(mean[algorithm]), float(variance[algorithm])
 
@@ -348,14 +343,12 @@ class ResidualLayers(Model):
         self._grow(self._wanted())
 
     def remove(self, algorithm: int) -> None:
-        """Forget an algorithm and all its runs."""
         self.arms.remove(algorithm)
         self.ridge.remove(algorithm)
         self.memory.remove(algorithm)
         self._grow(self._wanted())
 
     def restored(self) -> None:
-        """Forget predictions of other trees."""
         table = self.memory.table()
         expect(
             self.trees.loss.shape[1] == table.target.shape[1] == len(self.arms.runs),

@@ -88,7 +88,6 @@ class RidgeBank(Model):
         return ridge_kernels.mean(self.theta, x)
 
     def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
-        """Return x'theta and x'A^-1 x for one algorithm."""
         _, mean, variance = self.solve(algorithm, x)
         return mean, variance
 
@@ -145,14 +144,12 @@ class RidgeBank(Model):
             self.window.add()
 
     def remove(self, algorithm: int) -> None:
-        """Drop one posterior."""
         self.halves = np.delete(self.halves, algorithm, axis=0)
         self.theta = np.delete(self.theta, algorithm, axis=0)
         if self.window is not None:
             self.window.remove(algorithm)
 
     def restored(self) -> None:
-        """Check that these can be a bank's."""
         expect_finite(halves=self.halves, theta=self.theta)
 
     def add_features(self, n_features: int, views: Views | None = None) -> None:  # noqa: ARG002
@@ -185,7 +182,6 @@ class RidgeWindow(Stateful):
         """The algorithm that is renewed next."""
 
     def push(self, run: Kept) -> Kept | None:
-        """Take in a run; return the one that drops out, if any."""
         self.count[run[0]] += 1
         oldest = self.runs.push(run)
         if oldest is not None:
@@ -217,11 +213,9 @@ class RidgeWindow(Stateful):
         return inverse, inverse @ (weighted.T @ np.array([run[2] for run in own]))
 
     def add(self) -> None:
-        """Make room for one more algorithm."""
         self.count.append(0)
 
     def remove(self, algorithm: int) -> None:
-        """Drop the runs of an algorithm."""
         self.runs.remove(algorithm)
         del self.count[algorithm]
         self.next_renewed = 0
@@ -233,7 +227,6 @@ class RidgeWindow(Stateful):
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The runs, oldest first, as one array per field."""
         runs = list(self.runs)
         return {
             "algorithm": np.array([run[0] for run in runs], dtype=np.int64),
@@ -253,7 +246,6 @@ class RidgeWindow(Stateful):
         self.runs.replace(zip(*lists, columns["weight"].tolist(), strict=True))
 
     def restored(self) -> None:
-        """Count the runs of each algorithm."""
         expect_indices(len(self.count), turn=self.next_renewed)
         self.count = [0] * len(self.count)
         for run in self.runs:

@@ -49,11 +49,9 @@ class Trees(Stateful):
     GROWING = STATE
 
     def __len__(self) -> int:
-        """Return how many trees there are."""
         return len(self.roots)
 
     def restored(self) -> None:
-        """Check that these are trees at all."""
         nodes, here = len(self.feature), np.arange(len(self.feature))
         same = nodes == len(self.threshold) == len(self.child) and len(self.roots) == len(self.rows)
         expect(same, "trees: arrays of other lengths")
@@ -140,7 +138,6 @@ class Growth:
 
 
 def at_once(n_runs: int, growth: Growth) -> int:
-    """Return how many trees to grow together."""
     return max(_AT_ONCE // max(n_runs * growth.candidates, 1), 1)
 
 

@@ -72,7 +72,6 @@ class AtCutoff:
     timeout_factor: Positive = 1.0
 
     def lesson(self, run: Unfinished, predict: Predict, rng: np.random.Generator) -> PseudoObservation:  # noqa: ARG002
-        """Return the imputed runtime."""
         return PseudoObservation(run.value(self.timeout_factor), 1.0)
 
 
@@ -87,7 +86,6 @@ class BuckleyJames:
     noise_variance: Positive = 1.0
 
     def lesson(self, run: Unfinished, predict: Predict, rng: np.random.Generator) -> PseudoObservation:
-        """Return the drawn runtime."""
         mean, variance = predict()
         return PseudoObservation(
             draw_above(rng, mean, math.sqrt(self.noise_variance * variance), run.value()), 1.0
@@ -107,11 +105,9 @@ class MomentMatching:
     noise: Positive = 1.0
 
     def lesson(self, run: Unfinished, predict: Predict, rng: np.random.Generator) -> PseudoObservation | None:  # noqa: ARG002
-        """Return the observation whose update has the same two moments."""
         return self.pseudo_observation(run, *predict())
 
     def pseudo_observation(self, run: Unfinished, mean: float, variance: float) -> PseudoObservation | None:
-        """Return the same for a given belief, with the variance for unit noise."""
         deviation = self.noise * math.sqrt(1.0 + variance)
         r, gap = upper_tail_moments(mean, deviation, run.value())
         shrink = r * gap
@@ -139,7 +135,6 @@ class AtMaximumLoss:
     """
 
     def lesson(self, run: Unfinished, predict: Predict, rng: np.random.Generator) -> PseudoObservation:  # noqa: ARG002
-        """Return the maximum loss, or the expected loss of a run that was stopped early."""
         if run.seconds >= run.cutoff:
             return PseudoObservation(1.0, 1.0)
         now, most = run.value(), run.target.value(run.cutoff, run.cutoff)

@@ -41,11 +41,9 @@ class Greedy(Exploration):
 
     @property
     def noise_deviation(self) -> float:
-        """The standard deviation of a run's target around its mean."""
         return self.noise
 
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:  # noqa: ARG002
-        """Return the mean as both values."""
         return Estimate(belief.mean, belief.mean, np.full(len(belief.mean), self.noise))
 
 
@@ -61,7 +59,6 @@ class Thompson(Exploration):
 
     @property
     def noise_deviation(self) -> float:
-        """The standard deviation of a run's target around its mean."""
         return math.sqrt(self.noise_variance)
 
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:  # noqa: ARG002
@@ -88,7 +85,6 @@ class Bounds(Exploration):
 
     @property
     def noise_deviation(self) -> float:
-        """The standard deviation of a run's target around its mean."""
         return self.noise
 
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:
@@ -116,7 +112,6 @@ class Uniform(Exploration):
         return 1.0
 
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:  # noqa: ARG002
-        """Return random values."""
         draw = rng.random(len(belief.mean))
         return Estimate(draw, draw, np.ones(len(draw)))
 
@@ -175,7 +170,6 @@ class ForcedExploration:
         return len(counts) * least < self.again * math.log2(step)
 
     def next(self, runs: Array, rng: np.random.Generator) -> int:
-        """Return which algorithm is due."""
         counts: list[float] = runs.tolist()
         least = min(counts)
         if self.in_order:

@@ -61,7 +61,6 @@ class FadingMean(Stateful):
         self.keep = 1.0 - 1.0 / memory
 
     def add(self, value: float) -> None:
-        """Count one more value."""
         self.total = self.keep * self.total + value
         self.weight = self.keep * self.weight + 1.0
 

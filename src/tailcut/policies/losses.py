@@ -55,7 +55,6 @@ class LogSeconds(Target):
     predicts_runtimes: ClassVar[bool] = True
 
     def value(self, seconds: float, cutoff: float) -> float:  # noqa: ARG002
-        """Return log(seconds)."""
         return math.log(seconds if seconds > SHORTEST_RUNTIME else SHORTEST_RUNTIME)
 
     def forecasts(self, mean: Array, deviation: Array, progress: Progress, penalty: float) -> Forecasts:
@@ -91,7 +90,6 @@ class Seconds(Target):
     quantity: ClassVar[Quantity] = Quantity("predicted runtime", "s")
 
     def value(self, seconds: float, cutoff: float) -> float:  # noqa: ARG002
-        """Return the seconds."""
         return seconds
 
 
@@ -132,7 +130,6 @@ class Predicted(Loss):
     """The optimistic value itself: log-seconds or seconds, as the model predicts."""
 
     def scores(self, estimate: Estimate, cutoff: float) -> Array:  # noqa: ARG002
-        """Return the optimistic values."""
         return estimate.low
 
 
@@ -149,7 +146,6 @@ class ExpectedPar(Loss):
     penalty: Penalty = PENALTY
 
     def quantity(self, target: Quantity) -> Quantity:  # noqa: ARG002
-        """Return that they are expected PARk, whatever the model predicts."""
         return Quantity(f"expected PAR{self.penalty:g}", "s")
 
     def scores(self, estimate: Estimate, cutoff: float) -> Array:

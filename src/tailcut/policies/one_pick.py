@@ -92,28 +92,23 @@ class OnePick(Policy):
         self._count_untried()
 
     def _count_untried(self) -> None:
-        """Count the algorithms that still await their first run."""
         pending = self.parts.first_runs.pace > 0.0
         self.untried = int((self.runs == 0.0).sum()) if pending else 0
 
     def restored(self) -> None:
-        """Check the counts, and count the untried again."""
         expect_finite(runs=self.runs, censored=self.censored, excess=self.excess)
         expect(min(self.runs.min(), self.censored.min()) >= 0.0, "runs: a count is less than 0")
         self._count_untried()
 
     @property
     def n_features(self) -> int:  # type: ignore[override]
-        """How many raw features an instance has."""
         return self.representation.n_features
 
     @property
     def width(self) -> int:  # type: ignore[override]
-        """How many entries a represented instance has."""
         return self.representation.width
 
     def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:
-        """Return the algorithm to run, among the numbers `offered` (None: all)."""
         budget = self.parts.feature_budget
         x = self.representation(features) if budget is None or len(features) else NO_FEATURES
         mean, variance = self.model.predict(x)
@@ -169,7 +164,6 @@ class OnePick(Policy):
         return _argmin(scores, offered), "lowest score"
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:  # noqa: ARG002
-        """Learn the outcome of a run of `algorithm` on the instance represented by `x`."""
         cutoff, parts = progress.cutoff, self.parts
         self.excess[algorithm] += self._excess(outcome, cutoff)
         if outcome.loss is not None:  # the unit of a bounded target
@@ -189,7 +183,6 @@ class OnePick(Policy):
             self._teach(algorithm, x, lesson.target, lesson.weight)
 
     def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:
-        """Learn recorded runs, in bulk if the model supports it."""
         if not self.model.in_bulk:
             super().learn_recorded(x, runs, progress)
             return
@@ -235,16 +228,13 @@ class OnePick(Policy):
         )
 
     def fit_transform(self, features: Array) -> Array:
-        """Read instances that need no decision, shape (n, d); return them represented, shape (n, w)."""
         return self.representation.fit_transform(features)
 
     def started(self, algorithm: int) -> None:
-        """Count a run that was not chosen here."""
         self.runs[algorithm] += 1.0
         self._count_untried()
 
     def add(self) -> None:
-        """Make room for one more algorithm, the last in number."""
         self.model.add()
         self.runs, self.censored, self.excess = (
             np.append(counts, 0.0) for counts in (self.runs, self.censored, self.excess)
@@ -252,7 +242,6 @@ class OnePick(Policy):
         self._count_untried()
 
     def remove(self, algorithm: int) -> None:
-        """Forget an algorithm; those behind it move up by one."""
         self.model.remove(algorithm)
         self.runs, self.censored, self.excess = (
             np.delete(counts, algorithm) for counts in (self.runs, self.censored, self.excess)
@@ -260,22 +249,18 @@ class OnePick(Policy):
         self._count_untried()
 
     def add_features(self, n_features: int) -> None:
-        """Accept instances with this many features from now on; nothing is forgotten."""
         self.representation.add_features(n_features)
         self.model.add_features(self.representation.width, self.representation.views())
 
     def transform(self, features: Array) -> Array:
-        """Return raw features represented, learning nothing."""
         absent = self.parts.feature_budget is not None and not len(features)
         return NO_FEATURES if absent else self.representation.transform(features)
 
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice:
-        """Return what would be chosen by the scores alone, without randomness."""
         scores = self.judge(x, progress, range(len(self.runs)))
         return Choice(_argmin(scores, offered), "lowest score", scores, x, progress.left)
 
     def judge(self, x: Array, progress: Progress, algorithms: Sequence[int]) -> Array:
-        """Return the scores of these algorithms at `x` without randomness, the lower the better."""
         chosen = list(algorithms)
         pairs = np.array([self.model.predict_one(k, x) for k in chosen])
         belief = Belief(pairs[:, 0].copy(), pairs[:, 1].copy(), self.censored[chosen])
@@ -283,7 +268,6 @@ class OnePick(Policy):
         return self.parts.loss.scores(estimate, progress.cutoff)
 
     def forecasts(self, x: Array, progress: Progress) -> Forecasts | None:
-        """Return predicted runtimes on the instance represented by `x`, if the model predicts them."""
         if not self.model.learns or not self.parts.target.predicts_runtimes:
             return None
         mean, variance = self.model.predict(x)
@@ -291,7 +275,6 @@ class OnePick(Policy):
         return self.parts.target.forecasts(mean, deviation, progress, self.penalty)
 
     def times_chosen(self, algorithm: int) -> int:
-        """Return how often an algorithm was chosen."""
         return int(self.runs[algorithm])
 
 
@@ -324,19 +307,16 @@ class WindowedPick(OnePick):
         super().__init__(parts, **sizes, epsilon=epsilon, penalty=penalty, fail_over=fail_over)
 
     def restored(self) -> None:
-        """Check the latest choices and outcomes, too."""
         super().restored()
         check_records(self.choices, len(self.runs), (int,))
         check_records(self.outcomes, len(self.runs), (int, bool, float))
 
     def _decide(self, x: Array, belief: Belief, offered: Offered, progress: Progress) -> Choice:
-        """Return the algorithm to run, and let the oldest choice go."""
         choice = super()._decide(x, belief, offered, progress)
         self._let_go(choice.algorithm)
         return choice
 
     def started(self, algorithm: int) -> None:
-        """Count a run that was not chosen here, and let the oldest go."""
         super().started(algorithm)
         self._let_go(algorithm)
 
@@ -347,7 +327,6 @@ class WindowedPick(OnePick):
             self._count_untried()
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
-        """Learn the outcome of a run, and let the oldest outcome go."""
         super().learn(algorithm, x, outcome, progress, budget)
         oldest = self.outcomes.push((algorithm, not outcome.answered, self._excess(outcome, progress.cutoff)))
         if oldest is not None:
@@ -359,11 +338,10 @@ class WindowedPick(OnePick):
         Policy.learn_recorded(self, x, runs, progress)
 
     def _lesson(self, algorithm: int, x: Array, run: Unfinished) -> PseudoObservation:
-        """Return what an unfinished run teaches; where that is nothing, the run still takes its place."""
+        # Where the run teaches nothing, it still takes its place.
         return super()._lesson(algorithm, x, run) or PseudoObservation(0.0, 0.0)
 
     def remove(self, algorithm: int) -> None:
-        """Forget an algorithm, its choices and its outcomes."""
         super().remove(algorithm)
         self.choices.remove(algorithm)
         self.outcomes.remove(algorithm)

@@ -59,7 +59,6 @@ class Curves:
 
     @property
     def n_algorithms(self) -> int:
-        """How many algorithms there are: K."""
         return int(self.tables[0].shape[2])
 
     @property
@@ -226,7 +225,6 @@ class CurrentInstance(Stateful):
         self.forget()
 
     def forget(self) -> None:
-        """Have no instance at hand."""
         self.x, self.classes = np.zeros(0), np.zeros(0)
         self.odds, self.drawn_odds = np.zeros((0, 0, 0)), np.zeros((0, 0, 0))
         self._key, self._view, self._drawn = b"", None, None
@@ -248,7 +246,6 @@ class CurrentInstance(Stateful):
         return x is self.x or self._key == x.tobytes()
 
     def restored(self) -> None:
-        """Draw the curves again."""
         x, classes = self.x, self.classes
         if not len(classes):
             self.forget()

@@ -101,7 +101,6 @@ class HazardSchedule(Policy):
         """The latest instance looked at, and its view, until something is learned."""
 
     def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:
-        """Return the first run on an instance."""
         self.instances += 1
         whole = self.instances >= FIRST_WHOLE and self.instances.bit_count() == 1
         x = self.representation(features) if len(features) else NO_FEATURES
@@ -143,7 +142,6 @@ class HazardSchedule(Policy):
         self.feature_budget.weigh(lost / (self.penalty * progress.cutoff))
 
     def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
-        """Return the next run, or None if no algorithm could run longer than before."""
         return self._next(x, offered, progress, self.current.drawn(x))
 
     def _next(
@@ -177,16 +175,13 @@ class HazardSchedule(Policy):
 
     @property
     def n_features(self) -> int:  # type: ignore[override]
-        """How many raw features an instance has."""
         return self.representation.n_features
 
     @property
     def width(self) -> int:  # type: ignore[override]
-        """How many entries a represented instance has."""
         return self.representation.width
 
     def transform(self, features: Array) -> Array:
-        """Return raw features represented, learning nothing."""
         return self.representation.transform(features) if len(features) else NO_FEATURES
 
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
@@ -240,7 +235,6 @@ class HazardSchedule(Policy):
         return race.next_run(free)
 
     def forecasts(self, x: Array, progress: Progress) -> Forecasts:
-        """Return what a run of all that is left would take, for each algorithm."""
         assert progress.failed is not None
         view = self.view(x)
         classes = view.given(likelihood(view.curves, progress.failed))
@@ -290,7 +284,6 @@ class HazardSchedule(Policy):
     def _remember(
         self, algorithm: int, x: Array, end: float, solved: bool, classes: Array, **which: bool
     ) -> None:
-        """Keep a run in the forest."""
         if len(x):
             share = min(max(end / self.cuts[-1], 1e-9), 1.0)
             self.forest.put(x, algorithm, share, solved, classes, **which)
@@ -382,30 +375,25 @@ class HazardSchedule(Policy):
         return np.asarray(survival[0] @ view.classes)
 
     def fit_transform(self, features: Array) -> Array:
-        """Take in instances that need no decision, shape (n, d); return them represented, shape (n, w)."""
         return self.representation.fit_transform(features)
 
     def add_features(self, n_features: int) -> None:
-        """Take instances with this many features from now on; all that was learned stays."""
         self.representation.add_features(n_features)
         self.forest.add_features(self.representation.width)
         self.current.forget()
         self._latest = None
 
     def restored(self) -> None:
-        """Forget cached predictions."""
         self._latest = None
         expect(len(self.current.odds) in (0, len(self.hazards.skill)), "current: odds of other algorithms")
 
     def add(self) -> None:
-        """Make room for one more algorithm."""
         self.current.forget()
         self.hazards.add()
         self.forest.add()
         self._grow()
 
     def remove(self, algorithm: int) -> None:
-        """Forget an algorithm."""
         self.current.forget()
         self.hazards.remove(algorithm)
         self.forest.remove(algorithm)

@@ -107,7 +107,6 @@ class Hazards(Stateful):
         self.interaction_variance = np.full((n_algorithms, len(CUTS)), INTERACTION)
 
     def restored(self) -> None:
-        """Check that these can be beliefs."""
         expect_finite(**{name: getattr(self, name) for name in self.STATE})
         variances = (self.level_variance, self.common[1:], self.skill_variance, self.interaction_variance)
         fine = all(((one > 0.0) & (one <= 1.0)).all() for one in variances)
@@ -179,7 +178,6 @@ class Hazards(Stateful):
         )
 
     def add(self) -> None:
-        """Make room for one more algorithm, the last in number."""
         self.skill, self.skill_variance = (
             np.append(self.skill, 0.0),
             np.append(self.skill_variance, self.spread),
@@ -229,7 +227,6 @@ class Hardness(Stateful):
         """How many instances of each class were seen, in expectation, shape (M,)."""
 
     def restored(self) -> None:
-        """Check the counts."""
         expect_finite(counts=self.counts)
         expect((self.counts > 0.0).all(), "counts: expected more than 0")
 

@@ -194,7 +194,6 @@ class Calibration(Stateful):
         return bool(whole * ratios[WHOLE] <= (1.0 + ROUNDING) * sliced * ratios[SLICED])
 
     def restored(self) -> None:
-        """Check that these can be sums."""
         expect_finite(promised=self.promised, paid=self.paid)
         least = min(float(self.promised.min()), float(self.paid.min()))
         expect(least > 0.0, "promised, paid: expected more than 0")

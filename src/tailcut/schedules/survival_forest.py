@@ -80,7 +80,6 @@ class PastRuns(NamedTuple):
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """All fields, in order."""
         return (self.x, self.end, self.solved, self.order, self.classes)
 
     def first(self, count: int) -> PastRuns:
@@ -89,7 +88,6 @@ class PastRuns(NamedTuple):
 
 
 def empty_room(size: int, n_features: int, n_algorithms: int, n_classes: int) -> PastRuns:
-    """Return room for so many instances."""
     shape = (size, n_algorithms)
     return PastRuns(
         np.zeros((size, n_features)),
@@ -143,7 +141,6 @@ class SurvivalForest(Stateful):
         self.stream = randomness.stream(seed, "survival forest")
 
     def _set_nothing(self) -> None:
-        """Have no trees yet."""
         self._latest = None
         self.forest = Trees.leaves(1, np.zeros(self._room.end.shape[1]))
         self.spans = np.zeros((0, 2), dtype=np.int32)
@@ -153,7 +150,6 @@ class SurvivalForest(Stateful):
 
     @property
     def grown(self) -> bool:
-        """Whether there are trees."""
         return self.members.size > 0
 
     @property
@@ -367,7 +363,6 @@ class SurvivalForest(Stateful):
         )
 
     def add(self) -> None:
-        """Make room for one more algorithm."""
         runs = self.runs()
         nothing = np.zeros((len(runs.x), 1))
         end, solved = np.hstack([runs.end, nothing]), np.hstack([runs.solved, nothing > 0.0])
@@ -375,7 +370,6 @@ class SurvivalForest(Stateful):
         self._replace(runs._replace(end=end, solved=solved, order=order), len(self._room.x))
 
     def remove(self, algorithm: int) -> None:
-        """Forget an algorithm."""
         runs = self.runs()
         left = {
             name: np.delete(getattr(runs, name), algorithm, axis=1) for name in ("end", "solved", "order")
@@ -391,7 +385,6 @@ class SurvivalForest(Stateful):
 
     @property
     def filled(self) -> dict[str, Any]:
-        """The instances kept, as one array per field."""
         return self.runs()._asdict()
 
     @filled.setter
@@ -409,7 +402,6 @@ class SurvivalForest(Stateful):
         expect(len(self._rows) == self.kept, "x: two rows of the same features")
 
     def restored(self) -> None:
-        """Check that the trees are of these instances."""
         self._latest = None
         expect(self.kept <= self.seen, "seen: fewer than are kept")
         expect_finite(trusted=self.trusted, distrusted=self.distrusted)
