@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tailcut.bench.store import opened
-from tailcut.explain.explanation import AlgorithmBelief
+from tailcut.explain import AlgorithmBelief
 from tailcut.report.figures import decision
 from tailcut.report.figures.drawings import Drawing, render
 from tailcut.report.numbers.explained_decisions import (

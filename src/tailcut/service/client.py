@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.errors import InputError, ServiceError
-from tailcut.explain.explanation import AlgorithmBelief, Explanation, FeatureEffect
+from tailcut.explain import AlgorithmBelief, Explanation, FeatureEffect
 from tailcut.policies.pending import number_of
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.policies.selector_like import Recorded

@@ -10,7 +10,7 @@ from fastapi import Path as InPath
 from starlette.responses import Response, StreamingResponse
 
 from tailcut import __version__
-from tailcut.explain.explanation import Explanation
+from tailcut.explain import Explanation
 from tailcut.journal import Event, EventKind, Journal, Project
 from tailcut.journal.events import DECIDING
 from tailcut.service import live_stream, responses

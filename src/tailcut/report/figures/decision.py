@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tailcut.explain.explanation import AlgorithmBelief, Explanation, percent, seconds
+from tailcut.explain import AlgorithmBelief, Explanation, percent, seconds
 from tailcut.report.figures.canvas import (
     distinct,
     plain_log,

@@ -9,7 +9,7 @@ from tailcut.bench.labels import conditions_of, name_of
 from tailcut.bench.plan import Contender
 from tailcut.bench.replay import shuffled
 from tailcut.catalogue import find
-from tailcut.explain.explanation import Explanation
+from tailcut.explain import Explanation
 from tailcut.report.numbers.standings import Standing
 from tailcut.scenarios import Scenario
 from tailcut.selector import Selector

@@ -10,7 +10,7 @@ import numpy as np
 
 from tailcut.errors import InputError, TailcutError
 from tailcut.estimate.single_solvers import RunEstimate, estimate_run
-from tailcut.explain.explanation import Explanation
+from tailcut.explain import Explanation
 from tailcut.journal import Journal, Project
 from tailcut.journal.served_instances import AskedInstance, ServedInstances
 from tailcut.report.numbers.stream_curves import Shares

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tailcut.bench.labels import ContenderKind, kind_of, labelled, name_of
 from tailcut.bench.ranks import Ranking
 from tailcut.catalogue import find
-from tailcut.display.plurals import counted
+from tailcut.display import counted
 from tailcut.report.numbers.results import Results
 from tailcut.report.numbers.standings import Standing
 

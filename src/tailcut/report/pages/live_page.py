@@ -6,9 +6,9 @@ import html
 from collections.abc import Sequence
 from pathlib import Path
 
-from tailcut.display.plurals import counted
+from tailcut.display import counted
 from tailcut.estimate.single_solvers import LEVEL, RunEstimate
-from tailcut.explain.explanation import seconds
+from tailcut.explain import seconds
 from tailcut.report.figures import choices, run_figures
 from tailcut.report.figures.canvas import FORMATS, with_svg
 from tailcut.report.figures.drawings import Drawing, Figures, read_svgs, render_all

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tailcut.bench.labels import labelled
-from tailcut.display.plurals import counted
+from tailcut.display import counted
 from tailcut.report.figures.canvas import FORMATS, with_svg
 from tailcut.report.figures.drawings import Figures, drawings, read_svgs, render_all, slug
 from tailcut.report.numbers.gather import Report, ScenarioPart

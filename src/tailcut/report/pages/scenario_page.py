@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tailcut.bench.labels import ContenderKind, kind_of, labelled
 from tailcut.catalogue import BASELINES
-from tailcut.display.plurals import counted
+from tailcut.display import counted
 from tailcut.report.figures import practice
 from tailcut.report.figures.canvas import FORMATS, with_svg
 from tailcut.report.figures.drawings import Drawing, Figures, drawings, read_svgs, render_all, slug

@@ -7,6 +7,16 @@
 
 Every run is predicted before it is learned from, and the ridge learns the errors of those predictions: so it
 corrects what the trees get wrong on new instances, not on those that they were grown on.
+
+The arms work by empirical Bayes: an algorithm with few runs borrows from all. The mean loss of algorithm a is
+theta_a ~ N(m, tau^2), a run of it costs y ~ N(theta_a, s^2). All three constants are learned from the stream,
+each from a start that counts as a few algorithms or runs:
+
+    s^2    the mean squared error of the predictions made before each outcome
+    m      the precision-weighted mean of the algorithms' means
+    tau^2  the mean of (theta_a - m)^2 over the algorithms that were run, by expectation maximisation
+
+m and tau^2 are learned again when there are more runs by a hundredth: at first after each.
 """
 
 from __future__ import annotations
@@ -16,19 +26,28 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tailcut.models.arms import Arms
-from tailcut.models.growing import Growth, at_once, grow
 from tailcut.models.instance_memory import InstanceMemory, InstanceTable
 from tailcut.models.model import Model
 from tailcut.models.ridge import RidgeBank
-from tailcut.models.trees import Trees
-from tailcut.numerics import randomness
+from tailcut.models.trees import Growth, Trees, at_once, grow
+from tailcut.numerics import arm_kernels, randomness
 from tailcut.numerics.ranges import Count, Positive, TreeCount, Window
 from tailcut.representation import Views
-from tailcut.state.stateful import expect, expect_indices
+from tailcut.state import Stateful, expect, expect_finite, expect_indices
 from tailcut.types import Array
 
+MEAN, MEAN_WEIGHT = 0.5, 1.0
+"""Where m starts, and how many algorithms that counts for."""
+SPREAD, SPREAD_WEIGHT = 0.03, 3.0
+"""Where tau^2 starts, and how many algorithms that counts for."""
+NOISE, NOISE_WEIGHT = 0.12, 10.0
+"""Where s^2 starts, and how many runs that counts for."""
+_STEPS = 3
+"""Of expectation maximisation, which starts from the beginning each time; enough for two digits."""
+_AGAIN = 0.01
+"""Share of new runs that m and tau^2 are learned again for."""
 CANDIDATES, LEAST_CANDIDATES = 0.2, 3
 """Splits that a node considers, as a share of the features, and at least so many."""
 REGROW = 0.25
@@ -44,10 +63,90 @@ RECENT = 1024
 """Instances whose predictions are remembered at most."""
 
 
-class Layers(Model):
+class Arms(Stateful):
+    """Posterior mean and variance of each algorithm's mean loss, shapes (K,).
+
+    >>> arms = Arms(2)
+    >>> for loss in (0.1, 0.1, 0.1):
+    ...     arms.update(0, loss)
+    >>> bool(arms.mean[0] < arms.mean[1] < MEAN)  # the other one is expected to be better, too
+    True
+    """
+
+    STATE = ("runs", "total", "predictions", "squared_errors", "middle", "spread", "due")
+
+    mean: Array
+    variance: Array
+
+    def __init__(self, n_algorithms: int, *, prior_weight: float = 1.0) -> None:
+        self.prior_weight = prior_weight
+        """How strongly m and tau^2 are held to their starting values; if infinite, nothing is borrowed."""
+        self.runs = np.zeros(n_algorithms)
+        self.total = np.zeros(n_algorithms)
+        """Sum of the losses of each algorithm's runs, shape (K,)."""
+        self.predictions = NOISE_WEIGHT
+        self.squared_errors = NOISE * NOISE_WEIGHT
+        """Of as many predictions; those of algorithms that were removed since are among them."""
+        self._learn_population()
+
+    def update(self, algorithm: int, loss: float, weight: float = 1.0) -> None:
+        self.squared_errors += weight * (loss - float(self.mean[algorithm])) ** 2
+        self.predictions += weight
+        self.runs[algorithm] += weight
+        self.total[algorithm] += weight * loss
+        if self.predictions >= self.due:
+            self._learn_population()
+        else:
+            self._infer()
+
+    def recount(self, algorithms: NDArray[np.int64], losses: Array, weights: Array) -> None:
+        """Count only these runs, shapes (n,)."""
+        count = len(self.runs)
+        self.runs = np.bincount(algorithms, weights, minlength=count).astype(np.float64)
+        self.total = np.bincount(algorithms, weights * losses, minlength=count).astype(np.float64)
+        self._learn_population()
+
+    def _learn_population(self) -> None:
+        self.middle, self.spread = population(self.runs, self.total, self._noise, self.prior_weight)
+        self.due = (1.0 + _AGAIN) * self.predictions
+        """How many predictions there are when m and tau^2 are learned again."""
+        self._infer()
+
+    @property
+    def _noise(self) -> float:
+        return self.squared_errors / self.predictions
+
+    def _infer(self) -> None:
+        self.mean, self.variance = arm_kernels.posterior(
+            self.runs, self.total, self.middle, self.spread, self._noise
+        )
+
+    def add(self) -> None:
+        self.runs, self.total = np.append(self.runs, 0.0), np.append(self.total, 0.0)
+        self._learn_population()
+
+    def remove(self, algorithm: int) -> None:
+        self.runs, self.total = np.delete(self.runs, algorithm), np.delete(self.total, algorithm)
+        self._learn_population()
+
+    def restored(self) -> None:
+        expect_finite(runs=self.runs, total=self.total)
+        expect((self.runs >= 0.0).all(), "runs: a count is less than 0")
+        positive = min(self.predictions, self.squared_errors, self.spread)
+        expect(positive > 0.0, "predictions, squared_errors and spread: expected more than 0")
+        self._infer()
+
+
+def population(runs: Array, total: Array, noise: float, prior_weight: float = 1.0) -> tuple[float, float]:
+    """Return m and tau^2, learned from `runs` (K,) that cost `total` (K,)."""
+    weights = prior_weight * MEAN_WEIGHT, prior_weight * SPREAD_WEIGHT
+    return arm_kernels.population(runs, total, noise, MEAN, weights[0], SPREAD, weights[1], _STEPS)
+
+
+class ResidualLayers(Model):
     """Predicts the bounded loss of K algorithms; the variance is that of their losses on the whole.
 
-    >>> model = Layers(n_algorithms=2, n_features=1, views=Views(slice(None), slice(None)), seed=0)
+    >>> model = ResidualLayers(n_algorithms=2, n_features=1, views=Views(slice(None), slice(None)), seed=0)
     >>> for size in (1.0, 2.0, 3.0, 4.0) * 5:
     ...     model.update(0, np.array([size]), target=1.0 if size > 2.5 else 0.0, weight=1.0)
     >>> easy, hard = (model.predict(np.array([size]))[0] for size in (1.5, 3.5))
@@ -122,8 +221,7 @@ class Layers(Model):
             self._latest = x, self._by_trees(x) + self.ridge.mean(x[self.views.linear])
         return self._latest[1], self.arms.variance
 
-    def look(self, algorithm: int, x: Array) -> tuple[float, float]:
-        """Return both for one algorithm."""
+    def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
         mean, variance = self.predict(x)
         return float(mean[algorithm]), float(variance[algorithm])
 
@@ -228,12 +326,12 @@ class Layers(Model):
             known &= ~np.isnan(table.x[:, 0])
         return table.only(known)
 
-    def widen(self, n_features: int, views: Views) -> None:
+    def add_features(self, n_features: int, views: Views) -> None:
         """Take instances with features from now on; so far only the arms have learned."""
         self.views = views
         entries = range(n_features)
-        self.ridge.widen(len(entries[views.linear]))
-        self.memory.widen(len(entries[views.trees]))
+        self.ridge.add_features(len(entries[views.linear]))
+        self.memory.add_features(len(entries[views.trees]))
         self.growth = replace(self.growth, candidates=_candidates(n_features, views))
         self._grow(self._wanted())
 
@@ -245,14 +343,12 @@ class Layers(Model):
         self._grow(self._wanted())
 
     def remove(self, algorithm: int) -> None:
-        """Forget an algorithm and all its runs."""
         self.arms.remove(algorithm)
         self.ridge.remove(algorithm)
         self.memory.remove(algorithm)
         self._grow(self._wanted())
 
     def restored(self) -> None:
-        """Forget predictions of other trees."""
         table = self.memory.table()
         expect(
             self.trees.loss.shape[1] == table.target.shape[1] == len(self.arms.runs),
