@@ -113,23 +113,14 @@ def of_http(error: HTTPException) -> Response:
 
 def of_validation(errors: Sequence[Any]) -> Response:
     """Return the response to a request with invalid fields."""
-    found = [(_path(error["loc"]), _words(error)) for error in errors[:20]]
-    first = f"{found[0][0]}: {found[0][1]}" if found else "the request is not what was expected"
-    return error_response(422, first, found)
-
-
-def _words(error: Any) -> str:
-    if error["type"] == "json_invalid":
-        return f"this is not JSON: {error['ctx']['error']}"
-    return str(error["msg"]).removeprefix("Value error, ")
+    fields = [(_path(error["loc"]), error["msg"].removeprefix("Value error, ")) for error in errors[:20]]
+    return error_response(422, ": ".join(fields[0]), fields)
 
 
 def _path(location: Sequence[Any]) -> str:
     """Return the location in the request, as names and positions joined by dots."""
-    if location and location[0] == "body" and len(location) == 2 and isinstance(location[1], int):
-        return "body"  # a position in what is not JSON
     parts = [str(part) for part in location if part not in ("body", "query", "path", "vector", "named")]
-    return ".".join(parts) or str(location[0] if location else "body")
+    return ".".join(parts) or "body"
 
 
 def item_error(error: TailcutError) -> dict[str, Any]:

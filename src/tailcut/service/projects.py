@@ -12,7 +12,7 @@ from tailcut.errors import InputError
 from tailcut.journal import Project
 from tailcut.journal.project_description import make
 from tailcut.service import service_limits as limits
-from tailcut.service.error_responses import LimitError, SetAsideError
+from tailcut.service.error_responses import RESPONSES, LimitError, SetAsideError
 from tailcut.service.journal_writer import JournalWriter
 from tailcut.service.request_bodies import AlgorithmBody, ProjectBody
 from tailcut.service.responses import (
@@ -24,7 +24,7 @@ from tailcut.service.responses import (
 from tailcut.service.shared import Name, Route, ServiceContext, Shared, json_response
 from tailcut.service.steps import check_cells
 
-router = APIRouter(prefix="/v1", tags=["projects"], route_class=Route)
+router = APIRouter(prefix="/v1", tags=["projects"], route_class=Route, responses=RESPONSES)
 Algorithm = Annotated[str, Path(max_length=limits.ALGORITHM_NAME, description="The algorithm's name")]
 
 

@@ -15,14 +15,14 @@ from tailcut.journal import Event, EventKind, Journal, Project
 from tailcut.journal.events import DECIDING
 from tailcut.service import live_stream, responses
 from tailcut.service import service_limits as limits
-from tailcut.service.error_responses import NoProjectError, error_response
+from tailcut.service.error_responses import RESPONSES, NoProjectError, error_response
 from tailcut.service.prometheus import project_text
 from tailcut.service.request_bodies import ConsiderBody
 from tailcut.service.shared import Name, Route, Shared, json_response
 from tailcut.service.steps import check_room, response_of
 from tailcut.types import Decision
 
-router = APIRouter(prefix="/v1", tags=["reading"], route_class=Route)
+router = APIRouter(prefix="/v1", tags=["reading"], route_class=Route, responses=RESPONSES)
 Limit = Annotated[int, Query(ge=1, le=limits.PAGE)]
 Cursor = Annotated[int | None, Query(ge=0, le=2**53, description="`next` of the page before")]
 _TABLES = ("features", "runtimes", "solved", "known", "instances", "watched", "feature_cost")

@@ -15,6 +15,8 @@ BATCH = 1_000
 """Requests in one batch."""
 NAME = 64
 """Letters of a project's name."""
+PATH_NAME = 200
+"""Letters of what stands in a path for a project's name."""
 ALGORITHM_NAME = 100
 FEATURE_NAME = 200
 INSTANCE = 1_000

@@ -12,7 +12,7 @@ from tailcut.errors import InputError, JournalError, TailcutError
 from tailcut.journal import Project
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.service import service_limits as limits
-from tailcut.service.error_responses import item_error
+from tailcut.service.error_responses import RESPONSES, item_error
 from tailcut.service.request_bodies import (
     FitBody,
     ObserveBatchBody,
@@ -34,7 +34,7 @@ from tailcut.service.responses import (
 from tailcut.service.shared import Name, Route, Shared, json_response
 from tailcut.types import Decision
 
-router = APIRouter(prefix="/v1/projects/{project}", tags=["steps"], route_class=Route)
+router = APIRouter(prefix="/v1/projects/{project}", tags=["steps"], route_class=Route, responses=RESPONSES)
 
 
 @router.post(
