@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import asdict
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi import Path as InPath
+from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from tailcut import __version__
 from tailcut.explain.explanation import Explanation
 from tailcut.journal import Event, EventKind, Journal, Project
 from tailcut.journal.events import DECIDING
-from tailcut.service import live_stream, responses
+from tailcut.service import responses
 from tailcut.service import service_limits as limits
-from tailcut.service.error_responses import RESPONSES, NoProjectError, error_response
-from tailcut.service.prometheus import project_text
+from tailcut.service.journal_writer import JournalWriter
 from tailcut.service.request_bodies import ConsiderBody
-from tailcut.service.shared import Name, Route, Shared, json_response
+from tailcut.service.responses import BusyError, NoProjectError, error_response, json_response
+from tailcut.service.shared import Name, Route, ServiceContext, Shared
+from tailcut.service.statistics import project_statistics
 from tailcut.service.steps import check_room, response_of
-from tailcut.types import Decision
 
-router = APIRouter(prefix="/v1", tags=["reading"], route_class=Route, responses=RESPONSES)
+router = APIRouter(prefix="/v1", tags=["reading"], route_class=Route, responses=responses.ERRORS)
 Limit = Annotated[int, Query(ge=1, le=limits.PAGE)]
 Cursor = Annotated[int | None, Query(ge=0, le=2**53, description="`next` of the page before")]
 _TABLES = ("features", "runtimes", "solved", "known", "instances", "watched", "feature_cost")
 """The large fields of an event."""
 Id = Annotated[int, InPath(ge=0, le=2**53)]
+PAUSE = 0.5
+"""Minimum seconds between two messages of a live stream."""
+HEARTBEAT = 15.0
+"""Seconds of silence after which a comment is sent, to notice a broken connection."""
 
 
 @router.get("/health", response_model=responses.HealthResponse, summary="Whether the service works")
@@ -43,8 +52,8 @@ async def health(shared: Shared) -> Response:
 async def metrics(shared: Shared) -> Response:
     """Return counters and histograms in the text format of Prometheus."""
     writer = shared.writer
-    projects = await writer.with_journal(lambda: project_text(writer.projects.values()))
-    return Response(projects + shared.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    text = await writer.with_journal(lambda: shared.metrics.text(writer.projects.values()))
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @router.get(
@@ -54,7 +63,12 @@ async def metrics(shared: Shared) -> Response:
 )
 async def get_statistics(project: Name, shared: Shared) -> Response:
     """Return counts, PAR10, the curve over time and the latest latencies."""
-    return json_response(await live_stream.latest_statistics(shared.writer, project))
+    return json_response(await _statistics(shared.writer, project))
+
+
+async def _statistics(writer: JournalWriter, name: str) -> dict[str, Any]:
+    latencies = list(writer.latencies.get(name, ()))
+    return await writer.with_project(name, lambda project: project_statistics(project, latencies))
 
 
 @router.get(
@@ -81,9 +95,49 @@ async def get_live(project: Name, shared: Shared, request: Request) -> Response:
     """Return a stream of server-sent events: `statistics` at once, then after changes."""
     if project not in shared.writer.projects:
         raise NoProjectError(f"there is no project {project!r}")
-    place = live_stream.take_place(shared)
-    bearer = request.headers.get("authorization")
-    return live_stream.LiveResponse(live_stream.stream(shared, project, bearer), place)
+    return _LiveResponse(shared, project, request.headers.get("authorization"))
+
+
+class _LiveResponse(StreamingResponse):
+    """A stream that is counted from its creation until it ends, however that happens."""
+
+    def __init__(self, shared: ServiceContext, project: str, bearer: str | None) -> None:
+        if shared.streams >= shared.limits.streams:
+            raise BusyError(f"there are {shared.streams} live streams already")
+        shared.streams += 1
+        self._shared = shared
+        super().__init__(_messages(shared, project, bearer), media_type="text/event-stream")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._shared.streams -= 1
+
+
+async def _messages(shared: ServiceContext, project: str, bearer: str | None) -> AsyncIterator[bytes]:
+    """Yield messages until the client, the server or the project is gone, or the token is revoked."""
+    writer, sent, quiet = shared.writer, -1, 0.0
+
+    def readable() -> bool:
+        return project in writer.projects and "read" in (shared.access.scopes(bearer) or ())
+
+    while not shared.stopping.is_set() and readable():
+        revision = writer.revisions.get(project, 0)
+        if revision != sent:
+            sent, quiet = revision, 0.0
+            content = await _statistics(writer, project)
+            data = to_json(content, inf_nan_mode="null")
+            yield b"event: statistics\nid: %d\ndata: %s\n\n" % (content["last_event"], data)
+        elif quiet >= HEARTBEAT:
+            quiet = 0.0
+            yield b": still here\n\n"
+        quiet += PAUSE
+        try:
+            await asyncio.wait_for(shared.stopping.wait(), PAUSE)
+        except TimeoutError:
+            continue
+    yield b"event: end\ndata: {}\n\n"
 
 
 @router.get(
@@ -114,13 +168,13 @@ async def history(
             decision=decision,
         )
 
-    found = await shared.reader.read(read)
-    page = found[:limit]
+    events = await shared.reader.read(read)
+    page = events[:limit]
     if not features:
         for event in page:
             for table in _TABLES:
                 event.body.pop(table, None)
-    following = page[-1].number if len(found) > limit else None
+    following = page[-1].number if len(events) > limit else None
     return json_response({"events": [event._asdict() for event in page], "next": following})
 
 
@@ -134,26 +188,20 @@ async def decisions(project: Name, shared: Shared, limit: Limit = 20, cursor: Cu
     number = await _number(shared, project)
 
     def read(journal: Journal) -> tuple[list[Event], dict[int, Event]]:
-        made = journal.page(number, limit=limit + 1, cursor=cursor, kinds=DECIDING)
-        ids = [event.body["decision"]["id"] for event in made if event.body["decision"]]
-        return made, journal.observed(number, ids)
+        events = journal.page(number, limit=limit + 1, cursor=cursor, kinds=DECIDING)
+        ids = [event.body["decision"]["id"] for event in events if event.body["decision"]]
+        return events, journal.observed(number, ids)
 
-    made, observed = await shared.reader.read(read)
-    found = [
-        _past(event, decision, observed.get(decision.id))
-        for event in made[:limit]
-        if (decision := event.decision()) is not None
-    ]
-    return json_response({"decisions": found, "next": made[limit - 1].number if len(made) > limit else None})
-
-
-def _past(made: Event, decision: Decision, observed: Event | None) -> dict[str, Any]:
-    outcome = None
-    if observed is not None:
-        body = observed.body
-        known = {name: body.get(name) for name in ("status", "time", "loss")}
-        outcome = {**known, "at": observed.at}
-    return {**response_of(decision, repeated=True), "at": made.at, "outcome": outcome}
+    events, observed = await shared.reader.read(read)
+    page = []
+    for event in events[:limit]:
+        if (decision := event.decision()) is not None:
+            outcome, end = None, observed.get(decision.id)
+            if end is not None:
+                outcome = {name: end.body.get(name) for name in ("status", "time", "loss")} | {"at": end.at}
+            page.append({**response_of(decision, repeated=True), "at": event.at, "outcome": outcome})
+    following = events[limit - 1].number if len(events) > limit else None
+    return json_response({"decisions": page, "next": following})
 
 
 @router.get(
@@ -166,10 +214,10 @@ async def pending(project: Name, shared: Shared, limit: Limit = 100) -> Response
 
     def work(kept: Project) -> dict[str, Any]:
         waiting = kept.statistics.pending
-        first = zip(range(limit), waiting.items(), strict=False)
+        first = islice(waiting.items(), limit)
         return {
             "count": len(waiting),
-            "decisions": [{"id": number, **run._asdict()} for _, (number, run) in first],
+            "decisions": [{"id": number, **run._asdict()} for number, run in first],
         }
 
     return json_response(await shared.writer.with_project(project, work))
@@ -200,11 +248,8 @@ async def consider(project: Name, instance: ConsiderBody, shared: Shared) -> Res
     """Return an explanation without deciding, drawing or learning; a decision may still be another."""
 
     def work(kept: Project) -> dict[str, Any]:
-        features: Any = instance.features
-        if features is not None:
-            check_room(kept, len(features))
-        explanation = kept.consider(features, cutoff=instance.cutoff, among=instance.among, top=instance.top)
-        return _explained(explanation)
+        check_room(kept, instance.features)
+        return _explained(kept.consider(**dict(instance)))
 
     return json_response(await shared.writer.with_project(project, work))
 
@@ -226,11 +271,8 @@ async def feature_budget(
     ] = None,
 ) -> Response:
     """Return the seconds that computing features may take; changes nothing."""
-
-    def work(kept: Project) -> dict[str, Any]:
-        return {"seconds": kept.feature_budget(cutoff=cutoff)}
-
-    return json_response(await shared.writer.with_project(project, work))
+    seconds = await shared.writer.with_project(project, lambda kept: kept.feature_budget(cutoff=cutoff))
+    return json_response({"seconds": seconds})
 
 
 @router.get(

@@ -61,3 +61,9 @@ class ServiceLimits:
     """Live streams at the same time."""
     snapshot_every: int = 10_000
     """Events between two snapshots of a project: at most this many are replayed after a crash."""
+    stuck_seconds: float = 30.0
+    """Seconds that a request may wait before the service counts as failing."""
+    grace_seconds: int = 10
+    """Seconds that requests in progress have when the server stops."""
+    stop_seconds: float = 15.0
+    """Seconds that the writer then has for what is left."""

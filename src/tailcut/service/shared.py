@@ -13,19 +13,17 @@ from fastapi import Depends, HTTPException, Path, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
-from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from tailcut.journal import Journal
 from tailcut.service import service_limits as limits
-from tailcut.service.access import Access
-from tailcut.service.estimates import Estimates
+from tailcut.service.guard import Access
 from tailcut.service.journal_writer import JournalWriter
-from tailcut.service.prometheus import ServerMetrics
 from tailcut.service.request_bodies import Body
 from tailcut.service.service_limits import ServiceLimits
+from tailcut.service.statistics import Estimates, ServerMetrics
 
 T = TypeVar("T")
 
@@ -38,11 +36,12 @@ class JournalReader:
 
     async def read(self, work: Callable[[Journal], T]) -> T:
         """Run a query on the journal in another thread."""
-        return await asyncio.to_thread(self._read, work)
 
-    def _read(self, work: Callable[[Journal], T]) -> T:
-        with self._lock:
-            return work(self._journal)
+        def locked() -> T:
+            with self._lock:
+                return work(self._journal)
+
+        return await asyncio.to_thread(locked)
 
     def close(self) -> None:
         with self._lock:
@@ -138,8 +137,3 @@ def _parsed(content: bytes, kind: bytes) -> Any:
     except ValueError as error:
         message = f"this is not JSON: {error}"
         raise RequestValidationError([{"loc": ("body",), "msg": message, "type": "json_invalid"}]) from None
-
-
-def json_response(content: Any, status: int = 200) -> Response:
-    """Return values as JSON, without checking them by a model."""
-    return Response(to_json(content, inf_nan_mode="null"), status, media_type="application/json")
