@@ -24,6 +24,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+import dask
 import distributed
 from distributed import Client, KilledWorker, Worker, WorkerPlugin, get_worker
 
@@ -36,8 +37,9 @@ from tailcut.live.runnable import why_not
 _log = logging.getLogger("tailcut.cluster")
 _TRIES = 4
 """How often Dask may give up a run, each time after several workers died with it, before we do."""
-_IDLE = 60.0
-"""Seconds without a run after which a worker ends its server: its client may have vanished."""
+_IDLE = "tailcut.idle-seconds"
+"""Dask's name for the seconds without a run, else 60, after which a worker ends its server: its client may
+have vanished."""
 
 
 class Parcel(NamedTuple):
@@ -124,8 +126,9 @@ class DaskProgramExecutor:
     def _ended(
         self, parcel: Parcel, answer: Future[Ended], lost: int, future: distributed.Future[Any]
     ) -> Ended | None:
-        """Return how a run ended, None if it was lost and is sent again; raise if there will be no outcome."""
+        """Return how a run ended, None if it was lost and is sent again; raise if no outcome will come."""
         if future.status == "finished":
+            ended: Ended
             ended, method = future.result()
             self._methods.add(method)
             return ended
@@ -231,7 +234,7 @@ class ProgramRunner(WorkerPlugin):
             self._runs.pop(task, None)
             self._unwanted.discard(task)
             if not self._runs and self._launcher is not None:
-                self._idle = threading.Timer(_IDLE, self._rest)
+                self._idle = threading.Timer(dask.config.get(_IDLE, 60.0), self._rest)
                 self._idle.daemon = True
                 self._idle.start()
 
