@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from starlette.responses import Response
 
 from tailcut.catalogue import find_all
@@ -16,18 +16,14 @@ from tailcut.service import service_limits as limits
 from tailcut.service.journal_writer import JournalWriter
 from tailcut.service.request_bodies import AlgorithmBody, ProjectBody
 from tailcut.service.responses import LimitError, ProjectResponse, SetAsideError, json_response
-from tailcut.service.shared import Name, Route, ServiceContext, Shared
+from tailcut.service.shared import Name, Router, ServiceContext, Shared
 from tailcut.service.steps import check_cells
 
-router = APIRouter(prefix="/v1", tags=["projects"], route_class=Route, responses=responses.ERRORS)
+router = Router("/v1", "projects")
 Algorithm = Annotated[str, Path(max_length=limits.ALGORITHM_NAME, description="The algorithm's name")]
 
 
-@router.get(
-    "/selectors",
-    response_model=responses.SelectorListResponse,
-    summary="List the selectors a project may use",
-)
+@router.json("GET", "/selectors", responses.SelectorListResponse, "List the selectors a project may use")
 async def list_selectors() -> Response:
     """Return every selector with its hyperparameters."""
     fields = ("name", "summary", "kind", "hyperparameters")
@@ -35,11 +31,12 @@ async def list_selectors() -> Response:
     return json_response({"selectors": rows})
 
 
-@router.post(
+@router.json(
+    "POST",
     "/projects",
-    response_model=ProjectResponse,
+    ProjectResponse,
+    "Create a project",
     status_code=201,
-    summary="Create a project",
     responses={200: {"model": ProjectResponse, "description": "It already existed with the same settings"}},
 )
 async def create(project: ProjectBody, shared: Shared) -> Response:
@@ -80,7 +77,7 @@ def _try_out(described: dict[str, Any]) -> None:
     selector.select([0.0] * width)
 
 
-@router.get("/projects", response_model=responses.ProjectListResponse, summary="List projects")
+@router.json("GET", "/projects", responses.ProjectListResponse, "List projects")
 async def list_projects(shared: Shared) -> Response:
     """Return all projects in the order of their creation."""
     writer = shared.writer
@@ -89,16 +86,14 @@ async def list_projects(shared: Shared) -> Response:
     )
 
 
-@router.get("/projects/{project}", response_model=ProjectResponse, summary="Describe one project")
+@router.json("GET", "/projects/{project}", ProjectResponse, "Describe one project")
 async def get(project: Name, shared: Shared) -> Response:
     """Return what a project is made of."""
     return json_response(await shared.writer.with_project(project, info))
 
 
-@router.delete(
-    "/projects/{project}",
-    response_model=responses.RemovedResponse,
-    summary="Remove a project with all its history",
+@router.json(
+    "DELETE", "/projects/{project}", responses.RemovedResponse, "Remove a project with all its history"
 )
 async def remove(project: Name, shared: Shared) -> Response:
     """Remove a project for good, also a damaged one; one that is gone changes nothing."""
@@ -124,7 +119,7 @@ def _remove(writer: JournalWriter, name: str) -> bool:
     return True
 
 
-@router.post("/projects/{project}/algorithms", response_model=ProjectResponse, summary="Add an algorithm")
+@router.json("POST", "/projects/{project}/algorithms", ProjectResponse, "Add an algorithm")
 async def add_algorithm(project: Name, algorithm: AlgorithmBody, shared: Shared) -> Response:
     """Offer one more algorithm from now on; one that is there already changes nothing."""
 
@@ -140,10 +135,8 @@ async def add_algorithm(project: Name, algorithm: AlgorithmBody, shared: Shared)
     return json_response(await shared.writer.with_project(project, work, slow=True))
 
 
-@router.delete(
-    "/projects/{project}/algorithms/{algorithm:path}",
-    response_model=ProjectResponse,
-    summary="Remove an algorithm",
+@router.json(
+    "DELETE", "/projects/{project}/algorithms/{algorithm:path}", ProjectResponse, "Remove an algorithm"
 )
 async def remove_algorithm(project: Name, algorithm: Algorithm, shared: Shared) -> Response:
     """Stop offering an algorithm and forget what was learned about it; one that is gone changes nothing."""

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from itertools import islice
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
 from fastapi import Path as InPath
+from fastapi import Query, Request
 from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -23,11 +23,13 @@ from tailcut.service import service_limits as limits
 from tailcut.service.journal_writer import JournalWriter
 from tailcut.service.request_bodies import ConsiderBody
 from tailcut.service.responses import BusyError, NoProjectError, error_response, json_response
-from tailcut.service.shared import Name, Route, ServiceContext, Shared
+from tailcut.service.shared import Name, Router, ServiceContext, Shared
 from tailcut.service.statistics import project_statistics
 from tailcut.service.steps import check_room, response_of
 
-router = APIRouter(prefix="/v1", tags=["reading"], route_class=Route, responses=responses.ERRORS)
+server = Router("/v1", "reading")
+"""Routes of the server as a whole."""
+router = Router("/v1/projects/{project}", "reading")
 Limit = Annotated[int, Query(ge=1, le=limits.PAGE)]
 Cursor = Annotated[int | None, Query(ge=0, le=2**53, description="`next` of the page before")]
 _TABLES = ("features", "runtimes", "solved", "known", "instances", "watched", "feature_cost")
@@ -39,7 +41,7 @@ HEARTBEAT = 15.0
 """Seconds of silence after which a comment is sent, to notice a broken connection."""
 
 
-@router.get("/health", response_model=responses.HealthResponse, summary="Whether the service works")
+@server.json("GET", "/health", responses.HealthResponse, "Whether the service works")
 async def health(shared: Shared) -> Response:
     """Return ok, or 503. Needs no token and says nothing else."""
     trouble = shared.writer.trouble()
@@ -48,7 +50,7 @@ async def health(shared: Shared) -> Response:
     return error_response(503, trouble)
 
 
-@router.get("/metrics", summary="Metrics for Prometheus", response_class=Response)
+@server.get("/metrics", summary="Metrics for Prometheus", response_class=Response)
 async def metrics(shared: Shared) -> Response:
     """Return counters and histograms in the text format of Prometheus."""
     writer = shared.writer
@@ -56,11 +58,7 @@ async def metrics(shared: Shared) -> Response:
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-@router.get(
-    "/projects/{project}/statistics",
-    response_model=responses.StatisticsResponse,
-    summary="What a project has done",
-)
+@router.json("GET", "/statistics", responses.StatisticsResponse, "What a project has done")
 async def get_statistics(project: Name, shared: Shared) -> Response:
     """Return counts, PAR10, the curve over time and the latest latencies."""
     return json_response(await _statistics(shared.writer, project))
@@ -71,10 +69,8 @@ async def _statistics(writer: JournalWriter, name: str) -> dict[str, Any]:
     return await writer.with_project(name, lambda project: project_statistics(project, latencies))
 
 
-@router.get(
-    "/projects/{project}/estimate",
-    response_model=responses.EstimateResponse,
-    summary="Estimate what each single algorithm would have cost",
+@router.json(
+    "GET", "/estimate", responses.EstimateResponse, "Estimate what each single algorithm would have cost"
 )
 async def get_estimate(project: Name, shared: Shared) -> Response:
     """Return the latest estimate, for the latest 1,000 instances; a new one is begun when it has become old.
@@ -86,7 +82,7 @@ async def get_estimate(project: Name, shared: Shared) -> Response:
 
 
 @router.get(
-    "/projects/{project}/live",
+    "/live",
     summary="Stream statistics when they change",
     response_class=StreamingResponse,
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
@@ -140,9 +136,7 @@ async def _messages(shared: ServiceContext, project: str, bearer: str | None) ->
     yield b"event: end\ndata: {}\n\n"
 
 
-@router.get(
-    "/projects/{project}/history", response_model=responses.HistoryResponse, summary="Events, page by page"
-)
+@router.json("GET", "/history", responses.HistoryResponse, "Events, page by page")
 async def history(
     project: Name,
     shared: Shared,
@@ -178,10 +172,8 @@ async def history(
     return json_response({"events": [event._asdict() for event in page], "next": following})
 
 
-@router.get(
-    "/projects/{project}/decisions",
-    response_model=responses.PastDecisionsResponse,
-    summary="Decisions and their outcomes, page by page",
+@router.json(
+    "GET", "/decisions", responses.PastDecisionsResponse, "Decisions and their outcomes, page by page"
 )
 async def decisions(project: Name, shared: Shared, limit: Limit = 20, cursor: Cursor = None) -> Response:
     """Return the latest decisions, each with its outcome if that is known."""
@@ -204,11 +196,7 @@ async def decisions(project: Name, shared: Shared, limit: Limit = 20, cursor: Cu
     return json_response({"decisions": page, "next": following})
 
 
-@router.get(
-    "/projects/{project}/pending",
-    response_model=responses.PendingResponse,
-    summary="Decisions that wait for outcomes",
-)
+@router.json("GET", "/pending", responses.PendingResponse, "Decisions that wait for outcomes")
 async def pending(project: Name, shared: Shared, limit: Limit = 100) -> Response:
     """Return the decisions that have waited longest."""
 
@@ -223,10 +211,8 @@ async def pending(project: Name, shared: Shared, limit: Limit = 100) -> Response
     return json_response(await shared.writer.with_project(project, work))
 
 
-@router.get(
-    "/projects/{project}/decisions/{decision}/explanation",
-    response_model=responses.ExplanationResponse,
-    summary="Why a decision was made",
+@router.json(
+    "GET", "/decisions/{decision}/explanation", responses.ExplanationResponse, "Why a decision was made"
 )
 async def explain(
     project: Name, decision: Id, shared: Shared, top: Annotated[int, Query(ge=0, le=100)] = 5
@@ -239,10 +225,8 @@ async def explain(
     return json_response(await shared.writer.with_project(project, work))
 
 
-@router.post(
-    "/projects/{project}/consider",
-    response_model=responses.ExplanationResponse,
-    summary="What would be chosen for an instance, and why",
+@router.json(
+    "POST", "/consider", responses.ExplanationResponse, "What would be chosen for an instance, and why"
 )
 async def consider(project: Name, instance: ConsiderBody, shared: Shared) -> Response:
     """Return an explanation without deciding, drawing or learning; a decision may still be another."""
@@ -258,10 +242,11 @@ def _explained(explanation: Explanation) -> dict[str, Any]:
     return {**asdict(explanation), "text": explanation.text()}
 
 
-@router.get(
-    "/projects/{project}/feature_budget",
-    response_model=responses.FeatureBudgetResponse,
-    summary="How long computing the next instance's features may take",
+@router.json(
+    "GET",
+    "/feature_budget",
+    responses.FeatureBudgetResponse,
+    "How long computing the next instance's features may take",
 )
 async def feature_budget(
     project: Name,
@@ -275,11 +260,7 @@ async def feature_budget(
     return json_response({"seconds": seconds})
 
 
-@router.get(
-    "/projects/{project}/survival",
-    response_model=responses.SurvivalResponse,
-    summary="How long an algorithm's runs take",
-)
+@router.json("GET", "/survival", responses.SurvivalResponse, "How long an algorithm's runs take")
 async def survival(
     project: Name,
     shared: Shared,

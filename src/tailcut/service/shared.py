@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar, get_type_hints
 
-from fastapi import Depends, HTTPException, Path, Request
+from fastapi import APIRouter, Depends, HTTPException, Path, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
@@ -22,10 +22,12 @@ from tailcut.service import service_limits as limits
 from tailcut.service.guard import Access
 from tailcut.service.journal_writer import JournalWriter
 from tailcut.service.request_bodies import Body
+from tailcut.service.responses import ERRORS
 from tailcut.service.service_limits import ServiceLimits
 from tailcut.service.statistics import Estimates, ServerMetrics
 
 T = TypeVar("T")
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 
 class JournalReader:
@@ -102,6 +104,19 @@ class Route(APIRoute):
         shared = scope["app"].state.context
         response = await self.endpoint(**arguments, **{self._argument: body}, shared=shared)
         await response(scope, receive, send)
+
+
+class Router(APIRouter):
+    """Routes that respond with JSON of a model, or with one of the usual errors."""
+
+    def __init__(self, prefix: str, tag: str) -> None:
+        super().__init__(prefix=prefix, tags=[tag], route_class=Route, responses=ERRORS)
+
+    def json(
+        self, method: str, path: str, model: type[BaseModel], summary: str, **more: Any
+    ) -> Callable[[Endpoint], Endpoint]:
+        """Return a decorator, as `api_route` does."""
+        return self.api_route(path, methods=[method], response_model=model, summary=summary, **more)
 
 
 _TOO_LONG = {

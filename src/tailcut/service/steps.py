@@ -7,7 +7,6 @@ from collections.abc import Callable, Sized
 from functools import partial
 from typing import Any, TypeVar
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from tailcut.errors import InputError, JournalError, TailcutError
@@ -17,20 +16,14 @@ from tailcut.service import request_bodies as bodies
 from tailcut.service import responses
 from tailcut.service import service_limits as limits
 from tailcut.service.responses import json_response
-from tailcut.service.shared import Name, Route, Shared
+from tailcut.service.shared import Name, Router, Shared
 from tailcut.types import Decision
 
 T = TypeVar("T")
-router = APIRouter(
-    prefix="/v1/projects/{project}", tags=["steps"], route_class=Route, responses=responses.ERRORS
-)
+router = Router("/v1/projects/{project}", "steps")
 
 
-@router.post(
-    "/select",
-    response_model=responses.DecisionResponse,
-    summary="Decide which algorithm to run on an instance",
-)
+@router.json("POST", "/select", responses.DecisionResponse, "Decide which algorithm to run on an instance")
 async def select(project: Name, request: bodies.SelectBody, shared: Shared) -> Response:
     """Return which algorithm to run and for how long; the decision is on disk by then.
 
@@ -43,11 +36,7 @@ async def select(project: Name, request: bodies.SelectBody, shared: Shared) -> R
     return json_response(await shared.writer.with_project(project, work, timed=True))
 
 
-@router.post(
-    "/race",
-    response_model=responses.RaceResponse,
-    summary="Decide which algorithms to run on an instance at once",
-)
+@router.json("POST", "/race", responses.RaceResponse, "Decide which algorithms to run on an instance at once")
 async def race(project: Name, request: bodies.RaceBody, shared: Shared) -> Response:
     """Return up to `k` runs that are best together; the first answer wins, and each run is observed.
 
@@ -63,11 +52,7 @@ async def race(project: Name, request: bodies.RaceBody, shared: Shared) -> Respo
     return json_response(await shared.writer.with_project(project, work, timed=True, steps=request.k))
 
 
-@router.post(
-    "/select/batch",
-    response_model=responses.DecisionBatchResponse,
-    summary="Decide for several instances at once",
-)
+@router.json("POST", "/select/batch", responses.DecisionBatchResponse, "Decide for several instances at once")
 async def select_batch(project: Name, batch: bodies.SelectBatchBody, shared: Shared) -> Response:
     """Return a decision for each request, or what was wrong with it; one does not hinder the others."""
 
@@ -82,18 +67,14 @@ async def select_batch(project: Name, batch: bodies.SelectBatchBody, shared: Sha
     return json_response({"answers": await shared.writer.with_project(project, work, steps=steps)})
 
 
-@router.post("/observe", response_model=responses.ObservationResponse, summary="Report how a run went")
+@router.json("POST", "/observe", responses.ObservationResponse, "Report how a run went")
 async def observe(project: Name, outcome: bodies.ObserveBody, shared: Shared) -> Response:
     """Learn from an outcome, however late and in whatever order; the same one again changes nothing."""
     learned = await shared.writer.with_project(project, partial(_observe, outcome), slow=True)
     return json_response({"decision": outcome.decision, "learned": learned})
 
 
-@router.post(
-    "/observe/batch",
-    response_model=responses.ObservationBatchResponse,
-    summary="Report how several runs went",
-)
+@router.json("POST", "/observe/batch", responses.ObservationBatchResponse, "Report how several runs went")
 async def observe_batch(project: Name, batch: bodies.ObserveBatchBody, shared: Shared) -> Response:
     """Learn from several outcomes; one that is wrong does not hinder the others."""
 
@@ -108,11 +89,7 @@ async def observe_batch(project: Name, batch: bodies.ObserveBatchBody, shared: S
     return json_response({"answers": await shared.writer.with_project(project, work, slow=True, steps=steps)})
 
 
-@router.post(
-    "/proceed",
-    response_model=responses.ProceedResponse,
-    summary="Continue with an instance that is not solved",
-)
+@router.json("POST", "/proceed", responses.ProceedResponse, "Continue with an instance that is not solved")
 async def proceed(project: Name, request: bodies.ProceedBody, shared: Shared) -> Response:
     """Return the next run of a schedule on the same instance, or null: it is over.
 
@@ -126,7 +103,7 @@ async def proceed(project: Name, request: bodies.ProceedBody, shared: Shared) ->
     return json_response(await shared.writer.with_project(project, work, timed=True))
 
 
-@router.post("/fit", response_model=responses.FitResponse, summary="Learn from recorded runs")
+@router.json("POST", "/fit", responses.FitResponse, "Learn from recorded runs")
 async def fit(project: Name, runs: bodies.FitBody, shared: Shared) -> Response:
     """Learn every known run, as if it had just been observed; all others wait meanwhile.
 
