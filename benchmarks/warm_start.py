@@ -27,7 +27,7 @@ from tailcut import Scenario, Selector
 from tailcut.bench.metrics import ReferenceCosts, normalised, paid
 from tailcut.bench.replay import replay
 from tailcut.numerics.randomness import stream
-from tailcut.scenarios.collection import scenarios_in
+from tailcut.scenarios.aslib_reader import scenarios_in
 from tailcut.types import Array
 
 SELECTORS = (

@@ -18,7 +18,7 @@ from tailcut.display.data_frame import data_frame
 from tailcut.display.html_table import html_table
 from tailcut.errors import InputError, MissingExtraError
 from tailcut.scenarios import Scenario
-from tailcut.scenarios.collection import scenarios_in
+from tailcut.scenarios.aslib_reader import scenarios_in
 from tailcut.types import PENALTY
 
 

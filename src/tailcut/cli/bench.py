@@ -141,7 +141,7 @@ def command(
     from tailcut.bench.quality_benchmark import quality_benchmark
     from tailcut.cli.bench_tables import print_quality, print_tables
     from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
-    from tailcut.scenarios.collection import quality_names
+    from tailcut.scenarios.aslib_reader import quality_names
 
     started = time.perf_counter()
     check_executor(executor, CELLS, scheduler)

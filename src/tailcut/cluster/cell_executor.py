@@ -21,9 +21,7 @@ from uuid import uuid4
 
 from distributed import Client, Future, KilledWorker, as_completed, get_worker
 
-from tailcut.bench.compute import compute, guarded, read
-from tailcut.bench.execution import Executor
-from tailcut.bench.imported import import_selectors
+from tailcut.bench.execution import Executor, compute, guarded, import_selectors, read
 from tailcut.bench.plan import Cell, Contender, scenario_digest
 from tailcut.bench.store import Result
 from tailcut.cluster.connect import threads_of

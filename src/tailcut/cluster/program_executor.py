@@ -30,8 +30,7 @@ from distributed import Client, KilledWorker, Worker, WorkerPlugin, get_worker
 
 from tailcut.errors import InputError, LiveError, TailcutError, WorkerDiedError
 from tailcut.live.jobs import ProgramJob
-from tailcut.live.limits import Call, Command, Ended, Ending, Launcher
-from tailcut.live.limits.running_program import RunningProgram
+from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, RunningProgram
 from tailcut.live.runnable import why_not
 
 _log = logging.getLogger("tailcut.cluster")

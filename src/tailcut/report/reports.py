@@ -20,7 +20,7 @@ from tailcut.report.pages.results_page import write_results_page
 from tailcut.report.pages.scenario_page import write_scenario_page
 from tailcut.report.progress import SILENT, ReportProgress
 from tailcut.scenarios import Scenario
-from tailcut.scenarios.collection import scenarios_in
+from tailcut.scenarios.aslib_reader import scenarios_in
 
 
 def report_results(
