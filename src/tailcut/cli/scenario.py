@@ -24,7 +24,7 @@ _SHOWN = 50
 
 def summary(scenario: Scenario) -> dict[str, Any]:
     """Return what `info` says of a scenario, as plain values."""
-    from tailcut.bench.origins import describe_scenario
+    from tailcut.bench.store import describe_scenario
 
     found = describe_scenario(scenario)
     return {

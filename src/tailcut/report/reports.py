@@ -7,9 +7,8 @@ from pathlib import Path
 
 from tailcut.bench.benchmark import compute_missing
 from tailcut.bench.execution import Executor, local
-from tailcut.bench.origins import describe_run, describe_scenario
 from tailcut.bench.plan import DEFAULT, Cell, Contender, plan
-from tailcut.bench.store import Store, opened
+from tailcut.bench.store import Store, describe_run, describe_scenario, opened
 from tailcut.bench.sweeps import PLANS
 from tailcut.report.figures.canvas import FORMATS
 from tailcut.report.numbers.complement import complement

@@ -1,10 +1,19 @@
-"""MedleySolver's schedules: an order of the algorithms for each instance, and a slice of the time for each.
+"""Other people's schedules: MedleySolver's, and the online greedy schedule of Streeter and Golovin.
 
-After Pimpalkhare, Mora, Polgreen, Seshia, "MedleySolver: online SMT algorithm selection" (SAT 2021), with the
+MedleySolver: an order of the algorithms for each instance, and a slice of the time for each. After
+Pimpalkhare, Mora, Polgreen, Seshia, "MedleySolver: online SMT algorithm selection" (SAT 2021), with the
 defaults of its public code, not with the code itself. Three ways to the order: nearest neighbours (who solved
 similar instances), Thompson sampling (a draw from the beta distribution of each one's share of solved runs),
 Exp3 (Auer et al. 2002). One way to the slices: runtimes are taken as exponential, and an algorithm runs until
 it would hardly answer any more before the cutoff.
+
+Online greedy: Streeter, Golovin, "An online algorithm for maximizing submodular functions", NIPS 2008. The
+best schedule is hard to find, but the greedy one is nearly as good: next comes the run, an algorithm for a
+duration, that solves most further instances per second. Online, the schedule has as many slots as the
+shortest duration fits into the cutoff. A bandit stands at each slot and draws a run. It takes place with a
+probability, the shortest duration over its own, so that a slot takes one shortest duration on average and
+earns what its run solves per second. The bandits are Exp3, as only what was run is seen. Features are
+not looked at.
 """
 
 from __future__ import annotations
@@ -24,6 +33,12 @@ from tailcut.types import Array, Outcome, Progress, Quantity, Status
 
 FASTEST = 1e6
 """Nobody is taken to solve more instances than that in the time of the cutoff."""
+DURATIONS = 2.0 ** -np.arange(6.0)
+"""How long a run may be, as shares of the cutoff."""
+SHARES = DURATIONS[-1] / DURATIONS
+"""How probable it is that a drawn run takes place, by its duration."""
+OUT_OF_REACH = 1e6
+"""The score of an algorithm that cannot run."""
 
 
 def slices(rates: Array, cutoff: float, confidence: float) -> Array:
@@ -57,18 +72,15 @@ class MedleySchedule(Policy):
         """How long they took together, shape (K,)."""
 
     def restored(self) -> None:
-        """Check the sums."""
         expect_finite(runs=self.runs, solved=self.solved, seconds=self.seconds)
         expect(bool((self.solved <= self.runs).all()), "solved: expected at most as many as runs")
 
     @property
     def n_features(self) -> int:  # type: ignore[override]
-        """How many raw features an instance has."""
         return self.representation.n_features
 
     @property
     def width(self) -> int:  # type: ignore[override]
-        """How many entries a represented instance has."""
         return self.representation.width
 
     @abstractmethod
@@ -83,25 +95,20 @@ class MedleySchedule(Policy):
         return found
 
     def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:
-        """Return the first run on an instance."""
         first = self._next(self.representation(features), offered, progress, self.stream)
         assert first is not None, "on a new instance every algorithm awaits its turn"
         return first
 
     def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
-        """Return the next run; None when all had their turn."""
         return self._next(x, offered, progress, self.stream)
 
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
-        """Return what would be run without randomness."""
         return self._next(x, offered, progress, randomness.Still())
 
     def peek(self, features: Array) -> Array:
-        """Return raw features represented, learning nothing."""
         return self.representation.peek(features)
 
     def represent(self, features: Array) -> Array:
-        """Take in instances that need no decision; return them represented."""
         return self.representation.take_in(features)
 
     def _next(
@@ -141,21 +148,17 @@ class MedleySchedule(Policy):
         """Record that an algorithm solved the instance represented by `x`."""
 
     def add(self) -> None:
-        """Make room for one more algorithm, the last in number."""
         self.runs, self.solved = np.append(self.runs, 0.0), np.append(self.solved, 0.0)
         self.seconds = np.append(self.seconds, 0.0)
 
     def remove(self, algorithm: int) -> None:
-        """Forget an algorithm; those behind it move up by one."""
         self.runs, self.solved = np.delete(self.runs, algorithm), np.delete(self.solved, algorithm)
         self.seconds = np.delete(self.seconds, algorithm)
 
     def widen(self, n_features: int) -> None:
-        """Take instances with more features."""
         self.representation.widen(n_features)
 
     def times_chosen(self, algorithm: int) -> int:
-        """Return how many runs of an algorithm were learned."""
         return int(self.runs[algorithm])
 
 
@@ -189,7 +192,6 @@ class NearestMedley(MedleySchedule):
         """Every solved instance, shape (n, d), and who solved it, shape (n,)."""
 
     def restored(self) -> None:
-        """Check the sums and the solved instances."""
         super().restored()
         expect_finite(x=self.x)
         expect_indices(len(self.runs), solver=self.solver)
@@ -204,12 +206,10 @@ class NearestMedley(MedleySchedule):
         return -votes - tie
 
     def learn_solved(self, algorithm: int, x: Array) -> None:
-        """Remember who solved an instance."""
         self.x = np.vstack([self.x, x[None]])
         self.solver = np.append(self.solver, algorithm)
 
     def remove(self, algorithm: int) -> None:
-        """Forget an algorithm and what it solved; those behind it move up by one."""
         super().remove(algorithm)
         kept = self.solver != algorithm
         self.x, self.solver = self.x[kept], self.solver[kept]
@@ -254,7 +254,6 @@ class Exp3Medley(MedleySchedule):
         """The logarithm of each weight: gamma / K times the rewards, each over its probability."""
 
     def restored(self) -> None:
-        """Check the sums and the gains."""
         super().restored()
         expect_finite(gains=self.gains)
 
@@ -274,11 +273,124 @@ class Exp3Medley(MedleySchedule):
         self.gains[algorithm] += self.gamma / (self.probabilities()[algorithm] * len(self.gains))
 
     def add(self) -> None:
-        """Give a new algorithm the mean of the others' gains."""
         super().add()
         self.gains = np.append(self.gains, self.gains.mean())
 
     def remove(self, algorithm: int) -> None:
-        """Forget an algorithm."""
         super().remove(algorithm)
         self.gains = np.delete(self.gains, algorithm)
+
+
+class OnlineGreedy(Policy):
+    """Draws the run of each slot from its Exp3; a run that takes place and solves the instance earns 1.
+
+    Time left behind the last slot goes to further runs of its bandit, which take place for certain and earn
+    the shortest duration over their own.
+    """
+
+    STATE: ClassVar[tuple[str, ...]] = ("gains", "stream")
+    quantity = Quantity("minus the log-probability of the run, and luck", "")
+
+    def __init__(self, *, n_algorithms: int, seed: int, gamma: Share = 0.1, slots: Count = 32) -> None:
+        self.gamma = gamma
+        self.gains = np.zeros((slots, n_algorithms, len(DURATIONS)))
+        """The logarithms of the weights, by slot, algorithm, duration."""
+        self.stream = randomness.stream(seed, "exploration")
+
+    def restored(self) -> None:
+        expect_finite(gains=self.gains)
+
+    def probabilities(self, slot: int) -> Array:
+        """Return with which probability each run is drawn in a slot, shape (K, durations)."""
+        gains = self.gains[slot]
+        weights = np.exp(gains - gains.max())
+        found: Array = (1.0 - self.gamma) * weights / weights.sum() + self.gamma / weights.size
+        return found
+
+    def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:  # noqa: ARG002
+        first = self._drawn(0, offered, progress, self.stream)
+        assert first is not None, "on a new instance everyone may run"
+        return first
+
+    def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
+        """Return the next run; None if no algorithm could run longer than before."""
+        return self._drawn(int(x[0]) + 1 if len(x) else 1, offered, progress, self.stream)
+
+    def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
+        """Return the run that most probably takes place in the slot, by the time used so far if not known."""
+        slot = int(x[0]) if len(x) else int(progress.used / (DURATIONS[-1] * progress.cutoff))
+        return self._drawn(slot, offered, progress, randomness.Still(), pass_on=False)
+
+    def _drawn(
+        self,
+        slot: int,
+        offered: Offered,
+        progress: Progress,
+        rng: np.random.Generator,
+        *,
+        pass_on: bool = True,
+    ) -> Choice | None:
+        """Return the run of the first slot, from the given one on, in which one takes place.
+
+        Unless slots may `pass_on`, one takes place in the given slot.
+        """
+        assert progress.failed is not None
+        seconds = np.minimum(DURATIONS * progress.cutoff, progress.left)
+        possible = progress.failed[:, None] < seconds
+        if offered is not None:
+            barred = np.ones(len(possible), dtype=bool)
+            barred[offered] = False
+            possible[barred] = False
+        if not possible.any():
+            return None
+        for current in range(slot, len(self.gains)):
+            probability = self.probabilities(current)
+            if offered is not None:
+                probability[barred] = 0.0
+                probability /= probability.sum()
+            runs = probability * SHARES
+            runs[~possible] = 0.0
+            if not pass_on or rng.random() < runs.sum():
+                return self._choice(current, _raced(runs, rng), probability, seconds)
+        probability = np.where(possible, self.probabilities(-1), 0.0)
+        probability /= probability.sum()
+        return self._choice(len(self.gains), _raced(probability, rng), probability, seconds)
+
+    @staticmethod
+    def _choice(slot: int, values: Array, probability: Array, seconds: Array) -> Choice:
+        """Return the run with the lowest value, with its slot, duration and probability to be drawn."""
+        algorithm, duration = divmod(int(values.argmin()), len(DURATIONS))
+        x = np.array([float(slot), float(duration), probability[algorithm, duration]])
+        return Choice(algorithm, "drawn", values.min(axis=1), x, float(seconds[duration]))
+
+    def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:  # noqa: ARG002
+        """Credit the run with what it earned, over the probability that it had; recorded runs, see below.
+
+        For a recorded run, it is known for each duration whether it was long enough.
+        """
+        solved = outcome.status is Status.SOLVED
+        if not len(x):
+            taken = progress.cutoff if outcome.time is None else outcome.time
+            earned = SHARES * (solved & (taken <= DURATIONS * progress.cutoff))
+            self.gains[0, algorithm] += self.gamma * earned / self.gains[0].size
+        elif solved:
+            slot, duration = int(x[0]), int(x[1])
+            earned = 1.0 if slot < len(self.gains) else SHARES[duration]
+            slot = min(slot, len(self.gains) - 1)
+            self.gains[slot, algorithm, duration] += self.gamma * earned / (x[2] * self.gains[0].size)
+
+    def add(self) -> None:
+        """Make room for one more algorithm; its runs begin with the mean weight."""
+        self.gains = np.concatenate([self.gains, self.gains.mean(axis=1, keepdims=True)], axis=1)
+
+    def remove(self, algorithm: int) -> None:
+        self.gains = np.delete(self.gains, algorithm, axis=1)
+
+
+def _raced(weights: Array, rng: np.random.Generator) -> Array:
+    """Return values of which each is the lowest with a probability in proportion to its weight."""
+    uniform = np.clip(rng.random(weights.size), 1e-300, 1.0 - 1e-16).reshape(weights.shape)
+    values = np.full(weights.shape, OUT_OF_REACH)
+    some = weights > 0.0
+    values[some] = np.log(-np.log(uniform[some])) - np.log(weights[some])
+    return values
