@@ -122,3 +122,10 @@ def test_html_is_well_formed_and_carries_values_to_sort_by() -> None:
     assert parser.stack == []
     assert parser.values == ["1.5", "", "text & more", "2.5", "0.125", "7", "2.0", "", ""]
     assert "script" not in parser.tags
+
+
+def test_html_shows_markup_in_names_as_text() -> None:
+    markup = ODD.text("html")
+    assert "<script>" not in markup
+    assert "&lt;script&gt;" in markup
+    assert "100% of $ &amp; &lt;tags&gt;" in markup

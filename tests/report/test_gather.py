@@ -12,7 +12,6 @@ import pytest
 from tailcut.bench.ranks import rank
 from tailcut.bench.store import Store, opened
 from tailcut.report import curves, standings
-from tailcut.report import gather as gathering
 from tailcut.report.complement import complement
 from tailcut.report.gather import ReportProgress, gather
 from tailcut.report.results_page import write_results_page
@@ -32,7 +31,7 @@ def test_grids_ranks_and_traces_are_computed_once(
 
         return wrapper
 
-    monkeypatch.setattr(gathering, "grids_of", counted("grids", standings.grids_of, 0))
+    monkeypatch.setattr(standings, "grids_of", counted("grids", standings.grids_of, 0))
     monkeypatch.setattr(standings, "rank", counted("rank", rank, 0))
     monkeypatch.setattr(curves, "regret", counted("regret", curves.regret, 0))
     monkeypatch.setattr(curves, "solved_by", counted("solved_by", curves.solved_by, 0))

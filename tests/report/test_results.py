@@ -215,3 +215,14 @@ def test_a_foreign_database_and_one_without_results_are_refused(results: Path, t
     failed = _changed(results, tmp_path, "UPDATE cells SET error = 'x'")
     with opened(failed, read_only=True) as store, pytest.raises(InputError, match="only 54 failed cells"):
         load(store)
+
+
+def test_results_under_conditions_that_are_gone_keep_their_label(results: Path, tmp_path: Path) -> None:
+    """0.2 could learn while idle, as in `thompson@learn-share=0.2`; its result files still open."""
+    label = "thompson@learn-share=0.2"
+    path = _changed(results, tmp_path, f"UPDATE cells SET selector = '{label}' WHERE selector = 'thompson'")
+    report = _gathered(path)
+    assert label in report.results.contenders
+    assert report.cpu_curves == []
+    page = write_results_page(report, tmp_path / "report", formats=["svg"]).read_text(encoding="utf-8")
+    assert label in page

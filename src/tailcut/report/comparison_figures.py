@@ -20,7 +20,7 @@ from tailcut.report.canvas import (
     shortened,
 )
 from tailcut.report.curves import SweepPoints
-from tailcut.report.standings import CpuCurve, Scatter, Standing
+from tailcut.report.standings import CpuCurve, Standing
 from tailcut.report.style import DASHDOT, DASHED, DOTTED, INK, PAPER, SOLID, look
 
 if TYPE_CHECKING:
@@ -135,10 +135,10 @@ def _ruler(axes: Axes, ranked: Ranking, par: str, low: float) -> None:
     axes.text(low, 0.64, label, ha="left", va="bottom", fontsize=8.5)
 
 
-def tradeoff(scatter: Scatter, par: str) -> Figure:
+def tradeoff(title: str, standings: Sequence[Standing], par: str) -> Figure:
     """Draw median rePARk against the time of a decision; a point's legend has its marker and colour."""
     figure, axes = sheet(6.4, 3.6)
-    for one in scatter.standings:
+    for one in standings:
         style = look(one.selector)
         lines_only = style.marker in "x+1"
         axes.plot(
@@ -155,7 +155,7 @@ def tradeoff(scatter: Scatter, par: str) -> Figure:
     axes.set_xscale("log")
     axes.margins(0.12)
     plain_log(axes, "x")
-    axes.set(xlabel="decision time per instance, ms (mean over scenarios)", title=scatter.title)
+    axes.set(xlabel="decision time per instance, ms (mean over scenarios)", title=title)
     axes.set_ylabel(f"median re{par} over scenarios")
     legend_right(figure, axes)
     return figure

@@ -21,20 +21,9 @@ from tailcut.bench.store import Store
 from tailcut.catalogue import find
 from tailcut.errors import TailcutError
 from tailcut.explain.explanation import Explanation
-from tailcut.report import curves
+from tailcut.report import curves, standings
 from tailcut.report.results import Results, load
-from tailcut.report.standings import (
-    CpuCurve,
-    MetricGrid,
-    Scatter,
-    Standing,
-    cpu_curves,
-    featured,
-    grids_of,
-    ranking,
-    scatters,
-    standings,
-)
+from tailcut.report.standings import CpuCurve, MetricGrid, Standing
 from tailcut.scenarios import Scenario, bundled
 from tailcut.selector import Selector
 from tailcut.types import Array, Decision, Outcome
@@ -113,7 +102,7 @@ class Report:
     ranked: Ranking | None
     standings: list[Standing]
     featured: list[str]
-    scatters: list[Scatter]
+    scatters: dict[str, tuple[str, list[Standing]]]
     sweeps: list[curves.SweepPoints]
     scenarios: list[ScenarioPart]
     cpu_curves: list[CpuCurve] = field(default_factory=list)
@@ -138,10 +127,10 @@ def gather(
     `notes` say what was left out before.
     """
     results = load(store, hashes)
-    grids = grids_of(results)
-    ranked = ranking(grids["par"])
-    ordered = standings(grids, ranked)
-    shown = featured(ordered)
+    grids = standings.grids_of(results)
+    ranked = standings.ranking(grids["par"])
+    ordered = standings.standings(grids, ranked)
+    shown = standings.featured(ordered)
     parts, explained, explaining = [], None, explainable(ordered)
     progress.scenarios_planned(len(results.scenarios))
     for name in results.scenarios:
@@ -156,10 +145,10 @@ def gather(
         ranked=ranked,
         standings=ordered,
         featured=shown,
-        scatters=scatters(ordered),
+        scatters=standings.scatters(ordered),
         sweeps=curves.sensitivity(results),
         scenarios=parts,
-        cpu_curves=cpu_curves(grids),
+        cpu_curves=standings.cpu_curves(grids),
         explained=explained,
         notes=list(notes),
     )
@@ -256,9 +245,9 @@ def _description(
     return inferred
 
 
-def explainable(standings: Sequence[Standing]) -> str | None:
+def explainable(ordered: Sequence[Standing]) -> str | None:
     """Return the best selector whose decisions are explained by runtimes, at a cost that does not grow."""
-    for standing in standings:
+    for standing in ordered:
         row = find(name_of(standing.selector))
         if conditions_of(standing.selector):
             continue  # its decisions are not those of a plain stream

@@ -83,8 +83,8 @@ def comparison_drawings(report: Report) -> Drawings:
         drawings[name] = partial(comparison_figures.sweep, sweep, par)
     if report.ranked is not None:
         drawings["critical-difference"] = partial(comparison_figures.critical_difference, report.ranked, par)
-    for scatter in report.scatters:
-        drawings[scatter.key] = partial(comparison_figures.tradeoff, scatter, par)
+    for key, (title, standings) in report.scatters.items():
+        drawings[key] = partial(comparison_figures.tradeoff, title, standings, par)
     if report.cpu_curves:
         drawings["extra-cpu"] = partial(comparison_figures.extra_cpu, report.cpu_curves, par)
     return drawings

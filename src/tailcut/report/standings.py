@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -117,16 +118,16 @@ def standings(grids: Mapping[str, MetricGrid], ranked: Ranking | None) -> list[S
     best = [par.placed(i)[0] for i in range(len(par.scenarios))]
     unordered = []
     for j, selector in enumerate(par.selectors):
-        values = {metric: grid.mean[~np.isnan(grid.mean[:, j]), j] for metric, grid in grids.items()}
-        means = {metric: mean_or_nan(known) for metric, known in values.items()}
+        means = {metric: mean_or_nan(grid.mean[:, j]) for metric, grid in grids.items()}
+        repar = grids["repar"].mean[:, j]
         standing = Standing(
             selector=selector,
-            scenarios=len(values["par"]),
+            scenarios=int((~np.isnan(par.mean[:, j])).sum()),
             npar_mean=means["npar"],
-            repar_median=float(np.median(values["repar"])) if len(values["repar"]) else math.nan,
+            repar_median=math.nan if math.isnan(means["repar"]) else float(np.nanmedian(repar)),
             average_rank=ranks.get(selector, math.nan),
             wins=sum(j in columns for columns in best),
-            beats_sbs=int((values["npar"] < 1.0 - 1e-9).sum()),
+            beats_sbs=int((grids["npar"].mean[:, j] < 1.0 - 1e-9).sum()),
             unsolved=means["unsolved"],
             decision_us=means["decision"],
             extra_cpu=means["extra_cpu"],
@@ -141,29 +142,20 @@ def mean_or_nan(values: Array) -> float:
     return float(known.mean()) if len(known) else math.nan
 
 
-@dataclass(frozen=True)
-class Scatter:
-    """One plot of quality against decision time: which selectors it shows, under which title."""
-
-    key: str
-    title: str
-    standings: Sequence[Standing]
-
-
-def scatters(standings: Sequence[Standing]) -> list[Scatter]:
-    """Return the plots of LinUCB variants, of Thompson variants and of the competitors, as far as present."""
+def scatters(standings: Sequence[Standing]) -> dict[str, tuple[str, list[Standing]]]:
+    """Return the plots of quality against decision time: key -> title and the selectors shown."""
     timed = [one for one in standings if not math.isnan(one.decision_us) and not math.isnan(one.repar_median)]
     linucb = [one for one in timed if "LinUCB" in look(one.selector).family]
     thompson = [one for one in timed if look(one.selector).family == "Thompson"]
     others = [one for one in timed if one not in linucb and one not in thompson]
     kinds = [name for name, variants in (("LinUCB", linucb), ("Thompson", thompson)) if len(variants) > 2]
     title = f"Two best {' and '.join(kinds)} variants and the others" if kinds and others else "All selectors"
-    plots = [
-        Scatter("tradeoff-linucb", "LinUCB variants", linucb),
-        Scatter("tradeoff-thompson", "Thompson variants", thompson),
-        Scatter("tradeoff-competitors", title, linucb[:2] + thompson[:2] + others),
-    ]
-    return [plot for plot in plots if len(plot.standings) > 1]
+    plots = {
+        "tradeoff-linucb": ("LinUCB variants", linucb),
+        "tradeoff-thompson": ("Thompson variants", thompson),
+        "tradeoff-competitors": (title, linucb[:2] + thompson[:2] + others),
+    }
+    return {key: (title, shown) for key, (title, shown) in plots.items() if len(shown) > 1}
 
 
 def featured(standings: Sequence[Standing]) -> list[str]:
@@ -185,13 +177,12 @@ def featured(standings: Sequence[Standing]) -> list[str]:
     return [*own, *best_of_family.values(), *schedules, *hindsight]
 
 
-@dataclass(frozen=True)
-class CpuPoint:
+class CpuPoint(NamedTuple):
     """One selector under one condition, mean over the scenarios of all curves."""
 
-    selector: str
     amount: float
     """Instances measured first: what the point is labelled by."""
+    selector: str
     extra: float
     """CPU time of other runs, as a share of that of the answers."""
     npar: float
@@ -205,7 +196,7 @@ class CpuCurve:
     how: str
     """What there is more and more of."""
     scenarios: int
-    points: tuple[CpuPoint, ...]
+    points: list[CpuPoint]
     """By amount, from 0 on."""
 
 
@@ -226,10 +217,10 @@ def cpu_curves(grids: Mapping[str, MetricGrid]) -> list[CpuCurve]:
     mean_npar, mean_extra = npar.mean[common].mean(axis=0), extra.mean[common].mean(axis=0)
     curves = []
     for (base, how), labels in groups.items():
-        points = tuple(
-            CpuPoint(label, amount, float(mean_extra[place[label]]), float(mean_npar[place[label]]))
+        points = [
+            CpuPoint(amount, label, float(mean_extra[place[label]]), float(mean_npar[place[label]]))
             for amount, label in sorted(labels.items())
-        )
+        ]
         curves.append(CpuCurve(base, how, int(common.sum()), points))
     return curves
 
