@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from tailcut.bench.baselines import FIXED
+from tailcut.bench.baselines import FIXED, replay_baseline
 from tailcut.bench.benchmark import BenchProgress
 from tailcut.bench.labels import conditions_of, name_of
-from tailcut.bench.metrics import ReferenceCosts, paid
-from tailcut.bench.origins import describe_scenario
 from tailcut.bench.plan import Contender
 from tailcut.bench.ranks import Ranking
-from tailcut.bench.replay import replay_baseline, shuffled
-from tailcut.bench.store import Store
+from tailcut.bench.replay import shuffled
+from tailcut.bench.store import Store, describe_scenario
+from tailcut.bench.summary import ReferenceCosts, paid
 from tailcut.catalogue import find
 from tailcut.errors import TailcutError
 from tailcut.explain.explanation import Explanation
@@ -58,7 +57,7 @@ class ScenarioPart:
 
     name: str
     description: dict[str, Any]
-    """As `tailcut.bench.origins.describe_scenario`, as far as it is known."""
+    """As `tailcut.bench.store.describe_scenario`, as far as it is known."""
     regret: curves.StreamCurves | None
     solved: curves.StreamCurves | None
     shares: tuple[curves.Shares, ...]

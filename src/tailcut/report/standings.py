@@ -14,7 +14,6 @@ from tailcut.bench.labels import ContenderKind, conditions_of, is_schedule, kind
 from tailcut.bench.ranks import Ranking, rank
 from tailcut.bench.summary import summarise
 from tailcut.catalogue import BASELINES
-from tailcut.errors import InputError
 from tailcut.report.results import Results
 from tailcut.report.style import look
 from tailcut.types import Array
@@ -230,13 +229,10 @@ def _measured_first(conditions: str) -> tuple[str, float]:
 
     >>> _measured_first("measure-first=25,measure-cutoff=0.1")
     ('measured first for 0.1 of the cutoff', 25.0)
-    >>> _measured_first("cv"), _measured_first("learn-share=0.2")
-    (('', 0.0), ('', 0.0))
+    >>> _measured_first("cv")
+    ('', 0.0)
     """
-    try:
-        parsed = Conditions.parse(conditions)
-    except InputError:  # an older version had it; its results are shown under their label
-        return "", 0.0
+    parsed = Conditions.parse(conditions)
     if not parsed.measure_first:
         return "", 0.0
     limit = parsed.measure_cutoff
