@@ -43,7 +43,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         command = [
             sys.executable,
             "-m",
-            "tailcut.cli",
+            "tailcut",
             "serve",
             "--state",
             f"{folder}/state.db",

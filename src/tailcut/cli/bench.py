@@ -24,7 +24,7 @@ from tailcut.cli.options import (
     import_with_folder,
     or_bundled,
 )
-from tailcut.display.plurals import counted
+from tailcut.display import counted
 
 PLANS = (
     "default: our own, the published table's approaches, two without features, schedules, the hindsight "

@@ -53,16 +53,15 @@ def command(
     from tailcut.bench.ranks import ranked_groups
     from tailcut.bench.store import opened
     from tailcut.bench.summary import summarise
-    from tailcut.report.numbers.results import load
+    from tailcut.report.results import load
 
     import_with_folder(modules or ())
     with opened(results, read_only=True) as store:
         stored = load(store)
-    cells = [asdict(cell) for cell in stored.cells]
     if leave_out:
-        _print_choices(choose_settings(cells, selector), stored.par, as_json=as_json)
+        _print_choices(choose_settings(stored.cells, selector), stored.par, as_json=as_json)
         return
-    rows = summarise(cells)
+    rows = summarise(stored.cells)
     groups = ranked_groups(rows, selector, alpha)
     if as_json:
         main, *others = [group.as_dict() for group in groups]

@@ -27,7 +27,7 @@ from tailcut.cli.views import (
     progress_view,
     say_failed,
 )
-from tailcut.display.plurals import counted
+from tailcut.display import counted
 from tailcut.live.costs import StreamCost
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from tailcut.bench.plan import Cell
 from tailcut.bench.store import Result
-from tailcut.display.plurals import counted
+from tailcut.display import counted
 from tailcut.journal.warm_project import WarmStart
 from tailcut.live.answers_file import answer_line
 from tailcut.live.instance_record import InstanceRecord
@@ -30,7 +30,7 @@ from tailcut.live.observer import StreamObserver
 from tailcut.live.outcomes import SilentSolver
 from tailcut.live.printable import printable
 from tailcut.live.totals import Totals
-from tailcut.report.progress import ReportProgress
+from tailcut.report.gather import ReportProgress
 
 if TYPE_CHECKING:
     from tailcut.live.check import PortfolioCheck

@@ -1,4 +1,4 @@
-"""The solver's own process, from the fork until the program or function is entered, and what it reports."""
+"""The solver's own process, from the fork until the program or function is entered, and its report."""
 
 from __future__ import annotations
 
