@@ -20,7 +20,7 @@ def test_selectors_lists_every_name_with_parts_and_hyperparameters() -> None:
         "censoring": "AtCutoff",
         "exploration": "Bounds(bias_corrected=True)",
         "loss": "ExpectedPar",
-        "first_runs": "FirstRuns",
+        "first_runs": "ForcedExploration",
     }
     assert by_name["rand_bclinucb_rev"]["hyperparameters"]["rand_sigma"] == 0.5
     assert by_name["oracle"]["kind"] == by_name["sbs_pair"]["kind"] == "hindsight"

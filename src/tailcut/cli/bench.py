@@ -122,7 +122,7 @@ def command(
     """
     from tailcut.bench.benchmark import benchmark, quality_benchmark
     from tailcut.bench.plan import Contender
-    from tailcut.cli.views import ProgressBars, called_as, say_failed
+    from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
     from tailcut.scenarios.aslib_reader import quality_names
 
     started = time.perf_counter()

@@ -18,15 +18,8 @@ from tailcut.bench.labels import labelled
 from tailcut.bench.plan import Cell
 from tailcut.bench.store import Result
 from tailcut.cli.options import terminable
-from tailcut.cli.views import (
-    ProgressBars,
-    QuietView,
-    called_as,
-    output,
-    plain_table,
-    progress_view,
-    say_failed,
-)
+from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
+from tailcut.cli.views import QuietView, output, plain_table, progress_view
 from tailcut.display import counted
 from tailcut.live.costs import StreamCost
 from tailcut.live.observer import StreamObserver

@@ -51,7 +51,7 @@ def command(
     Writes DIR/index.html, DIR/tables (Markdown, LaTeX, CSV, HTML) and DIR/figures. With --aslib, the page
     also shows the survival curves of the scenarios' algorithms.
     """
-    from tailcut.cli.views import ProgressBars, called_as
+    from tailcut.cli.progress_bars import ProgressBars, called_as
     from tailcut.report.canvas import FORMATS, require, with_svg
     from tailcut.report.reports import report_live_run, report_paper, report_results, report_scenario
 

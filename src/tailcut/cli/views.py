@@ -1,11 +1,9 @@
-"""What commands show while they work, and the tables they print. Nothing moves outside a terminal."""
+"""What commands that run solvers show, moving in a terminal and lines elsewhere; and tables."""
 
 from __future__ import annotations
 
 import json
-import shlex
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -14,12 +12,10 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from tailcut.bench.plan import Cell
-from tailcut.bench.store import Result
 from tailcut.display import counted
 from tailcut.journal.warm_project import WarmStart
 from tailcut.live.answers_file import answer_line
@@ -30,15 +26,9 @@ from tailcut.live.observer import StreamObserver
 from tailcut.live.outcomes import SilentSolver
 from tailcut.live.printable import printable
 from tailcut.live.totals import Totals
-from tailcut.report.gather import ReportProgress
 
 if TYPE_CHECKING:
     from tailcut.live.check import PortfolioCheck
-
-
-def called_as() -> str:
-    """Return the command line as it was typed, to be noted in result files."""
-    return shlex.join(["tailcut", *sys.argv[1:]])
 
 
 def output(width: int = 100) -> Console:
@@ -55,59 +45,8 @@ def plain_table(*headings: str, title: str | None = None) -> Table:
     return table
 
 
-def say_failed(cell: Cell, result: Result) -> None:
-    """Say on standard error which cell failed, and why."""
-    reason = (result.error or "").strip().splitlines()[-1]
-    where = f"{cell.scenario}, {cell.contender.label}, seed {cell.seed}"
-    sys.stderr.write(f"failed: {where}: {reason}\n")
-
-
 def _say(line: str) -> None:
     sys.stderr.write(f"{printable(line)}\n")
-
-
-class ProgressBars(ReportProgress):
-    """Bars of benchmarks and reports on standard error, which also says what was left out."""
-
-    def __init__(self) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bars = Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty())
-        self._tasks: dict[str, TaskID] = {}
-        self.start, self.stop = self._bars.start, self._bars.stop
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.stop()
-
-    def scenario_left_out(self, name: str, reason: str) -> None:  # noqa: ARG002 - the reason names it
-        sys.stderr.write(f"left out: {reason}\n")
-
-    def cells_planned(self, cells: Sequence[Cell], done: Sequence[Cell]) -> None:
-        served, total = (sum(cell.steps for cell in some) for some in (done, cells))
-        self._bars.update(self._task("instances served"), completed=served, total=total)
-
-    def cell_done(self, cell: Cell, result: Result) -> None:  # noqa: ARG002 - a failed one is done, too
-        self._bars.advance(self._task("instances served"), cell.steps)
-
-    def scenarios_planned(self, count: int) -> None:
-        self._bars.update(self._task("scenarios gathered"), total=count)
-
-    def scenario_gathered(self, name: str) -> None:  # noqa: ARG002 - only how many counts
-        self._bars.advance(self._task("scenarios gathered"))
-
-    def figures_planned(self, count: int) -> None:
-        self._bars.update(self._task("figures drawn"), total=count)
-
-    def figure_drawn(self, name: str) -> None:  # noqa: ARG002 - only how many counts
-        self._bars.advance(self._task("figures drawn"))
-
-    def _task(self, name: str) -> TaskID:
-        if name not in self._tasks:
-            self._tasks[name] = self._bars.add_task(name, total=None)
-        return self._tasks[name]
 
 
 class MeasureView(MeasureObserver):
