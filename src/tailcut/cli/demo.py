@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -17,7 +16,7 @@ from rich.table import Table
 from tailcut.bench.labels import labelled
 from tailcut.bench.plan import Cell
 from tailcut.bench.store import Result
-from tailcut.cli.options import terminable
+from tailcut.cli.options import stoppable
 from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
 from tailcut.cli.views import QuietView, output, plain_table, progress_view
 from tailcut.display import counted
@@ -50,18 +49,10 @@ def command(
     started = time.perf_counter()
     shown = _Shown(silent=as_json)
     try:
-        with terminable():
+        with stoppable("stopped"):
             found = run_demo(
-                out,
-                instances=instances,
-                seeds=seeds,
-                jobs=jobs,
-                command=called_as(),
-                progress=shown,
+                out, instances=instances, seeds=seeds, jobs=jobs, command=called_as(), progress=shown
             )
-    except KeyboardInterrupt:
-        sys.stderr.write("stopped\n")
-        raise typer.Exit(130) from None
     finally:
         shown.stop()
     if as_json:

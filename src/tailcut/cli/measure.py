@@ -18,7 +18,7 @@ from tailcut.cli.options import (
     check_executor,
     chosen_portfolio,
     program_executor,
-    terminable,
+    stoppable,
 )
 from tailcut.errors import InputError
 
@@ -78,29 +78,25 @@ def command(
         sys.stderr.write(f"{read.without}\n")
     given = list(instances_in(instances, read.instances, models=read.models))
     kept = state or default_state(out)
-    try:
-        with (
-            terminable(),
-            program_executor(executor, scheduler, jobs, read, ship=ship_instances) as (place, at_once),
-            MeasureView() as bar,
-        ):
-            scenario = measure_scenario(
-                read,
-                given,
-                out,
-                cutoff=limit,
-                name=name,
-                note=note,
-                state=kept,
-                executor=place,
-                jobs=at_once,
-                observer=bar,
-                wrong=wrong or [],
-                again=again or [],
-            )
-    except KeyboardInterrupt:
-        sys.stderr.write(f"stopped; what is measured is kept in {kept}: run the same command again\n")
-        raise typer.Exit(130) from None
+    with (
+        stoppable(f"stopped; what is measured is kept in {kept}: run the same command again"),
+        program_executor(executor, scheduler, jobs, read, ship=ship_instances) as (place, at_once),
+        MeasureView() as bar,
+    ):
+        scenario = measure_scenario(
+            read,
+            given,
+            out,
+            cutoff=limit,
+            name=name,
+            note=note,
+            state=kept,
+            executor=place,
+            jobs=at_once,
+            observer=bar,
+            wrong=wrong or [],
+            again=again or [],
+        )
     n_instances, n_runs = len(scenario.instances), scenario.solved.size
     n_solved = int(scenario.solved.any(axis=1).sum())
     if as_json:

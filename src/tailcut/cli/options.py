@@ -227,8 +227,8 @@ def _cluster_messages() -> Iterator[None]:
 
 
 @contextmanager
-def terminable() -> Iterator[None]:
-    """Within, SIGTERM and SIGHUP raise KeyboardInterrupt, so that everything is closed in order."""
+def stoppable(words: str = "") -> Iterator[None]:
+    """Within, SIGTERM and SIGHUP count as Ctrl-C, which closes all in order and exits with code 130."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -236,6 +236,9 @@ def terminable() -> Iterator[None]:
     before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
+    except KeyboardInterrupt:
+        sys.stderr.write(f"{words}\n" if words else "")
+        raise typer.Exit(130) from None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

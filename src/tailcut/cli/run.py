@@ -21,7 +21,7 @@ from tailcut.cli.options import (
     chosen_portfolio,
     program_executor,
     recorded_runs,
-    terminable,
+    stoppable,
 )
 from tailcut.errors import InputError
 
@@ -179,36 +179,32 @@ def command(
     measuring = MeasureFirst(measure_first, MeasureChoice.parse(measure_choice), measure_cutoff)
     absent: list[str] = []
     given = _stream_of(instances or [], read, watch, absent, seed if shuffle else None)
-    try:
-        with (
-            terminable(),
-            program_executor(executor, scheduler, jobs, read, ship=ship_instances, parallel=parallel) as (
-                place,
-                at_once,
-            ),
-            Journal(state) as journal,
-            JsonView() if as_json else progress_view() as view,
-        ):
-            totals = run_stream(
-                journal,
-                read,
-                settings,
-                given,
-                answers or state.with_suffix(".jsonl"),
-                outputs=outputs,
-                executor=place,
-                jobs=at_once,
-                observer=view,
-                warm_start=source,
-                measure_first=measuring if measure_first else None,
-                retry=wanted,
-                trust=trust or (),
-                second_opinion=second_opinion,
-                parallel=parallel,
-            )
-    except KeyboardInterrupt:
-        sys.stderr.write(f"stopped; completed work is kept in {state}: run the same command again\n")
-        raise typer.Exit(130) from None
+    with (
+        stoppable(f"stopped; completed work is kept in {state}: run the same command again"),
+        program_executor(executor, scheduler, jobs, read, ship=ship_instances, parallel=parallel) as (
+            place,
+            at_once,
+        ),
+        Journal(state) as journal,
+        JsonView() if as_json else progress_view() as view,
+    ):
+        totals = run_stream(
+            journal,
+            read,
+            settings,
+            given,
+            answers or state.with_suffix(".jsonl"),
+            outputs=outputs,
+            executor=place,
+            jobs=at_once,
+            observer=view,
+            warm_start=source,
+            measure_first=measuring if measure_first else None,
+            retry=wanted,
+            trust=trust or (),
+            second_opinion=second_opinion,
+            parallel=parallel,
+        )
     totals.problems += [f"{problem}; skipped" for problem in absent]
     print_totals(totals, as_json)
 

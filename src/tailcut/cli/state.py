@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -33,13 +34,18 @@ def verify(file: FileArgument, project: ProjectOption = None, as_json: JsonOptio
 
     with Journal(file, read_only=True) as journal:
         found = list(upkeep.verify(journal, project or []))
+    words = [
+        f"{one.project}: {one.problem or f'{one.events} events replayed, no difference'}" for one in found
+    ]
+    _print_projects(found, words, as_json)
+
+
+def _print_projects(found: Sequence[Any], words: list[str], as_json: bool) -> None:
+    """Print what was found about each project; exit with code 1 if there is a problem with one."""
     if as_json:
         typer.echo(json.dumps([one._asdict() for one in found], indent=2))
     else:
-        for one in found:
-            typer.echo(f"{one.project}: {one.problem or f'{one.events} events replayed, no difference'}")
-        if not found:
-            typer.echo("there are no projects")
+        typer.echo("\n".join(words or ["there are no projects"]))
     if any(one.problem for one in found):
         raise typer.Exit(1)
 
@@ -87,15 +93,7 @@ def repair(file: FileArgument, as_json: JsonOption = False) -> None:
     from tailcut.journal.repair import repair_file
 
     found = repair_file(file)
-    if as_json:
-        typer.echo(json.dumps([one._asdict() for one in found], indent=2))
-    else:
-        for one in found:
-            typer.echo(one.words())
-        if not found:
-            typer.echo("there are no projects")
-    if any(one.problem for one in found):
-        raise typer.Exit(1)
+    _print_projects(found, [one.words() for one in found], as_json)
 
 
 @app.command()

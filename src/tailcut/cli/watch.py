@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tailcut.cli.options import terminable
+from tailcut.cli.options import stoppable
 
 if TYPE_CHECKING:
     from tailcut.live.following import FinishedInstance, RunProgress
@@ -32,17 +33,11 @@ def command(
     """
     from tailcut.live.following import followed_run
 
-    followed = followed_run(state, project)
-    try:
-        with terminable():
-            if as_json or once or not sys.stdout.isatty():
-                _print_changes(followed.look, every, once=once, as_json=as_json)
-            else:
-                _show(followed.look, every)
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
-    finally:
-        followed.close()
+    with stoppable(), closing(followed_run(state, project)) as followed:
+        if as_json or once or not sys.stdout.isatty():
+            _print_changes(followed.look, every, once=once, as_json=as_json)
+        else:
+            _show(followed.look, every)
 
 
 def _print_changes(look: Any, every: float, *, once: bool, as_json: bool) -> None:
