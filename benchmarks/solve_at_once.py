@@ -26,7 +26,7 @@ from tailcut.domains.sat.dimacs import read
 from tailcut.domains.sat.formula import satisfies
 from tailcut.domains.sat.generators.stream_files import write_stream
 from tailcut.journal import EventKind, Journal, Project
-from tailcut.live.stream import PROJECT
+from tailcut.live.instance_record import PROJECT
 
 
 def called(path: Path, folder: Path, cutoff: float, kills: threading.Semaphore) -> tuple[str, bytes, int]:

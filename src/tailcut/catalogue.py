@@ -23,8 +23,8 @@ from tailcut.policies.targets import BoundedLoss, Seconds
 from tailcut.schedules import HazardSchedule, RoundRobin
 from tailcut.types import PENALTY
 
-DEFAULT_SELECTOR = "tailcut"
-"""The default selector."""
+DEFAULT_SELECTOR = "tailcut_schedule"
+"""What `tailcut run`, `tailcut solve` and `tailcut.live.run` choose with if nothing else is given."""
 
 BASELINES: dict[str, str] = {
     "oracle": "The best algorithm of each instance, in hindsight (VBS)",
@@ -160,8 +160,8 @@ _ROWS: list[Row] = [
         hyperparameters={"alpha": 1.0, "trees": 100},
     ),
     Recipe(
-        name=DEFAULT_SELECTOR,
-        summary="Our own, the default: trees, empirical Bayes and a ridge on a bounded loss; explores little",
+        name="tailcut",
+        summary="Our own: trees, empirical Bayes and a ridge on a bounded loss; explores little",
         representation="twofold",
         model=Layers,
         censoring=Lost,
@@ -211,8 +211,8 @@ _ROWS: list[Row] = [
         first_runs=partial(FirstRuns, pace=0.0),
     ),
     ScheduleRecipe(
-        name="tailcut_schedule",
-        summary="Our own: learns when algorithms solve instances, runs them in slices, plans after each",
+        name=DEFAULT_SELECTOR,
+        summary="Our own, the default: learns when algorithms solve instances, runs them in slices, plans after each",
         representation="trees",
         policy=HazardSchedule,
         hyperparameters={

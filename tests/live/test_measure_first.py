@@ -13,12 +13,12 @@ import pytest
 
 from tailcut.errors import InputError
 from tailcut.journal import EventKind, Journal, Project
-from tailcut.live.costs import cost_of_stream
-from tailcut.live.instance_record import InstanceRecord
+from tailcut.live.instance_record import PROJECT, InstanceRecord, instance_records
 from tailcut.live.instances import instances_in
-from tailcut.live.measure_first import MeasureChoice, MeasureFirst
 from tailcut.live.portfolio import read_portfolio
-from tailcut.live.stream import PROJECT, StreamSettings, instance_records, run_stream
+from tailcut.live.preparation import MeasureChoice, MeasureFirst
+from tailcut.live.results import cost_of_stream
+from tailcut.live.stream import StreamSettings, run_stream
 from tests.live import toy
 from tests.live.commands import TAILCUT, answers, tailcut, wait_for
 

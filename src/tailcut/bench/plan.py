@@ -19,7 +19,7 @@ import numpy as np
 from tailcut.bench.conditions import STREAM, Conditions
 from tailcut.bench.cross_validation import folds_of
 from tailcut.bench.fingerprint import Fingerprint, fingerprint
-from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR, recipe
+from tailcut.catalogue import BASELINES, recipe
 from tailcut.errors import InputError
 from tailcut.scenarios import Scenario
 from tailcut.types import PENALTY
@@ -42,7 +42,7 @@ PUBLISHED = (
 """The thirteen approaches of the published table, in its order."""
 
 DEFAULT = (
-    DEFAULT_SELECTOR,
+    "tailcut",
     "bounded_thompson",
     *PUBLISHED,
     "epsilon_greedy",

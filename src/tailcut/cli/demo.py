@@ -23,9 +23,9 @@ from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
 from tailcut.cli.run_view import QuietView, progress_view
 from tailcut.cli.stopping import terminable
 from tailcut.display.plurals import counted
-from tailcut.live.costs import StreamCost
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio
+from tailcut.live.results import StreamCost
 from tailcut.report.demo import LIVE, PUBLISHED, DemoProgress, run_demo
 from tailcut.scenarios import Scenario, bundled
 

@@ -30,7 +30,7 @@ def chosen_portfolio(
     """Return the portfolio of the domain, or of the file that comes before the instances; and these."""
     given = list(instances or [])
     if domain is not None:
-        from tailcut.live.domain_portfolio import domain_portfolio, found_words
+        from tailcut.live.portfolio import domain_portfolio, found_words
 
         read = domain_portfolio(domain)
         sys.stderr.write(f"{found_words(domain)}\n")

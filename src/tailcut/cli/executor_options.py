@@ -14,8 +14,8 @@ from tailcut.errors import InputError
 
 if TYPE_CHECKING:
     from tailcut.bench.execution import Executor
+    from tailcut.live.engine import ProgramExecutor
     from tailcut.live.portfolio import Portfolio
-    from tailcut.live.workflows import ProgramExecutor
 
 CELLS = ("inline", "processes", "dask")
 """Where cells of a benchmark can be computed."""
@@ -88,16 +88,12 @@ def program_executor(
     portfolio: Portfolio,
     *,
     ship: bool = False,
-    parallel: int = 1,
 ) -> Iterator[tuple[ProgramExecutor, int]]:
-    """Yield where programs run, and how many run at once: `jobs`, or what suits it.
-
-    There is room for `parallel` times as many, which race: on this machine.
-    """
+    """Yield where programs run, and how many run at once: `jobs`, or what suits it."""
     if name != "dask":
-        from tailcut.live.local_executor import LocalProgramExecutor
+        from tailcut.live.engine import LocalProgramExecutor
 
-        with LocalProgramExecutor.of(portfolio, (jobs or 1) * parallel) as here:
+        with LocalProgramExecutor.of(portfolio) as here:
             yield here, jobs or 1
         return
     from tailcut.cluster.connect import Capacity, connected

@@ -8,10 +8,9 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tailcut.live.measure import MeasureObserver
-from tailcut.live.measurement import Measured
-from tailcut.live.outcomes import SilentSolver
-from tailcut.live.printable import printable
+from tailcut.live.instances import printable
+from tailcut.live.measure import Measured, MeasureObserver
+from tailcut.live.observer import SilentSolver
 
 
 class MeasureView(MeasureObserver):

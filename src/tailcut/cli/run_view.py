@@ -18,11 +18,10 @@ from rich.text import Text
 
 from tailcut.display.plurals import counted
 from tailcut.journal.warm_project import WarmStart
-from tailcut.live.answers_file import answer_line
 from tailcut.live.instance_record import InstanceRecord
-from tailcut.live.observer import StreamObserver
-from tailcut.live.printable import printable
-from tailcut.live.totals import Totals
+from tailcut.live.instances import printable
+from tailcut.live.observer import StreamObserver, Totals
+from tailcut.live.results import answer_line
 
 if TYPE_CHECKING:
     from tailcut.live.check import PortfolioCheck, Tried

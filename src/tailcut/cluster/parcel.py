@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from tailcut.errors import InputError
-from tailcut.live.jobs import ProgramJob
+from tailcut.live.engine import ProgramJob
 from tailcut.live.limits import Call, Command
 from tailcut.live.runnable import why_not
 

@@ -22,7 +22,7 @@ from distributed import Client, KilledWorker, as_completed
 from tailcut.cluster.parcel import Parcel, packed
 from tailcut.cluster.worker_programs import ProgramRunner, problems_here, run_here
 from tailcut.errors import InputError, LiveError, TailcutError, WorkerDiedError
-from tailcut.live.jobs import ProgramJob
+from tailcut.live.engine import FutureRun, ProgramJob, Run
 from tailcut.live.limits import Call, Command, Ended
 
 _log = logging.getLogger("tailcut.cluster")
@@ -59,6 +59,10 @@ class DaskProgramExecutor:
     def method(self) -> str:
         """How the workers enforce limits, in words."""
         return f"{' and '.join(sorted(self._methods)) or 'nothing was run'} on Dask workers"
+
+    def start(self, job: ProgramJob) -> Run:
+        """Send a job to a worker."""
+        return FutureRun(job, self.submit(job))
 
     def submit(self, job: ProgramJob) -> Future[Ended]:
         """Send a job to a worker; the future returns how it ended."""

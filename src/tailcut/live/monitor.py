@@ -15,7 +15,7 @@ from tailcut.errors import InputError, JournalError
 from tailcut.journal import Journal
 from tailcut.journal.project_description import make
 from tailcut.journal.served_instances import ServedInstances
-from tailcut.live.stream import PROJECT
+from tailcut.live.instance_record import PROJECT
 from tailcut.types import Status
 
 LATEST = 5
