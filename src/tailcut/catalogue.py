@@ -212,7 +212,7 @@ _ROWS: list[Row] = [
     ),
     ScheduleRecipe(
         name=DEFAULT_SELECTOR,
-        summary="Our own, the default: learns when algorithms solve instances, runs them in slices, plans after each",
+        summary="Our own, the default: learns when algorithms solve, runs them in slices, plans after each",
         representation="trees",
         policy=HazardSchedule,
         hyperparameters={
