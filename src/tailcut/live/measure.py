@@ -34,7 +34,7 @@ from tailcut.live.observer import SilentSolver
 from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
 from tailcut.live.runnable import check_runnable
 from tailcut.scenarios import Scenario
-from tailcut.scenarios.yamltree import yaml_module
+from tailcut.scenarios.description import yaml_module
 from tailcut.state import statefile
 from tailcut.types import Status
 

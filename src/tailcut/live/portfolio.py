@@ -12,8 +12,17 @@ from pathlib import Path
 from tailcut.catalogue import recipe
 from tailcut.checks.inputs import check_seconds
 from tailcut.domains import Domain, domain_names, find_domain
-from tailcut.domains.domain import EXIT_CODE_0_SOLVES, AnswerRule, EntryProgram, TinyInstance
-from tailcut.domains.found import FoundSolver, find_program, find_solver, find_solvers, is_installed
+from tailcut.domains.domain import (
+    EXIT_CODE_0_SOLVES,
+    AnswerRule,
+    EntryProgram,
+    FoundSolver,
+    TinyInstance,
+    find_program,
+    find_solver,
+    find_solvers,
+    is_installed,
+)
 from tailcut.errors import InputError, PortfolioError
 from tailcut.live.limits import Call, Command
 from tailcut.live.objective import ObjectiveRule, objective_rule
