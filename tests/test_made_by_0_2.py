@@ -1,6 +1,6 @@
-"""Files that version 0.2 wrote still open: saved selectors, state files of projects and runs, and a result file.
+"""Files that version 0.2 wrote still open: saved selectors, state files of projects and runs, and results.
 
-`tests/made_by_0_2` holds them, compressed. Scores are compared loosely, since another processor rounds differently.
+`tests/made_by_0_2` holds them, compressed. Scores are compared loosely: another processor rounds differently.
 """
 
 import json

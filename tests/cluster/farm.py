@@ -22,6 +22,7 @@ class Farm:
         self.environment = os.environ | {
             "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(forgiving),
             "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "60s",
+            "DASK_TAILCUT__IDLE_SECONDS": "1.5",
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
         }

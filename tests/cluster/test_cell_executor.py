@@ -89,7 +89,7 @@ ALONE = """
 import pickle, sys, threading
 from threadpoolctl import threadpool_info
 from tailcut.bench.plan import Contender, plan, scenario_digest
-from tailcut.cluster import worker_cells
+from tailcut.cluster import cell_executor as worker_cells
 from tailcut.scenarios import Scenario
 
 scenario = Scenario.read(sys.argv[1])

@@ -1,4 +1,4 @@
-"""A domain from end to end: some instances of each family, every solver found on each, answers checked and compared."""
+"""A domain from end to end: instances of each family, every solver found on each, answers compared."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from tailcut.errors import InputError
 from tailcut.models import RidgeBank, RunningMeans
 from tailcut.policies.one_pick import OnePick
 from tailcut.scenarios.synthetic import generate
-from tailcut.state.statefile import pack, unpack
+from tailcut.state import pack, unpack
 from tailcut.testing import CHECKS, Factory, factory
 from tailcut.types import Array
 

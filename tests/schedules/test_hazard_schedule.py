@@ -6,11 +6,10 @@ import pytest
 from tailcut import Decision, Outcome, Selector
 from tailcut.bench.replay import replay
 from tailcut.bench.summary import paid
-from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.representation import pipeline
 from tailcut.scenarios.synthetic import SyntheticScenario, generate
 from tailcut.schedules import HazardSchedule
-from tailcut.types import Progress
+from tailcut.types import NO_FEATURES, Progress
 
 
 def run_all(selector: Selector, runtimes: dict[str, float], features: list[float] | None = None) -> list[str]:

@@ -193,8 +193,8 @@ class Recorder(Policy):
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
         self.told.append((algorithm, x.tolist(), outcome, progress, budget))
 
-    def represent(self, features: Array) -> Array:
-        return self.representation.take_in(features)
+    def fit_transform(self, features: Array) -> Array:
+        return self.representation.fit_transform(features)
 
     def add(self) -> None:
         self.n_algorithms += 1

@@ -12,7 +12,7 @@ import pytest
 from tailcut import Selector
 from tailcut.errors import StateFileError, TailcutError
 from tailcut.scenarios.synthetic import generate
-from tailcut.state.statefile import pack, unpack
+from tailcut.state import pack, unpack
 from tailcut.testing.conformance import outcome_of
 from tailcut.types import Decision
 

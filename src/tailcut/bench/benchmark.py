@@ -26,8 +26,7 @@ from tailcut.bench.store import Result, Store, describe_run, describe_scenario, 
 from tailcut.bench.summary import ReferenceCosts, normalised, summarise
 from tailcut.bench.sweeps import find_plan
 from tailcut.catalogue import find_all
-from tailcut.display.data_frame import data_frame
-from tailcut.display.html_table import html_table
+from tailcut.display import data_frame, html_table
 from tailcut.errors import InputError, MissingExtraError
 from tailcut.scenarios import QualityScenario, Scenario, bundled
 from tailcut.scenarios.aslib_reader import scenarios_in

@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 from tailcut.bench.conditions import Conditions
 from tailcut.errors import InputError
 from tailcut.numerics.randomness import stream
-from tailcut.policies.recorded_runs import RecordedRuns
+from tailcut.policies.recorded_runs import RecordedRuns, instance_names
 from tailcut.policies.selector_like import Recorded
-from tailcut.policies.warm_start import instance_names
 from tailcut.scenarios import QualityScenario, Scenario
 from tailcut.selector import Selector
 from tailcut.types import PENALTY, Array, Decision, Features, Outcome, Request
@@ -258,8 +257,6 @@ class FrozenSelector:
         self.may_skip_features = selector.may_skip_features
         self.feature_budget = selector.feature_budget
         self._request = Request()
-        self._failed: dict[str, float] = {}
-        """How long each algorithm has run unsuccessfully on the instance."""
         self._over = False
 
     def select(
@@ -267,8 +264,7 @@ class FrozenSelector:
     ) -> Decision:
         """Return the first run on an instance."""
         self._request = Request(features, instance, feature_cost=feature_cost)
-        self._failed = {}
-        decision = self._selector.preview(self._request)
+        decision = self._selector.decide_frozen(self._request)
         assert decision is not None, "on a new instance everyone may run"
         return decision
 
@@ -276,12 +272,13 @@ class FrozenSelector:
         """Remember the outcome of a run, for this instance only."""
         self._over = outcome.answered or not self.schedules
         ran = decision.budget if outcome.time is None else outcome.time
-        self._request = replace(self._request, spent=self._request.spent + ran)
-        self._failed[decision.algorithm] = max(ran, self._failed.get(decision.algorithm, 0.0))
+        failed = dict(self._request.failed or {})
+        failed[decision.algorithm] = max(ran, failed.get(decision.algorithm, 0.0))
+        self._request = replace(self._request, spent=self._request.spent + ran, failed=failed)
 
     def proceed(self, decision: Decision) -> Decision | None:  # noqa: ARG002
         """Return the next run on the same instance; None: it is over."""
-        return None if self._over else self._selector.preview(self._request, self._failed)
+        return None if self._over else self._selector.decide_frozen(self._request)
 
 
 class _OnePick:

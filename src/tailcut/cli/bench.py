@@ -21,7 +21,7 @@ from tailcut.cli.executor_options import (
     check_executor,
 )
 from tailcut.cli.imported_modules import ModulesOption, import_with_folder
-from tailcut.display.plurals import counted
+from tailcut.display import counted
 
 PLANS = (
     "default: our own, the published table's approaches, two without features, schedules, the hindsight "

@@ -22,8 +22,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TextIO
 
-from tailcut.checks.inputs import check_seconds
 from tailcut.errors import InputError
+from tailcut.types import check_seconds
 
 LOOK_EVERY = 0.5
 """Seconds between two scans of a folder."""

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tailcut import state as statefile
 from tailcut.domains.domain import answers_agree
 from tailcut.errors import InputError
 from tailcut.journal import EventKind, Journal, NewEvent
@@ -35,7 +36,6 @@ from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
 from tailcut.live.runnable import check_runnable
 from tailcut.scenarios import Scenario
 from tailcut.scenarios.description import yaml_module
-from tailcut.state import statefile
 from tailcut.types import Status
 
 PROJECT = "measure"

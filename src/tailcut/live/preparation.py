@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from tailcut.checks.inputs import check_seconds
 from tailcut.errors import InputError
 from tailcut.journal import Project
 from tailcut.journal.past_runs import read_past_runs
@@ -22,7 +21,7 @@ from tailcut.live.limits import Ending
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Program
 from tailcut.live.serving import Serving, Wanted, Work
-from tailcut.types import Array
+from tailcut.types import Array, check_seconds
 
 _TRIES = 5
 """The maximum number of instances whose features are computed to find the features' names."""

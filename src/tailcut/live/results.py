@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from tailcut import state as statefile
 from tailcut.errors import InputError, LiveError
 from tailcut.journal import Journal, Project
 from tailcut.live.instance_record import PROJECT, InstanceRecord, instance_records
 from tailcut.live.instances import printable
 from tailcut.scenarios import Scenario
-from tailcut.state import statefile
 from tailcut.types import PENALTY
 
 _LONGEST_NAME = 200

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from tailcut.catalogue import DEFAULT_SELECTOR, find_all, recipe
-from tailcut.checks.inputs import check_whole_number
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
 from tailcut.journal.project_description import NEEDS_HISTORY
@@ -30,6 +29,7 @@ from tailcut.live.results import AnswersFile, keep_output
 from tailcut.live.runnable import check_runnable
 from tailcut.live.serving import ProjectDecider, Serving, Wanted, Work
 from tailcut.live.vote import said
+from tailcut.types import check_whole_number
 
 FOR_LOSSES = "tailcut"
 """The default selector of a stream with an [objective], which a schedule cannot minimise."""

@@ -31,7 +31,7 @@ from tailcut.numerics.randomness import stream
 from tailcut.numerics.ranges import NonNegative, Positive, Share, TreeCount
 from tailcut.peers import library
 from tailcut.policies.exploration import Exploration
-from tailcut.representation.part import Views
+from tailcut.representation import Views
 from tailcut.types import Array, Belief, Estimate, Quantity
 
 LEAST_PROBABILITY = 1e-6
@@ -63,7 +63,7 @@ class OpaqueModel(Model):
         """Return the library's predictions; their uncertainty is included or unknown."""
         return self.losses(x), np.zeros(len(self.names))
 
-    def look(self, algorithm: int, x: Array) -> tuple[float, float]:
+    def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
         return float(self.losses(x)[algorithm]), 0.0
 
     def add(self) -> None:
@@ -155,7 +155,7 @@ class VowpalWabbit(OpaqueModel):
         lines[1 + algorithm] = f"0:{cost:.9g}:{probability:.9g} {lines[1 + algorithm]}"
         self.workspace.learn(lines)
 
-    def widen(self, n_features: int, views: Views) -> None:  # noqa: ARG002
+    def add_features(self, n_features: int, views: Views) -> None:  # noqa: ARG002
         """Do nothing: features have names."""
         self.n_features = n_features
 
@@ -220,7 +220,7 @@ class MabWiser(OpaqueModel):
         """Return minus the expectations of all arms; those of LinTS are draws."""
         return self._losses(self.mab, x) if self.learned else np.zeros(len(self.names))
 
-    def look(self, algorithm: int, x: Array) -> tuple[float, float]:
+    def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
         """Return the expectation of one arm, from a copy, so that no random numbers are used up."""
         mab = deepcopy(self.mab) if self.learning_policy == "LinTS" and self.learned else self.mab
         return (float(self._losses(mab, x)[algorithm]) if self.learned else 0.0), 0.0
@@ -257,7 +257,7 @@ class MabWiser(OpaqueModel):
         self.mab.remove_arm(self.names[algorithm])
         super().remove(algorithm)
 
-    def widen(self, n_features: int, views: Views) -> None:  # noqa: ARG002
+    def add_features(self, n_features: int, views: Views) -> None:  # noqa: ARG002
         """Take more features if nothing has been learned yet; later ones are left out."""
         if not self.learned:
             self.n_features = n_features
@@ -315,7 +315,7 @@ class RiverForests(OpaqueModel):
         super().remove(algorithm)
         del self.forests[algorithm], self.outcomes[algorithm]
 
-    def widen(self, n_features: int, views: Views) -> None:  # noqa: ARG002
+    def add_features(self, n_features: int, views: Views) -> None:  # noqa: ARG002
         """Do nothing: river's features have names."""
         self.n_features = n_features
 

@@ -21,12 +21,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tailcut.models import Model
-from tailcut.models.forests import Forests
+from tailcut.models.refitted import Forests
 from tailcut.numerics.randomness import stream
 from tailcut.numerics.ranges import Count, TreeCount
 from tailcut.peers import ASF_EXTRA, library
-from tailcut.representation.part import Views
-from tailcut.state.stateful import expect, expect_finite
+from tailcut.representation import Views
+from tailcut.state import expect, expect_finite
 from tailcut.types import Array
 
 _FORESTS = {
@@ -67,9 +67,11 @@ class RefittedTrees(Forests):
         """On how many of its outcomes each forest was fitted; from these it is fitted again when loaded."""
 
     def predict(self, x: Array) -> tuple[Array, Array]:
-        return np.array([self.look(a, x)[0] for a in range(len(self.targets))]), np.zeros(len(self.targets))
+        return np.array([self.predict_one(a, x)[0] for a in range(len(self.targets))]), np.zeros(
+            len(self.targets)
+        )
 
-    def look(self, algorithm: int, x: Array) -> tuple[float, float]:
+    def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
         """Return the prediction of one forest; an algorithm without one expects no loss."""
         if not self.fitted_on[algorithm]:
             return 0.0, 0.0
@@ -179,7 +181,7 @@ class RecordedRows(Model):
             self._latest = (key, self.scores(self.forests, x))
         return self._latest[1].copy(), nothing
 
-    def look(self, algorithm: int, x: Array) -> tuple[float, float]:
+    def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
         return float(self.predict(x)[0][algorithm]), 0.0
 
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:
@@ -199,7 +201,7 @@ class RecordedRows(Model):
         self.target = np.delete(self.target, algorithm, axis=1)
         self._forget()
 
-    def widen(self, n_features: int, views: Views) -> None:  # noqa: ARG002
+    def add_features(self, n_features: int, views: Views) -> None:  # noqa: ARG002
         """Take the new features of past rows as 0."""
         self.x = np.hstack([np.zeros((len(self.x), n_features - self.x.shape[1])), self.x])
         self._forget()

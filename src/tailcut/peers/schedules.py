@@ -28,7 +28,7 @@ from tailcut.numerics import randomness
 from tailcut.numerics.ranges import Count, Share
 from tailcut.policies.policy import Choice, Offered, Policy
 from tailcut.representation import Pipeline
-from tailcut.state.stateful import expect, expect_finite, expect_indices
+from tailcut.state import expect, expect_finite, expect_indices
 from tailcut.types import Array, Outcome, Progress, Quantity, Status
 
 FASTEST = 1e6
@@ -106,10 +106,10 @@ class MedleySchedule(Policy):
         return self._next(x, offered, progress, randomness.Still())
 
     def peek(self, features: Array) -> Array:
-        return self.representation.peek(features)
+        return self.representation.transform(features)
 
     def represent(self, features: Array) -> Array:
-        return self.representation.take_in(features)
+        return self.representation.fit_transform(features)
 
     def _next(
         self, x: Array, offered: Offered, progress: Progress, rng: np.random.Generator
@@ -155,8 +155,8 @@ class MedleySchedule(Policy):
         self.runs, self.solved = np.delete(self.runs, algorithm), np.delete(self.solved, algorithm)
         self.seconds = np.delete(self.seconds, algorithm)
 
-    def widen(self, n_features: int) -> None:
-        self.representation.widen(n_features)
+    def add_features(self, n_features: int) -> None:
+        self.representation.add_features(n_features)
 
     def times_chosen(self, algorithm: int) -> int:
         return int(self.runs[algorithm])
@@ -215,9 +215,9 @@ class NearestMedley(MedleySchedule):
         self.x, self.solver = self.x[kept], self.solver[kept]
         self.solver = self.solver - (self.solver > algorithm)
 
-    def widen(self, n_features: int) -> None:
+    def add_features(self, n_features: int) -> None:
         """Take instances with more features; past ones count as having had 0 there."""
-        super().widen(n_features)
+        super().add_features(n_features)
         new = np.zeros((len(self.x), self.representation.width - self.x.shape[1]))
         self.x = np.hstack([new, self.x])
 

@@ -23,7 +23,7 @@ from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio, read_portfolio
 from tailcut.live.results import StreamCost, cost_of_stream, costs_of_single_solvers
 from tailcut.live.stream import StreamSettings, run_stream
-from tailcut.report.progress import ReportProgress
+from tailcut.report.gather import ReportProgress
 from tailcut.report.reports import report_live_run, report_scenario
 from tailcut.scenarios import Scenario, bundled
 

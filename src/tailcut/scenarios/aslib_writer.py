@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut import state as statefile
 from tailcut.errors import InputError, ScenarioError
 from tailcut.scenarios.arff import STATUSES
 from tailcut.scenarios.aslib_reader import FILES
 from tailcut.scenarios.description import yaml_module
 from tailcut.scenarios.scenario import Scenario
-from tailcut.state import statefile
 from tailcut.types import Array
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:+=*#@()<>^~-]+")

@@ -15,9 +15,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tailcut import state as statefile
 from tailcut.errors import TailcutError
 from tailcut.scenarios.scenario import FeatureStep, Scenario
-from tailcut.state import statefile
 
 READER_VERSION = 2
 """Raise it whenever the same files would be read as something else, or kept in another form."""

@@ -22,10 +22,10 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+from tailcut import state as statefile
 from tailcut.errors import DownloadError, InputError
 from tailcut.scenarios.aslib_reader import OPTIONAL, REQUIRED
 from tailcut.scenarios.cache import user_cache
-from tailcut.state import statefile
 
 BASE_URL = "https://raw.githubusercontent.com/coseal/aslib_data/master"
 MANIFEST = "manifest.json"

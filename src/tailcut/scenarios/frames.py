@@ -15,12 +15,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tailcut.checks.inputs import check_names, check_seconds
 from tailcut.errors import InputError
 from tailcut.scenarios.aggregate import RunColumns, collect_runs, doubles, mean, median
 from tailcut.scenarios.arff import STATUSES, Codes, codes, shown
 from tailcut.scenarios.scenario import FeatureStep, Scenario
-from tailcut.types import Array
+from tailcut.types import Array, check_names, check_seconds
 
 
 class DataFrame(Protocol):
@@ -127,10 +126,10 @@ def _runs(frame: _FrameReader, cutoff: float) -> RunColumns:
     if not instances:
         raise InputError(f"{frame.title} has no rows")
     seconds = frame.numbers("runtime")
-    for row in np.flatnonzero(seconds < 0.0):
+    for row in np.flatnonzero(seconds < 0.0).tolist():
         raise InputError(f"{frame.place('runtime', row)} must be >= 0, got {seconds[row]:g}")
     statuses = frame.statuses("status") if "status" in frame.names else np.where(seconds <= cutoff, 0, 1)
-    for row in np.flatnonzero(np.isnan(seconds) & (statuses == 0)):
+    for row in np.flatnonzero(np.isnan(seconds) & (statuses == 0)).tolist():
         raise InputError(f"{frame.place('runtime', row)} is missing, but its status is ok")
 
     def complain(row: int | None, field: str, message: str) -> None:
@@ -239,7 +238,7 @@ class _FrameReader:
         """Return a column of statuses as positions in `STATUSES`."""
         statuses = [str(value).lower() for value in self.column(name)]
         numbers = codes(statuses, STATUSES)
-        for row in np.flatnonzero(numbers < 0):
+        for row in np.flatnonzero(numbers < 0).tolist():
             expected = f"one of {', '.join(STATUSES)}"
             raise InputError(f"{self.place(name, row)} must be {expected}; got {shown(statuses[row])}")
         return numbers
@@ -249,7 +248,9 @@ class _FrameReader:
         if "repetition" not in self.names:
             return np.ones(len(self.column(self.names[0])), dtype=np.int64)
         given = self.numbers("repetition")
-        for row in np.flatnonzero(~((given >= 1.0) & (given == np.floor(given)) & (given < 2.0**53))):
+        for row in np.flatnonzero(
+            ~((given >= 1.0) & (given == np.floor(given)) & (given < 2.0**53))
+        ).tolist():
             raise InputError(f"{self.place('repetition', row)} must be a whole number >= 1")
         return given.astype(np.int64)
 
@@ -257,7 +258,7 @@ class _FrameReader:
         """Return the number of each row's instance; each instance and repetition may come once."""
         names = self.texts("instance")
         rows = codes(names, instances)
-        for row in np.flatnonzero(rows < 0):
+        for row in np.flatnonzero(rows < 0).tolist():
             raise InputError(f"{self.place('instance', row)}: {shown(names[row])} has no runs")
         for row in doubles(rows, self.repetitions()):
             raise InputError(f"{self.place('instance', row)} repeats {shown(names[row])}")

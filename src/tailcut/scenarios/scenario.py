@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.display.data_frame import data_frame
-from tailcut.display.html_table import html_table
+from tailcut.display import data_frame, html_table
 from tailcut.scenarios.arff import STATUSES
 from tailcut.types import PENALTY, Array
 

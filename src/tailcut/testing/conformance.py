@@ -27,7 +27,7 @@ from tailcut.errors import (
     TailcutError,
     UnknownDecisionError,
 )
-from tailcut.explain.explanation import AlgorithmBelief, Explanation
+from tailcut.explain import AlgorithmBelief, Explanation
 from tailcut.policies.recipes import Row
 from tailcut.scenarios.synthetic import SyntheticScenario, generate
 from tailcut.selector import Selector

@@ -1,4 +1,4 @@
-"""The solver's own process, from the fork until the program or function is entered, and its report on that."""
+"""The solver's own process, from the fork until the program or function is entered, and its report."""
 
 from __future__ import annotations
 
