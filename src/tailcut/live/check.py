@@ -50,7 +50,6 @@ class PortfolioCheck:
 
     @property
     def passed(self) -> bool:
-        """Whether there are no problems."""
         return not self.silent and not any(one.problem for one in self.tried)
 
 

@@ -61,7 +61,6 @@ class ProgramJob(NamedTuple):
     """The clock by which it is charged."""
 
     def seconds(self, ended: Ended) -> float:
-        """Return what a run of the job cost."""
         return ended.wall if self.clock is Clock.WALL else ended.cpu
 
     def timed_out(self, ended: Ended) -> bool:
@@ -300,7 +299,6 @@ async def _result(future: Future[T]) -> T:
 
 
 async def _readable(descriptor: int) -> None:
-    """Wait until something can be read."""
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(descriptor, ready.set)
     try:

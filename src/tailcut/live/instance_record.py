@@ -58,7 +58,6 @@ class ChosenRun(NamedTuple):
 
     @staticmethod
     def of(decision: Decision) -> ChosenRun:
-        """Return the run that a decision asks for."""
         return ChosenRun(decision.id, decision.algorithm, decision.budget, decision.spent)
 
 
@@ -187,7 +186,6 @@ class InstanceRecord:
 
     @property
     def all_runs(self) -> list[RunRecord]:
-        """All its runs: chosen ones and extra ones."""
         return [*self.runs, *self.extra.values()]
 
     @property
@@ -204,7 +202,6 @@ class InstanceRecord:
 
     @property
     def open_runs(self) -> list[ChosenRun]:
-        """The chosen runs that have not ended."""
         return [*([] if self.pending is None else [self.pending]), *self.rivals.values()]
 
     @property
@@ -280,7 +277,6 @@ class InstanceRecord:
 
     @property
     def answers(self) -> dict[str, str]:
-        """The answers of all solvers that gave one."""
         return {run["solver"]: run["answer"] for run in self.all_runs if run["answer"] is not None}
 
     def as_dict(self) -> dict[str, Any]:
@@ -308,7 +304,6 @@ def _digest(record: InstanceRecord) -> str | None:
 
 
 def _run_record(solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:
-    """Return the record of a run, from its `note` in the journal."""
     return cast("RunRecord", {"solver": solver, "budget": budget, **note})
 
 
@@ -321,7 +316,6 @@ def _says_enough(run: RunRecord, cutoff: float) -> bool:
 
 
 def instance_records(project: Project) -> dict[str, InstanceRecord]:
-    """Return the record of each instance of a project, by its name."""
     return read_records(project.history(), schedules=project.selector.schedules)
 
 

@@ -206,7 +206,6 @@ class FileContent(NamedTuple):
 
     @staticmethod
     def read(given: dict[str, Any] | None) -> FileContent | None:
-        """Return what `_asdict` made of one."""
         return None if given is None else FileContent(**given)
 
     def is_in(self, path: Path) -> bool:

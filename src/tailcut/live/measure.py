@@ -164,7 +164,6 @@ class Measurements:
     """Instance -> values, seconds and, if any, the problem."""
 
     def add(self, kind: EventKind, body: dict[str, Any]) -> None:
-        """Add an event of the journal."""
         if kind is EventKind.RUN:
             self.runs[body["instance"], body["solver"]] = body
         else:
@@ -374,7 +373,6 @@ def _readme(scenario: Scenario, portfolio: Portfolio, method: str, note: str) ->
 
 
 def _processor() -> str:
-    """Return the processor's name, if the system reports it."""
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("model name"):

@@ -81,7 +81,6 @@ class RunProgress:
     solvers: tuple[SolverProgress, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
         return asdict(self)
 
 
@@ -118,7 +117,6 @@ class FollowedRun:
         self._served = ServedInstances(selector.cutoff, schedules=selector.schedules)
 
     def close(self) -> None:
-        """Close the file."""
         self._journal.close()
 
     def look(self) -> RunProgress:

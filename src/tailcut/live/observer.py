@@ -150,7 +150,6 @@ class Totals(StreamObserver):
 
     @property
     def over(self) -> int:
-        """The number of completed instances."""
         return self.solved + self.unsolved
 
     @property
@@ -171,20 +170,16 @@ class Totals(StreamObserver):
         self._add_instance(record, -1)
 
     def features_started(self, record: InstanceRecord) -> None:
-        """Count what an instance is doing."""
         self.current[record.instance] = CurrentStep(None, None, self.clock())
 
     def features_ended(self, record: InstanceRecord) -> None:
-        """Count what an instance is doing."""
         self.current.pop(record.instance, None)
 
     def run_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
-        """Count what an instance is doing."""
         name = _in_race(record, solver) if record.raced else record.instance
         self.current[name] = CurrentStep(solver, budget, self.clock())
 
     def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:
-        """Count a run."""
         self._add_run(run)
         self.current.pop(_in_race(record, run["solver"]), None)
         if record.announced:  # another solver was faster
@@ -193,18 +188,15 @@ class Totals(StreamObserver):
             self.problems.append(f"{record.instance}: {run['solver']}: {run['problem']}")
 
     def extra_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
-        """Count what an instance is doing besides."""
         self.current[_besides(record, solver)] = CurrentStep(solver, budget, self.clock())
 
     def extra_ended(self, record: InstanceRecord, run: RunRecord) -> None:
-        """Count an extra run."""
         self.current.pop(_besides(record, run["solver"]), None)
         self._add_extra(record, run)
         if run.get("problem"):
             self.problems.append(f"{record.instance}: {run['solver']}: {run['problem']}")
 
     def instance_over(self, record: InstanceRecord) -> None:
-        """Count an instance."""
         self.current.pop(record.instance, None)
         self._add_instance(record)
         if record.problem:

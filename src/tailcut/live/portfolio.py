@@ -313,7 +313,6 @@ def _optional(
     usual: EntryProgram | None,
     places: tuple[str, ...],
 ) -> Program | None:
-    """Return an optional program: the file's own, the domain's, or none."""
     if name in table:
         own = table.table(name)
         own.close(_PROGRAM)
@@ -474,7 +473,6 @@ def _worth_preloading(domain: Domain, needed: Iterable[str | None]) -> tuple[str
 
 
 def domain_portfolio(name: str) -> Portfolio:
-    """Return the portfolio of a domain with all solvers found here; raise if there are none."""
     return parse_portfolio(portfolio_text(name), f"--domain {name}")
 
 

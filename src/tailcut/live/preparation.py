@@ -38,7 +38,6 @@ class RetryKind(enum.StrEnum):
 
     @staticmethod
     def parse(text: str) -> RetryKind:
-        """Return the kind of that name, or say which there are."""
         if text not in list(RetryKind):
             raise InputError(f"--retry must be one of {', '.join(RetryKind)}, got {text!r}")
         return RetryKind(text)
@@ -95,7 +94,6 @@ class MeasureChoice(enum.StrEnum):
 
     @staticmethod
     def parse(text: str) -> MeasureChoice:
-        """Return the choice of this name."""
         try:
             return MeasureChoice(text)
         except ValueError:
@@ -229,7 +227,6 @@ class Preparation:
         return None
 
     def _compute(self, instances: Iterable[Instance]) -> None:
-        """Compute the features of instances that have not started."""
         program = self._portfolio.features
         assert program is not None
 
@@ -309,5 +306,4 @@ class Preparation:
 
 
 def _is_current(instance: Instance, record: InstanceRecord) -> bool:
-    """Return whether the features in a record are those of the current file."""
     return record.computed is not None and (record.content is None or record.content.is_in(instance.path))

@@ -83,7 +83,6 @@ def _identity(line: dict[str, Any]) -> tuple[str, str | None, int]:
 
 
 def answer_line(record: InstanceRecord) -> str:
-    """Return the JSON line of a completed instance."""
     return json.dumps(record.as_dict(), allow_nan=False)
 
 
@@ -129,7 +128,6 @@ class StreamCost:
     """Mean of the penalised times."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
         return asdict(self)
 
 

@@ -184,7 +184,6 @@ class Serving:
         return record
 
     def cutoff_of(self, record: InstanceRecord) -> float:
-        """Return the cutoff of an instance that has begun."""
         return self.cutoff if record.cutoff is None else record.cutoff
 
     async def ask(self, question: Callable[..., T], *arguments: Any, **keywords: Any) -> T:
@@ -244,7 +243,6 @@ class Serving:
             record.joined(ChosenRun.of(rival))
 
     async def _features(self, instance: Instance, record: InstanceRecord, cutoff: float) -> _Features:
-        """Return the features, unless the selector wants none."""
         program, tagged = self.portfolio.features, self.portfolio.tags
         budget = await self.ask(self.decider.feature_budget, cutoff)
         known = await self.ask(self.decider.feature_names)
@@ -435,7 +433,6 @@ class RaceBook:
 
     @property
     def full(self) -> bool:
-        """Whether all cores are in use."""
         return not self._free
 
     def room(self) -> Runners | None:

@@ -85,7 +85,6 @@ class TomlTable:
         return value
 
     def is_false(self, field: str) -> bool:
-        """Return whether a field is `false`."""
         return self._values.get(field) is False
 
     def table(self, field: str) -> TomlTable:

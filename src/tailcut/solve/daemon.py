@@ -132,7 +132,6 @@ class SolveDaemon:
     async def _answered(
         self, request: dict[str, Any], content: bytes, reader: asyncio.StreamReader
     ) -> tuple[dict[str, Any], bytes]:
-        """Return the response to the client."""
         try:
             solved = await self._solved(request, content, reader)
         except TailcutError as error:
