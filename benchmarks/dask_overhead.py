@@ -12,7 +12,6 @@ import argparse
 import os
 import tempfile
 import time
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,10 +24,8 @@ from tailcut.bench.store import opened
 from tailcut.cluster.cell_executor import dask_cell_executor
 from tailcut.cluster.connect import connected
 from tailcut.cluster.program_executor import DaskProgramExecutor
-from tailcut.live.jobs import ProgramJob
+from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor, ProgramJob, run_all
 from tailcut.live.limits import Call, Ended, ResourceLimits
-from tailcut.live.local_executor import LocalProgramExecutor
-from tailcut.live.workflows import ProgramExecutor, Workflow, run_workflows
 from tailcut.scenarios import Scenario
 from tailcut.scenarios.synthetic import generate
 
@@ -56,7 +53,7 @@ def main() -> None:
         works = {side: partial(grid, Path(folder), empty, executor) for side, executor in sides.items()}
         fewer = {s: partial(grid, Path(folder), empty[::10], executor) for s, executor in sides.items()}
         show("one cell", *each(works, fewer, 0.9 * len(empty), options.repeats), "ms")
-        with LocalProgramExecutor(WORKERS) as here, DaskProgramExecutor(client) as there:
+        with LocalProgramExecutor() as here, DaskProgramExecutor(client) as there:
             places: dict[str, ProgramExecutor] = {"local": here, "dask": there}
             works = {side: partial(programs, place, options.runs) for side, place in places.items()}
             fewer = {side: partial(programs, place, options.runs // 10) for side, place in places.items()}
@@ -113,17 +110,12 @@ def grid(folder: Path, cells: list[Cell], executor: Executor) -> None:
 def programs(place: ProgramExecutor, count: int) -> None:
     """Run a program that does nothing, so many times, two at a time."""
     ended: list[Ended] = []
-    run_workflows(_workflows(count), place, at_once=WORKERS, on_result=ended.append)
+    run_all((partial(_run, place) for _ in range(count)), at_once=WORKERS, on_result=ended.append)
     assert sum(one.exit_code == 0 for one in ended) == count
 
 
-def _workflows(count: int) -> Iterator[Workflow[Ended]]:
-    for _ in range(count):
-        yield _workflow()
-
-
-def _workflow() -> Workflow[Ended]:
-    return (yield ProgramJob(Call("builtins:print"), ResourceLimits(wall=60)))
+async def _run(place: ProgramExecutor) -> Ended:
+    return await place.start(ProgramJob(Call("builtins:print"), ResourceLimits(wall=60))).wait()
 
 
 if __name__ == "__main__":

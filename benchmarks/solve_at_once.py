@@ -25,7 +25,7 @@ from tailcut.domains.sat.answers import SatStatus, parse_output
 from tailcut.domains.sat.cnf import read, satisfies
 from tailcut.domains.sat.generators import write_stream
 from tailcut.journal import EventKind, Journal, Project
-from tailcut.live.stream import PROJECT
+from tailcut.live.instance_record import PROJECT
 
 
 def called(path: Path, folder: Path, cutoff: float, kills: threading.Semaphore) -> tuple[str, bytes, int]:

@@ -23,10 +23,10 @@ import time
 from pathlib import Path
 
 from tailcut.domains.sat.generators import write_stream
-from tailcut.live.domain_portfolio import domain_portfolio
+from tailcut.live.engine import solver_job
 from tailcut.live.instances import Instance
-from tailcut.live.jobs import solver_job
 from tailcut.live.limits import Launcher
+from tailcut.live.portfolio import domain_portfolio
 
 SOLVERS = ("kissat", "cadical", "minisat", "lingeling")
 PORTFOLIO = """

@@ -21,8 +21,8 @@ from tailcut.policies.recipes import Recipe, Row, ScheduleRecipe
 from tailcut.schedules import HazardSchedule, RoundRobin
 from tailcut.types import PENALTY
 
-DEFAULT_SELECTOR = "tailcut"
-"""The default selector."""
+DEFAULT_SELECTOR = "tailcut_schedule"
+"""What `tailcut run`, `tailcut solve` and `tailcut.live.run` choose with if nothing else is given."""
 
 BASELINES: dict[str, str] = {
     "oracle": "The best algorithm of each instance, in hindsight (VBS)",
@@ -158,8 +158,8 @@ _ROWS: list[Row] = [
         hyperparameters={"alpha": 1.0, "trees": 100},
     ),
     Recipe(
-        name=DEFAULT_SELECTOR,
-        summary="Our own, the default: trees, empirical Bayes and a ridge on a bounded loss; explores little",
+        name="tailcut",
+        summary="Our own: trees, empirical Bayes and a ridge on a bounded loss; explores little",
         representation="twofold",
         model=ResidualLayers,
         censoring=AtMaximumLoss,
@@ -209,8 +209,8 @@ _ROWS: list[Row] = [
         first_runs=partial(ForcedExploration, pace=0.0),
     ),
     ScheduleRecipe(
-        name="tailcut_schedule",
-        summary="Our own: learns when algorithms solve instances, runs them in slices, plans after each",
+        name=DEFAULT_SELECTOR,
+        summary="Our own, the default: learns when algorithms solve, runs them in slices, plans after each",
         representation="trees",
         policy=HazardSchedule,
         hyperparameters={

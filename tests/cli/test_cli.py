@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 import tailcut
 from tailcut import __version__
 from tailcut.bench import sweeps
+from tailcut.catalogue import DEFAULT_SELECTOR
 from tailcut.cli import bench
 from tailcut.cli import run as run_command
 from tailcut.cli.app import COMMANDS, app, loaded
-from tailcut.live import stream
 from tailcut.types import PENALTY
 from tests.cli.conftest import run
 
@@ -105,7 +105,7 @@ def test_help_says_what_is_known_elsewhere() -> None:
     assert f"{plans}." == bench.PLANS
     assert inspect.signature(bench.command).parameters["penalty"].default.default == PENALTY
     shown = CliRunner().invoke(app, ["run", "--help"]).stdout
-    assert f"else {stream.DEFAULT}." in " ".join(shown.split())
+    assert f"else {DEFAULT_SELECTOR}." in " ".join(shown.split())
 
 
 @pytest.mark.parametrize("name", COMMANDS)

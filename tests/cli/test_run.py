@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tailcut.journal import Journal, Project
-from tailcut.live.stream import PROJECT, instance_records
+from tailcut.live.instance_record import PROJECT, instance_records
 from tests.live import toy
 
 pytestmark = pytest.mark.flaky(reruns=1)  # a busy machine may be to blame

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from tailcut.journal import Journal, Project
-from tailcut.live.following import FollowedRun, is_written
+from tailcut.live.monitor import FollowedRun, is_written
 from tests.live.commands import TAILCUT, answers, tailcut, wait_for
 from tests.live.toy import write_instances, write_portfolio
 

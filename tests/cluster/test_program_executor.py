@@ -13,9 +13,9 @@ import pytest
 from tailcut.cluster.program_executor import DaskProgramExecutor, Parcel, packed, unpacked
 from tailcut.errors import InputError, WorkerDiedError
 from tailcut.journal import Journal, Project
-from tailcut.live.jobs import ProgramJob
+from tailcut.live.engine import ProgramJob
+from tailcut.live.instance_record import PROJECT, instance_records
 from tailcut.live.limits import Command, Ending, ResourceLimits
-from tailcut.live.stream import PROJECT, instance_records
 from tests.cli.test_run import TAILCUT, answers, still_running
 from tests.cluster.farm import Farm, wait_for
 from tests.live import toy

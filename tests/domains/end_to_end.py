@@ -12,7 +12,7 @@ import pytest
 from tailcut.domains import find_domain
 from tailcut.domains.domain import find_solvers
 from tailcut.journal import Journal, Project
-from tailcut.live.stream import instance_records
+from tailcut.live.instance_record import instance_records
 from tests.live.commands import tailcut
 
 COUNT = 16

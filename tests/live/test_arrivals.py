@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from tailcut.journal import Journal, Project
-from tailcut.live.arrivals import Arrivals, watched
-from tailcut.live.instances import Instance
-from tailcut.live.stream import PROJECT, instance_records
+from tailcut.live.instance_record import PROJECT, instance_records
+from tailcut.live.instances import Arrivals, Instance, watched
 from tests.live import toy
 from tests.live.commands import TAILCUT, answers, tailcut, wait_for
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tailcut.journal import Journal, Project
+from tailcut.live.instance_record import PROJECT
 from tailcut.live.limits import Command, Ending, Launcher, ResourceLimits
-from tailcut.live.stream import PROJECT
 from tailcut.scenarios import Scenario
 from tailcut.types import Status
 from tests.cli.test_run import answers, tailcut

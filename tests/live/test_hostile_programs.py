@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tailcut.errors import InputError
-from tailcut.live.engine import output_name
 from tailcut.live.instances import read_line
+from tailcut.live.results import output_name
 from tests.cli.test_run import answers, tailcut
 from tests.live import toy
 

@@ -8,8 +8,7 @@ import pytest
 
 from tailcut.errors import InputError
 from tailcut.live.instances import instances_in
-from tailcut.live.measure import MeasureObserver, default_state, measure_scenario
-from tailcut.live.measurement import Measured
+from tailcut.live.measure import Measured, MeasureObserver, default_state, measure_scenario
 from tailcut.live.portfolio import read_portfolio
 from tailcut.scenarios import Scenario
 from tests.live import toy

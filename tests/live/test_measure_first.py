@@ -13,12 +13,12 @@ import pytest
 
 from tailcut.errors import InputError
 from tailcut.journal import EventKind, Journal, Project
-from tailcut.live.costs import cost_of_stream
-from tailcut.live.instance_record import InstanceRecord
+from tailcut.live.instance_record import PROJECT, InstanceRecord, instance_records
 from tailcut.live.instances import instances_in
-from tailcut.live.measure_first import MeasureChoice, MeasureFirst
 from tailcut.live.portfolio import read_portfolio
-from tailcut.live.stream import PROJECT, StreamSettings, instance_records, run_stream
+from tailcut.live.preparation import MeasureChoice, MeasureFirst
+from tailcut.live.results import cost_of_stream
+from tailcut.live.stream import StreamSettings, run_stream
 from tests.live import toy
 from tests.live.commands import TAILCUT, answers, tailcut, wait_for
 
@@ -157,17 +157,17 @@ def test_contradictions_are_reported_and_a_solver_taken_out_measures_no_more(tmp
 def test_kill_9_while_measuring_loses_nothing_and_learns_nothing_twice(tmp_path: Path, selector: str) -> None:
     toy.write_portfolio(tmp_path, ("a", "b", "c"), top=f'selector = "{selector}"')
     chance = random.Random(selector)
-    names = [f"i{n:02}" for n in range(16)]
+    names = [f"i{n:02}" for n in range(10)]
     toy.write_instances(
         tmp_path, {name: f"{chance.choice('abc')} {chance.uniform(0.02, 0.08)} yes" for name in names}
     )
-    command = (*RUN, "--measure-first", "8", "--measure-choice", "diverse", "--jobs", "2")
+    command = (*RUN, "--measure-first", "5", "--measure-choice", "diverse", "--jobs", "2")
     extra: set[tuple[str, str]] = set()
-    for _ in range(5):
+    for _ in range(4):
         logged = len(toy.log(tmp_path))
         with subprocess.Popen([*TAILCUT, *command], cwd=tmp_path, stderr=subprocess.DEVNULL) as running:
             wait_for(lambda: len(toy.log(tmp_path)) > logged or running.poll() is not None)  # noqa: B023
-            time.sleep(chance.uniform(0.1, 0.8))
+            time.sleep(chance.uniform(0.1, 0.6))
             running.kill()
         done = {(name, solver) for name, record in records(tmp_path).items() for solver in record.extra}
         assert extra <= done, "a run that had ended was lost"
@@ -177,7 +177,7 @@ def test_kill_9_while_measuring_loses_nothing_and_learns_nothing_twice(tmp_path:
     tailcut(tmp_path, *command)
     assert set(answers(tmp_path)) == set(names)
     found = measured(tmp_path)
-    assert len(found) == 8
+    assert len(found) == 5
     assert all(solvers == set("abc") for solvers in found.values())
     with Journal(tmp_path / "tailcut-run.db", read_only=True) as journal:
         events = list(Project(journal, PROJECT).history())

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tailcut.journal import Journal, Project
-from tailcut.live.aside import read_aside
-from tailcut.live.stream import PROJECT, instance_records
+from tailcut.live.instance_record import PROJECT, instance_records
+from tailcut.live.quarantine import read_quarantine
 from tests.live import toy
 from tests.live.commands import tailcut
 
@@ -94,7 +94,7 @@ def test_a_solver_that_never_works_is_put_aside_and_comes_back_mended(tmp_path: 
     assert "usage: wrapper" in ended.stderr
     project, found = records(tmp_path)
     assert project.selector.algorithms == ("a",)
-    assert set(read_aside(iter([]))) == set()
+    assert set(read_quarantine(iter([]))) == set()
     hard = [name for name, record in found.items() if "b" in record.void]
     assert len(hard) >= 5
     again = tailcut(tmp_path, *run)

@@ -11,7 +11,7 @@ import pytest
 
 from tailcut.errors import JournalError
 from tailcut.journal import EventKind, Journal, Project
-from tailcut.live.stream import PROJECT
+from tailcut.live.instance_record import PROJECT
 from tests.live import toy
 from tests.live.commands import answers, tailcut, wait_for
 

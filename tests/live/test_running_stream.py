@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,3 +63,13 @@ def test_without_a_cutoff_it_says_so(tmp_path: Path) -> None:
     folder = toy.write_instances(tmp_path, {"one": "a 0.02 yes"})
     with pytest.raises(InputError, match="cutoff"):
         run(portfolio, [folder], state=tmp_path / "s.db")
+
+
+def test_it_can_be_called_where_an_event_loop_runs_as_in_a_notebook(tmp_path: Path) -> None:
+    portfolio = toy.write_portfolio(tmp_path, ("a",), top="cutoff = 20")
+    folder = toy.write_instances(tmp_path, {"one": "a 0.02 yes", "two": "a 0.02 no"})
+
+    async def cell() -> int:
+        return run(portfolio, [folder], state=tmp_path / "s.db").solved
+
+    assert asyncio.run(cell()) == 2

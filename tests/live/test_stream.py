@@ -11,13 +11,12 @@ import pytest
 
 from tailcut.errors import InputError
 from tailcut.journal import Journal
-from tailcut.live.costs import cost_of_stream
 from tailcut.live.instance_record import InstanceRecord, RunRecord
 from tailcut.live.instances import instances_in
-from tailcut.live.observer import StreamObserver
+from tailcut.live.observer import StreamObserver, Totals
 from tailcut.live.portfolio import read_portfolio
+from tailcut.live.results import cost_of_stream
 from tailcut.live.stream import StreamSettings, run_stream
-from tailcut.live.totals import Totals
 from tests.live import toy
 
 
@@ -113,6 +112,6 @@ def test_a_selector_that_needs_features_is_refused_without_them(tmp_path: Path) 
 def test_nothing_of_the_command_line_is_needed() -> None:
     code = (
         "import sys; sys.modules.update(dict.fromkeys(('typer', 'rich', 'dask', 'distributed')))\n"
-        "import tailcut.live.stream, tailcut.live.measure, tailcut.live.check, tailcut.live.costs"
+        "import tailcut.live.stream, tailcut.live.measure, tailcut.live.check, tailcut.live.results"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

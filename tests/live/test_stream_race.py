@@ -16,8 +16,8 @@ from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
 from tailcut.journal.served_instances import ServedInstances
 from tailcut.live import Callbacks, run
-from tailcut.live.following import followed_run
-from tailcut.live.stream import PROJECT, instance_records
+from tailcut.live.instance_record import PROJECT, instance_records
+from tailcut.live.monitor import followed_run
 from tests.live import toy
 
 pytestmark = pytest.mark.flaky(reruns=1)  # a busy machine may be to blame

@@ -12,10 +12,8 @@ from tailcut import Selector
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
 from tailcut.live import run
-from tailcut.live.instance_record import InstanceRecord
-from tailcut.live.instances import Instance, read_line
-from tailcut.live.stream import PROJECT, instance_records
-from tailcut.live.tags import TAG_FEATURES, tag_features
+from tailcut.live.instance_record import PROJECT, InstanceRecord, instance_records
+from tailcut.live.instances import TAG_FEATURES, Instance, read_line, tag_features
 from tests.live import toy
 from tests.live.commands import tailcut
 

@@ -10,8 +10,8 @@ import pytest
 
 from tailcut.errors import PortfolioError
 from tailcut.journal import Journal, Project
+from tailcut.live.instance_record import PROJECT
 from tailcut.live.portfolio import read_portfolio
-from tailcut.live.stream import PROJECT
 from tests.live import toy
 from tests.live.commands import answers, tailcut
 

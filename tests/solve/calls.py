@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tailcut.journal import EventKind, Journal, Project
-from tailcut.live.stream import PROJECT
+from tailcut.live.instance_record import PROJECT
 
 TAILCUT = [sys.executable, "-c", "from tailcut.cli import main; main()", "solve"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tailcut.journal import Journal, Project
-from tailcut.live.stream import PROJECT, instance_records
+from tailcut.live.instance_record import PROJECT, instance_records
 from tests.live import toy
 from tests.solve.calls import Learned, end_daemons, processes, solve
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from tailcut.bench.conditions import STREAM, Conditions
 from tailcut.bench.replay import folds_of
-from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR, recipe
+from tailcut.catalogue import BASELINES, recipe
 from tailcut.errors import InputError
 from tailcut.policies.recipes import Row
 from tailcut.scenarios import QualityScenario, Scenario
@@ -50,7 +50,7 @@ PUBLISHED = (
 """The thirteen approaches of the published table, in its order."""
 
 DEFAULT = (
-    DEFAULT_SELECTOR,
+    "tailcut",
     "bounded_thompson",
     *PUBLISHED,
     "epsilon_greedy",

@@ -9,7 +9,7 @@ import numpy as np
 
 from tailcut.bench.conditions import STREAM, Conditions
 from tailcut.bench.plan import DEFAULT, PUBLISHED, Contender
-from tailcut.catalogue import DEFAULT_SELECTOR, OFFLINE_PEERS, PEERS
+from tailcut.catalogue import OFFLINE_PEERS, PEERS
 from tailcut.errors import InputError
 
 
@@ -70,7 +70,7 @@ ABLATIONS: dict[str, dict[str, float]] = {
 """What `tailcut` is worth without one of its parts: what was changed -> the hyperparameters that do it."""
 
 SETTINGS: dict[str, dict[str, tuple[float, ...]]] = {
-    DEFAULT_SELECTOR: {
+    "tailcut": {
         "solved_share": (0.15, 0.6),
         "noise_variance": (0.0225, 0.36),  # half and twice the share of the posterior deviation
         "pace": (0.5, 2.0),
@@ -139,7 +139,7 @@ PLANS = {
     ),
     "ablation": NamedPlan(
         "the default selector with one part off or changed at a time",
-        tuple(Contender.of(DEFAULT_SELECTOR, **changed) for changed in ABLATIONS.values()),
+        tuple(Contender.of("tailcut", **changed) for changed in ABLATIONS.values()),
     ),
     "settings": NamedPlan(
         "our own selectors with one hyperparameter lower or higher at a time",
@@ -161,7 +161,7 @@ PLANS = {
         "our own and other people's: Vowpal Wabbit, MABWiser, river, scikit-learn, schedules",
         tuple(
             Contender.of(name)
-            for name in (DEFAULT_SELECTOR, "bounded_thompson", *PEERS, "tailcut_schedule", "sbs", "oracle")
+            for name in ("tailcut", "bounded_thompson", *PEERS, "tailcut_schedule", "sbs", "oracle")
         ),
     ),
     "offline": NamedPlan(

@@ -20,9 +20,9 @@ from tailcut.cli.options import stoppable
 from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
 from tailcut.cli.views import QuietView, output, plain_table, progress_view
 from tailcut.display import counted
-from tailcut.live.costs import StreamCost
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio
+from tailcut.live.results import StreamCost
 from tailcut.report.demo import LIVE, PUBLISHED, DemoProgress, run_demo
 from tailcut.scenarios import Scenario, bundled
 

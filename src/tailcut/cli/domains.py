@@ -20,7 +20,7 @@ def command(
     from tailcut.errors import InputError
 
     if portfolio:
-        from tailcut.live.domain_portfolio import portfolio_text
+        from tailcut.live.portfolio import portfolio_text
 
         if name is None:
             raise InputError("the portfolio of which domain? Give its name")

@@ -18,8 +18,8 @@ from tailcut.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from tailcut.bench.execution import Executor
+    from tailcut.live.engine import ProgramExecutor
     from tailcut.live.portfolio import Portfolio
-    from tailcut.live.workflows import ProgramExecutor
 
 ASLIB: Any = typer.Option(
     None,
@@ -136,7 +136,7 @@ def chosen_portfolio(
     """Return the portfolio of the domain, or of the file that comes before the instances; and these."""
     given = list(instances or [])
     if domain is not None:
-        from tailcut.live.domain_portfolio import domain_portfolio, found_words
+        from tailcut.live.portfolio import domain_portfolio, found_words
 
         read = domain_portfolio(domain)
         sys.stderr.write(f"{found_words(domain)}\n")
@@ -188,16 +188,12 @@ def program_executor(
     portfolio: Portfolio,
     *,
     ship: bool = False,
-    parallel: int = 1,
 ) -> Iterator[tuple[ProgramExecutor, int]]:
-    """Yield where programs run, and how many run at once: `jobs`, or what suits it.
-
-    There is room for `parallel` times as many, which race: on this machine.
-    """
+    """Yield where programs run, and how many run at once: `jobs`, or what suits it."""
     if name != "dask":
-        from tailcut.live.local_executor import LocalProgramExecutor
+        from tailcut.live.engine import LocalProgramExecutor
 
-        with LocalProgramExecutor.of(portfolio, (jobs or 1) * parallel) as here:
+        with LocalProgramExecutor.of(portfolio) as here:
             yield here, jobs or 1
         return
     from tailcut.cluster.connect import connected, threads_of

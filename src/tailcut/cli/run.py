@@ -155,12 +155,12 @@ def command(
         raise typer.Exit(0 if checked.passed else 1)
     wanted = None
     if retry is not None:
-        from tailcut.live.attempts import Retry, RetryKind
+        from tailcut.live.preparation import Retry, RetryKind
         from tailcut.live.stream import begun_stream
 
         wanted = Retry(RetryKind.parse(retry), cutoff)
-        begun = begun_stream(state)
-        cutoff, instances = begun.cutoff, instances or begun.unsolved
+        cutoff, unsolved = begun_stream(state)
+        instances = instances or unsolved
     settings = _settings(read, selector, cutoff, seed)
     if read.without:
         sys.stderr.write(f"{read.without}\n")
@@ -173,7 +173,7 @@ def command(
     if shuffle and (watch is not None or "-" in (instances or ())):
         raise InputError("what is still to come cannot be shuffled: leave out --shuffle, or - and --watch")
     from tailcut.journal import Journal
-    from tailcut.live.measure_first import MeasureChoice, MeasureFirst
+    from tailcut.live.preparation import MeasureChoice, MeasureFirst
     from tailcut.live.stream import run_stream
 
     measuring = MeasureFirst(measure_first, MeasureChoice.parse(measure_choice), measure_cutoff)
@@ -181,10 +181,7 @@ def command(
     given = _stream_of(instances or [], read, watch, absent, seed if shuffle else None)
     with (
         stoppable(f"stopped; completed work is kept in {state}: run the same command again"),
-        program_executor(executor, scheduler, jobs, read, ship=ship_instances, parallel=parallel) as (
-            place,
-            at_once,
-        ),
+        program_executor(executor, scheduler, jobs, read, ship=ship_instances) as (place, at_once),
         Journal(state) as journal,
         JsonView() if as_json else progress_view() as view,
     ):
@@ -213,9 +210,7 @@ def _stream_of(
     instances: list[str], portfolio: Portfolio, watch: Path | None, absent: list[str], shuffle: int | None
 ) -> Iterable[Instance]:
     """Return the instances: a list where all of them are known, else as they arrive."""
-    from tailcut.live.arrivals import Arrivals, watched
-    from tailcut.live.instances import instances_in
-    from tailcut.live.order import shuffled, words_on_order
+    from tailcut.live.instances import Arrivals, instances_in, shuffled, watched, words_on_order
 
     given = instances_in(instances, portfolio.instances, on_absent=absent.append, models=portfolio.models)
     if watch is not None:

@@ -18,14 +18,11 @@ from rich.text import Text
 
 from tailcut.display import counted
 from tailcut.journal.warm_project import WarmStart
-from tailcut.live.answers_file import answer_line
 from tailcut.live.instance_record import InstanceRecord
-from tailcut.live.measure import MeasureObserver
-from tailcut.live.measurement import Measured
-from tailcut.live.observer import StreamObserver
-from tailcut.live.outcomes import SilentSolver
-from tailcut.live.printable import printable
-from tailcut.live.totals import Totals
+from tailcut.live.instances import printable
+from tailcut.live.measure import Measured, MeasureObserver
+from tailcut.live.observer import SilentSolver, StreamObserver, Totals
+from tailcut.live.results import answer_line
 
 if TYPE_CHECKING:
     from tailcut.live.check import PortfolioCheck

@@ -14,7 +14,7 @@ import typer
 from tailcut.cli.options import stoppable
 
 if TYPE_CHECKING:
-    from tailcut.live.following import FinishedInstance, RunProgress
+    from tailcut.live.monitor import FinishedInstance, RunProgress
 
 
 def command(
@@ -31,7 +31,7 @@ def command(
     The state file is only read, so the run is neither blocked nor slowed down. It ends when the run does, or
     with Ctrl-C. `tailcut report` writes a page about the run, with an estimate of what it saved.
     """
-    from tailcut.live.following import followed_run
+    from tailcut.live.monitor import followed_run
 
     with stoppable(), closing(followed_run(state, project)) as followed:
         if as_json or once or not sys.stdout.isatty():

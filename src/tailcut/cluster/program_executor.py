@@ -29,7 +29,7 @@ import distributed
 from distributed import Client, KilledWorker, Worker, WorkerPlugin, get_worker
 
 from tailcut.errors import InputError, LiveError, TailcutError, WorkerDiedError
-from tailcut.live.jobs import ProgramJob
+from tailcut.live.engine import FutureRun, ProgramJob, Run
 from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, RunningProgram
 from tailcut.live.runnable import why_not
 
@@ -86,6 +86,10 @@ class DaskProgramExecutor:
     def method(self) -> str:
         """How the workers enforce limits, in words."""
         return f"{' and '.join(sorted(self._methods)) or 'nothing was run'} on Dask workers"
+
+    def start(self, job: ProgramJob) -> Run:
+        """Send a job to a worker."""
+        return FutureRun(job, self.submit(job))
 
     def submit(self, job: ProgramJob) -> Future[Ended]:
         """Send a job to a worker; the future returns how it ended."""

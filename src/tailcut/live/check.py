@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tailcut.domains.domain import EXIT_CODE_0_SOLVES, answers_agree
 from tailcut.errors import InputError
-from tailcut.live import outcomes
+from tailcut.live import engine
+from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor
 from tailcut.live.instances import Instance
-from tailcut.live.jobs import features_job, solver_job
 from tailcut.live.limits import Ended, Ending
-from tailcut.live.local_executor import LocalProgramExecutor
-from tailcut.live.portfolio import Portfolio, Solver
-from tailcut.live.portfolio_program import Program
-from tailcut.live.workflows import Workflow, run_workflows
+from tailcut.live.portfolio import Portfolio, Program, Solver
 
 SECONDS = 5.0
 """Time for each program on a tiny instance."""
@@ -51,7 +50,6 @@ class PortfolioCheck:
 
     @property
     def passed(self) -> bool:
-        """Whether there are no problems."""
         return not self.silent and not any(one.problem for one in self.tried)
 
 
@@ -66,8 +64,8 @@ def check_portfolio(portfolio: Portfolio, instances: Sequence[Instance] = ()) ->
             "or write [check] instance = ..."
         )
     tried: list[Tried] = []
-    with LocalProgramExecutor(1, portfolio.preload, portfolio.folder) as executor:
-        run_workflows(_attempts(portfolio, known), executor, at_once=1, on_result=tried.append)
+    with LocalProgramExecutor(portfolio.preload, portfolio.folder) as executor:
+        engine.run_all(_attempts(executor, portfolio, known), at_once=1, on_result=tried.append)
         method = executor.method
     answered = {one.program for one in tried if one.answer is not None}
     silent = tuple(name for name in portfolio.solvers if name not in answered)
@@ -98,49 +96,44 @@ def _tiny(path: Path) -> Instance:
 
 
 def _attempts(
-    portfolio: Portfolio, instances: Sequence[tuple[Instance, str | None]]
-) -> Iterator[Workflow[Tried]]:
+    place: ProgramExecutor, portfolio: Portfolio, instances: Sequence[tuple[Instance, str | None]]
+) -> Iterator[Callable[[], Coroutine[Any, Any, Tried]]]:
     """Yield the tries on each instance with its answer, if that is known."""
     for instance, expected in instances:
         if portfolio.features is not None:
-            yield _features(portfolio, portfolio.features, instance)
+            yield partial(_features, place, portfolio, portfolio.features, instance)
         for solver in portfolio.solvers.values():
-            yield _solver(portfolio, solver, instance, expected)
+            yield partial(_solver, place, portfolio, solver, instance, expected)
 
 
-def _features(portfolio: Portfolio, program: Program, instance: Instance) -> Workflow[Tried]:
-    ended = yield features_job(portfolio, program, instance, SECONDS)
-    values, problem = outcomes.read_features(ended)
+async def _features(
+    place: ProgramExecutor, portfolio: Portfolio, program: Program, instance: Instance
+) -> Tried:
+    job = engine.features_job(portfolio, program, instance, SECONDS)
+    ended = await place.start(job).wait()
+    values, problem = engine.read_features(ended)
     if problem is not None:
         problem = f"{problem}{_last_words(ended)}"
-    return Tried(
-        "features",
-        instance.name,
-        outcomes.seconds_of(portfolio, ended),
-        f"{len(values)} values",
-        str(ended.ending),
-        problem,
-    )
+    answer = f"{len(values)} values"
+    return Tried("features", instance.name, job.seconds(ended), answer, str(ended.ending), problem)
 
 
-def _solver(
-    portfolio: Portfolio, solver: Solver, instance: Instance, expected: str | None
-) -> Workflow[Tried]:
-    ended = yield solver_job(portfolio, solver, instance, SECONDS)
-    found = yield from outcomes.verified_answer(portfolio, solver, instance, ended)
-    answer, problem = found.answer, found.problem
+async def _solver(
+    place: ProgramExecutor, portfolio: Portfolio, solver: Solver, instance: Instance, expected: str | None
+) -> Tried:
+    job = engine.solver_job(portfolio, solver, instance, SECONDS)
+    ended = await place.start(job).wait()
+    answer, problem, _ = await engine.verified_answer(place, portfolio, solver, instance, ended)
     stopped = ended.ending in (Ending.CPU_LIMIT, Ending.WALL_LIMIT)
     if answer is None and problem is None and not stopped:
         problem = f"{_UNREAD}: {ended.ending}, exit code {ended.exit_code}{_last_words(ended)}"
     elif answer is not None and expected is not None and not answers_agree(answer, expected):
         problem = f"expected {expected}"
-    return Tried(
-        solver.name, instance.name, outcomes.seconds_of(portfolio, ended), answer, str(ended.ending), problem
-    )
+    return Tried(solver.name, instance.name, job.seconds(ended), answer, str(ended.ending), problem)
 
 
 def _last_words(ended: Ended) -> str:
-    line = outcomes.last_error_line(ended)
+    line = engine.last_error_line(ended)
     if line:
         return f"; it says: {line[:200]}"
     printed = ended.output.decode(errors="replace").strip()

@@ -1,349 +1,531 @@
-r"""The engine: takes each instance from its features through its runs to its answer, all in the journal.
+"""The engine: the one place where a run is started, stopped, waited for and accounted for.
 
-    features -> select -> run -> verify the answer -> observe -> proceed -> run ... -> done
-                   \-> to be measured: run every other solver -> verify -> fit
-
-`Engine.serve` does that for one instance; `tailcut.live.workflows` runs several at once, so feedback comes
-late and in any order. This module prints nothing: use an observer to see what happens.
+A `ProgramJob` is a program of the portfolio with its limits. An executor starts it, on this machine
+(`LocalProgramExecutor`) or on a cluster, and returns a `Run`. `SolverRun` is the run of a solver with its
+verified answer and the outcome to learn. Whatever waits for programs is a coroutine: `run_all` drives many of
+them, and all state changes in the one thread of its event loop, so nothing needs a lock.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-import os
+import json
+import math
+import sys
+import tempfile
+import threading
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import TracebackType
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from tailcut import state as statefile
-from tailcut.errors import LiveError
-from tailcut.journal import Project
-from tailcut.journal.served_instances import one_run
-from tailcut.live import outcomes
-from tailcut.live.aside import AsideSolvers
-from tailcut.live.instance_record import ASIDE, ChosenRun, InstanceRecord, RunRecord
-from tailcut.live.instances import Instance
-from tailcut.live.jobs import JobStopper
-from tailcut.live.objective import rated_run
-from tailcut.live.observer import StreamObserver
-from tailcut.live.portfolio import Portfolio, Solver
-from tailcut.live.portfolio_program import Program
-from tailcut.live.printable import printable
-from tailcut.live.race_runs import RaceRuns
-from tailcut.live.tags import with_tags
-from tailcut.live.trust import Trust
-from tailcut.live.workflows import WideWorkflow, Workflow
+from tailcut.domains.domain import read_answer
+from tailcut.errors import InputError, LiveError
+from tailcut.live.instances import FileContent, Instance
+from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, ResourceLimits
+from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
+from tailcut.live.runnable import check_programs
+from tailcut.live.vote import read_objective
 from tailcut.types import Outcome
 
-_LONGEST_NAME = 200
-"""Bytes of a file's name; file systems allow 255, and the temporary name is longer."""
+T = TypeVar("T")
+
+KEPT_OUTPUT = 64 * 2**20
+"""Bytes kept of a program's output; a model of a million variables takes 8 million."""
+_VERIFY_SECONDS = 300.0
+"""Default seconds to verify an answer; they do not count."""
+_GRACE = 5.0
+"""Extra seconds of elapsed time for every run, to start on a busy machine."""
+_SAMPLE = 200
+"""Bytes kept of the output of a run without an answer."""
+_LEAST = 1e-6
+"""The censoring time of a run that never got a processor: 0 would mean that it never began."""
 
 
-class _Features(NamedTuple):
-    values: dict[str, float] | None
-    """None if they cost more than they gain (docs/howto/feature-budget.md), and if they failed."""
+class ProgramJob(NamedTuple):
+    """A program to run within limits."""
+
+    program: Command | Call
+    limits: ResourceLimits
+    keep_output: int = KEPT_OUTPUT
+    instance: Path | None = None
+    """The instance file, passed to it by this path."""
+    made: Path | None = None
+    """A file created for this run only, passed to it by this path."""
+    clock: Clock = Clock.CPU
+    """The clock by which it is charged."""
+
+    def seconds(self, ended: Ended) -> float:
+        return ended.wall if self.clock is Clock.WALL else ended.cpu
+
+    def timed_out(self, ended: Ended) -> bool:
+        """Return whether a run was stopped at the limit of the clock that counts."""
+        return ended.ending is (Ending.WALL_LIMIT if self.clock is Clock.WALL else Ending.CPU_LIMIT)
+
+
+def _job(
+    portfolio: Portfolio, program: Program, instance: Instance, seconds: float, **places: str
+) -> ProgramJob:
+    """Return the run of a program on an instance for so many seconds by the portfolio's clock."""
+    if portfolio.clock is Clock.WALL:
+        limits = ResourceLimits(wall=seconds, memory=program.memory)
+    else:
+        wall = seconds * portfolio.wall_factor + _GRACE
+        limits = ResourceLimits(cpu=seconds, wall=wall, memory=program.memory)
+    filled = program.filled(instance=str(instance.path), **places)
+    return ProgramJob(filled, limits, instance=instance.path, clock=portfolio.clock)
+
+
+def features_job(portfolio: Portfolio, program: Program, instance: Instance, most: float) -> ProgramJob:
+    """Return the run of the feature extractor on an instance, for at most so many seconds."""
+    return _job(portfolio, program, instance, min(program.limit or math.inf, most))
+
+
+def solver_job(
+    portfolio: Portfolio, solver: Solver, instance: Instance, seconds: float, *, seed: int = 0
+) -> ProgramJob:
+    """Return the run of a solver on an instance for so many seconds; `seed` is that of the stream."""
+    return _job(
+        portfolio,
+        solver.program,
+        instance,
+        seconds,
+        cutoff=f"{seconds:g}",
+        memory=str(solver.program.memory or 0),
+        seed=str(run_seed(seed, instance.name, solver.name)),
+    )
+
+
+def run_seed(seed: int, instance: str, solver: str) -> int:
+    """Return the seed of a solver's runs on an instance: from 0 to 2**31 - 1, the same every time.
+
+    >>> run_seed(0, "a.cnf", "walk") == run_seed(0, "a.cnf", "walk") != run_seed(1, "a.cnf", "walk")
+    True
+    """
+    text = f"{seed} {solver} {instance}".encode(errors="surrogateescape")
+    return int.from_bytes(hashlib.sha256(text).digest()[:4], "big") >> 1
+
+
+class Run(ABC):
+    """One run of a job, which has been started."""
+
+    def __init__(self, job: ProgramJob) -> None:
+        self.job, self.stopped = job, False
+
+    @abstractmethod
+    async def wait(self) -> Ended:
+        """Return how it ended; `job.seconds` says what it cost."""
+
+    def stop(self) -> None:
+        """End it early, if the executor can; `wait` returns what it did until then."""
+        self.stopped = True
+
+
+class FutureRun(Run):
+    """A run elsewhere, whose outcome another thread delivers."""
+
+    def __init__(self, job: ProgramJob, future: Future[Ended]) -> None:
+        super().__init__(job)
+        self._future = future
+
+    async def wait(self) -> Ended:
+        return await _result(self._future)
+
+
+class _LocalRun(Run):
+    def __init__(self, job: ProgramJob, launcher: Launcher) -> None:
+        super().__init__(job)
+        self._running = launcher.start(job.program, job.limits, keep_output=job.keep_output)
+
+    def stop(self) -> None:
+        super().stop()
+        self._running.cancel()
+
+    async def wait(self) -> Ended:
+        await _readable(self._running.fileno())
+        ended = self._running.wait()
+        assert ended is not None
+        if ended.ending is Ending.CANCELLED and not self.stopped:  # the executor was closed
+            raise asyncio.CancelledError
+        return ended
+
+
+class ProgramExecutor(Protocol):
+    """Where jobs run: this machine (`LocalProgramExecutor`) or a cluster (`DaskProgramExecutor`)."""
+
+    @property
+    def method(self) -> str:
+        """How limits are enforced, in words."""
+
+    def start(self, job: ProgramJob) -> Run:
+        """Start a job."""
+
+    def check_programs(self, programs: Mapping[str, Command | Call], where: str) -> None:
+        """Raise unless all programs can be started there; `where` is the file that names them."""
+
+
+class LocalProgramExecutor:
+    """Runs jobs as processes of this machine; leaving the context ends those that still run."""
+
+    def __init__(self, preload: Iterable[str] = (), modules: Path | None = None) -> None:
+        """Prepare; modules of Python entry points are also searched in the folder `modules`."""
+        if modules is not None and str(modules) not in sys.path:
+            sys.path.append(str(modules))  # at the end: a file of the folder must not hide a module of ours
+        self._launcher = Launcher(preload=tuple(preload))
+
+    @classmethod
+    def of(cls, portfolio: Portfolio) -> LocalProgramExecutor:
+        """Return an executor for the programs of a portfolio; raise if something is not installed."""
+        if portfolio.lacking:
+            raise InputError(f"{portfolio.file}: {'; '.join(portfolio.lacking)}")
+        return cls(portfolio.preload, portfolio.folder)
+
+    @property
+    def method(self) -> str:
+        return self._launcher.method
+
+    def start(self, job: ProgramJob) -> Run:
+        return _LocalRun(job, self._launcher)
+
+    def check_programs(self, programs: Mapping[str, Command | Call], where: str) -> None:
+        check_programs(programs, where)
+
+    def close(self) -> None:
+        """End what still runs, and the processes that run it."""
+        self._launcher.close()
+
+    def __enter__(self) -> LocalProgramExecutor:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def run_all(
+    work: Iterator[Callable[[], Coroutine[Any, Any, T]]],
+    *,
+    at_once: int,
+    on_result: Callable[[T], None],
+    urgent: deque[Callable[[], Coroutine[Any, Any, T]]] | None = None,
+) -> None:
+    """Run all coroutines to their end, `at_once` at a time; what is added to `urgent` meanwhile comes first.
+
+    `work` may block: the next item is taken in a separate thread, when there is room for it. An error of a
+    coroutine or of `work` cancels the others. Coroutines and `on_result` run in the thread of the caller, or
+    in another one if an event loop runs there already, as in a notebook.
+    """
+    to_do = _run_all(work, at_once, on_result, deque() if urgent is None else urgent)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(to_do)
+        return
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, to_do).result()
+
+
+async def _run_all(
+    work: Iterator[Callable[[], Coroutine[Any, Any, T]]],
+    at_once: int,
+    on_result: Callable[[T], None],
+    urgent: deque[Callable[[], Coroutine[Any, Any, T]]],
+) -> None:
+    running: list[asyncio.Task[T]] = []
+    upcoming: asyncio.Task[Callable[[], Coroutine[Any, Any, T]] | None] | None = None
+    more = True
+    try:
+        while True:
+            while urgent and len(running) < at_once:
+                running.append(asyncio.create_task(urgent.popleft()()))
+            if upcoming is not None and upcoming.done() and len(running) < at_once:
+                begun, upcoming = upcoming.result(), None
+                more = begun is not None
+                if begun is not None:
+                    running.append(asyncio.create_task(begun()))
+            if more and upcoming is None and len(running) < at_once:
+                upcoming = asyncio.create_task(_result(_next_of(work)))
+            waiting: list[asyncio.Task[Any]] = [*running]
+            if upcoming is not None and len(running) < at_once:
+                waiting.append(upcoming)
+            if not waiting:
+                return
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for task in [task for task in running if task.done()]:
+                running.remove(task)
+                on_result(task.result())
+    finally:
+        await give_up([*running, *([] if upcoming is None else [upcoming])])
+
+
+async def give_up(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancel tasks, and wait until they have ended."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _next_of(work: Iterator[T]) -> Future[T | None]:
+    """Return a future of the next item, None when there are no more."""
+    future: Future[T | None] = Future()
+
+    def take() -> None:
+        try:
+            future.set_result(next(work, None))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=take, daemon=True).start()  # must not keep the process alive: it may wait forever
+    return future
+
+
+async def _result(future: Future[T]) -> T:
+    """Return the result of a future, which is left alone if the waiting is cancelled."""
+    loop, done = asyncio.get_running_loop(), asyncio.Event()
+
+    def wake(_: Future[T]) -> None:
+        with suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(done.set)
+
+    future.add_done_callback(wake)
+    await done.wait()
+    return future.result()
+
+
+async def _readable(descriptor: int) -> None:
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(descriptor, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(descriptor)
+
+
+class ComputedFeatures(NamedTuple):
+    """The result of computing the features of an instance."""
+
+    values: dict[str, float]
+    """Finite, or nan where missing; empty if nothing is usable."""
     seconds: float
     problem: str | None
-    cannot_choose: bool = False
-    """Whether the selector cannot choose with these."""
+    timed_out: bool
+
+    def body(self, instance: Instance) -> dict[str, Any]:
+        """Return it as an event body."""
+        plain = {name: None if math.isnan(value) else value for name, value in self.values.items()}
+        content = FileContent.of(instance.path)._asdict()
+        return {"instance": instance.name, **self._asdict(), "values": plain, "content": content}
+
+    @staticmethod
+    def read(body: Mapping[str, Any]) -> ComputedFeatures:
+        """Return the result that `body` was made from."""
+        values = {name: math.nan if value is None else value for name, value in body["values"].items()}
+        return ComputedFeatures(values, body["seconds"], body["problem"], body["timed_out"])
 
 
-class PutOff(NamedTuple):
-    """An instance to be run after the others."""
+async def computed_features(portfolio: Portfolio, run: Run) -> ComputedFeatures:
+    """Return the features that a run of `features_job` computes."""
+    ended = await run.wait()
+    check_started(ended, f"{portfolio.file}: features")
+    values, problem = read_features(ended)
+    return ComputedFeatures(values, run.job.seconds(ended), problem, run.job.timed_out(ended))
 
-    instance: Instance
-    measure_cutoff: float | None
+
+def read_features(ended: Ended) -> tuple[dict[str, float], str | None]:
+    """Return the features that a program printed as a JSON object, and the problem, if any."""
+    if ended.ending is not Ending.FINISHED or ended.exit_code != 0:
+        words = last_error_line(ended) or ended.detail or ended.ending
+        return {}, f"features: {words} (exit code {ended.exit_code})"
+    try:
+        values = json.loads(ended.output, parse_int=float)  # an integer may have any number of digits
+    except (ValueError, RecursionError) as error:
+        return {}, f"features: not JSON of numbers: {error}"
+    if not isinstance(values, dict) or "" in values:
+        return {}, "features: the program must print one JSON object, name: number"
+    if not values:
+        return {}, "features: the program printed none"
+    wrong = [
+        name
+        for name, value in values.items()
+        if value is not None and (not isinstance(value, bool | float) or math.isinf(value))
+    ]
+    more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+    problem = f"features: no finite number, so missing: {', '.join(wrong[:5])}{more}" if wrong else None
+    missing = {*wrong, *(name for name, value in values.items() if value is None)}
+    return {name: math.nan if name in missing else float(values[name]) for name in values}, problem
 
 
-class Engine:
-    """Runs the solvers of a portfolio on instances, chosen by the selector of a project."""
+class RunResult(NamedTuple):
+    """The result of a solver's run."""
+
+    outcome: Outcome
+    """The outcome to learn."""
+    note: dict[str, Any]
+    """What else is recorded."""
+    output: bytes = b""
+    truncated: bool = False
+    """Whether there was more output."""
+
+
+class SolverRun:
+    """A run of a solver on an instance, for at most `budget` seconds: started when made."""
 
     def __init__(
         self,
+        place: ProgramExecutor,
         portfolio: Portfolio,
-        project: Project,
-        *,
-        cutoff: float,
-        outputs: Path | None = None,
-        observers: Sequence[StreamObserver] = (),
-        aside: AsideSolvers | None = None,
-        trust: Trust | None = None,
-        parallel: int = 1,
-    ) -> None:
-        self.parallel = parallel
-        """The maximum number of solvers at once on an instance."""
-        self.portfolio, self.project, self.cutoff, self.outputs = portfolio, project, cutoff, outputs
-        self.observers = tuple(observers)
-        self.aside = AsideSolvers(portfolio, project, {}, self.observers) if aside is None else aside
-        self.trust = Trust(portfolio, self.aside) if trust is None else trust
-        self.put_off: list[PutOff] = []
-        """Instances whose features could not be read before it was known which features there are."""
-        self.urgent: deque[WideWorkflow[InstanceRecord]] = deque()
-        """Runs that measure instances: they precede instances that have not started."""
-
-    def serve(
-        self,
-        instance: Instance,
-        record: InstanceRecord | None = None,
-        *,
-        may_put_off: bool = False,
-        measure_cutoff: float | None = None,
-    ) -> WideWorkflow[InstanceRecord]:
-        """Complete an instance, from the beginning or from where its record stops.
-
-        With `may_put_off`, an instance that cannot start yet is added to `put_off`. With `measure_cutoff`, a
-        new instance is also run with every other solver, each for at most that many seconds: these runs are
-        added to `urgent`.
-        """
-        record = InstanceRecord(instance.name) if record is None else record
-        if not record.begun:
-            yield from self._begin(instance, record, may_put_off=may_put_off, measure_cutoff=measure_cutoff)
-        if self.parallel > 1 or record.raced:
-            yield from RaceRuns(self, instance, record).run()
-        else:
-            yield from self._in_turn(instance, record)
-        self._queue_extra(instance, record)
-        yield from self.trust.opinions(self, instance, record)
-        return record
-
-    def _in_turn(self, instance: Instance, record: InstanceRecord) -> Workflow[None]:
-        """Run one solver after the other until there is an answer or the schedule ends."""
-        if record.begun and record.pending is None and not record.closed:
-            self.proceed(record, record.seconds)
-        self._queue_extra(instance, record)
-        while record.pending is not None:
-            yield from self.run_chosen(instance, record, record.pending)
-            if not record.closed:
-                self.proceed(record, record.seconds)
-
-    def _begin(
-        self, instance: Instance, record: InstanceRecord, *, may_put_off: bool, measure_cutoff: float | None
-    ) -> Workflow[None]:
-        """Compute the features and make the first decision."""
-        found = yield from self._features(instance, record)
-        note: dict[str, Any] = {"feature_seconds": found.seconds}
-        if record.content is not None:
-            note["content"] = record.content._asdict()
-        if found.problem is not None:
-            note["problem"] = found.problem
-        if found.cannot_choose and may_put_off:
-            self.put_off.append(PutOff(instance, measure_cutoff))
-            return
-        cutoff = self._cutoff(instance)
-        if found.seconds >= cutoff or found.cannot_choose:
-            self.project.remark({"instance": record.instance, "note": note})
-            record.given_up(note)
-            return
-        if measure_cutoff is not None:
-            # Every solver pays for the features, as the chosen one does.
-            limit = min(measure_cutoff, cutoff - found.seconds)
-            note["measure"] = {"solvers": list(self.portfolio.solvers), "cutoff": limit}
-        record.cutoff = cutoff
-        if self.parallel > 1:
-            note["cutoff"] = cutoff  # the budget of a decision is the end of its slice
-            made = self.project.race(
-                found.values,
-                k=self.parallel,
-                instance=record.instance,
-                cutoff=instance.cutoff,
-                feature_cost=found.seconds,
-                note=note,
-            )
-        else:
-            made = [
-                self.project.select(
-                    found.values,
-                    instance=record.instance,
-                    cutoff=instance.cutoff,
-                    feature_cost=found.seconds,
-                    note=note,
-                )
-            ]
-        record.selected(ChosenRun.of(made[0]), found.values, note)
-        for rival in made[1:]:
-            record.joined(ChosenRun.of(rival))
-
-    def _cutoff(self, instance: Instance) -> float:
-        return self.cutoff if instance.cutoff is None else instance.cutoff
-
-    def compute_features(
-        self, instance: Instance, record: InstanceRecord, program: Program
-    ) -> Workflow[InstanceRecord]:
-        """Compute the features of an instance before anything is decided, and store them."""
-        for observer in self.observers:
-            observer.features_started(record)
-        found = yield from outcomes.computed_features(self.portfolio, program, instance, self.cutoff)
-        self.project.keep_features(found.body(instance))
-        record.computed = found
-        for observer in self.observers:
-            observer.features_ended(record)
-        return record
-
-    def _features(self, instance: Instance, record: InstanceRecord) -> Workflow[_Features]:
-        """Return the features, unless the selector wants none."""
-        program, selector = self.portfolio.features, self.project.selector
-        budget = selector.feature_budget(cutoff=self._cutoff(instance))
-        found = record.computed
-        if found is None:
-            if budget > 0.0 and program is None and (instance.tags or self.portfolio.tags):
-                own = with_tags({}, instance.tags, selector.feature_names, always=self.portfolio.tags)
-                return _Features(own, 0.0, None)
-            if program is None or budget == 0.0:
-                return _Features(None, 0.0, None)
-            for observer in self.observers:
-                observer.features_started(record)
-            found = yield from outcomes.computed_features(self.portfolio, program, instance, budget)
-        known, values, problem = selector.feature_names, found.values, found.problem
-        if not values and selector.may_skip_features:
-            return _Features(None, found.seconds, None if found.timed_out else problem)
-        if not values and known is None:
-            problem = f"{problem}; {selector.name} cannot choose without features"
-            return _Features(None, found.seconds, problem, cannot_choose=True)
-        tagged = with_tags(values, instance.tags, known, always=self.portfolio.tags)
-        return _Features(tagged, found.seconds, problem)
-
-    def run_chosen(
-        self,
-        instance: Instance,
-        record: InstanceRecord,
-        pending: ChosenRun,
-        *,
-        began: float | None = None,
-        stopper: JobStopper | None = None,
-    ) -> Workflow[None]:
-        """Run the chosen solver, verify its answer, and learn from the run.
-
-        In a race, `began` is the start of the run in seconds since the race began, and `stopper` may end it.
-        """
-        solver = self.portfolio.solvers.get(pending.solver)
-        note: dict[str, Any]
-        if solver is None or pending.solver in self.aside:  # removed since the decision
-            ending = "gone" if solver is None else ASIDE
-            outcome, note = Outcome.failed(), {"ending": ending, "seconds": 0.0, "answer": None}
-        else:
-            for observer in self.observers:
-                observer.run_started(record, pending.solver, pending.budget)
-            outcome, note = yield from self._try(solver, instance, record, pending.budget, stopper)
-        if began is not None:
-            note["began"] = began
-        run = self.learn_chosen(record, pending, outcome, note)
-        yield from self.aside.ended(record, run)
-        self.trust.ended(record)
-
-    def learn_chosen(
-        self, record: InstanceRecord, chosen: ChosenRun, outcome: Outcome, note: dict[str, Any]
-    ) -> RunRecord:
-        """Learn how a chosen run ended, and return its record."""
-        self.project.observe(chosen.decision, outcome, note=note)
-        record.observed(note, schedules=self.project.selector.schedules, decision=chosen.decision)
-        run = record.runs[-1]
-        for observer in self.observers:
-            observer.run_ended(record, run)
-        return run
-
-    def _queue_extra(self, instance: Instance, record: InstanceRecord) -> None:
-        """Queue the runs that measure an instance, as soon as it is known which ones are needed.
-
-        A schedule may still run any solver; a selector that picks once has already chosen.
-        """
-        ready = record.closed or (record.begun and not self.project.selector.schedules)
-        if ready and not record.extra_queued:
-            record.extra_queued = True
-            for name in record.missing:
-                self.urgent.append(self._measure(self.portfolio.solvers[name], instance, record))
-
-    def _measure(
-        self, solver: Solver, instance: Instance, record: InstanceRecord
-    ) -> Workflow[InstanceRecord]:
-        """Run one more solver on an instance that is measured."""
-        assert record.measure is not None
-        if solver.name in self.aside:
-            record.without(solver.name)
-            return record
-        return (yield from self.run_besides(solver, instance, record, record.measure.cutoff))
-
-    def run_besides(
-        self, solver: Solver, instance: Instance, record: InstanceRecord, budget: float
-    ) -> Workflow[InstanceRecord]:
-        """Run one more solver on an instance, whatever was chosen for it, and learn from it."""
-        for observer in self.observers:
-            observer.extra_started(record, solver.name, budget)
-        outcome, note = yield from self._try(solver, instance, record, budget)
-        if solver.name in self.aside:  # set aside while it ran: the selector no longer knows it
-            record.without(solver.name)
-            return record
-        decision = record.first_decision
-        self.project.fit(
-            one_run(record.instance, solver.name, record.features or {}, self.cutoff, outcome),
-            key=f"measured {decision} {solver.name}",
-            note={"measured": solver.name, "decision": decision, "budget": budget, "run": note},
-        )
-        record.measured(solver.name, budget, note)
-        for observer in self.observers:
-            observer.extra_ended(record, record.extra[solver.name])
-        yield from self.aside.ended(record, record.extra[solver.name])
-        self.trust.ended(record)
-        return record
-
-    def _try(
-        self,
         solver: Solver,
         instance: Instance,
-        record: InstanceRecord,
         budget: float,
-        stopper: JobStopper | None = None,
-    ) -> Workflow[tuple[Outcome, dict[str, Any]]]:
-        """Return the outcome of a run and its note; keep the output of the first run that answers."""
-        rule = self.portfolio.objective
-        if rule is not None:
-            rule.check(instance)
-        run = yield from outcomes.solver_run(
-            self.portfolio,
-            solver,
-            instance,
-            budget,
-            seed=self.project.description.get("seed", 0),
-            stopper=stopper,
+        *,
+        seed: int = 0,
+    ) -> None:
+        self._place, self._portfolio, self._solver, self._instance = place, portfolio, solver, instance
+        self._budget = budget
+        self._run = place.start(solver_job(portfolio, solver, instance, budget, seed=seed))
+
+    def stop(self) -> None:
+        """End the solver early, but not the verification of its answer."""
+        self._run.stop()
+
+    async def wait(self) -> RunResult:
+        """Return its result, when its answer is verified."""
+        solver, job = self._solver, self._run.job
+        ended = await self._run.wait()
+        check_started(ended, f"{self._portfolio.file}: solvers.{solver.name}")
+        verified = await verified_answer(self._place, self._portfolio, solver, self._instance, ended)
+        outcome = outcome_of(job, ended, verified.answer, self._budget)
+        note = _run_note(job, ended, verified, self._budget)
+        objective = read_objective(solver.answers, verified.answer, ended.output) if verified.answer else None
+        if objective is not None:
+            note["objective"] = objective
+        return RunResult(outcome, note, ended.output, ended.output_truncated)
+
+
+def dismissed_run() -> RunResult:
+    """Return the result of a run that never started because another solver had answered."""
+    return RunResult(Outcome.censored(_LEAST), unmade_run(str(Ending.CANCELLED)))
+
+
+def unmade_run(ending: str) -> dict[str, Any]:
+    """Return what is recorded of a run that was not made."""
+    return {"ending": ending, "seconds": 0.0, "answer": None}
+
+
+class VerifiedAnswer(NamedTuple):
+    """The accepted answer of a run, or None, and the problem with the run, if any."""
+
+    answer: str | None
+    problem: str | None = None
+    refuted: bool = False
+    """Whether it gave an answer that was refuted."""
+
+
+async def verified_answer(
+    place: ProgramExecutor, portfolio: Portfolio, solver: Solver, instance: Instance, ended: Ended
+) -> VerifiedAnswer:
+    """Return the answer of a run, verified by the portfolio's program if there is one."""
+    answer = None
+    if ended.ending is Ending.FINISHED:
+        answer = read_answer(solver.answers, ended.exit_code, ended.output)
+    if answer is None:
+        return VerifiedAnswer(None, ended.detail if ended.ending is Ending.CRASHED else None)
+    if not solver.may_give(answer):
+        may = ", ".join(solver.gives or ())
+        return VerifiedAnswer(None, f"answer {answer}: ignored, because it may only give {may}")
+    program = portfolio.verify
+    if program is None:
+        return VerifiedAnswer(answer)
+    if ended.output_truncated:
+        return VerifiedAnswer(None, f"answer {answer}: its output is too long to be verified")
+    with tempfile.TemporaryDirectory(prefix="tailcut-") as folder:
+        output = Path(folder) / "answer.out"
+        try:
+            output.write_bytes(ended.output)
+        except OSError as error:
+            raise LiveError(
+                f"{folder}: no room to verify an answer: {error.strerror}; completed "
+                "work is kept: run the same command again"
+            ) from None
+        places = {"output": str(output), "answer": answer, "solver": solver.name}
+        job = _job(portfolio, program, instance, program.limit or _VERIFY_SECONDS, **places)
+        checked = await place.start(job._replace(made=output)).wait()
+    check_started(checked, f"{portfolio.file}: verify")
+    finished = checked.ending is Ending.FINISHED
+    if finished and checked.exit_code == 0:
+        return VerifiedAnswer(answer)
+    words = last_error_line(checked) or checked.detail or checked.ending
+    return VerifiedAnswer(None, f"answer {answer} refuted: {words}", refuted=finished)
+
+
+def check_started(ended: Ended, where: str) -> None:
+    """Raise if a run could not be started: that is not an outcome of the solver."""
+    if ended.ending is Ending.CRASHED and ended.signal is None and ended.exit_code is None and ended.detail:
+        raise InputError(
+            f"{where}: {ended.detail}; nothing was learned from that, and everything else is kept: "
+            "fix it and run the same command again"
         )
-        if rule is not None:
-            run = rated_run(rule, instance, run)
-        note = run.note
-        if note["answer"] is not None and record.answer is None and self.outputs is not None:
-            note["output"] = keep_output(self.outputs, instance, run.output)
-        return run.outcome, note
-
-    def proceed(self, record: InstanceRecord, spent: float) -> None:
-        """Ask for the next decision on an instance that is unsolved after so many seconds."""
-        assert record.last_decision is not None
-        decision = self.project.proceed(record.last_decision, spent=spent)
-        record.proceeded(None if decision is None else ChosenRun.of(decision))
 
 
-def keep_output(folder: Path, instance: Instance, output: bytes) -> str:
-    """Write the output of the run that answered into a file named after the instance; return its path."""
-    target = folder / output_name(instance.name)
-    try:
-        statefile.write(target, output)
-    except OSError as error:
-        raise LiveError(
-            f"{printable(str(target))}: cannot be written: {error.strerror}; everything else is kept: "
-            "make room and run the same command again"
-        ) from None
-    return str(target)
+def last_error_line(ended: Ended) -> str:
+    """Return the last line that a program wrote to standard error, empty if there is none."""
+    lines = ended.errors.decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else ""
 
 
-def output_name(instance: str) -> str:
-    """Return the name of an instance's output file; a name that is too long ends in its digest.
+def _starved(job: ProgramJob, ended: Ended, budget: float) -> bool:
+    """Return whether the wall-clock limit ended a run that was ready but had no processor.
 
-    >>> output_name("queue/50%.cnf")
-    'queue%2F50%25.cnf.out'
-    >>> len(output_name("deep/" * 100))
-    200
+    With the time that it waited, it would have used its budget. A run that slept would not.
     """
-    name = instance.replace("%", "%25").replace(os.sep, "%2F")
-    encoded = os.fsencode(name)
-    if len(encoded) > _LONGEST_NAME:
-        digest = hashlib.sha256(encoded).hexdigest()[:20]
-        name = encoded[: _LONGEST_NAME - 25].decode(errors="ignore") + f"-{digest}"
-    return name + ".out"
+    by_wall = job.clock is Clock.CPU and ended.ending is Ending.WALL_LIMIT
+    return by_wall and ended.cpu + ended.waited >= budget
+
+
+def outcome_of(job: ProgramJob, ended: Ended, answer: str | None, budget: float) -> Outcome:
+    """Return the outcome of a run, by how it ended, never by comparing times.
+
+    A run stopped at its budget is censored there. A run that waited for a processor until the wall-clock
+    limit, or was given up, is censored at the time it had. A run that ended without an answer, crashed, used
+    too much memory, or slept until the wall-clock limit has failed: more time would not have helped.
+    """
+    if ended.ending is Ending.FINISHED and answer is not None:
+        return Outcome.solved(job.seconds(ended))
+    if _starved(job, ended, budget) or ended.ending is Ending.CANCELLED:
+        return Outcome.censored(max(job.seconds(ended), _LEAST))
+    return Outcome.censored(budget) if job.timed_out(ended) else Outcome.failed()
+
+
+def _run_note(job: ProgramJob, ended: Ended, verified: VerifiedAnswer, budget: float) -> dict[str, Any]:
+    """Return what is recorded of a run in addition to its outcome."""
+    problem = verified.problem
+    if _starved(job, ended, budget):
+        problem = (
+            f"waited {ended.waited:.1f} s for a processor and was stopped by the wall-clock limit after "
+            f"{ended.cpu:.2f} of {budget:g} s of CPU time: "
+            "use fewer --jobs, a smaller --parallel, or a larger wall_factor"
+        )
+    note: dict[str, Any] = {
+        "ending": str(ended.ending),
+        "seconds": job.seconds(ended),
+        "cpu": ended.cpu,
+        "wall": ended.wall,
+        "memory": ended.peak_memory,
+        "exit_code": ended.exit_code,
+        "signal": ended.signal,
+        "answer": verified.answer,
+    }
+    if verified.refuted:
+        note["refuted"] = True
+    if problem:
+        note["problem"] = problem
+    elif verified.answer is None and ended.ending is Ending.FINISHED:
+        printed = (ended.output[-_SAMPLE:] or ended.errors[-_SAMPLE:]).decode(errors="replace").strip()
+        note["said"] = f"{printed or 'nothing'} (exit code {ended.exit_code})"
+    return note

@@ -7,15 +7,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NotRequired, TypedDict, cast
 
-from tailcut.journal import Event, EventKind
-from tailcut.live.belief import Verdict, verdict
-from tailcut.live.content import FileContent
+from tailcut.journal import Event, EventKind, Project
+from tailcut.live.engine import ComputedFeatures
+from tailcut.live.instances import FileContent
 from tailcut.live.limits import Ending
-from tailcut.live.outcomes import ComputedFeatures
+from tailcut.live.vote import Verdict, verdict
 from tailcut.types import Decision
 
-ASIDE = "put aside"  # as journals have it
-"""The ending of a run that was not made, because its solver had been set aside since."""
+PROJECT = "run"
+"""The name of the project in a state file of `tailcut run`."""
+NOT_RUN = "put aside"  # as journals have it
+"""The ending of a run that was not made, because its solver had been put in quarantine since."""
 
 
 class RunRecord(TypedDict):
@@ -56,7 +58,6 @@ class ChosenRun(NamedTuple):
 
     @staticmethod
     def of(decision: Decision) -> ChosenRun:
-        """Return the run that a decision asks for."""
         return ChosenRun(decision.id, decision.algorithm, decision.budget, decision.spent)
 
 
@@ -132,16 +133,16 @@ class InstanceRecord:
         self.raced = True
         self.closed = self.chosen_answer is not None
 
-    def observed(self, note: Mapping[str, Any], *, schedules: bool, decision: int | None = None) -> None:
-        """Add how a run ended: that of a race's decision, or the pending one."""
-        ended = self.pending if decision is None else self.rivals.pop(decision, self.pending)
+    def observed(self, note: Mapping[str, Any], *, schedules: bool, decision: int) -> RunRecord:
+        """Add how a run ended: that of a race's decision, or the pending one; return its record."""
+        ended = self.rivals.pop(decision, self.pending)
         assert ended is not None
         self.last_decision = ended.decision
-        run = run_record(ended.solver, ended.budget, note)
+        run = _run_record(ended.solver, ended.budget, note)
         self.runs.append(run)
         if ended is self.pending:
             self.pending = None
-        if run["ending"] == ASIDE:
+        if run["ending"] == NOT_RUN:
             self.void.add(run["solver"])
         if self.chosen_answer is None:
             self.used = max(self.used, ended.spent + run["seconds"])
@@ -150,16 +151,18 @@ class InstanceRecord:
         answered = self.closed or run["answer"] is not None
         self.closed = answered or (not schedules and self.pending is None and not self.rivals)
         self._verdict = None
+        return run
 
     def proceeded(self, pending: ChosenRun | None) -> None:
         """Add the next decision, or that there is none."""
         self.pending = pending
         self.closed = pending is None
 
-    def measured(self, solver: str, budget: float, note: Mapping[str, Any]) -> None:
-        """Add how an extra run ended."""
-        self.extra[solver] = run_record(solver, budget, note)
+    def measured(self, solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:
+        """Add how an extra run ended; return its record."""
+        self.extra[solver] = _run_record(solver, budget, note)
         self._verdict = None
+        return self.extra[solver]
 
     def without(self, solver: str) -> None:
         """Record that a solver was removed: it no longer measures."""
@@ -167,8 +170,8 @@ class InstanceRecord:
             left = tuple(name for name in self.measure.solvers if name != solver)
             self.measure = self.measure._replace(solvers=left)
 
-    def put_aside(self, solver: str) -> None:
-        """Record that a solver was set aside: its runs here do not count."""
+    def quarantined(self, solver: str) -> None:
+        """Record that a solver was put in quarantine: its runs here do not count."""
         if any(run["solver"] == solver for run in self.runs):
             self.void.add(solver)
 
@@ -183,7 +186,6 @@ class InstanceRecord:
 
     @property
     def all_runs(self) -> list[RunRecord]:
-        """All its runs: chosen ones and extra ones."""
         return [*self.runs, *self.extra.values()]
 
     @property
@@ -200,7 +202,6 @@ class InstanceRecord:
 
     @property
     def open_runs(self) -> list[ChosenRun]:
-        """The chosen runs that have not ended."""
         return [*([] if self.pending is None else [self.pending]), *self.rivals.values()]
 
     @property
@@ -228,13 +229,12 @@ class InstanceRecord:
     @property
     def answering(self) -> RunRecord | None:
         """The run whose answer is accepted: the first that solved it, unless it was outvoted."""
-        return verdict((*self.runs, *self.extra.values())).believed
+        return self.verdict.believed
 
     @property
     def answer(self) -> str | None:
         """The answer, None if there is none yet."""
-        run = self.answering
-        return None if run is None else run["answer"]
+        return None if self.answering is None else self.answering["answer"]
 
     @property
     def chosen_answer(self) -> str | None:
@@ -277,7 +277,6 @@ class InstanceRecord:
 
     @property
     def answers(self) -> dict[str, str]:
-        """The answers of all solvers that gave one."""
         return {run["solver"]: run["answer"] for run in self.all_runs if run["answer"] is not None}
 
     def as_dict(self) -> dict[str, Any]:
@@ -304,8 +303,7 @@ def _digest(record: InstanceRecord) -> str | None:
     return None if record.content is None else record.content.sha256
 
 
-def run_record(solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:
-    """Return the record of a run, from its `note` in the journal."""
+def _run_record(solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:
     return cast("RunRecord", {"solver": solver, "budget": budget, **note})
 
 
@@ -315,6 +313,10 @@ _AT_A_LIMIT = (str(Ending.CPU_LIMIT), str(Ending.WALL_LIMIT))
 def _says_enough(run: RunRecord, cutoff: float) -> bool:
     """Return whether a run had the whole `cutoff`, not just a slice."""
     return run["ending"] not in _AT_A_LIMIT or run["budget"] >= cutoff
+
+
+def instance_records(project: Project) -> dict[str, InstanceRecord]:
+    return read_records(project.history(), schedules=project.selector.schedules)
 
 
 def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, InstanceRecord]:
@@ -353,7 +355,7 @@ def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, Inst
                 record.computed = ComputedFeatures.read(body)
             case EventKind.REMARK if "aside" in body:
                 for record in found.values():
-                    record.put_aside(body["aside"]["solver"])
+                    record.quarantined(body["aside"]["solver"])
             case EventKind.REMARK if "back" in body:
                 for record in found.values():
                     record.forgiven.add(body["back"])

@@ -1,21 +1,41 @@
-"""The instances of a run: files, folders, or a list that is still being written."""
+"""The instances of a run: files, folders, growing lists; their content, order and tags."""
 
 from __future__ import annotations
 
+import hashlib
+import heapq
 import io
+import itertools
 import json
 import math
+import re
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
+from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from tailcut.errors import InputError
-from tailcut.live.printable import printable
 from tailcut.types import check_seconds
+
+LOOK_EVERY = 0.5
+"""Seconds between two scans of a folder."""
+SETTLED = 2.0
+"""Seconds without a write after which a file counts as complete."""
+PLACES_OF_TAGS = 16
+"""The number of features for all tags together."""
+TAG_FEATURES = tuple(f"tag {number}" for number in range(PLACES_OF_TAGS))
+_ENOUGH = 20
+"""With fewer instances, the order is not worth a warning."""
+_SHOWN = 3
+_FIELDS = ("instance", "cutoff", "priority", "tags")
 
 
 class Instance(NamedTuple):
@@ -29,7 +49,7 @@ class Instance(NamedTuple):
     priority: float = 0.0
     """Of the waiting instances, the one with the highest priority is next."""
     tags: Mapping[str, str] = MappingProxyType({})
-    """What else is known about it: features of the selector (`tailcut.live.tags`)."""
+    """What else is known about it: features of the selector (`tag_features`)."""
 
 
 def instances_in(
@@ -76,9 +96,6 @@ def _listed(lines: TextIO, on_absent: Callable[[str], None] | None) -> Iterator[
                 if on_absent is None:
                     raise
                 on_absent(str(error))
-
-
-_FIELDS = ("instance", "cutoff", "priority", "tags")
 
 
 def read_line(text: str, number: int) -> Instance:
@@ -154,3 +171,239 @@ def _file(path: Path) -> Path:
     if not found:
         raise InputError(f"{printable(str(path))}: there is no such instance file")
     return path
+
+
+def printable(text: str) -> str:
+    r"""Return a text with its control characters escaped: a name must not move the cursor.
+
+    >>> printable("a\x1b[31m\nb.cnf")
+    'a\\x1b[31m\\nb.cnf'
+    >>> printable("formulas/größer als 3.cnf")
+    'formulas/größer als 3.cnf'
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+
+
+class FileContent(NamedTuple):
+    """A file's digest, with its size and date, which show without reading it whether it has changed."""
+
+    sha256: str
+    size: int
+    modified: int
+    """Nanoseconds since 1970."""
+
+    @staticmethod
+    def of(path: Path) -> FileContent:
+        """Read a file, unless it was read before and has not changed since."""
+        try:
+            found = path.stat()
+            digest = _digest(path, found.st_size, found.st_mtime_ns)
+        except OSError as error:
+            raise InputError(f"{printable(str(path))}: cannot be read: {error.strerror}") from None
+        return FileContent(digest, found.st_size, found.st_mtime_ns)
+
+    @staticmethod
+    def read(given: dict[str, Any] | None) -> FileContent | None:
+        return None if given is None else FileContent(**given)
+
+    def is_in(self, path: Path) -> bool:
+        """Return whether a file still has this content; a file of the same size and date is not read."""
+        try:
+            found = path.stat()
+        except OSError:
+            return False
+        if (found.st_size, found.st_mtime_ns) == (self.size, self.modified):
+            return True
+        return found.st_size == self.size and FileContent.of(path).sha256 == self.sha256
+
+
+@lru_cache(maxsize=256)
+def _digest(path: Path, size: int, modified: int) -> str:  # noqa: ARG001 - they make it another file
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def tag_features(tags: Mapping[str, str]) -> dict[str, float]:
+    """Return the features of tags, which the user knows but the file does not show; 0 if there are none.
+
+    A selector's features are fixed by its first instance, but new tags may appear at any time. So tags are
+    hashed: `family=bmc` adds +1 or -1 to one of a few features. Two tags may share a feature, with the same
+    sign or different ones; such instances may still differ in other features.
+
+    >>> found = tag_features({"family": "bmc"})
+    >>> {name: value for name, value in found.items() if value}
+    {'tag 15': 1.0}
+    """
+    values = dict.fromkeys(TAG_FEATURES, 0.0)
+    for name, value in tags.items():
+        digest = hashlib.sha256(f"{name}={value}".encode(errors="surrogateescape")).digest()
+        values[TAG_FEATURES[digest[0] % PLACES_OF_TAGS]] += 1.0 if digest[1] % 2 else -1.0
+    return values
+
+
+def with_tags(
+    values: Mapping[str, float], tags: Mapping[str, str], known: Sequence[str] | None, *, always: bool = False
+) -> dict[str, float]:
+    """Return computed features and those of tags, with the names that the selector knows.
+
+    If it knows none yet, features of tags are added if the instance has tags, or `always`. Absent ones are
+    nan.
+    """
+    if known is None:
+        return {**values, **tag_features(tags)} if tags or always else dict(values)
+    every = {**values, **tag_features(tags)}
+    return {name: every.get(name, math.nan) for name in known}
+
+
+def in_random_order(names: Sequence[str], seed: int) -> list[str]:
+    """Return shuffled names; the order of two names does not depend on the others.
+
+    >>> in_random_order(["a", "b", "c", "d"], seed=1)
+    ['c', 'a', 'b', 'd']
+    >>> in_random_order(["d", "c", "a"], seed=1)
+    ['c', 'a', 'd']
+    """
+    return sorted(
+        names, key=lambda name: hashlib.sha256(f"{seed} {name}".encode(errors="surrogateescape")).digest()
+    )
+
+
+def shuffled(instances: Sequence[Instance], seed: int) -> list[Instance]:
+    """Return instances in a random order, which depends on the seed and on each name alone."""
+    by_name = {one.name: one for one in instances}
+    return [by_name[name] for name in in_random_order(list(by_name), seed)]
+
+
+def family_of(instance: Instance) -> str:
+    """Return the beginning of a name: its folder, and its letters up to the first digit.
+
+    >>> from pathlib import Path
+    >>> family_of(Instance("sat/bmc-ibm-12.cnf", Path("/sat/bmc-ibm-12.cnf")))
+    'sat/bmc-ibm-'
+    """
+    folder, slash, name = instance.name.rpartition("/")
+    return folder + slash + re.split(r"\d", name, maxsplit=1)[0]
+
+
+def families_in_order(instances: Sequence[Instance]) -> list[str]:
+    """Return the families if instances come one family after the other, judging by names; otherwise none.
+
+    >>> from pathlib import Path
+    >>> names = [f"{family}{n}.cnf" for family in "ab" for n in range(10)]
+    >>> instances = [Instance(name, Path("/") / name) for name in names]
+    >>> families_in_order(instances), families_in_order(shuffled(instances, seed=0))
+    (['a', 'b'], [])
+    """
+    families = [family_of(one) for one in instances]
+    count = len(families)
+    shares = Counter(families)
+    if count < _ENOUGH or len(shares) < 2:
+        return []
+    by_chance = (count - 1) * (1.0 - sum(n * n for n in shares.values()) / count**2)
+    changes = sum(one != other for one, other in pairwise(families))
+    return list(shares) if changes < by_chance / 2.0 else []
+
+
+def words_on_order(instances: Sequence[Instance]) -> str | None:
+    """Return a sentence for the user if the order is bad to learn in, else None."""
+    families = families_in_order(instances)
+    if not families:
+        return None
+    more = ", ..." if len(families) > _SHOWN else ""
+    shown = ", ".join(f"{one}*" for one in families[:_SHOWN]) + more
+    return f"the instances come family by family ({shown}), the worst order to learn in: --shuffle mixes them"
+
+
+class Arrivals:
+    """Yields instances as they arrive from several sources, the most urgent one first.
+
+    Each source is read in a separate thread as fast as possible, so that an instance with a high `priority`
+    overtakes earlier ones. Instances of equal priority keep their order. Each is yielded once.
+
+    >>> low, high = Instance("a", Path("/a")), Instance("b", Path("/b"), priority=2.0)
+    >>> arrivals = Arrivals(iter([low, high, low]))
+    >>> arrivals.wait()
+    >>> [one.name for one in arrivals]
+    ['b', 'a']
+    """
+
+    def __init__(self, *sources: Iterator[Instance]) -> None:
+        self._waiting: list[tuple[float, int, Instance]] = []
+        self._numbers, self._seen = itertools.count(), set[str]()
+        self._changed = threading.Condition()
+        self._open = len(sources)
+        self._error: BaseException | None = None
+        for source in sources:  # they must not keep the process alive: one may wait forever
+            threading.Thread(target=self._read, args=(source,), daemon=True).start()
+
+    def _read(self, source: Iterator[Instance]) -> None:
+        try:
+            for instance in source:
+                self._add(instance)
+        except BaseException as error:
+            self._error = error
+        with self._changed:
+            self._open -= 1
+            self._changed.notify_all()
+
+    def _add(self, instance: Instance) -> None:
+        with self._changed:
+            if instance.name not in self._seen:
+                self._seen.add(instance.name)
+                heapq.heappush(self._waiting, (-instance.priority, next(self._numbers), instance))
+                self._changed.notify_all()
+
+    def wait(self) -> None:
+        """Wait until all sources have ended."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._open)
+
+    def __iter__(self) -> Iterator[Instance]:
+        return self
+
+    def __next__(self) -> Instance:
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or not self._open or self._error)
+            if self._error is not None:
+                raise self._error
+            if not self._waiting:
+                raise StopIteration
+            return heapq.heappop(self._waiting)[2]
+
+
+def watched(folder: Path, patterns: tuple[str, ...]) -> Iterator[Instance]:
+    """Yield the files of a folder and those added to it later, without end.
+
+    A file that is still being written waits until it no longer changes between two scans. Hidden files, which
+    copying programs write to, are skipped.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: there is no such folder to watch")
+    return _looks(folder, patterns)
+
+
+def _looks(folder: Path, patterns: tuple[str, ...]) -> Iterator[Instance]:
+    before: dict[Path, tuple[int, int]] = {}
+    taken: set[Path] = set()
+    while True:
+        now = {path: state for path, state in _files_in(folder, patterns) if path not in taken}
+        for path in sorted(now):
+            size, modified = now[path]
+            if before.get(path) == (size, modified) or time.time() - modified / 1e9 > SETTLED:
+                taken.add(path)
+                yield Instance(str(path), path.absolute())
+        before = now
+        time.sleep(LOOK_EVERY)
+
+
+def _files_in(folder: Path, patterns: tuple[str, ...]) -> Iterator[tuple[Path, tuple[int, int]]]:
+    try:
+        for path in folder.rglob("*"):
+            hidden = path.name.startswith(".")
+            if not hidden and any(fnmatch(path.name, pattern) for pattern in patterns) and path.is_file():
+                found = path.stat()
+                yield path, (found.st_size, found.st_mtime_ns)
+    except OSError:  # a file has just been removed: the next scan will show the others
+        return

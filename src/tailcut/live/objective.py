@@ -16,7 +16,7 @@ from tailcut.live.tomltable import TomlTable
 from tailcut.types import Outcome
 
 if TYPE_CHECKING:
-    from tailcut.live.outcomes import SolverRun
+    from tailcut.live.engine import RunResult
 
 _FIELDS = ("pattern", "best", "worst", "best_known")
 
@@ -82,7 +82,7 @@ def _gap(value: float, best: float) -> float:
     return abs(value - best) / max(abs(value), abs(best))
 
 
-def rated_run(rule: ObjectiveRule, instance: Instance, run: SolverRun) -> SolverRun:
+def rated_run(rule: ObjectiveRule, instance: Instance, run: RunResult) -> RunResult:
     """Return a run rated by its last objective, however it ended; a refuted answer has a loss of 1."""
     value = None if run.note.get("refuted") else rule.last(run.output)
     loss = rule.loss(instance, value)

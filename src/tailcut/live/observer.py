@@ -1,15 +1,15 @@
-"""How a program observes a stream."""
+"""How a program observes a stream, and the totals: solved, unsolved, time per solver, and what runs now."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from tailcut.journal.warm_project import WarmStart
 from tailcut.live.instance_record import InstanceRecord, RunRecord
-
-if TYPE_CHECKING:
-    from tailcut.live.totals import Totals
 
 
 class StreamObserver:
@@ -65,3 +65,176 @@ class StreamObserver:
 
     def instance_over(self, record: InstanceRecord) -> None:
         """Handle a completed instance, solved or not; its line is in the file of answers."""
+
+
+class SilentSolver(NamedTuple):
+    """A solver whose runs finished, but none with a readable answer."""
+
+    solver: str
+    runs: int
+    said: str
+    """The end of the output of one of these runs."""
+
+    def __str__(self) -> str:
+        runs = "its only run, which" if self.runs == 1 else f"{self.runs} runs; one"
+        return f"no answer at all from {self.solver} in {runs} printed: {self.said}"
+
+
+@dataclass
+class SolverTotals:
+    """What one solver did."""
+
+    runs: int = 0
+    solved: int = 0
+    seconds: float = 0.0
+    said: str | None = None
+    """The output of one of its runs that finished without an answer."""
+
+
+@dataclass(frozen=True)
+class CurrentStep:
+    """What is being done for an instance right now."""
+
+    solver: str | None
+    """None while the features are computed."""
+    budget: float | None
+    since: float
+    """By the clock of the totals."""
+
+
+@dataclass
+class Totals(StreamObserver):
+    """Sums over completed instances, and the activity on the others."""
+
+    clock: Callable[[], float] = time.monotonic
+    solved: int = 0
+    unsolved: int = 0
+    seconds: float = 0.0
+    cpu: float = 0.0
+    wall: float = 0.0
+    """CPU and wall time of chosen runs; CPU time is larger if several solvers ran at once."""
+    raced: int = 0
+    """Instances on which several solvers ran at once."""
+    feature_seconds: float = 0.0
+    measured: set[str] = field(default_factory=set)
+    """Completed instances that are, or were, run with every solver."""
+    extra_runs: int = 0
+    extra_seconds: float = 0.0
+    """Time of the extra runs that measure instances; in no other sum."""
+    opinion_runs: int = 0
+    opinion_seconds: float = 0.0
+    """Time of second opinions; in no other sum."""
+    rated: int = 0
+    loss: float = 0.0
+    """Runs rated by a loss, and the sum of their losses."""
+    skipped: int = 0
+    """Given instances that were completed earlier with the same content."""
+    problems: list[str] = field(default_factory=list)
+    """Answers refuted, programs missing and the like, with their instances."""
+    solvers: dict[str, SolverTotals] = field(default_factory=dict)
+    current: dict[str, CurrentStep] = field(default_factory=dict)
+    """By instance, in the order in which they began."""
+
+    @staticmethod
+    def of(records: Iterable[InstanceRecord]) -> Totals:
+        """Return the totals of earlier work, whose problems were reported then."""
+        totals = Totals()
+        for record in records:
+            for run in record.runs:
+                totals._add_run(run)
+            for run in record.extra.values():
+                totals._add_extra(record, run)
+            if record.over:
+                totals._add_instance(record)
+        return totals
+
+    @property
+    def over(self) -> int:
+        return self.solved + self.unsolved
+
+    @property
+    def silent(self) -> list[SilentSolver]:
+        """The solvers that gave no answer at all, although some of their runs finished."""
+        return [
+            SilentSolver(name, one.runs, one.said)
+            for name, one in self.solvers.items()
+            if one.said is not None and not one.solved
+        ]
+
+    def solver_put_aside(self, solver: str, words: str) -> None:  # noqa: ARG002
+        """Count a problem, which is reported again at the end."""
+        self.problems.append(words)
+
+    def begin_again(self, record: InstanceRecord) -> None:
+        """Remove a reopened instance from the sums; its runs still count."""
+        self._add_instance(record, -1)
+
+    def features_started(self, record: InstanceRecord) -> None:
+        self.current[record.instance] = CurrentStep(None, None, self.clock())
+
+    def features_ended(self, record: InstanceRecord) -> None:
+        self.current.pop(record.instance, None)
+
+    def run_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
+        name = _in_race(record, solver) if record.raced else record.instance
+        self.current[name] = CurrentStep(solver, budget, self.clock())
+
+    def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:
+        self._add_run(run)
+        self.current.pop(_in_race(record, run["solver"]), None)
+        if record.announced:  # another solver was faster
+            self.seconds += run["seconds"]
+        if run.get("problem"):
+            self.problems.append(f"{record.instance}: {run['solver']}: {run['problem']}")
+
+    def extra_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
+        self.current[_besides(record, solver)] = CurrentStep(solver, budget, self.clock())
+
+    def extra_ended(self, record: InstanceRecord, run: RunRecord) -> None:
+        self.current.pop(_besides(record, run["solver"]), None)
+        self._add_extra(record, run)
+        if run.get("problem"):
+            self.problems.append(f"{record.instance}: {run['solver']}: {run['problem']}")
+
+    def instance_over(self, record: InstanceRecord) -> None:
+        self.current.pop(record.instance, None)
+        self._add_instance(record)
+        if record.problem:
+            self.problems.append(f"{record.instance}: {record.problem}")
+
+    def _add_run(self, run: RunRecord) -> None:
+        solver = self.solvers.setdefault(run["solver"], SolverTotals())
+        solver.runs += 1
+        solver.seconds += run["seconds"]
+        solver.solved += run["answer"] is not None
+        solver.said = run.get("said", solver.said)
+        if "loss" in run:
+            self.rated += 1
+            self.loss += run["loss"]
+
+    def _add_extra(self, record: InstanceRecord, run: RunRecord) -> None:
+        if record.measure is None:
+            self.opinion_runs += 1
+            self.opinion_seconds += run["seconds"]
+        else:
+            self.extra_runs += 1
+            self.extra_seconds += run["seconds"]
+
+    def _add_instance(self, record: InstanceRecord, count: int = 1) -> None:
+        if record.measure is not None:
+            self.measured.add(record.instance)
+        self.solved += count * (record.answer is not None)
+        self.unsolved += count * (record.answer is None)
+        self.seconds += count * record.seconds
+        self.cpu += count * record.cpu
+        self.wall += count * record.wall
+        self.raced += count * record.raced
+        self.feature_seconds += count * record.feature_seconds
+
+
+def _in_race(record: InstanceRecord, solver: str) -> str:
+    return f"{record.instance} (race, {solver})"
+
+
+def _besides(record: InstanceRecord, solver: str) -> str:
+    return f"{record.instance} (again, with {solver})"

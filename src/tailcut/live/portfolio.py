@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,14 +15,16 @@ from tailcut.domains.domain import (
     EXIT_CODE_0_SOLVES,
     AnswerRule,
     EntryProgram,
+    FoundSolver,
     TinyInstance,
+    find_program,
     find_solver,
+    find_solvers,
     is_installed,
 )
 from tailcut.errors import InputError, PortfolioError
-from tailcut.live.installed import needed_module, worth_preloading
+from tailcut.live.limits import Call, Command
 from tailcut.live.objective import ObjectiveRule, objective_rule
-from tailcut.live.portfolio_program import PLACE, Program, wrapped
 from tailcut.live.tomltable import TomlTable, parse_toml, read_toml
 from tailcut.types import check_seconds
 
@@ -35,6 +37,10 @@ _FILE = (
 )  # fmt: skip
 PLACES = ("instance", "cutoff", "memory", "seed")
 """Placeholders in a solver's command: its file, seconds, bytes (0: no limit), a seed."""
+PLACE = re.compile(r"\{(\w+)\}")
+"""The pattern of placeholders in a command."""
+DOMAIN_CUTOFF = 300
+"""Default CPU seconds per instance in the portfolio of a domain."""
 FILE_FEATURES = EntryProgram("tailcut.domains.file_features:main", ("{instance}",))
 """The feature extractor if neither the portfolio nor its domain defines one."""
 
@@ -45,6 +51,31 @@ class Clock(enum.StrEnum):
     CPU = "cpu"
     """CPU time of the whole process tree."""
     WALL = "wall"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A command or a Python entry point, with placeholders and its own limits."""
+
+    template: tuple[str, ...]
+    """The command with its arguments, or the arguments of the entry point."""
+    entry: str | None = None
+    """`module:function` of a Python entry point; None for a command."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    memory: int | None = None
+    """Bytes; None: no limit."""
+    limit: float | None = None
+    """Seconds; None: the budget of the run."""
+    folder: Path | None = None
+    """Where it runs."""
+
+    def filled(self, **places: str) -> Command | Call:
+        """Return the program with its placeholders filled in; those not given stay unchanged."""
+        words = tuple(PLACE.sub(lambda found: places.get(found[1], found[0]), word) for word in self.template)
+        environment = dict(self.environment) or None
+        if self.entry is not None:
+            return Call(self.entry, words, environment=environment, folder=self.folder)
+        return Command(words, environment=environment, folder=self.folder)
 
 
 @dataclass(frozen=True)
@@ -93,7 +124,7 @@ class Portfolio:
     models: Mapping[str, str] = field(default_factory=dict)
     """Files of a folder that are not instances if others are beside them; see `Domain`."""
     tags: bool = False
-    """Whether instances may have tags, even if the first has none (`tailcut.live.tags`)."""
+    """Whether instances may have tags, even if the first has none (`tailcut.live.instances`)."""
     objective: ObjectiveRule | None = None
     """How answers are rated; None: runtimes count."""
     text: str = ""
@@ -122,7 +153,7 @@ def _portfolio(table: TomlTable, file: Path, text: str) -> Portfolio:
         raise table.wrong("clock", '"cpu" or "wall"')
     solvers, lacking = _solvers(table, domain, answers, folder, memory)
     needed = {
-        name: needed_module(domain, one.program.entry, one.program.template) for name, one in solvers.items()
+        name: _needed_module(domain, one.program.entry, one.program.template) for name, one in solvers.items()
     }
     lacking += [
         f"the solver {name} needs {module}: {_install(domain)}"
@@ -145,7 +176,7 @@ def _portfolio(table: TomlTable, file: Path, text: str) -> Portfolio:
         wall_factor=table.number("wall_factor", 4.0) or 4.0,
         instances=table.texts("instances") or domain.instances,
         preload=(
-            *worth_preloading(domain, needed.values()),
+            *_worth_preloading(domain, needed.values()),
             *([_module(FILE_FEATURES)] if usual is FILE_FEATURES and "features" not in table else []),
             *table.texts("preload"),
         ),
@@ -210,7 +241,7 @@ def _solvers(
         if "command" in own or "entry" in own:
             given = _program(own, folder, PLACES, must_have="instance")
             plain = "answers" not in own and "answers" not in table
-            program: Program | None = wrapped(given, domain) if plain else given
+            program: Program | None = _wrapped(given, domain) if plain else given
         else:
             program = _of_domain(own, name, domain, folder, lacking)
         if program is None:
@@ -282,7 +313,6 @@ def _optional(
     usual: EntryProgram | None,
     places: tuple[str, ...],
 ) -> Program | None:
-    """Return an optional program: the file's own, the domain's, or none."""
     if name in table:
         own = table.table(name)
         own.close(_PROGRAM)
@@ -392,3 +422,91 @@ def _checks(table: TomlTable, folder: Path) -> tuple[TinyInstance, ...]:
         return ()
     answer = table.text("answer") if "answer" in table else None
     return (TinyInstance(folder / table.text("instance"), answer),)
+
+
+def _wrapped(program: Program, domain: Domain) -> Program:
+    """Return a plain command as the domain itself would call it, if it knows the program.
+
+    MiniSat writes its model to a file, and CBC prints no solution, so `minisat {instance}` gets the wrapper
+    of the domain's own `[solvers.minisat]`. Options are kept if the wrapper accepts them. Any other command
+    is unchanged.
+    """
+    if program.entry is not None or program.template[-1] != "{instance}":
+        return program
+    name, *options = program.template[:-1]
+    for solver in domain.solvers:
+        for way in solver.ways:
+            known = way.program == Path(name).name and way.entry is not None
+            if not known or (options and not way.takes_options):
+                continue
+            found = name if "/" in name else find_program(name)
+            if found is None:
+                return program
+            words = [word.replace("{program}", found) for word in way.arguments[:-1]]
+            more = [option for option in options if option not in words]
+            return replace(program, template=(*words, *more, "{instance}"), entry=way.entry)
+    return program
+
+
+def _needed_module(domain: Domain, entry: str | None, words: Sequence[str]) -> str | None:
+    """Return the module that a solver of a domain needs, by its entry point and arguments."""
+    ways = [
+        way
+        for solver in domain.solvers
+        for way in solver.ways
+        if entry is not None and way.entry == entry and way.arguments[0] in words
+    ]
+    # a wheel and a program of the same solver may have one entry point: the program is one more argument
+    same = [way for way in ways if len(way.arguments) == len(words)]
+    return (same or ways)[0].module if ways else None
+
+
+def _worth_preloading(domain: Domain, needed: Iterable[str | None]) -> tuple[str, ...]:
+    """Return the installed modules of the domain to preload, of solvers only those in the portfolio."""
+    of_solvers = {way.module for solver in domain.solvers for way in solver.ways}
+    wanted = set(needed)
+    return tuple(
+        module
+        for module in domain.preload
+        if (module not in of_solvers or module in wanted) and is_installed(module)
+    )
+
+
+def domain_portfolio(name: str) -> Portfolio:
+    return parse_portfolio(portfolio_text(name), f"--domain {name}")
+
+
+def portfolio_text(name: str) -> str:
+    """Return that portfolio as the text of a TOML file, to be saved and edited."""
+    solvers = find_solvers(find_domain(name))
+    found = [one.solver.name for one in solvers if one.way is not None]
+    if not found:
+        raise InputError(f"no solver of the domain {name} is installed: {installable(solvers)}")
+    return "\n".join(
+        [
+            f'domain = "{name}"',
+            f"cutoff = {DOMAIN_CUTOFF}",
+            *(f"\n[solvers.{solver}]" for solver in found),
+            "",
+        ]
+    )
+
+
+def found_words(name: str) -> str:
+    """Return a sentence that names the solvers found, and one on those that could be installed."""
+    solvers = find_solvers(find_domain(name))
+    found = ", ".join(one.solver.name for one in solvers if one.way is not None)
+    more = installable(solvers)
+    return f"{name}: {found}" + (f"; could be installed: {more}" if more else "")
+
+
+def installable(solvers: list[FoundSolver]) -> str:
+    """Return what is not installed and how it could be, empty if nothing is left.
+
+    >>> from tailcut.domains.domain import DomainSolver, as_program
+    >>> way = as_program("no-such-program", install="apt install it")
+    >>> installable([FoundSolver(DomainSolver("it", "a solver", (way,)))])
+    'it (apt install it)'
+    """
+    lacking = [one.solver for one in solvers if one.way is None and one.solver.install]
+    return ", ".join(f"{solver.name} ({solver.install})" for solver in lacking)

@@ -1,33 +1,181 @@
-"""Preparing a stream: recorded runs are learned, and the instances to measure are chosen."""
+"""What precedes a stream: recorded runs to learn, instances to measure or to run again."""
 
 from __future__ import annotations
 
+import enum
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+
+import numpy as np
 
 from tailcut.errors import InputError
+from tailcut.journal import Project
 from tailcut.journal.past_runs import read_past_runs
 from tailcut.journal.warm_project import learn_past_runs
-from tailcut.live.content import FileContent
-from tailcut.live.engine import Engine
-from tailcut.live.instance_record import InstanceRecord
-from tailcut.live.instances import Instance
-from tailcut.live.measure_first import MeasureChoice, MeasureFirst, in_random_order, most_diverse
+from tailcut.live.instance_record import InstanceRecord, RunRecord
+from tailcut.live.instances import FileContent, Instance, in_random_order, with_tags
+from tailcut.live.limits import Ending
 from tailcut.live.observer import StreamObserver
-from tailcut.live.tags import with_tags
-from tailcut.live.workflows import WideWorkflow
+from tailcut.live.portfolio import Program
+from tailcut.live.serving import Serving, Wanted, Work
+from tailcut.types import Array, check_seconds
 
 _TRIES = 5
 """The maximum number of instances whose features are computed to find the features' names."""
+_STOPPED = (str(Ending.CPU_LIMIT), str(Ending.WALL_LIMIT))
 
 
-class Wanted(NamedTuple):
-    """An instance to run, and the seconds for each extra solver on it; None: no extra runs."""
+class RetryKind(enum.StrEnum):
+    """Which instances are run again on request."""
 
-    instance: Instance
-    measure_cutoff: float | None = None
+    UNSOLVED = "unsolved"
+    """All that have no answer."""
+    FAILED = "failed"
+    """Those with a run that did not end at a time limit."""
+
+    @staticmethod
+    def parse(text: str) -> RetryKind:
+        if text not in list(RetryKind):
+            raise InputError(f"--retry must be one of {', '.join(RetryKind)}, got {text!r}")
+        return RetryKind(text)
+
+
+@dataclass(frozen=True)
+class Retry:
+    """A request to run instances again."""
+
+    kind: RetryKind
+    cutoff: float | None = None
+    """Seconds for each of them; None: the state file's cutoff."""
+
+    def chosen(self, records: Mapping[str, InstanceRecord]) -> list[str]:
+        """Return the instances to run again, such that repeating the request continues it.
+
+        With a cutoff, these are the instances that had less time; without, those with the fewest attempts.
+        """
+        open_ = {name: one for name, one in records.items() if one.over and self._is_meant(one)}
+        if self.cutoff is not None:
+            return [name for name, one in open_.items() if (one.cutoff or 0.0) < self.cutoff]
+        least = min((one.attempt for one in open_.values()), default=0)
+        return [name for name, one in open_.items() if one.attempt == least]
+
+    def _is_meant(self, record: InstanceRecord) -> bool:
+        if record.answer is not None:
+            return False
+        return self.kind is RetryKind.UNSOLVED or any(_has_failed(run) for run in record.runs)
+
+
+def _has_failed(run: RunRecord) -> bool:
+    return run["answer"] is None and run["ending"] not in _STOPPED
+
+
+def served_again(
+    records: Mapping[str, InstanceRecord], solvers: Collection[str], retry: Retry | None
+) -> dict[str, str]:
+    """Return the instances to run again, and why; `solvers` are those that can be chosen."""
+    wanted = {} if retry is None else dict.fromkeys(retry.chosen(records), "as wanted")
+    for name, record in records.items():
+        mended = sorted(record.void.intersection(solvers))
+        if mended and not record.open_runs and record.answer is None:
+            wanted[name] = f"{', '.join(mended)} did not work then"
+    return wanted
+
+
+class MeasureChoice(enum.StrEnum):
+    """How the instances to measure are chosen."""
+
+    FIRST = "first"
+    RANDOM = "random"
+    DIVERSE = "diverse"
+    """Each as different from the earlier ones as possible, by its features."""
+
+    @staticmethod
+    def parse(text: str) -> MeasureChoice:
+        try:
+            return MeasureChoice(text)
+        except ValueError:
+            raise InputError(
+                f"measure_choice must be one of {', '.join(MeasureChoice)}, got {text!r}",
+                field="measure_choice",
+            ) from None
+
+
+@dataclass(frozen=True)
+class MeasureFirst:
+    """How many instances are measured, which ones, and how long each solver runs."""
+
+    count: int
+    choice: MeasureChoice = MeasureChoice.FIRST
+    cutoff: float | None = None
+    """Seconds for each extra run; None: the stream's cutoff."""
+
+    def limit(self, cutoff: float) -> float:
+        """Return the seconds for each extra run of a stream with this cutoff."""
+        if self.cutoff is None:
+            return cutoff
+        limit = check_seconds("measure_cutoff", self.cutoff, above_zero=True)
+        if limit > cutoff:
+            raise InputError(
+                f"measure_cutoff {limit:g} s is longer than the cutoff, {cutoff:g} s", field="measure_cutoff"
+            )
+        return limit
+
+
+def most_diverse(features: Mapping[str, Mapping[str, float]], chosen: Sequence[str], count: int) -> list[str]:
+    """Return `count` names, each the farthest from those chosen before it, the first next to the middle.
+
+    Features are standardised after a signed logarithm, and missing values count as the mean. Names in
+    `chosen` are already chosen and are not returned. Names without features come last.
+
+    >>> features = {"a": {"x": 1.0}, "b": {"x": 2.0}, "c": {"x": 2.1}, "d": {"x": 1000.0}, "e": {}}
+    >>> most_diverse(features, [], 3)
+    ['c', 'd', 'a']
+    >>> most_diverse(features, ["c", "d"], 1)
+    ['a']
+    """
+    names = list(features)
+    points = _standardised([features[name] for name in names])
+    with_features = np.array([bool(features[name]) for name in names], dtype=bool)
+    distance = np.full(len(names), np.inf)
+    taken = np.zeros(len(names), dtype=bool)
+    picked: list[str] = []
+
+    def take(number: int) -> None:
+        taken[number] = True
+        away = np.linalg.norm(points - points[number], axis=1)
+        np.minimum(distance, away, out=distance)
+
+    for name in chosen:
+        if name in features:
+            take(names.index(name))
+    while len(picked) < count and not taken.all():
+        if taken.any():
+            worth = np.where(with_features, distance, -1.0)
+        else:
+            worth = np.where(with_features, -np.linalg.norm(points, axis=1), -np.inf)
+        number = int(np.argmax(np.where(taken, -np.inf, worth)))
+        if taken[number]:  # all remaining ones are equally far: take the first
+            number = int(np.argmin(taken))
+        take(number)
+        picked.append(names[number])
+    return picked
+
+
+def _standardised(rows: Sequence[Mapping[str, float]]) -> Array:
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    values = np.array([[row.get(name, np.nan) for name in columns] for row in rows], dtype=np.float64)
+    values = values.reshape(len(rows), len(columns))
+    values = np.copysign(np.log1p(np.abs(values)), values)
+    known = ~np.isnan(values)
+    counts = np.maximum(known.sum(axis=0), 1)
+    mean = np.where(known, values, 0.0).sum(axis=0) / counts
+    centred = np.where(known, values - mean, 0.0)
+    spread = np.sqrt((centred**2).sum(axis=0) / counts)
+    scaled: Array = centred / np.where(spread > 1e-9, spread, 1.0)
+    return scaled
 
 
 def new_record(instance: Instance, before: InstanceRecord | None = None) -> InstanceRecord:
@@ -42,15 +190,17 @@ class Preparation:
 
     def __init__(
         self,
-        engine: Engine,
+        serving: Serving,
+        project: Project,
+        observers: Sequence[StreamObserver],
         records: dict[str, InstanceRecord],
-        run: Callable[[Iterator[WideWorkflow[InstanceRecord]]], None],
+        run: Callable[[Iterator[Work]], None],
     ) -> None:
-        self.engine, self.records, self.run = engine, records, run
+        self._serving, self._project, self._observers = serving, project, observers
+        self._records, self._run = records, run
+        self._portfolio = serving.portfolio
 
-    def learn_past(
-        self, source: Path, instances: Iterable[Instance], observer: StreamObserver
-    ) -> Iterable[Instance]:
+    def learn_past(self, source: Path, instances: Iterable[Instance]) -> Iterable[Instance]:
         """Learn recorded runs, unless that was done before; return all instances."""
         looked_at: list[Instance] = []
         upcoming = iter(instances)
@@ -58,45 +208,53 @@ class Preparation:
         def names() -> list[str] | None:
             return self._feature_names(upcoming, looked_at)
 
-        project = self.engine.project
-        report = learn_past_runs(project, str(source.resolve()), lambda: read_past_runs(source), names)
-        observer.warm_started(report)
+        report = learn_past_runs(self._project, str(source.resolve()), lambda: read_past_runs(source), names)
+        for observer in self._observers:
+            observer.warm_started(report)
         return instances if isinstance(instances, list) else itertools.chain(looked_at, upcoming)
 
     def _feature_names(self, upcoming: Iterator[Instance], looked_at: list[Instance]) -> list[str] | None:
         """Return the names of the features, from the first instance that has them, or None."""
-        program, known = self.engine.portfolio.features, self.engine.project.selector.feature_names
+        program, known = self._portfolio.features, self._project.selector.feature_names
         if known is not None or program is None:
             return list(known or ())
         for instance in itertools.islice(upcoming, _TRIES):
             looked_at.append(instance)
             self._compute([instance])
-            found = self.records[instance.name].computed
+            found = self._records[instance.name].computed
             if found is not None and found.values:
-                return list(with_tags(found.values, instance.tags, None, always=self.engine.portfolio.tags))
+                return list(with_tags(found.values, instance.tags, None, always=self._portfolio.tags))
         return None
 
     def _compute(self, instances: Iterable[Instance]) -> None:
-        """Compute the features of instances that have not started."""
-        program = self.engine.portfolio.features
+        program = self._portfolio.features
         assert program is not None
 
-        def lacking() -> Iterator[WideWorkflow[InstanceRecord]]:
+        def lacking() -> Iterator[Work]:
             for instance in instances:
-                record = self.records.get(instance.name)
+                record = self._records.get(instance.name)
                 if record is None or (not record.begun and not _is_current(instance, record)):
-                    yield self.engine.compute_features(instance, new_record(instance), program)
+                    yield partial(self._features, instance, new_record(instance), program)
 
-        self.run(lacking())
+        self._run(lacking())
+
+    async def _features(self, instance: Instance, record: InstanceRecord, program: Program) -> InstanceRecord:
+        """Compute the features of an instance before anything is decided, and store them."""
+        serving = self._serving
+        record.computed = await serving.compute_features(instance, record, program, serving.cutoff)
+        self._project.keep_features(record.computed.body(instance))
+        for observer in self._observers:
+            observer.features_ended(record)
+        return record
 
     def to_measure(
-        self, plan: MeasureFirst | None, instances: Iterable[Instance], cutoff: float, seed: int
+        self, plan: MeasureFirst | None, instances: Iterable[Instance], seed: int
     ) -> Iterable[Wanted]:
         """Return the instances in the order in which they run, those to measure first."""
         if plan is None:
             return map(Wanted, instances)
-        limit = plan.limit(cutoff)
-        left = plan.count - sum(record.measure is not None for record in self.records.values())
+        limit = plan.limit(self._serving.cutoff)
+        left = plan.count - sum(record.measure is not None for record in self._records.values())
         if not isinstance(instances, list):
             if plan.choice is not MeasureChoice.FIRST:
                 raise InputError(
@@ -128,27 +286,24 @@ class Preparation:
             return names[:count]
         if plan.choice is MeasureChoice.RANDOM:
             return in_random_order(names, seed)[:count]
-        if self.engine.portfolio.features is None:
-            raise InputError(
-                f"diverse instances are chosen by features, and {self.engine.portfolio.file} has none"
-            )
+        if self._portfolio.features is None:
+            raise InputError(f"diverse instances are chosen by features, and {self._portfolio.file} has none")
         self._compute(new)
-        measured = [name for name, record in self.records.items() if record.measure is not None]
-        values = {name: self.records[name].features or {} for name in measured}
+        measured = [name for name, record in self._records.items() if record.measure is not None]
+        values = {name: self._records[name].features or {} for name in measured}
         for name in names:
-            found = self.records[name].computed
+            found = self._records[name].computed
             values[name] = {} if found is None else found.values
         return most_diverse(values, measured, count)
 
     def _is_new(self, instance: Instance) -> bool:
-        record = self.records.get(instance.name)
+        record = self._records.get(instance.name)
         return record is None or not record.begun
 
     def _is_under_way(self, instance: Instance) -> bool:
-        record = self.records.get(instance.name)
+        record = self._records.get(instance.name)
         return record is not None and record.begun and not record.complete
 
 
 def _is_current(instance: Instance, record: InstanceRecord) -> bool:
-    """Return whether the features in a record are those of the current file."""
     return record.computed is not None and (record.content is None or record.content.is_in(instance.path))

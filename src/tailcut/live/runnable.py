@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailcut.errors import InputError
-from tailcut.live.limits import Call, Command, Ended, Ending
-from tailcut.live.portfolio import Portfolio
-from tailcut.live.portfolio_program import Program
+from tailcut.live.limits import Call, Command
+from tailcut.live.portfolio import Portfolio, Program
 
 if TYPE_CHECKING:
-    from tailcut.live.workflows import ProgramExecutor
+    from tailcut.live.engine import ProgramExecutor
 
 _FORMATS = Path("/proc/sys/fs/binfmt_misc")
 """Where Linux lists additional executable formats."""
@@ -106,12 +105,3 @@ def _further_formats() -> bool:
         return any(one.name not in ("register", "status") for one in _FORMATS.iterdir())
     except OSError:
         return False
-
-
-def check_started(ended: Ended, where: str) -> None:
-    """Raise if a run could not be started: that is not an outcome of the solver."""
-    if ended.ending is Ending.CRASHED and ended.signal is None and ended.exit_code is None and ended.detail:
-        raise InputError(
-            f"{where}: {ended.detail}; nothing was learned from that, and everything else is kept: "
-            "fix it and run the same command again"
-        )

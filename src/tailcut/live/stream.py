@@ -1,44 +1,38 @@
-"""Runs or continues a stream of instances through a portfolio, kept in a state file.
+"""A stream of instances through a portfolio: run, or continued where its state file stops.
 
-portfolio = read_portfolio("portfolio.toml")
-with Journal("run.db") as journal:
-settings = StreamSettings("tailcut", cutoff=300)
-totals = run_stream(journal, portfolio, settings, instances, Path("run.jsonl"))
+`tailcut run` calls `run_stream`; `run` does the same for your own programs.
+
+    totals = run("portfolio.toml", ["instances"], cutoff=300)
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tailcut.catalogue import DEFAULT_SELECTOR, find_all, recipe
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
 from tailcut.journal.project_description import NEEDS_HISTORY
-from tailcut.live.answers_file import AnswersFile
-from tailcut.live.aside import AsideSolvers, read_aside, still_aside
-from tailcut.live.attempts import Retry, served_again
-from tailcut.live.engine import Engine
-from tailcut.live.instance_record import InstanceRecord, read_records
-from tailcut.live.instances import Instance
-from tailcut.live.local_executor import LocalProgramExecutor
-from tailcut.live.measure_first import MeasureFirst
-from tailcut.live.observer import StreamObserver
-from tailcut.live.portfolio import Portfolio
-from tailcut.live.preparation import Preparation, Wanted, new_record
+from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor, RunResult, run_all
+from tailcut.live.instance_record import PROJECT, InstanceRecord, RunRecord, instance_records
+from tailcut.live.instances import Instance, instances_in
+from tailcut.live.observer import StreamObserver, Totals
+from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
+from tailcut.live.preparation import MeasureFirst, Preparation, Retry, new_record, served_again
+from tailcut.live.quarantine import Quarantine, still_quarantined
+from tailcut.live.results import AnswersFile, keep_output
 from tailcut.live.runnable import check_runnable
-from tailcut.live.totals import Totals
-from tailcut.live.trust import Trust, contradictions_in
-from tailcut.live.workflows import ProgramExecutor, WideWorkflow, run_workflows
+from tailcut.live.serving import ProjectDecider, Serving, Wanted, Work
+from tailcut.live.vote import said
 from tailcut.types import check_whole_number
 
-DEFAULT = "tailcut_schedule"
-"""The default selector of a stream."""
-PROJECT = "run"
-"""The name of the project in a state file of `tailcut run`."""
+FOR_LOSSES = "tailcut"
+"""The default selector of a stream with an [objective], which a schedule cannot minimise."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +40,99 @@ class StreamSettings:
     """Which selector chooses, and its settings."""
 
     selector: str | None
-    """None: that of the state file or, for a new one, `DEFAULT`."""
+    """None: that of the state file or, for a new one, the default."""
     cutoff: float
     seed: int = 0
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Callbacks:
+    """Functions that are called one at a time when something happens, by the thread that called `run`.
+
+    If an event loop runs in that thread, as in a notebook, another thread calls them. To observe more,
+    override the methods of a `StreamObserver` and pass that instead.
+    """
+
+    on_start: Callable[[str, str, float], object] | None = None
+    """A solver was started: called with the instance, the solver and its budget in seconds."""
+    on_end: Callable[[str, RunRecord], object] | None = None
+    """A run has ended and is in the journal: called with the instance and the run."""
+    on_answer: Callable[[InstanceRecord], object] | None = None
+    """An instance is completed, solved or not: called with its record."""
+
+
+class _Calling(StreamObserver):
+    def __init__(self, callbacks: Callbacks) -> None:
+        self._callbacks = callbacks
+
+    def run_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
+        if self._callbacks.on_start is not None:
+            self._callbacks.on_start(record.instance, solver, budget)
+
+    def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:
+        if self._callbacks.on_end is not None:
+            self._callbacks.on_end(record.instance, run)
+
+    def instance_over(self, record: InstanceRecord) -> None:
+        if self._callbacks.on_answer is not None:
+            self._callbacks.on_answer(record)
+
+
+def run(
+    portfolio: Portfolio | str | Path,
+    instances: Iterable[str | Path | Instance],
+    *,
+    state: str | Path = "tailcut-run.db",
+    answers: str | Path | None = None,
+    outputs: str | Path | None = None,
+    cutoff: float | None = None,
+    jobs: int = 1,
+    parallel: int = 1,
+    selector: str | None = None,
+    hyperparameters: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    warm_start: str | Path | None = None,
+    measure_first: MeasureFirst | None = None,
+    callbacks: Callbacks | StreamObserver | None = None,
+) -> Totals:
+    """Run the solvers of a portfolio on instances, as `tailcut run` does; return the totals.
+
+    `portfolio` is a TOML file, or the result of `read_portfolio`. `instances` are files and folders, or
+    values of `Instance`, which may have tags, a cutoff and a priority of their own. An iterator is asked for
+    the next instance when a worker is free, so a generator may wait for work. Up to `parallel` solvers run at
+    once on each of `jobs` instances: the first answer wins. As for the command, the selector is by default
+    the portfolio's, else that of the state file, else `tailcut_schedule`. Repeating the call continues where
+    it stopped. An exception in a callback ends the stream; what is done is kept. See docs/howto/live.md.
+    """
+    read = portfolio if isinstance(portfolio, Portfolio) else read_portfolio(portfolio)
+    settings = StreamSettings(
+        selector or read.selector, cutoff_of(read, cutoff), seed, dict(hyperparameters or {})
+    )
+    given: Iterable[Instance]
+    given = (one for each in instances for one in _instances(each, read))
+    if isinstance(instances, list | tuple):
+        given = list({one.name: one for one in given}.values())
+    with Journal(state) as journal:
+        return run_stream(
+            journal,
+            read,
+            settings,
+            given,
+            Path(state).with_suffix(".jsonl") if answers is None else Path(answers),
+            outputs=None if outputs is None else Path(outputs),
+            jobs=jobs,
+            parallel=parallel,
+            observer=_Calling(callbacks) if isinstance(callbacks, Callbacks) else callbacks,
+            warm_start=None if warm_start is None else Path(warm_start),
+            measure_first=measure_first,
+        )
+
+
+def _instances(each: str | Path | Instance, portfolio: Portfolio) -> Iterable[Instance]:
+    if isinstance(each, Instance):
+        return [each]
+    return instances_in([str(each)], portfolio.instances, models=portfolio.models)
 
 
 def run_stream(
@@ -78,47 +161,48 @@ def run_stream(
     solver. Programs run on the `executor`, by default on this machine. `warm_start` is the folder of a
     scenario or another state file, to be learned once before the stream begins. `measure_first` says which
     instances are run with every solver, before the others start. `retry` says which instances without an
-    answer are served again, and `trust` which solvers that were set aside are used again. `second_opinion` is
-    the share of answers on which another solver is asked, besides those of solvers that contradicted another
+    answer are served again, and `trust` which solvers in quarantine are used again. `second_opinion` is the
+    share of answers on which another solver is asked, besides those of solvers that contradicted another
     before.
     """
-    heard = StreamObserver() if observer is None else observer
+    observer = StreamObserver() if observer is None else observer
     if measure_first is not None:
         measure_first.limit(settings.cutoff)  # raises if it is too long, before anything is written
-    _check_warm_start(journal, warm_start)
+    if warm_start is not None and warm_start.exists() and warm_start.samefile(journal.path):
+        raise InputError(f"{warm_start}: is the state file of this run, not one to begin with")
     if portfolio.objective is not None and (warm_start or measure_first or second_opinion or parallel > 1):
         raise InputError(
             f"{portfolio.file}: [objective] judges one run per instance by its answer: leave out "
             "--warm-start, --measure-first, --second-opinion and --parallel"
         )
     check_runnable(portfolio, executor)
+    check_whole_number("parallel", parallel, at_least=1)
     if outputs is not None:
         _make_folder(outputs)
-    project = open_project(journal, portfolio, settings, heard, trust)
+    project = open_project(journal, portfolio, settings, observer, trust)
     before = instance_records(project)
-    records = _unchanged(before, instances, heard)
+    records = _unchanged(before, instances, observer)
     totals = Totals.of(records.values())
-    aside = AsideSolvers(portfolio, project, read_aside(project.history()), (totals, heard))
-    aside.take(records.values())
-    judge = Trust(portfolio, aside, share=second_opinion, seed=settings.seed)
-    judge.take(records.values())
-    again = served_again(records, project.selector.algorithms, retry)
-    engine = Engine(
-        portfolio,
-        project,
-        cutoff=settings.cutoff,
-        outputs=outputs,
-        observers=(totals, heard),
-        aside=aside,
-        trust=judge,
-        parallel=check_whole_number("parallel", parallel, at_least=1),
+    observers = (totals, observer)
+    quarantine = Quarantine(
+        portfolio, project, observers, records.values(), share=second_opinion, seed=settings.seed
     )
+    again = served_again(records, project.selector.algorithms, retry)
     with (
         AnswersFile(answers, before.values()) as written,
-        nullcontext(executor)
-        if executor is not None
-        else LocalProgramExecutor.of(portfolio, jobs * parallel) as place,
+        LocalProgramExecutor.of(portfolio) if executor is None else nullcontext(executor) as place,
     ):
+        serving = Serving(
+            place,
+            portfolio,
+            ProjectDecider(project),
+            cutoff=settings.cutoff,
+            parallel=parallel,
+            seed=settings.seed,
+            keep=None if outputs is None else partial(_keep_output, outputs),
+            observers=observers,
+            quarantine=quarantine,
+        )
         for record in records.values():
             record.announced = record.over
 
@@ -127,35 +211,36 @@ def run_stream(
             if record.over and not record.announced:
                 record.announced = True
                 written.add(record)
-                totals.instance_over(record)
-                heard.instance_over(record)
+                for one in observers:
+                    one.instance_over(record)
 
-        def run(workflows: Iterator[WideWorkflow[InstanceRecord]]) -> None:
-            run_workflows(workflows, place, at_once=jobs, on_result=note, urgent=engine.urgent)
+        def serve(work: Iterator[Work]) -> None:
+            run_all(work, at_once=jobs, on_result=note, urgent=serving.urgent)
 
-        preparation = Preparation(engine, records, run)
+        preparation = Preparation(serving, project, observers, records, serve)
         if warm_start is not None:
-            instances = preparation.learn_past(warm_start, instances, heard)
-        wanted = preparation.to_measure(measure_first, instances, settings.cutoff, settings.seed)
-        heard.stream_started(totals, _count(instances, records))
+            instances = preparation.learn_past(warm_start, instances)
+        wanted = preparation.to_measure(measure_first, instances, settings.seed)
+        observer.stream_started(totals, _count(instances, records))
         if outputs is not None and (without := _without_output(records)):
-            heard.outputs_missing(without, outputs)
-        remaining = _Remaining(engine, before, records, again, retry, totals, heard)
-        run(remaining.workflows(wanted))
-        run(
-            engine.serve(
-                one.instance,
-                new_record(one.instance, before.get(one.instance.name)),
-                measure_cutoff=one.measure_cutoff,
-            )
-            for one in list(engine.put_off)
+            observer.outputs_missing(without, outputs)
+        remaining = _Remaining(serving, before, records, again, retry, totals, observer)
+        serve(remaining.work(wanted))
+        serve(
+            partial(serving.serve, one, new_record(one.instance, before.get(one.instance.name)))
+            for one in list(serving.put_off)
         )
     totals.problems += [
-        f"solvers disagree, so at least one is wrong: {words}"
-        for words in contradictions_in(records.values())
+        f"solvers disagree, so at least one is wrong: {record.instance}: {said(record.all_runs)}"
+        for record in records.values()
+        if record.verdict.involved
     ]
     project.keep()
     return totals
+
+
+def _keep_output(folder: Path, instance: Instance, result: RunResult) -> None:
+    result.note["output"] = keep_output(folder, instance.name, result.output)
 
 
 def _without_output(records: Mapping[str, InstanceRecord]) -> int:
@@ -165,21 +250,8 @@ def _without_output(records: Mapping[str, InstanceRecord]) -> int:
     )
 
 
-def _check_warm_start(journal: Journal, source: Path | None) -> None:
-    if source is not None and source.exists() and source.samefile(journal.path):
-        raise InputError(f"{source}: is the state file of this run, not one to begin with")
-
-
-class BegunStream(NamedTuple):
-    """What a state file says about a stream."""
-
-    cutoff: float
-    unsolved: list[str]
-    """The completed instances without an answer whose files still exist."""
-
-
-def begun_stream(state: Path) -> BegunStream:
-    """Return the cutoff of a state file and its instances without an answer; nothing is changed."""
+def begun_stream(state: Path) -> tuple[float, list[str]]:
+    """Return the cutoff of a state file and its instances without an answer whose files still exist."""
     if not state.exists():
         raise InputError(f"{state}: there is no such state file, so there is nothing to retry")
     with Journal(state, read_only=True) as journal:
@@ -187,9 +259,8 @@ def begun_stream(state: Path) -> BegunStream:
             raise InputError(f"{state}: holds no run, so there is nothing to retry")
         project = Project(journal, PROJECT)
         records = instance_records(project)
-        over = [name for name, one in records.items() if one.over and one.answer is None]
-        unsolved = [name for name in over if Path(name).is_file()]
-        return BegunStream(project.description["cutoff"], unsolved)
+        unsolved = [name for name, record in records.items() if record.over and record.answer is None]
+        return project.description["cutoff"], [name for name in unsolved if Path(name).is_file()]
 
 
 def _make_folder(outputs: Path) -> None:
@@ -240,8 +311,8 @@ def open_project(
                 f"{journal.path} was created with {name} {before}, not {value}: use "
                 "that, or give another state file"
             )
-    aside = still_aside(portfolio, project, trust, observer)
-    update_solvers(project, [name for name in portfolio.solvers if name not in aside], observer)
+    quarantine = still_quarantined(portfolio, project, trust, observer)
+    update_solvers(project, [name for name in portfolio.solvers if name not in quarantine], observer)
     return project
 
 
@@ -252,7 +323,7 @@ def _selector(
     own = {} if begun is None else dict(begun["hyperparameters"])
     if settings.selector is None and begun is not None:
         return begun["selector"], own
-    name = settings.selector or (DEFAULT if portfolio.objective is None else DEFAULT_SELECTOR)
+    name = settings.selector or (DEFAULT_SELECTOR if portfolio.objective is None else FOR_LOSSES)
     row = recipe(name)
     given = dict(settings.hyperparameters)
     if portfolio.favourite is not None and (begun is None or "favourite" in own):
@@ -273,11 +344,6 @@ def update_solvers(project: Project, solvers: list[str], observer: StreamObserve
         if name not in solvers:
             project.remove_algorithm(name)
             observer.solver_removed(name)
-
-
-def instance_records(project: Project) -> dict[str, InstanceRecord]:
-    """Return the record of each instance of a project, by its name."""
-    return read_records(project.history(), schedules=project.selector.schedules)
 
 
 def _unchanged(
@@ -307,7 +373,7 @@ class _Remaining:
     An instance in progress that the changed command no longer names stays as it is.
     """
 
-    engine: Engine
+    serving: Serving
     before: Mapping[str, InstanceRecord]
     """Those of earlier calls."""
     records: Mapping[str, InstanceRecord]
@@ -318,8 +384,9 @@ class _Remaining:
     totals: Totals
     observer: StreamObserver
 
-    def workflows(self, wanted: Iterable[Wanted]) -> Iterator[WideWorkflow[InstanceRecord]]:
+    def work(self, wanted: Iterable[Wanted]) -> Iterator[Work]:
         """Yield the work on one instance after the other."""
+        quarantine = self.serving.quarantine
         for instance, measure_cutoff in wanted:
             record = self.records.get(instance.name)
             if record is not None and instance.name in self.again:
@@ -327,10 +394,10 @@ class _Remaining:
                 record = None
             if record is None or _has_changed(instance, record):
                 record = new_record(instance, self.before.get(instance.name))
-            if record.complete and self.engine.trust.next_to_ask(record) is None:
+            if record.complete and (quarantine is None or quarantine.next_to_ask(record) is None):
                 self.totals.skipped += 1
             else:
-                yield self.engine.serve(instance, record, may_put_off=True, measure_cutoff=measure_cutoff)
+                yield partial(self.serving.serve, Wanted(instance, measure_cutoff), record, may_put_off=True)
 
     def _begun_again(self, instance: Instance, record: InstanceRecord) -> Instance:
         """Reopen a completed instance; return it with its cutoff."""

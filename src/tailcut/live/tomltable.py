@@ -34,7 +34,7 @@ def parse_toml(text: str, name: str) -> TomlTable:
 
 
 class TomlTable:
-    """A table whose fields are read by type; a field that is never read is an error.
+    """A table whose fields are read by type; `close` refuses fields that are not known.
 
     >>> table = TomlTable("p.toml", "solvers.kissat", {"memory": "2 GiB", "comand": ["kissat"]})
     >>> table.size("memory")
@@ -85,7 +85,6 @@ class TomlTable:
         return value
 
     def is_false(self, field: str) -> bool:
-        """Return whether a field is `false`."""
         return self._values.get(field) is False
 
     def table(self, field: str) -> TomlTable:

@@ -18,10 +18,10 @@ from tailcut.domains.sat.generators import generate
 from tailcut.domains.sat.generators import plan as plan_formulas
 from tailcut.errors import InputError
 from tailcut.journal import Journal
-from tailcut.live.costs import StreamCost, cost_of_stream, costs_of_single_solvers
 from tailcut.live.instances import Instance
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio, read_portfolio
+from tailcut.live.results import StreamCost, cost_of_stream, costs_of_single_solvers
 from tailcut.live.stream import StreamSettings, run_stream
 from tailcut.report.gather import ReportProgress
 from tailcut.report.reports import report_live_run, report_scenario

@@ -21,13 +21,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tailcut.errors import InputError, TailcutError
-from tailcut.live.domain_portfolio import domain_portfolio
+from tailcut.live.engine import LocalProgramExecutor
 from tailcut.live.instances import Instance
-from tailcut.live.limits import Launcher
-from tailcut.live.portfolio import Portfolio, read_portfolio
-from tailcut.solve.deciders import Decider, ProjectDecider
+from tailcut.live.portfolio import Portfolio, domain_portfolio, read_portfolio
 from tailcut.solve.place import Place
-from tailcut.solve.solving import Solved, Solving
+from tailcut.solve.solving import SharedProject, SolveCall, Solved, StateProject
 
 _LENGTHS = struct.Struct("!QQQ")
 _MAGIC = ((b"\x1f\x8b", ".gz"), (b"\xfd7zXZ\x00", ".xz"))
@@ -65,10 +63,8 @@ def _stand_alone(kept: set[int]) -> None:
 
 
 class _PortfolioInUse(NamedTuple):
-    """A portfolio in use."""
-
     portfolio: Portfolio
-    launcher: Launcher
+    executor: LocalProgramExecutor
     stamp: tuple[str, int, int]
     """Its path, date and size: it is read again when they have changed."""
 
@@ -78,12 +74,12 @@ class SolveDaemon:
 
     def __init__(self, place: Place, keep: float) -> None:
         self._place, self._keep = place, keep
-        self._deciders: dict[str | None, Decider] = {}
+        self._projects: dict[str | None, SharedProject] = {}
         """By the token that the server knows them by; None: the state file's."""
         self._served: _PortfolioInUse | None = None
-        self._old: list[Launcher] = []
-        """Launchers of changed portfolios: calls in progress may still use them."""
-        self._calls: set[Solving] = set()
+        self._old: list[LocalProgramExecutor] = []
+        """Executors of changed portfolios: calls in progress may still use them."""
+        self._calls: set[SolveCall] = set()
         self._connections = 0
         self._last = 0.0
         self._inputs = 0
@@ -106,10 +102,10 @@ class SolveDaemon:
             self._place.remove_socket()  # later calls start another daemon
         while self._connections:
             await asyncio.sleep(0.01)
-        for launcher in (*self._old, *([] if self._served is None else [self._served.launcher])):
-            launcher.close()
-        for decider in self._deciders.values():
-            decider.close()
+        for executor in (*self._old, *([] if self._served is None else [self._served.executor])):
+            executor.close()
+        for project in self._projects.values():
+            project.close()
 
     def _end_all(self) -> None:
         """End on request: solvers are stopped, and that is learned."""
@@ -136,29 +132,24 @@ class SolveDaemon:
     async def _answered(
         self, request: dict[str, Any], content: bytes, reader: asyncio.StreamReader
     ) -> tuple[dict[str, Any], bytes]:
-        """Return the response to the client."""
         try:
             solved = await self._solved(request, content, reader)
         except TailcutError as error:
             return {"refused": str(error)}, b""
-        message = {
-            "exit_code": solved.shown.exit_code,
-            "problems": solved.problems,
-            "report": solved.report,
-        }
-        return message, solved.shown.output
+        message = {"exit_code": solved.exit_code, "problems": solved.problems, "report": solved.report}
+        return message, solved.output
 
     async def _solved(self, request: dict[str, Any], content: bytes, reader: asyncio.StreamReader) -> Solved:
         """Serve a call; stop it when its client hangs up."""
-        served, decider = await self._ready(request)
+        served, project = self._ready(request)
         made = None if request["instance"] is not None else self._kept_input(content, served.portfolio)
         instance = Instance(request["instance"], Path(request["instance"])) if made is None else made
-        call = Solving(
+        call = SolveCall(
+            served.executor,
             served.portfolio,
-            served.launcher,
-            decider,
+            project,
             instance,
-            cutoff=decider.cutoff(request["cutoff"]),
+            cutoff=project.cutoff(request["cutoff"]),
             key=request["key"],
             parallel=request["parallel"],
         )
@@ -176,10 +167,10 @@ class SolveDaemon:
             if made is not None:
                 made.path.unlink(missing_ok=True)
 
-    async def _ready(self, request: dict[str, Any]) -> tuple[_PortfolioInUse, Decider]:
-        """Return the portfolio and the decider, both created by the first call that needs them."""
+    def _ready(self, request: dict[str, Any]) -> tuple[_PortfolioInUse, SharedProject]:
+        """Return the portfolio and the project, both created by the first call that needs them."""
         path, stamp = _stamp(request)
-        served, decider = self._served, self._deciders.get(request["token"])
+        served, project = self._served, self._projects.get(request["token"])
         if served is not None and served.stamp[0] != stamp[0]:
             raise InputError(
                 f"{self._place.state}: is in use with the portfolio {served.stamp[0]}; "
@@ -187,23 +178,23 @@ class SolveDaemon:
             )
         changed = served is None or served.stamp != stamp
         portfolio = _read(path, request) if served is None or changed else served.portfolio
-        for one in self._deciders.values() if changed else ():
+        for one in self._projects.values() if changed else ():
             one.update(portfolio)
-        if decider is None:  # a token may be wrong even if an earlier call had a good one
-            decider = self._deciders[request["token"]] = self._new_decider(portfolio, request)
-        decider.check_selector(request["selector"])
+        if project is None:  # a token may be wrong even if an earlier call had a good one
+            project = self._projects[request["token"]] = self._new_project(portfolio, request)
+        project.check_selector(request["selector"])
         if served is None or changed:
             if served is not None:
-                self._old.append(served.launcher)
-            served = self._served = _PortfolioInUse(portfolio, Launcher(preload=portfolio.preload), stamp)
-        return served, decider
+                self._old.append(served.executor)
+            served = self._served = _PortfolioInUse(portfolio, LocalProgramExecutor.of(portfolio), stamp)
+        return served, project
 
-    def _new_decider(self, portfolio: Portfolio, request: dict[str, Any]) -> Decider:
+    def _new_project(self, portfolio: Portfolio, request: dict[str, Any]) -> SharedProject:
         if request["server"] is None:
-            return ProjectDecider(self._place.state, portfolio, request)
-        from tailcut.solve.remote_decider import RemoteDecider
+            return StateProject(self._place.state, portfolio, request)
+        from tailcut.solve.remote import ServerProject
 
-        return RemoteDecider(portfolio, request)
+        return ServerProject(portfolio, request)
 
     def _kept_input(self, content: bytes, portfolio: Portfolio) -> Instance:
         """Write an instance from a pipe to a file, named by the convention of its domain."""
@@ -222,8 +213,6 @@ def _read(path: str | None, request: dict[str, Any]) -> Portfolio:
     portfolio = domain_portfolio(request["domain"]) if path is None else read_portfolio(path)
     if portfolio.lacking:
         raise InputError(f"{portfolio.file}: {'; '.join(portfolio.lacking)}")
-    if str(portfolio.folder) not in sys.path:
-        sys.path.append(str(portfolio.folder))  # at the end: it must not hide a module of ours
     return portfolio
 
 

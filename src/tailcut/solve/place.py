@@ -35,7 +35,6 @@ class Place:
 
     @property
     def log(self) -> str:
-        """The daemon's log file."""
         return f"{self.state}-solve.log"
 
     @property

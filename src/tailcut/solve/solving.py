@@ -1,267 +1,199 @@
-"""One instance of ``tailcut solve``: features, decision, run, verify, learn, until a solver answers.
+"""One call of ``tailcut solve``: the project that decides, and what the caller sees.
 
-Everything here runs in the daemon's event loop, which only waits for programs and for a remote server.
+The instance is served as those of a stream are (`tailcut.live.serving`), in the daemon's event loop.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
 
-from tailcut.errors import ServiceError
-from tailcut.live import outcomes
-from tailcut.live.content import FileContent
-from tailcut.live.instances import Instance
-from tailcut.live.jobs import ProgramJob
-from tailcut.live.limits import Ended, Launcher, RunningProgram
-from tailcut.live.portfolio import Portfolio
-from tailcut.live.racing import RaceBook
-from tailcut.live.workflows import Workflow
-from tailcut.solve.convention import Shown, shown_answer, shown_unknown
-from tailcut.solve.deciders import Arrival, Decider, Note
-from tailcut.types import Decision, Outcome, Status
+from tailcut.bench.plan import Contender
+from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR
+from tailcut.domains.domain import EXIT_CODE_0_SOLVES
+from tailcut.errors import InputError
+from tailcut.journal import Journal, Project
+from tailcut.live.engine import ProgramExecutor, RunResult
+from tailcut.live.instance_record import PROJECT, InstanceRecord
+from tailcut.live.instances import FileContent, Instance
+from tailcut.live.observer import StreamObserver
+from tailcut.live.portfolio import Portfolio, cutoff_of
+from tailcut.live.serving import Decider, ProjectDecider, Serving, Wanted
+from tailcut.live.stream import StreamSettings, open_project, update_solvers
 
-T = TypeVar("T")
+COMPETITION_CODES = {"SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOUND": 30}
+"""Answer -> exit code in the competitions of SAT, MaxSAT and pseudo-Boolean solvers. Tools rely on it, so it
+also applies to solvers that give their answer only in their output."""
+NO_ANSWER = 1
+"""Exit code without an answer, if 0 would mean that there is one."""
+
+
+class SharedProject(Protocol):
+    """What all calls of a daemon learn in: a project in the state file, or one behind HTTP (`remote`)."""
+
+    def decider(self, key: str, problems: list[str]) -> Decider:
+        """Return the decider of a call, which adds to `problems` what does not prevent an answer."""
+
+    def cutoff(self, given: float | None) -> float:
+        """Return a call's own cutoff, or that of the project."""
+
+    def update(self, portfolio: Portfolio) -> None:
+        """Choose among the solvers of a portfolio that has changed."""
+
+    def check_selector(self, given: str | None) -> None:
+        """Raise `InputError` if a call asks for another selector than the one that chooses."""
+
+    def close(self) -> None:
+        """Save what was learned."""
+
+
+class StateProject:
+    """The project of `tailcut run` in the state file, so that both learn together."""
+
+    def __init__(self, state: str, portfolio: Portfolio, request: Mapping[str, Any]) -> None:
+        self._journal = Journal(state)
+        try:
+            if PROJECT in self._journal.projects():  # it keeps its selector, seed and cutoff
+                self._project = Project(self._journal, PROJECT)
+                self.update(portfolio)
+            else:
+                settings = new_settings(portfolio, request)
+                self._project = open_project(self._journal, portfolio, settings, StreamObserver())
+        except BaseException:
+            self._journal.close()
+            raise
+
+    def decider(self, key: str, problems: list[str]) -> Decider:  # noqa: ARG002
+        return ProjectDecider(self._project, key)
+
+    def cutoff(self, given: float | None) -> float:
+        return self._project.selector.cutoff if given is None else given
+
+    def update(self, portfolio: Portfolio) -> None:
+        update_solvers(self._project, list(portfolio.solvers), StreamObserver())
+
+    def check_selector(self, given: str | None) -> None:
+        check_same_selector(str(self._journal.path), self._project.selector.name, given)
+
+    def close(self) -> None:
+        self._project.keep()  # so that the next start has nothing to replay
+        self._journal.close()
+
+
+def check_same_selector(where: str, selector: str, given: str | None) -> None:
+    """Raise if a call asks for another selector than the project has that it learns in."""
+    if given is not None and _contender(given).selector != selector:
+        raise InputError(
+            f"{where} was created with selector {selector}, not {_contender(given).selector}: use that, or "
+            "give another one"
+        )
+
+
+def new_settings(portfolio: Portfolio, request: Mapping[str, Any]) -> StreamSettings:
+    """Return the description of a new project, from the call or else from the portfolio."""
+    contender = _contender(request["selector"] or portfolio.selector or DEFAULT_SELECTOR)
+    cutoff = cutoff_of(portfolio, request["cutoff"])
+    return StreamSettings(contender.selector, cutoff, request["seed"], dict(contender.hyperparameters))
+
+
+def _contender(text: str) -> Contender:
+    contender = Contender.parse(text)
+    if contender.selector in BASELINES:
+        raise InputError(f"{contender.selector} is a hindsight baseline: it cannot choose")
+    return contender
 
 
 class Solved(NamedTuple):
-    """The result of a call."""
+    """The result of a call: the output and exit code of the solver that answered."""
 
-    shown: Shown
+    output: bytes
+    exit_code: int
     problems: list[str]
     """For standard error."""
     report: dict[str, Any]
 
 
-class _RunEnd(NamedTuple):
-    """How a run ended."""
-
-    seconds: float
-    failed: bool
-    """Whether more time would not have helped."""
-
-
-class Solving:
+class SolveCall:
     """A call in progress."""
 
     def __init__(
         self,
+        place: ProgramExecutor,
         portfolio: Portfolio,
-        launcher: Launcher,
-        decider: Decider,
+        shared: SharedProject,
         instance: Instance,
         *,
         cutoff: float,
         key: str,
         parallel: int = 1,
     ) -> None:
-        self._portfolio, self._launcher, self._decider = portfolio, launcher, decider
-        self._instance, self._cutoff, self._key, self._parallel = instance, cutoff, key, parallel
-        self._running: set[RunningProgram] = set()
-        self._stopped = False
+        self._portfolio, self._instance, self._cutoff = portfolio, instance._replace(cutoff=cutoff), cutoff
         self._problems: list[str] = []
-        self._runs: list[dict[str, Any]] = []
-        self._shown: Shown | None = None
-        self._answering: dict[str, Any] | None = None
-        """The first run that answered, and what is shown."""
-        self._began = 0.0
-        self._feature_seconds = 0.0
-        self._used = 0.0
-        """In a race: seconds of the cutoff used on the answer's core, or on the one used most."""
+        self._answering: RunResult | None = None
+        decider = shared.decider(key, self._problems)
+        self._serving = Serving(
+            place, portfolio, decider, cutoff=cutoff, parallel=parallel, keep=self._answered
+        )
 
     def stop(self) -> None:
         """Stop all runs; they are learned as censored at that time."""
-        self._stopped = True
-        self._end_running()
+        self._serving.stop()
 
-    def _end_running(self) -> None:
-        for one in self._running:
-            one.cancel()
+    def _answered(self, _instance: Instance, result: RunResult) -> None:
+        self._answering = self._answering or result
 
     async def run(self) -> Solved:
         """Solve the instance, or give up when its time is over or the client is gone."""
-        self._began = asyncio.get_running_loop().time()
-        arrival = await self._arrived()
-        if arrival is not None:
-            await (self._in_turn(arrival) if self._parallel == 1 else self._race(arrival))
-        shown, answering = self._shown or shown_unknown(self._portfolio), self._answering
-        if answering is None and not self._stopped:
-            self._problems.append(self._why_unsolved())
+        began = time.monotonic()
+        record = InstanceRecord(self._instance.name, FileContent.of(self._instance.path))
+        await self._serving.serve(Wanted(self._instance), record)
+        problems = [] if record.problem is None else [record.problem]
+        problems += [f"{run['solver']}: {run['problem']}" for run in record.runs if run.get("problem")]
+        problems += self._problems
+        answering = next((run for run in record.runs if run["answer"] is not None), None)
+        if answering is None and not self._serving.stopped:
+            problems.append(self._why_unsolved(record))
         report = {
-            "instance": self._instance.name,
+            "instance": record.instance,
             "answer": None if answering is None else answering["answer"],
             "solver": None if answering is None else answering["solver"],
-            "seconds": self._spent if self._parallel == 1 else self._used,
-            "cpu": self._feature_seconds + sum(run.get("cpu", 0.0) for run in self._runs),
-            "wall": self._since_start(),
-            "feature_seconds": self._feature_seconds,
-            "runs": self._runs,
+            "seconds": record.seconds,
+            "cpu": record.cpu,
+            "wall": time.monotonic() - began,
+            "feature_seconds": record.feature_seconds,
+            "runs": record.runs,
         }
-        return Solved(shown, self._problems, report)
-
-    def _why_unsolved(self) -> str:
-        """Return in words why there is no answer: the solvers' messages, if they all gave up early."""
-        said = [f"{run['solver']}: {run['said']}" for run in self._runs if "said" in run]
-        used = self._spent if self._parallel == 1 else self._used
-        if not said or used >= 0.9 * self._cutoff:
-            return f"not solved within {self._cutoff:g} s"
-        return f"no solver has an answer; {said[-1]}"
-
-    @property
-    def _spent(self) -> float:
-        """Seconds of the cutoff used so far."""
-        return float(self._feature_seconds + sum(run["seconds"] for run in self._runs))
-
-    def _since_start(self) -> float:
-        return asyncio.get_running_loop().time() - self._began
-
-    async def _in_turn(self, arrival: Arrival) -> None:
-        """Run one solver after the other."""
-        decision: Decision | None = await self._asked(self._decider.select, arrival)
-        while decision is not None and not self._stopped:
-            await self._one(decision)
-            if self._answering is not None or self._stopped:
-                return
-            decision = await self._asked(self._decider.proceed, decision, self._spent)
-
-    async def _race(self, arrival: Arrival) -> None:
-        """Run several solvers at once; when one ends without an answer, another takes its place."""
-        book = RaceBook(self._parallel, self._cutoff - arrival.feature_seconds)
-        tasks: dict[asyncio.Task[_RunEnd], Decision] = {}
-        began = self._since_start()
-        first: Decision | None = None
-        last: Decision | None = None
-        rounds = 0
-        while not self._stopped and self._answering is None:
-            runners = book.room()
-            if runners is not None:
-                note = arrival.note if first is None else {**arrival.note, "race": first.id}
-                joining = arrival._replace(key=f"{arrival.key} {rounds}", note=note)
-                for decision in await self._asked(self._decider.race, joining, runners):
-                    first = first or decision
-                    book.started(decision.algorithm)
-                    since = {"began": self._since_start() - began}
-                    tasks[asyncio.create_task(self._one(decision, since))] = decision
-                rounds += 1
-            if not tasks:
-                break
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                last, run = tasks.pop(task), task.result()
-                book.ended(last.algorithm, run.seconds, for_good=run.failed)
-        for task in tasks:
-            await task
-        if self._answering is None and last is not None and not self._stopped:
-            await self._asked(self._decider.proceed, last, self._cutoff)  # it is over, unsolved
-
-    async def _arrived(self) -> Arrival | None:
-        """Compute the features; None if they used up the cutoff."""
-        note: dict[str, Any] = {}
-        values = await self._features(note)
-        if self._stopped or self._feature_seconds >= self._cutoff:
-            return None
-        note |= {
-            "feature_seconds": self._feature_seconds,
-            "content": FileContent.of(self._instance.path)._asdict(),
-        }
-        if self._parallel > 1:
-            note["cutoff"] = self._cutoff  # the budget of a decision is the end of its slice
-        return Arrival(self._instance.name, values, self._feature_seconds, self._cutoff, self._key, note)
-
-    async def _features(self, note: dict[str, Any]) -> dict[str, float] | None:
-        program = self._portfolio.features
-        budget = await self._asked(self._decider.feature_budget, self._cutoff)
-        if program is None or budget == 0.0:
-            return None
-        found = await self._drive(
-            outcomes.computed_features(self._portfolio, program, self._instance, budget)
+        if answering is None or self._answering is None:
+            return Solved(*shown_unknown(self._portfolio), problems, report)
+        note = self._answering.note
+        return Solved(
+            self._answering.output, shown_exit_code(note["answer"], note["exit_code"]), problems, report
         )
-        self._feature_seconds = found.seconds
-        if found.problem is not None and not found.timed_out and not self._stopped:
-            note["problem"] = found.problem
-            self._problems.append(found.problem)
-        return found.values or None
 
-    async def _one(self, decision: Decision, remarks: Note | None = None) -> _RunEnd:
-        """Run the solver that was chosen, and learn from it; the first answer ends all other runs."""
-        solver = self._portfolio.solvers.get(decision.algorithm)
-        if solver is None:  # another machine's, or taken out of the portfolio since
-            note: dict[str, Any] = {"ending": "gone", "seconds": 0.0, "answer": None}
-            await self._learned(decision, Outcome.failed(), note)
-            return _RunEnd(0.0, failed=True)
-        job = outcomes.solver_run(self._portfolio, solver, self._instance, decision.budget)
-        run = await self._drive(job)
-        run.note.update(remarks or {})
-        answer = run.note["answer"]
-        first = answer is not None and self._shown is None
-        if first:
-            self._shown = shown_answer(str(answer), run.output, run.note["exit_code"])
-            self._end_running()
-        learned = await self._learned(decision, run.outcome, run.note)
-        if first:
-            self._answering = learned
-        if first or self._answering is None:
-            self._used = max(decision.spent + run.note["seconds"], 0.0 if first else self._used)
-        if run.note.get("problem"):
-            self._problems.append(f"{decision.algorithm}: {run.note['problem']}")
-        return _RunEnd(run.note["seconds"], run.outcome.status is Status.FAILED)
-
-    async def _learned(self, decision: Decision, outcome: Outcome, note: Note) -> dict[str, Any]:
-        run = {"solver": decision.algorithm, "budget": decision.budget, **note}
-        self._runs.append(run)
-        try:
-            await self._asked(self._decider.observe, decision, outcome, note)
-        except ServiceError as error:
-            if self._shown is None:
-                raise
-            self._problems.append(f"the answer stands, but nothing was learned from it: {error}")
-        return run
-
-    async def _drive(self, workflow: Workflow[T]) -> T:
-        """Run the programs of a workflow and return its result."""
-        ended: Ended | None = None
-        try:
-            while True:
-                job = next(workflow) if ended is None else workflow.send(ended)
-                ended = await self._program(job)
-        except StopIteration as finished:
-            result: T = finished.value
-            return result
-        finally:
-            workflow.close()
-
-    async def _program(self, job: ProgramJob) -> Ended:
-        running = self._launcher.start(job.program, job.limits, keep_output=job.keep_output)
-        checks = job.made is not None  # a run whose answer is being verified is not stopped
-        if not checks:
-            self._running.add(running)
-            if self._stopped or self._shown is not None:
-                running.cancel()
-        try:
-            await _readable(running.fileno())
-            ended = running.wait()
-        finally:
-            self._running.discard(running)
-        assert ended is not None
-        return ended
-
-    async def _asked(self, verb: Callable[..., T], *arguments: Any) -> T:
-        """Ask the decider."""
-        return await asyncio.to_thread(verb, *arguments) if self._decider.waits else verb(*arguments)
+    def _why_unsolved(self, record: InstanceRecord) -> str:
+        """Return in words why there is no answer: the solvers' messages, if they all gave up early."""
+        printed = [f"{run['solver']}: {run['said']}" for run in record.runs if "said" in run]
+        if not printed or record.seconds >= 0.9 * self._cutoff:
+            return f"not solved within {self._cutoff:g} s"
+        return f"no solver has an answer; {printed[-1]}"
 
 
-async def _readable(descriptor: int) -> None:
-    """Wait until something can be read."""
-    loop = asyncio.get_running_loop()
-    ready: asyncio.Future[None] = loop.create_future()
+def shown_exit_code(answer: str, exit_code: int | None) -> int:
+    """Return the exit code of a call whose answering solver ended with `exit_code`.
 
-    def note() -> None:
-        if not ready.done():
-            ready.set_result(None)
+    >>> shown_exit_code("SATISFIABLE", 0), shown_exit_code("sat", 0)
+    (10, 0)
+    """
+    return COMPETITION_CODES.get(answer, exit_code or 0)
 
-    loop.add_reader(descriptor, note)
-    try:
-        await ready
-    finally:
-        loop.remove_reader(descriptor)
+
+def shown_unknown(portfolio: Portfolio) -> tuple[bytes, int]:
+    """Return the output and the exit code for an unsolved instance."""
+    answers = {rule.answer for solver in portfolio.solvers.values() for rule in solver.answers}
+    answers -= {rule.answer for rule in EXIT_CODE_0_SOLVES}
+    if not answers.isdisjoint(COMPETITION_CODES):
+        return b"s UNKNOWN\n", 0
+    if not answers.isdisjoint(("sat", "unsat")):
+        return b"unknown\n", 0
+    return b"", NO_ANSWER

@@ -15,7 +15,7 @@ from tailcut.errors import InputError, JournalError
 from tailcut.journal import Journal
 from tailcut.journal.project_description import make
 from tailcut.journal.served_instances import ServedInstances
-from tailcut.live.stream import PROJECT
+from tailcut.live.instance_record import PROJECT
 from tailcut.types import Status
 
 LATEST = 5
@@ -81,7 +81,6 @@ class RunProgress:
     solvers: tuple[SolverProgress, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
         return asdict(self)
 
 
@@ -118,7 +117,6 @@ class FollowedRun:
         self._served = ServedInstances(selector.cutoff, schedules=selector.schedules)
 
     def close(self) -> None:
-        """Close the file."""
         self._journal.close()
 
     def look(self) -> RunProgress:

@@ -1,0 +1,181 @@
+"""What came of a stream: the file of answers, and what it cost beside what single solvers would have cost."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from tailcut import state as statefile
+from tailcut.errors import InputError, LiveError
+from tailcut.journal import Journal, Project
+from tailcut.live.instance_record import PROJECT, InstanceRecord, instance_records
+from tailcut.live.instances import printable
+from tailcut.scenarios import Scenario
+from tailcut.types import PENALTY
+
+_LONGEST_NAME = 200
+"""Bytes of a file's name; file systems allow 255, and the temporary name is longer."""
+
+
+class AnswersFile:
+    """A file of answers that follows the journal: missing lines are written, a torn line is removed."""
+
+    def __init__(self, path: str | Path, records: Iterable[InstanceRecord]) -> None:
+        self.path = Path(path)
+        try:
+            written = self._mend()
+            # Unbuffered: what could not be written must not be written later, when the file is closed.
+            self._file = self.path.open("ab", buffering=0)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written: {error.strerror}") from None
+        for record in records:
+            if record.over and _identity(record.as_dict()) not in written:
+                self.add(record)
+
+    def _mend(self) -> set[tuple[str, str | None, int]]:
+        """Cut off an incomplete last line; return which instances have a line."""
+        if not self.path.is_file():  # a terminal or a pipe cannot be read back
+            return set()
+        data = self.path.read_bytes()
+        whole = data.rfind(b"\n") + 1
+        names = set()
+        for number, line in enumerate(data[:whole].splitlines(), 1):
+            try:
+                names.add(_identity(json.loads(line)))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                raise InputError(f"{self.path}, line {number}: is not an answer of `tailcut run`") from None
+        if whole < len(data):
+            os.truncate(self.path, whole)
+        return names
+
+    def add(self, record: InstanceRecord) -> None:
+        """Write the line of a completed instance."""
+        line = memoryview(answer_line(record).encode() + b"\n")
+        try:
+            while line:  # a disk that is nearly full may accept only a part
+                line = line[self._file.write(line) :]
+        except OSError as error:
+            raise LiveError(
+                f"{self.path}: cannot be written: {error.strerror}; nothing is lost, the state file has it: "
+                "make room and run the same command again"
+            ) from None
+
+    def __enter__(self) -> AnswersFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+
+def _identity(line: dict[str, Any]) -> tuple[str, str | None, int]:
+    """Return what identifies a line: the instance, the content of its file, and the attempt."""
+    return str(line["instance"]), line.get("content"), int(line.get("attempt", 0))
+
+
+def answer_line(record: InstanceRecord) -> str:
+    return json.dumps(record.as_dict(), allow_nan=False)
+
+
+def keep_output(folder: Path, instance: str, output: bytes) -> str:
+    """Write the output of the run that answered into a file named after the instance; return its path."""
+    target = folder / output_name(instance)
+    try:
+        statefile.write(target, output)
+    except OSError as error:
+        raise LiveError(
+            f"{printable(str(target))}: cannot be written: {error.strerror}; everything else is kept: "
+            "make room and run the same command again"
+        ) from None
+    return str(target)
+
+
+def output_name(instance: str) -> str:
+    """Return the name of an instance's output file; a name that is too long ends in its digest.
+
+    >>> output_name("queue/50%.cnf")
+    'queue%2F50%25.cnf.out'
+    >>> len(output_name("deep/" * 100))
+    200
+    """
+    name = instance.replace("%", "%25").replace(os.sep, "%2F")
+    encoded = os.fsencode(name)
+    if len(encoded) > _LONGEST_NAME:
+        digest = hashlib.sha256(encoded).hexdigest()[:20]
+        name = encoded[: _LONGEST_NAME - 25].decode(errors="ignore") + f"-{digest}"
+    return name + ".out"
+
+
+@dataclass(frozen=True)
+class StreamCost:
+    """What one way of choosing cost for a stream."""
+
+    name: str
+    count: int
+    solved: int
+    seconds: float
+    """CPU time used, including that of unsolved instances."""
+    par10: float
+    """Mean of the penalised times."""
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def cost_of_stream(journal: Journal, cutoff: float) -> StreamCost:
+    """Return what the stream of a state file cost, features included."""
+    project = Project(journal, PROJECT)
+    records = [record for record in instance_records(project).values() if record.over]
+    # Extra runs of measuring do not count as choices.
+    paid = [record.seconds if record.chosen_answer else PENALTY * cutoff for record in records]
+    return StreamCost(
+        name=f"{project.selector.name}, live",
+        count=len(records),
+        solved=sum(record.chosen_answer is not None for record in records),
+        seconds=sum(record.seconds for record in records),
+        par10=float(np.mean(paid)),
+    )
+
+
+def costs_of_single_solvers(scenario: Scenario, instances: Sequence[str]) -> list[StreamCost]:
+    """Return the cost of each solver alone, and of the VBS, on some of a scenario's instances.
+
+    >>> runs = {"instance": ["i", "i", "j", "j"], "algorithm": ["a", "b", "a", "b"], "runtime": [1, 4, 99, 2]}
+    >>> scenario = Scenario.from_frames(runs, {"instance": ["i", "j"], "x": [0, 1]}, cutoff=10)
+    >>> costs = costs_of_single_solvers(scenario, ["i", "j"])
+    >>> [(one.name, one.solved, one.seconds, one.par10) for one in costs]
+    [('always b', 2, 6.0, 3.0), ('always a', 1, 11.0, 50.5), ('the best for each, in hindsight', 2, 3.0, 1.5)]
+    """
+    number = {name: row for row, name in enumerate(scenario.instances)}
+    rows = [number[name] for name in instances]
+    losses = scenario.losses(PENALTY)[rows]
+    seconds = np.minimum(scenario.runtimes[rows], scenario.cutoff)
+    solved = scenario.solved[rows]
+    found = [
+        StreamCost(
+            f"always {name}",
+            len(rows),
+            int(solved[:, a].sum()),
+            float(seconds[:, a].sum()),
+            float(losses[:, a].mean()),
+        )
+        for a, name in enumerate(scenario.algorithms)
+    ]
+    best, each = losses.argmin(axis=1), np.arange(len(rows))
+    ideal = StreamCost(
+        "the best for each, in hindsight",
+        len(rows),
+        int(solved.any(axis=1).sum()),
+        float(seconds[each, best].sum()),
+        float(losses.min(axis=1).mean()),
+    )
+    return [*sorted(found, key=lambda one: one.par10), ideal]
