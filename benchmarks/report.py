@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 from tailcut.bench.store import opened
-from tailcut.report.numbers.gather import gather
-from tailcut.report.pages.results_page import write_results_page
+from tailcut.report.gather import gather
+from tailcut.report.results_page import write_results_page
 
 
 def main() -> None:

@@ -265,7 +265,7 @@ def test_save_is_atomic_and_load_names_what_is_wrong(tmp_path: Path) -> None:
 
 
 def test_load_refuses_other_states_and_unknown_selectors() -> None:
-    from tailcut.state.statefile import pack, unpack
+    from tailcut.state import pack, unpack
 
     with pytest.raises(StateFileError, match="not that of a selector"):
         Selector.from_bytes(pack({"kind": "snapshot"}))
@@ -347,35 +347,35 @@ def test_nonsense_arguments_raise_our_own_errors(options: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("name", ["thompson", "tailcut", "tailcut_schedule"])
-def test_a_preview_is_what_is_considered_and_changes_nothing(name: str) -> None:
+def test_a_frozen_decision_is_what_is_considered_and_changes_nothing(name: str) -> None:
     selector = make(name)
     with pytest.raises(NotExplainedError, match="has not decided anything yet"):
-        selector.preview(Request([1.0, 2.0]))
+        selector.decide_frozen(Request([1.0, 2.0]))
     for step in range(12):
         decision = selector.select([float(step), 1.0])
         selector.observe(decision, Outcome.solved(0.5) if decision.algorithm == "b" else Outcome.failed())
     before = selector.to_bytes()
-    found = selector.preview(Request([3.0, 1.0], instance="i", feature_cost=0.5))
+    found = selector.decide_frozen(Request([3.0, 1.0], instance="i", feature_cost=0.5))
     assert found is not None
     assert selector.to_bytes() == before
     assert found.algorithm == selector.consider([3.0, 1.0]).algorithm
     assert found.instance == "i"
     assert found.budget <= 9.5
-    only = selector.preview(Request([3.0, 1.0], among=["c"]))
+    only = selector.decide_frozen(Request([3.0, 1.0], among=["c"]))
     assert only is not None
     assert only.algorithm == "c"
-    assert selector.preview(Request([3.0, 1.0], spent=10.0)) is None, "no time is left"
+    assert selector.decide_frozen(Request([3.0, 1.0], spent=10.0)) is None, "no time is left"
     with pytest.raises(InputError, match="unknown algorithms: d"):
-        selector.preview(Request([3.0, 1.0], among=["d"]))
+        selector.decide_frozen(Request([3.0, 1.0], among=["d"]))
 
 
-def test_a_preview_of_a_schedule_continues_after_failures() -> None:
+def test_frozen_decisions_of_a_schedule_continue_after_failures() -> None:
     selector = make("round_robin")
     selector.select()
     names, failed = [], dict[str, float]()
-    decision = selector.preview(Request())
+    decision = selector.decide_frozen(Request())
     while decision is not None:
         names.append((decision.algorithm, round(decision.budget, 6)))
         failed[decision.algorithm] = decision.budget
-        decision = selector.preview(Request(spent=min(sum(failed.values()), 10.0)), failed)
+        decision = selector.decide_frozen(Request(spent=min(sum(failed.values()), 10.0), failed=failed))
     assert names == [("a", 3.333333), ("b", 3.333333), ("c", 3.333333)]

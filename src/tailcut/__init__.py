@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tailcut.catalogue import CATALOGUE, register
     from tailcut.errors import TailcutError
-    from tailcut.explain.explanation import Explanation
+    from tailcut.explain import Explanation
     from tailcut.policies.recipes import Recipe, ScheduleRecipe
     from tailcut.policies.selector_like import SelectorLike
     from tailcut.scenarios import Scenario
     from tailcut.selector import Selector
     from tailcut.types import Decision, Outcome, Request
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _HOMES = {
     "CATALOGUE": "tailcut.catalogue",
     "Decision": "tailcut.types",
-    "Explanation": "tailcut.explain.explanation",
+    "Explanation": "tailcut.explain",
     "Outcome": "tailcut.types",
     "Recipe": "tailcut.policies.recipes",
     "Request": "tailcut.types",

@@ -12,14 +12,12 @@ from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 
 from tailcut.errors import InputError, did_you_mean
-from tailcut.models import Forests, Layers, LeastSquares, Nothing, RidgeBank, RunningMeans
-from tailcut.policies.censoring import AtCutoff, BuckleyJames, Drop, Lost
-from tailcut.policies.exploration import Bounds, Greedy, Thompson, Uniform
-from tailcut.policies.first_runs import FirstRuns
+from tailcut.models import Forests, LeastSquares, Nothing, ResidualLayers, RidgeBank, RunningMeans
+from tailcut.policies.censoring import AtCutoff, AtMaximumLoss, BuckleyJames, Drop
+from tailcut.policies.exploration import Bounds, ForcedExploration, Greedy, Thompson, Uniform
 from tailcut.policies.hyperparameters import Value
-from tailcut.policies.losses import ExpectedPar
+from tailcut.policies.losses import BoundedLoss, ExpectedPar, Seconds
 from tailcut.policies.recipes import Recipe, Row, ScheduleRecipe
-from tailcut.policies.targets import BoundedLoss, Seconds
 from tailcut.schedules import HazardSchedule, RoundRobin
 from tailcut.types import PENALTY
 
@@ -163,11 +161,11 @@ _ROWS: list[Row] = [
         name=DEFAULT_SELECTOR,
         summary="Our own, the default: trees, empirical Bayes and a ridge on a bounded loss; explores little",
         representation="twofold",
-        model=Layers,
-        censoring=Lost,
+        model=ResidualLayers,
+        censoring=AtMaximumLoss,
         exploration=Thompson,
         target=BoundedLoss,
-        first_runs=partial(FirstRuns, in_order=False),
+        first_runs=partial(ForcedExploration, in_order=False),
         hyperparameters={
             "solved_share": 0.3,
             "noise_variance": 0.09,
@@ -186,7 +184,7 @@ _ROWS: list[Row] = [
         summary="Our own: Thompson sampling that hardly explores, on a bounded loss that is mostly timeouts",
         representation="standardised",
         model=RidgeBank,
-        censoring=Lost,
+        censoring=AtMaximumLoss,
         exploration=Thompson,
         target=BoundedLoss,
         hyperparameters={"ridge": 30.0, "noise_variance": 0.01, "solved_share": 0.3},
@@ -208,7 +206,7 @@ _ROWS: list[Row] = [
         model=Nothing,
         censoring=Drop,
         exploration=Uniform,
-        first_runs=partial(FirstRuns, pace=0.0),
+        first_runs=partial(ForcedExploration, pace=0.0),
     ),
     ScheduleRecipe(
         name="tailcut_schedule",

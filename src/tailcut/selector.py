@@ -1,37 +1,52 @@
 """The selector: `select()` an algorithm for an instance, `observe()` the outcome. Start reading here.
 
 This module knows names and decisions. What to choose and what to learn is a policy (`tailcut.policies`),
-built from parts by the catalogue; what a selector is made of, its properties and its files are in
-`tailcut.policies.selector_base`. A schedule may `proceed()` to another algorithm on the same instance.
+built from parts by the catalogue. A schedule may `proceed()` to another algorithm on the same instance.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut import state as statefile
 from tailcut.catalogue import find_all, recipe
-from tailcut.checks.inputs import check_seconds, check_whole_number
-from tailcut.errors import NotExplainedError
-from tailcut.explain.explanation import Explanation
-from tailcut.explain.reasons import NOT_MADE, consider, explain_decision
-from tailcut.numerics.vectors import NO_FEATURES
-from tailcut.policies import warm_start
-from tailcut.policies.joining import Durations, known_budgets, one_more_run
-from tailcut.policies.measured import OutcomeMeasure
-from tailcut.policies.pending import PendingRun, number_of
-from tailcut.policies.policy import Choice
+from tailcut.errors import InputError, NotExplainedError, StateFileError
+from tailcut.explain import Explanation, SeenInstance, SelectorView, explain, explain_decision
+from tailcut.policies import recorded_runs
+from tailcut.policies.pending import PendingDecisions, PendingRun, number_of
+from tailcut.policies.policy import Choice, Policy
 from tailcut.policies.recipes import Row
-from tailcut.policies.selector_base import SelectorBase
 from tailcut.policies.selector_like import Recorded
-from tailcut.types import Array, Decision, Features, Origin, Outcome, Request
+from tailcut.representation import FeatureReader
+from tailcut.state import expect
+from tailcut.types import (
+    NO_FEATURES,
+    Array,
+    Decision,
+    Features,
+    Origin,
+    Outcome,
+    Progress,
+    Request,
+    Status,
+    check_names,
+    check_seconds,
+    check_whole_number,
+)
+
+_NOT_MADE = -1
+"""The number of a decision that was only considered."""
 
 
-class Selector(SelectorBase):
+class Selector:
     """Picks one of several algorithms for each instance of a stream and learns from the outcomes.
 
     `selector` is a name of the catalogue (`tailcut selectors` lists them) or a row of it (`Recipe`,
@@ -63,15 +78,118 @@ class Selector(SelectorBase):
         max_pending: int = 10_000,
         **hyperparameters: Any,
     ) -> None:
-        super().__init__(
-            selector if isinstance(selector, Row) else recipe(selector),
-            algorithms,
-            cutoff,
-            seed=seed,
-            feature_names=feature_names,
-            max_pending=max_pending,
-            hyperparameters=hyperparameters,
+        self._recipe = (selector if isinstance(selector, Row) else recipe(selector)).if_installed()
+        self._settings = self._recipe.settings(hyperparameters)
+        self._algorithms = check_names("algorithms", algorithms)
+        if not self._algorithms:
+            raise InputError("algorithms must name at least one algorithm", field="algorithms")
+        self._cutoff = check_seconds("cutoff", cutoff, above_zero=True)
+        self._seed = check_whole_number("seed", seed, at_least=0)
+        self._pending = PendingDecisions(check_whole_number("max_pending", max_pending, at_least=1))
+        self._reader = FeatureReader(
+            None if feature_names is None else check_names("feature_names", feature_names)
         )
+        self._budget = self._recipe.feature_budget(self._settings)
+        self._schedules = self._recipe.may_proceed(self._settings)
+        self._favourite = self._recipe.favourite(self._settings)
+        self._measure = ""
+        """What outcomes measure, "time" or "loss"; empty until that is known."""
+        self._policy: Policy | None = None  # made by the first select(): only then d is known
+
+    def __repr__(self) -> str:
+        return f"Selector({self.name!r}, algorithms={list(self._algorithms)}, cutoff={self._cutoff:g})"
+
+    @property
+    def name(self) -> str:
+        """The selector's name in the catalogue."""
+        return self._recipe.name
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """The algorithms to choose from, in order."""
+        return self._algorithms
+
+    @property
+    def cutoff(self) -> float:
+        """Seconds after which an instance counts as unsolved, unless a call sets its own."""
+        return self._cutoff
+
+    @property
+    def hyperparameters(self) -> dict[str, Any]:
+        """The hyperparameters in use."""
+        return dict(self._settings)
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the features, in order, if they have names."""
+        return self._reader.names
+
+    @property
+    def n_features(self) -> int | None:
+        """The number of features; None until it is known."""
+        return self._reader.width
+
+    @property
+    def needs_features(self) -> bool:
+        """Whether the selector looks at features at all."""
+        return self._settings.get("representation", "none") != "none"
+
+    @property
+    def may_skip_features(self) -> bool:
+        """Whether it can skip features that cost more than they gain (docs/howto/feature-budget.md)."""
+        return self._budget is not None
+
+    @property
+    def can_be_saved(self) -> bool:
+        """Whether `save` works: the libraries of some third-party selectors support only pickle."""
+        return self._recipe.can_be_saved
+
+    @property
+    def takes_losses(self) -> bool:
+        """Whether `observe(decision, loss=...)` works: not for schedules, nor for models of runtimes."""
+        return self._recipe.takes_losses
+
+    @property
+    def rated(self) -> bool:
+        """Whether it has learned losses instead of runtimes."""
+        return self._measure == "loss"
+
+    @property
+    def schedules(self) -> bool:
+        """Whether `proceed` may run another algorithm on the same instance."""
+        return self._schedules
+
+    @property
+    def decisions(self) -> int:
+        """The number of decisions made."""
+        return self._pending.next_id
+
+    @property
+    def pending(self) -> tuple[int, ...]:
+        """The ids of the decisions that wait for an outcome, oldest first."""
+        return tuple(self._pending.runs)
+
+    def add_algorithm(self, name: str) -> None:
+        """Add an algorithm."""
+        (name,) = check_names("algorithm", [name])
+        if name in self._algorithms:
+            raise InputError(f"there is an algorithm {name!r} already", field="algorithm")
+        self._algorithms = (*self._algorithms, name)
+        if self._policy is not None:
+            self._policy.add()
+
+    def remove_algorithm(self, name: str) -> None:
+        """Remove an algorithm and forget what was learned about it."""
+        if name not in self._algorithms:
+            known = ", ".join(self._algorithms)
+            raise InputError(f"there is no algorithm {name!r}; known: {known}", field="algorithm")
+        if len(self._algorithms) == 1:
+            raise InputError(
+                f"{name!r} is the only algorithm left; a selector needs at least one", field="algorithm"
+            )
+        if self._policy is not None:
+            self._policy.remove(self._algorithms.index(name))
+        self._algorithms = tuple(other for other in self._algorithms if other != name)
 
     def feature_budget(self, *, cutoff: float | None = None) -> float:
         """Return how many seconds computing the next instance's features may take; 0: skip them.
@@ -157,7 +275,7 @@ class Selector(SelectorBase):
         request = Request(features, instance, cutoff, among, spent, feature_cost)
         made: list[Decision] = []
         while len(made) < check_whole_number("k", k, at_least=1):
-            begun = {**(running or {}), **{one.algorithm: 0.0 for one in made}}
+            begun = {**(running or {}), **{decision.algorithm: 0.0 for decision in made}}
             following = self.joining(request, begun, failed, free=k - len(made))
             if following is None:
                 break
@@ -165,26 +283,47 @@ class Selector(SelectorBase):
         return made
 
     def joining(
-        self, request: Request, running: Durations, failed: Durations | None = None, *, free: int = 1
+        self,
+        request: Request,
+        running: Mapping[str, float],
+        failed: Mapping[str, float] | None = None,
+        *,
+        free: int = 1,
     ) -> Request | None:
         """Return the request for a run on one of `free` cores, None if none is left. Decides nothing."""
         offered = None if request.among is None else self._offered(request.among)
         pool = range(len(self._algorithms)) if offered is None else offered.tolist()
-        policy = self._policy
-        x = NO_FEATURES if policy is None else policy.peek(self._raw(request.features))
-        return one_more_run(
-            policy,
-            request,
-            x,
-            pool,
-            algorithms=self._algorithms,
-            cutoff=self._cutoff,
-            schedules=self._schedules,
-            running=running,
-            failed=failed or {},
-            budgets=known_budgets(self._pending.runs, running, request.instance),
-            free_cores=free,
+        ended, names, policy = failed or {}, self._algorithms, self._policy
+        begun = {**ended, **running}
+        # A schedule may run an algorithm longer that was stopped; one that failed counts as using the cutoff.
+        barred = running if self._schedules else begun
+        candidates = [number for number in pool if names[number] not in barred]
+        limit = request.limit(self._cutoff)
+        used = request.used(limit)
+        if self._schedules:
+            candidates = [number for number in candidates if begun.get(names[number], 0.0) < limit - used]
+        if not candidates:
+            return None
+        if self._schedules and ended:  # what it does is learned given these failures
+            request = replace(request, failed=ended)
+        if policy is None:
+            return replace(request, among=[names[candidates[0]]])
+        tried = np.array([begun.get(name, 0.0) for name in names]) if self._schedules else None
+        progress = Progress(limit, used, tried)
+        budgets = self._pending.budgets(running, request.instance)
+        best = policy.join(
+            policy.transform(self._raw(request.features)),
+            candidates,
+            progress,
+            {number: running[name] for number, name in enumerate(names) if name in running},
+            budgets={number: budgets[name] for number, name in enumerate(names) if name in budgets},
+            free=free,
         )
+        if best is None:
+            return replace(request, among=[names[number] for number in candidates[: 1 if begun else None]])
+        algorithm, seconds = best
+        slice_end = used + seconds if seconds < progress.left else request.cutoff
+        return replace(request, among=[names[algorithm]], cutoff=slice_end)
 
     def _decided(
         self, choice: Choice, run: PendingRun, features: Array | None, offered: NDArray[np.intp] | None
@@ -225,7 +364,9 @@ class Selector(SelectorBase):
         an algorithm that has been removed is accepted and ignored.
         """
         outcome = Outcome.one_of(outcome, runtime, censored_at, failed, loss)
-        measure = self._measure.after(OutcomeMeasure.of(outcome), self._recipe, find_all)
+        measure = self._measure_after(
+            "" if outcome.status is Status.FAILED else "time" if outcome.loss is None else "loss"
+        )
         run = self._pending.settle(decision, outcome)
         if run is None:
             return False
@@ -298,16 +439,17 @@ class Selector(SelectorBase):
         ones without a runtime (nan), and those marked unknown by `known`, shape (n, K). Features that a
         decision would not wait for count as missing. See docs/howto/warm-start.md.
         """
-        past = warm_start.matched(scenario, known, self._algorithms, self._cutoff)
+        past = recorded_runs.matched(scenario, known, self._algorithms, self._cutoff)
         longest = None if self._budget is None else self._budget.longest(self._cutoff)
-        features = warm_start.features_of(
+        features = recorded_runs.features_of(
             scenario, past.rows, self._reader, needed=self.needs_features, longest=longest
         )
-        given = OutcomeMeasure.TIME if past.runs.losses is None else OutcomeMeasure.LOSS
-        self._measure = self._measure.after(given, self._recipe, find_all)
+        self._measure = self._measure_after("time" if past.runs.losses is None else "loss")
         policy = self._ready()
         cutoff, seed = self._cutoff, self._seed
-        return warm_start.teach(policy, past, features, cutoff=cutoff, seed=seed, schedules=self._schedules)
+        return recorded_runs.teach(
+            policy, past, features, cutoff=cutoff, seed=seed, schedules=self._schedules
+        )
 
     def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
         """Return why a decision of this selector was made, according to its current belief.
@@ -329,48 +471,119 @@ class Selector(SelectorBase):
 
         `features` are as in `select`. Scores have no random part, so `select` may choose otherwise.
         """
-        request = Request(features, cutoff=cutoff, among=among)
-        self._check_features(request)
         view = self._view(top)
-        offered = None if request.among is None else self._offered(request.among)
-        progress = self._progress(request.limit(self._cutoff), 0.0)
-        return consider(view, self._raw(features), progress, offered)
+        considered = self._considered(Request(features, cutoff=cutoff, among=among))
+        assert considered is not None, "on a new instance everyone may run"
+        return explain(view, *considered, outcomes_since=0)
 
-    def preview(self, request: Request, failed: Mapping[str, float] | None = None) -> Decision | None:
+    def decide_frozen(self, request: Request) -> Decision | None:
         """Return the run that would be chosen without randomness; None if there is none.
 
-        Decides, draws and learns nothing. For a schedule that is to continue, `failed` is how long each
-        algorithm has already run unsuccessfully on the instance; `request.spent` includes that time.
+        For evaluation: decides, draws and learns nothing. For a schedule that is to continue,
+        `request.failed` is how long each algorithm has already run unsuccessfully; `request.spent` includes
+        that time.
         """
+        considered = self._considered(request)
+        return None if considered is None else considered[0]
+
+    def _considered(self, request: Request) -> tuple[Decision, SeenInstance] | None:
+        """Return what would be chosen without randomness, and the instance; None if there is no run."""
         self._check_features(request)
+        if request.among is not None:
+            self._offered(request.among)  # raises if it names unknown algorithms
+        names, limit = self._algorithms, request.limit(self._cutoff)
         among = None if request.among is None else tuple(request.among)
-        if among is not None:
-            self._offered(among)  # raises if it names unknown algorithms
-        limit, used = request.limit(self._cutoff), request.spent + request.feature_cost
-        before = dict(failed or {}) if self._schedules else None
-        run = PendingRun("", request.instance, limit, NO_FEATURES, 0.0, used, among=among, failed=before)
-        numbers = run.still_offered(self._algorithms)
+        failed = dict(request.failed or {}) if self._schedules else None
+        used = request.spent + request.feature_cost
+        run = PendingRun("", request.instance, limit, NO_FEATURES, 0.0, used, among=among, failed=failed)
+        numbers = run.still_offered(names)
         if numbers == [] or not run.time_is_left:
             return None
-        skipped = request.features is None and self._budget is not None and not request.feature_cost
-        raw = NO_FEATURES if skipped else self._reader.copy().read(request.features)
-        policy = self._view(0).policy
-        offered = None if numbers is None else np.array(numbers)
-        choice = policy.consider(policy.peek(raw), offered, run.progress(self._algorithms))
-        if choice is None:
-            if not failed:
-                raise NotExplainedError(f"{self.name} cannot preview a decision without randomness")
+        raw = self._raw(request.features, tried=request.feature_cost > 0.0)
+        policy, progress = self._view(0).policy, run.progress(names)
+        x = policy.transform(raw)
+        choice = policy.consider(x, None if numbers is None else np.array(numbers), progress)
+        if choice is None and request.failed:
             return None
-        return Decision(
-            id=NOT_MADE,
+        if choice is None:
+            raise NotExplainedError(f"{self.name} cannot say what it would do: ask for its decisions instead")
+        offered = range(len(names)) if numbers is None else numbers
+        decision = Decision(
+            id=_NOT_MADE,
             instance=request.instance,
-            algorithm=self._algorithms[choice.algorithm],
+            algorithm=names[choice.algorithm],
             budget=choice.budget,
             cutoff=limit,
-            scores=dict(zip(self._algorithms, choice.scores.tolist(), strict=True)),
+            scores={names[number]: float(choice.scores[number]) for number in offered},
             reason=choice.reason,
             spent=used,
         )
+        return decision, SeenInstance(x, raw, progress)
+
+    def recall(self, decision: Decision, features: Features, learned: int) -> Decision:
+        """Return a recorded decision, with what an explanation of it needs.
+
+        `features` are those it was made with, and `learned` is the number of outcomes learned before it. If
+        its outcome is known, the instance is represented as it would be today.
+        """
+        raw = self._raw(features) if decision.stage == 0 else None  # later runs do not repeat them
+        run = self._pending.find(decision.id)
+        if run is None and raw is None and self.needs_features:
+            raise NotExplainedError(f"decision {decision.id} was observed, and its features are gone")
+        if run is not None:
+            return replace(decision, origin=Origin(ref(self), raw, run.x, learned, run.failed))
+        x = self._view(0).policy.transform(NO_FEATURES if raw is None else raw)
+        return replace(decision, origin=Origin(ref(self), raw, x, learned, {} if self._schedules else None))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a file, atomically; `load` continues from it bit for bit."""
+        statefile.write(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Selector:
+        """Return the selector saved in a file, or raise a `StateFileError` that names the problem."""
+        try:
+            return cls.from_bytes(Path(path).read_bytes())
+        except StateFileError as error:
+            raise StateFileError(f"{os.fspath(path)}: {error}") from None
+
+    def to_bytes(self) -> bytes:
+        """Return the whole state as bytes."""
+        return statefile.pack({"kind": "selector", **self._state()})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Selector:
+        """Return the selector whose `to_bytes` returned `data`."""
+        state = statefile.unpack(data)
+        if state.get("kind") != "selector":
+            raise StateFileError("this is a Tailcut state, but not that of a selector")
+        try:
+            return cls._from_state(state)
+        except InputError as error:
+            raise StateFileError(f"the saved selector cannot be made here: {error}") from error
+        except KeyError as error:
+            raise StateFileError(f"the state of the selector lacks {error}") from error
+        except StateFileError:
+            raise
+        except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+            raise StateFileError(f"the state of the selector does not fit together: {error}") from error
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "selector": self.name,
+            "settings": self._settings,
+            "algorithms": list(self._algorithms),
+            "cutoff": self._cutoff,
+            "seed": self._seed,
+            "feature_names": None if self._reader.names is None else list(self._reader.names),
+            "n_features": self._reader.width,
+            "feature_budget": None if self._budget is None else self._budget.state(),
+            "max_pending": self._pending.limit,
+            "pending": self._pending.state(),
+            "policy": None if self._policy is None else self._policy.state(),
+            "favourite": self._favourite.state(),
+            "measure": self._measure,
+        }
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Selector:
@@ -383,5 +596,95 @@ class Selector(SelectorBase):
             max_pending=state["max_pending"],
             **state["settings"],
         )
-        self._restore(state)
+        width, names = state["n_features"], self._reader.names
+        fine = (names is None and width is None) or (isinstance(width, int) and 0 <= width <= 10**7)
+        expect(fine and (names is None or width == len(names)), "n_features: does not fit the feature names")
+        self._reader.width = width
+        if self._budget is not None:
+            self._budget.restore(state["feature_budget"])
+        if state["policy"] is not None:
+            self._policy = self._build(width or 0)
+            self._policy.restore(state["policy"])
+        self._pending.restore(state["pending"])
+        if "favourite" in state:  # earlier files have none
+            self._favourite.restore(state["favourite"])
+        self._measure = state.get("measure", "")
+        expect(self._measure in ("", "time", "loss"), "measure: expected time or loss")
+        self._pending.check_fits(self._policy)
         return self
+
+    def _measure_after(self, given: str) -> str:
+        """Return what outcomes measure after one that measures `given`; raise if it cannot be learned."""
+        if given == self._measure == "time":  # as almost always
+            return given
+        if given == "loss" and not self.takes_losses:
+            able = ", ".join(row.name for row in find_all() if row.takes_losses)
+            raise InputError(
+                f"{self.name} learns runtimes, not losses; these learn losses: {able}", field="loss"
+            )
+        if given and self._measure and given != self._measure:
+            plural = {"time": "times", "loss": "losses"}
+            raise InputError(
+                f"{self.name} has learned {plural[self._measure]} so far and cannot learn {plural[given]} as "
+                "well: use one selector for each",
+                field="loss",
+            )
+        return self._measure or given
+
+    def _build(self, n_features: int) -> Policy:
+        return self._recipe.build(
+            self._settings,
+            n_algorithms=len(self._algorithms),
+            n_features=n_features,
+            cutoff=self._cutoff,
+            seed=self._seed,
+            feature_budget=self._budget,
+        )
+
+    def _ready(self) -> Policy:
+        """Return the policy, for the current number of features."""
+        width = self._reader.width or 0
+        if self._policy is None:
+            self._policy = self._build(width)
+        elif width > self._policy.n_features:
+            self._policy.add_features(width)
+        return self._policy
+
+    def _check_features(self, request: Request) -> None:
+        if request.features is None and self.needs_features and self._budget is None:
+            raise InputError(f"{self.name} chooses by features: pass them to select()", field="features")
+
+    def _offered(self, among: Iterable[str]) -> NDArray[np.intp]:
+        """Return the numbers of these algorithms, in increasing order; raise if one is unknown."""
+        wanted = set(among)
+        unknown = wanted.difference(self._algorithms)
+        if unknown or not wanted:
+            problem = f"names unknown algorithms: {', '.join(sorted(unknown))}" if unknown else "is empty"
+            raise InputError(f"among {problem}; known: {', '.join(self._algorithms)}", field="among")
+        return np.array([i for i, name in enumerate(self._algorithms) if name in wanted])
+
+    def _admitted(self, offered: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
+        """Return which of the offered algorithms may run: on some instances, only the favourite."""
+        names = self._algorithms if offered is None else tuple(self._algorithms[a] for a in offered)
+        if not self._favourite.goes_alone(names):
+            return offered
+        return np.array([self._algorithms.index(self._favourite.favourite)])
+
+    def _progress(self, limit: float, used: float) -> Progress:
+        return Progress(limit, used, np.zeros(len(self._algorithms)) if self._schedules else None)
+
+    def _raw(self, features: Features, *, tried: bool = False) -> Array:
+        """Return the features that a policy gets, without fixing or counting anything.
+
+        `tried` says that computing them was attempted, though it may have failed.
+        """
+        if features is None and self._budget is not None and not tried:
+            return NO_FEATURES
+        return self._reader.copy().read(features)
+
+    def _view(self, top: int) -> SelectorView:
+        if self._policy is None:
+            raise NotExplainedError(f"{self.name} has not decided anything yet: there is nothing to explain")
+        top = check_whole_number("top", top, at_least=0)
+        names = self._reader.names
+        return SelectorView(self._policy, self.name, self._algorithms, names, top, rated=self.rated)

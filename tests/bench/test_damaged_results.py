@@ -15,7 +15,7 @@ from tailcut.bench.plan import Contender, plan
 from tailcut.bench.store import opened
 from tailcut.bench.summary import summarise
 from tailcut.errors import InputError
-from tailcut.report.numbers.results import load
+from tailcut.report.results import load
 from tests.bench.conftest import write_scenario
 
 

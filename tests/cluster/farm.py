@@ -22,6 +22,7 @@ class Farm:
         self.environment = os.environ | {
             "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(forgiving),
             "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "60s",
+            "DASK_TAILCUT__IDLE_SECONDS": "1.5",
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
         }
@@ -37,7 +38,7 @@ class Farm:
 
     def _start(self, program: str, *options: str) -> subprocess.Popen[bytes]:
         code = (  # it dies with the tests, whatever ends them
-            f"from tailcut.live.limits.linux import die_with_parent; die_with_parent({os.getpid()})\n"
+            f"from tailcut.live.limits.tree import die_with_parent; die_with_parent({os.getpid()})\n"
             f"from distributed.cli.{program} import main; main()"
         )
         return subprocess.Popen(

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.cluster.parcel import Parcel, packed, unpacked
-from tailcut.cluster.program_executor import DaskProgramExecutor
+from tailcut.cluster.program_executor import DaskProgramExecutor, Parcel, packed, unpacked
 from tailcut.errors import InputError, WorkerDiedError
 from tailcut.journal import Journal, Project
 from tailcut.live.jobs import ProgramJob

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from tailcut import Explanation, Outcome, Selector
 from tailcut.catalogue import CATALOGUE
 from tailcut.errors import InputError, NotExplainedError, UnknownDecisionError
-from tailcut.explain.explanation import AlgorithmBelief, FeatureEffect
+from tailcut.explain import AlgorithmBelief, FeatureEffect
+from tailcut.policies.losses import LogSeconds
 from tailcut.policies.one_pick import OnePick
 from tailcut.policies.recipes import ScheduleRecipe
-from tailcut.policies.targets import LogSeconds
 from tailcut.representation import PIPELINES, pipeline
 from tailcut.schedules import RoundRobin
 from tailcut.types import Array, Decision, Forecasts, Progress
@@ -260,6 +260,6 @@ def test_a_peek_shows_what_was_seen_and_learns_nothing(name: str, rows: list[lis
     for row in rows:
         seen = represent(np.array(row))
         before = pickle.dumps(represent.state())
-        assert np.array_equal(represent.peek(np.array(row)), seen)
-        assert np.isfinite(represent.peek(np.array([math.nan, *row[1:]]))).all()
+        assert np.array_equal(represent.transform(np.array(row)), seen)
+        assert np.isfinite(represent.transform(np.array([math.nan, *row[1:]]))).all()
         assert pickle.dumps(represent.state()) == before

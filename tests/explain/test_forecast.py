@@ -7,8 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 from tailcut.catalogue import CATALOGUE
-from tailcut.policies.losses import expected_par, expected_par_left
-from tailcut.policies.targets import LogSeconds
+from tailcut.policies.losses import LogSeconds, expected_par, expected_par_left
 from tailcut.types import Progress
 
 CUTOFF = 100.0

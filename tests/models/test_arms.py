@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailcut.models.arms import MEAN, NOISE, SPREAD, Arms, population
+from tailcut.models.residual_layers import MEAN, NOISE, SPREAD, Arms, population
 from tailcut.numerics.arm_kernels import posterior
 from tailcut.types import Array
 
@@ -41,7 +41,7 @@ def test_the_posterior_of_an_algorithm_against_a_grid(
 
 def test_the_middle_against_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     """Given tau^2 and s^2, m ~ N(MEAN, tau^2) and each algorithm's mean loss is a measurement of it."""
-    monkeypatch.setattr("tailcut.models.arms._STEPS", 1)
+    monkeypatch.setattr("tailcut.models.residual_layers._STEPS", 1)
     runs, total, noise = np.array([3.0, 1.0, 0.0]), np.array([0.6, 0.9, 0.0]), 0.1
     m = np.linspace(-3.0, 4.0, 40_001)
     weight = _density(m, MEAN, SPREAD)

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from tailcut.models.growing import Grown, Growth, at_once, grow, grow_weighted
 from tailcut.models.instance_memory import InstanceTable
-from tailcut.models.trees import Trees
+from tailcut.models.trees import Grown, Growth, Trees, at_once, grow, grow_weighted
 from tailcut.types import Array
 
 MASK = (1 << 64) - 1

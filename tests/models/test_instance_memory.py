@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tailcut import state as statefile
 from tailcut.errors import StateFileError
 from tailcut.models.instance_memory import InstanceMemory
-from tailcut.state import statefile
 
 NAN = np.nan
 
@@ -134,7 +134,7 @@ def test_features_of_runs_before_them_are_unknown() -> None:
     memory = _memory(n_features=0)
     for _ in range(2):
         memory.put(np.empty(0), 0, 0.5)
-    memory.widen(2)
+    memory.add_features(2)
     assert memory.table().x.shape == (2, 2)
     assert np.isnan(memory.table().x).all()
     memory.put(np.zeros(2), 1, 0.5)

@@ -10,22 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailcut import Selector
-from tailcut.models import Layers
-from tailcut.models.layers import MOST_TREES, REGROW
+from tailcut import state as statefile
+from tailcut.models import ResidualLayers
 from tailcut.models.model import Model
+from tailcut.models.residual_layers import MOST_TREES, REGROW
 from tailcut.models.trees import Trees
 from tailcut.representation import Views
-from tailcut.state import statefile
 from tailcut.types import Array
 
 ALL = Views(slice(None), slice(None))
 
 
-def _model(n_algorithms: int = 3, n_features: int = 4, **options: float) -> Layers:
-    return Layers(n_algorithms=n_algorithms, n_features=n_features, views=ALL, seed=1, **options)  # type: ignore[arg-type]
+def _model(n_algorithms: int = 3, n_features: int = 4, **options: float) -> ResidualLayers:
+    return ResidualLayers(n_algorithms=n_algorithms, n_features=n_features, views=ALL, seed=1, **options)  # type: ignore[arg-type]
 
 
-def _teach(model: Layers, rng: np.random.Generator, steps: int) -> None:
+def _teach(model: ResidualLayers, rng: np.random.Generator, steps: int) -> None:
     """Which algorithm is good depends on the sign of the first feature; the last one is always bad."""
     for _ in range(steps):
         x = rng.normal(size=4)
@@ -34,7 +34,7 @@ def _teach(model: Layers, rng: np.random.Generator, steps: int) -> None:
         model.update(algorithm, x, 0.1 if good else 1.0, 1.0)
 
 
-def _at(model: Layers, x: Array) -> list[float]:
+def _at(model: ResidualLayers, x: Array) -> list[float]:
     return [float(value) for value in model.predict(x)[0]]
 
 
@@ -66,7 +66,7 @@ def test_a_trend_is_followed_beyond_the_steps_of_the_trees() -> None:
 def test_the_views_tell_which_entries_go_where() -> None:
     """Trees that see a constant cannot split, a ridge that sees one has a level only."""
     rng = np.random.default_rng(3)
-    model = Layers(n_algorithms=1, n_features=3, views=Views(slice(0, 1), slice(1, 3)), seed=0)
+    model = ResidualLayers(n_algorithms=1, n_features=3, views=Views(slice(0, 1), slice(1, 3)), seed=0)
     for _ in range(100):
         u = float(rng.uniform())
         model.update(0, np.array([1.0, u, -10.0]), float(u > 0.5), 1.0)
@@ -123,7 +123,7 @@ def test_restored_it_continues_bit_for_bit(steps: int) -> None:
 def test_the_oldest_trees_are_grown_again_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """With 200 runs two of ten trees at once, each time that runs have grown by two tenths of a quarter."""
     model = _model(trees=10)
-    monkeypatch.setattr("tailcut.models.growing._AT_ONCE", 400 * model.growth.candidates)
+    monkeypatch.setattr("tailcut.models.trees._AT_ONCE", 400 * model.growth.candidates)
     rng = np.random.default_rng(9)
     _teach(model, rng, 199)
     for _ in range(60):
@@ -181,7 +181,7 @@ def test_the_memory_has_an_end() -> None:
 
 
 def test_there_are_more_trees_with_more_runs_up_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tailcut.models.layers.MORE_TREES", 40)
+    monkeypatch.setattr("tailcut.models.residual_layers.MORE_TREES", 40)
     model = _model(trees=3, memory=100)
     rng = np.random.default_rng(13)
     numbers, lengths = [], []
@@ -198,7 +198,7 @@ def test_there_are_more_trees_with_more_runs_up_to_an_end(monkeypatch: pytest.Mo
 def test_with_thousands_of_instances_trees_are_coarser_and_last_longer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tailcut.models.layers.MORE_TREES", 40)
+    monkeypatch.setattr("tailcut.models.residual_layers.MORE_TREES", 40)
     rng = np.random.default_rng(0)
     x, target = rng.normal(size=(200, 2)), np.full((200, 3), np.nan)
     target[np.arange(200), rng.integers(3, size=200)] = rng.random(200)
@@ -318,7 +318,9 @@ def test_no_features_at_all() -> None:
 
 def test_with_a_window_only_the_latest_runs_count() -> None:
     rng = np.random.default_rng(0)
-    model = Layers(n_algorithms=3, n_features=2, views=Views(slice(None), slice(None)), seed=0, window=20)
+    model = ResidualLayers(
+        n_algorithms=3, n_features=2, views=Views(slice(None), slice(None)), seed=0, window=20
+    )
     runs = [(int(rng.integers(3)), rng.normal(size=2), float(rng.random())) for _ in range(75)]
     for algorithm, x, loss in runs:
         model.update(algorithm, x, loss, 1.0)
@@ -334,7 +336,7 @@ def test_with_a_window_only_the_latest_runs_count() -> None:
     assert _kept(model) == [*others, 0.123], "oldest first again"
 
 
-def _kept(model: Layers) -> list[float]:
+def _kept(model: ResidualLayers) -> list[float]:
     """Return the losses of the latest runs, each in a row of its own."""
     target = model.memory.table().target
     known = ~np.isnan(target)

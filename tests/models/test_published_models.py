@@ -9,7 +9,7 @@ import pytest
 
 from tailcut import Selector
 from tailcut.models import Forests, LeastSquares
-from tailcut.models.forests import jackknife_after_bootstrap
+from tailcut.models.refitted import jackknife_after_bootstrap
 
 
 @pytest.mark.parametrize("kind", ["plain", "constant feature", "repeated feature", "zero feature"])
@@ -31,9 +31,11 @@ def test_least_squares_gives_the_fits_of_refitting_with_scikit_learn(kind: str) 
         model.update(1, x, target, 1.0)
         refitted = LinearRegression().fit(inputs[:n], targets[:n])
         probe = rng.standard_normal(6)
-        assert model.look(1, probe)[0] == pytest.approx(float(refitted.predict(probe[None])[0]), rel=1e-7)
-    assert model.look(0, probe) == (0.0, 0.0)
-    assert model.predict(probe)[0][1] == pytest.approx(model.look(1, probe)[0])
+        assert model.predict_one(1, probe)[0] == pytest.approx(
+            float(refitted.predict(probe[None])[0]), rel=1e-7
+        )
+    assert model.predict_one(0, probe) == (0.0, 0.0)
+    assert model.predict(probe)[0][1] == pytest.approx(model.predict_one(1, probe)[0])
 
 
 def test_the_jackknife_equals_leaving_out_one_by_one() -> None:
@@ -70,7 +72,7 @@ def test_a_forest_is_more_certain_where_it_has_data() -> None:
         model.update(0, x, float(x[0]), 1.0)
     for value, target in ((3.0, -100.0), (4.0, 100.0)):
         model.update(0, np.array([value]), target, 1.0)
-    assert model.look(0, np.array([0.0]))[1] < model.look(0, np.array([3.4]))[1]
+    assert model.predict_one(0, np.array([0.0]))[1] < model.predict_one(0, np.array([3.4]))[1]
 
 
 def test_timeouts_are_learned_as_the_cutoff_in_seconds() -> None:

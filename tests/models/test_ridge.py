@@ -50,7 +50,7 @@ def test_bank_equals_batch(n_algorithms: int, n_features: int, steps: int, ridge
         np.testing.assert_allclose(ours, exact, rtol=1e-9, atol=1e-9)
     for algorithm in range(n_algorithms):
         all_at_once = (bank.predict(x)[0][algorithm], bank.predict(x)[1][algorithm])
-        assert bank.look(algorithm, x) == pytest.approx(all_at_once, rel=1e-12, abs=1e-12)
+        assert bank.predict_one(algorithm, x) == pytest.approx(all_at_once, rel=1e-12, abs=1e-12)
 
 
 @pytest.mark.parametrize("n_features", [*range(20), 31, 32, 33])
@@ -68,7 +68,7 @@ def test_every_length_of_a_row_is_read(n_features: int) -> None:
 def test_weight_zero_teaches_nothing() -> None:
     bank = RidgeBank(n_algorithms=1, n_features=2)
     bank.update(0, np.array([1.0, 2.0]), 5.0, 0.0)
-    assert bank.look(0, np.array([1.0, 1.0])) == (0.0, 2.0)
+    assert bank.predict_one(0, np.array([1.0, 1.0])) == (0.0, 2.0)
 
 
 def test_add_and_remove_keep_the_others() -> None:
@@ -77,10 +77,10 @@ def test_add_and_remove_keep_the_others() -> None:
     for step in range(30):
         bank.update(step % 3, rng.standard_normal(3), float(step), 1.0)
     x = rng.standard_normal(3)
-    before = [bank.look(algorithm, x) for algorithm in range(3)]
+    before = [bank.predict_one(algorithm, x) for algorithm in range(3)]
     bank.add()
-    assert bank.look(3, x) == pytest.approx((0.0, float(x @ x)))
+    assert bank.predict_one(3, x) == pytest.approx((0.0, float(x @ x)))
     bank.remove(1)
-    assert [bank.look(algorithm, x) for algorithm in (0, 1)] == [before[0], before[2]]
+    assert [bank.predict_one(algorithm, x) for algorithm in (0, 1)] == [before[0], before[2]]
     bank.update(2, x, 1.0, 1.0)
     assert bank.predict(x)[0].shape == (3,)

@@ -44,5 +44,5 @@ def test_no_drift_after_a_million_updates(stream: Callable[[np.random.Generator,
     assert np.linalg.norm(bank.theta[0] - theta) <= 1e-6 * np.linalg.norm(theta)
     probes = np.vstack([stream(rng, 20), np.eye(D)])
     exact = np.einsum("nd,nd->n", probes, np.linalg.solve(gram, probes.T).T)
-    ours = np.array([bank.look(0, probe)[1] for probe in probes])
+    ours = np.array([bank.predict_one(0, probe)[1] for probe in probes])
     np.testing.assert_allclose(ours, exact, rtol=1e-6)

@@ -11,8 +11,8 @@ pytest.importorskip("mabwiser", reason="needs mabwiser: pip install 'tailcut[pee
 
 from mabwiser.mab import MAB, LearningPolicy
 
-from tailcut.peers.mab_wiser import MabWiser
-from tailcut.representation.part import Views
+from tailcut.peers.bandits import MabWiser
+from tailcut.representation import Views
 
 POLICIES = {
     "LinGreedy": LearningPolicy.LinGreedy(epsilon=0.0, l2_lambda=2.0),
@@ -46,8 +46,8 @@ def test_greedy_is_the_ridge_regression_that_it_should_be() -> None:
     for step, x in enumerate(CONTEXTS):
         model.update(0, x, float(step), 1.0)
     weights = np.linalg.solve(CONTEXTS.T @ CONTEXTS + 2.0 * np.eye(3), CONTEXTS.T @ np.arange(12.0))
-    assert model.look(0, CONTEXTS[4])[0] == pytest.approx(CONTEXTS[4] @ weights)
-    assert model.look(1, CONTEXTS[4])[0] == 0.0, "an arm without rewards is expected to lose nothing"
+    assert model.predict_one(0, CONTEXTS[4])[0] == pytest.approx(CONTEXTS[4] @ weights)
+    assert model.predict_one(1, CONTEXTS[4])[0] == 0.0, "an arm without rewards is expected to lose nothing"
 
 
 def test_a_run_of_no_weight_teaches_nothing() -> None:
@@ -72,7 +72,7 @@ def test_looking_draws_nothing() -> None:
     model = _model("LinTS")
     for x in CONTEXTS:
         model.update(0, x, 0.5, 1.0)
-    first = [model.look(0, CONTEXTS[0]) for _ in range(3)]
+    first = [model.predict_one(0, CONTEXTS[0]) for _ in range(3)]
     assert len(set(first)) == 1
     assert model.predict(CONTEXTS[0])[0][0] == first[0][0]
     assert model.predict(CONTEXTS[0])[0][0] != first[0][0], "a choice draws"
@@ -81,8 +81,8 @@ def test_looking_draws_nothing() -> None:
 def test_later_features_are_left_out() -> None:
     model = _model("LinGreedy")
     everything = Views(slice(None), slice(None))
-    model.widen(4, everything)
+    model.add_features(4, everything)
     model.update(0, np.arange(4.0), 1.0, 1.0)
     before = model.predict(np.arange(4.0))[0].tolist()
-    model.widen(5, everything)
+    model.add_features(5, everything)
     assert model.predict(np.array([9.0, *range(4)]))[0].tolist() == before

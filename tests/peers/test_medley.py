@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from tailcut.peers.medley import Exp3Medley, MedleySchedule, NearestMedley, ThompsonMedley, slices
+from tailcut.peers.schedules import Exp3Medley, MedleySchedule, NearestMedley, ThompsonMedley, slices
 from tailcut.representation import pipeline
 from tailcut.types import Outcome, Progress
 
@@ -50,7 +50,7 @@ def test_the_nearest_solved_instances_vote() -> None:
     features, solver = rng.random(60), rng.integers(3, size=60)
     runs = [(int(a), float(f), 1.0, True) for a, f in zip(solver, features, strict=True)]
     schedule = _taught(NearestMedley, [*runs, (2, 0.5, 90.0, False)])
-    near = schedule.representation.peek(np.array([0.4]))
+    near = schedule.representation.transform(np.array([0.4]))
     assert isinstance(schedule, NearestMedley)
     schedule.explore = 0.0
     closest = np.argsort(np.abs(schedule.x - near).sum(axis=1), kind="stable")[:10]

@@ -12,7 +12,7 @@ pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'tailcut[
 from sklearn.ensemble import ExtraTreesRegressor
 
 from tailcut.numerics.randomness import stream
-from tailcut.peers.refitted_trees import RefittedTrees
+from tailcut.peers.forests import RefittedTrees
 
 ROWS = np.random.default_rng(0).normal(size=(30, 4))
 
@@ -27,9 +27,9 @@ def test_predictions_are_those_of_the_forest_on_all_outcomes_so_far() -> None:
         model.update(1, x, float(loss), 1.0)
     state = int(stream(2, "trees of 20").integers(2**31))
     by_hand = ExtraTreesRegressor(n_estimators=5, random_state=state).fit(ROWS[:20], losses[:20])
-    found = np.array([model.look(1, x)[0] for x in ROWS])
+    found = np.array([model.predict_one(1, x)[0] for x in ROWS])
     assert found == pytest.approx(by_hand.predict(ROWS), rel=1e-6)
-    assert model.look(0, ROWS[0]) == (0.0, 0.0), "nothing is known of the other"
+    assert model.predict_one(0, ROWS[0]) == (0.0, 0.0), "nothing is known of the other"
 
 
 def test_it_is_fitted_every_ten_outcomes_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tailcut.models import RidgeBank
-from tailcut.policies.censoring import AtCutoff, BuckleyJames, Drop, Lost, MomentMatching, Unfinished
-from tailcut.policies.targets import BoundedLoss, LogSeconds
+from tailcut.policies.censoring import AtCutoff, AtMaximumLoss, BuckleyJames, Drop, MomentMatching, Unfinished
+from tailcut.policies.losses import BoundedLoss, LogSeconds
 
 RNG = np.random.default_rng(0)
 
@@ -63,14 +63,14 @@ def test_moment_matching_takes_over_both_moments_of_the_exact_posterior(noise: f
     x = np.array([1.0])
     for target in (0.4, 0.9):
         bank.update(0, x, target, 1.0)
-    mean, variance = bank.look(0, x)
+    mean, variance = bank.predict_one(0, x)
     expected_mean, expected_variance = _posterior_moments_on_a_grid(
         mean, noise * math.sqrt(variance), noise, floor
     )
-    lesson = MomentMatching(noise).lesson(stopped(math.exp(floor)), lambda: bank.look(0, x), RNG)
+    lesson = MomentMatching(noise).lesson(stopped(math.exp(floor)), lambda: bank.predict_one(0, x), RNG)
     assert lesson is not None
     bank.update(0, x, lesson.target, lesson.weight)
-    after_mean, after_variance = bank.look(0, x)
+    after_mean, after_variance = bank.predict_one(0, x)
     assert after_mean == pytest.approx(expected_mean, rel=1e-6)
     assert noise**2 * after_variance == pytest.approx(expected_variance, rel=1e-6)
 
@@ -94,7 +94,7 @@ def test_what_a_bounded_loss_learns_of_a_stopped_run_is_its_mean_over_all_that_m
 ) -> None:
     """By simulation: lost as often as expected, else solved with a loss that is uniform up to its most."""
     target, chance = BoundedLoss(solved_share=0.3), np.random.default_rng(1)
-    lesson = Lost().lesson(Unfinished(seconds, 60.0, target), lambda: (expected, 1.0), RNG)
+    lesson = AtMaximumLoss().lesson(Unfinished(seconds, 60.0, target), lambda: (expected, 1.0), RNG)
     lost = chance.random(300_000) < expected
     losses = np.where(lost, 1.0, chance.uniform(0.0, 0.3, lost.shape))
     open_ = lost if seconds >= 60.0 else losses > target.value(seconds, 60.0)
@@ -107,7 +107,7 @@ def test_a_stopped_run_costs_at_least_its_time_and_at_most_everything(
     seconds: float, expected: float
 ) -> None:
     run = Unfinished(seconds, 60.0, BoundedLoss(solved_share=0.3))
-    assert run.value() <= Lost().lesson(run, lambda: (expected, 1.0), RNG).target <= 1.0
+    assert run.value() <= AtMaximumLoss().lesson(run, lambda: (expected, 1.0), RNG).target <= 1.0
 
 
 @given(st.floats(0, 1e9), st.floats(1e-3, 1e8))

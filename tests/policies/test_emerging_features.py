@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tailcut import Selector
 from tailcut.models import LeastSquares, Model, RidgeBank
+from tailcut.policies.losses import BoundedLoss
 from tailcut.policies.one_pick import OnePick
-from tailcut.policies.targets import BoundedLoss
 from tailcut.representation import Views
 
 WHOLE = Views(slice(None), slice(None))
@@ -59,7 +59,7 @@ def test_a_widened_model_equals_one_that_saw_zeros(
     whole = make(n_algorithms=2, n_features=old + extra)  # type: ignore[call-arg]
     for step in range(runs + 10):
         if step == runs:
-            widened.widen(old + extra, WHOLE)
+            widened.add_features(old + extra, WHOLE)
         x = rng.standard_normal(old + extra)
         if step < runs:
             x[:extra] = 0.0
@@ -76,7 +76,7 @@ def test_a_ridge_window_lets_go_of_runs_from_before() -> None:
     bank = RidgeBank(n_algorithms=1, n_features=1, window=5)
     for _ in range(5):
         bank.update(0, np.ones(1), 7.0, 1.0)
-    bank.widen(3)
+    bank.add_features(3)
     runs = [(rng.standard_normal(3), float(rng.standard_normal())) for _ in range(5)]
     for x, target in runs:
         bank.update(0, x, target, 1.0)

@@ -9,11 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 from tailcut import Selector
-from tailcut.bench.metrics import paid
 from tailcut.bench.replay import Trace, replay
+from tailcut.bench.summary import paid
 from tailcut.catalogue import CATALOGUE
 from tailcut.errors import InputError
-from tailcut.models import Layers
+from tailcut.models import ResidualLayers
 from tailcut.policies.feature_budget import EVERY, NOISE, TRIAL, FeatureBudget
 from tailcut.policies.one_pick import OnePick
 from tailcut.policies.recipes import Recipe, Row, ScheduleRecipe
@@ -231,7 +231,7 @@ def test_what_was_learned_without_features_is_kept_when_they_come() -> None:
 @pytest.mark.parametrize("window", [0, 20])
 def test_runs_without_features_teach_the_arms_and_leave_the_trees_alone(window: int) -> None:
     views = Views(slice(None), slice(None))
-    model = Layers(n_algorithms=2, n_features=3, views=views, seed=0, window=window)
+    model = ResidualLayers(n_algorithms=2, n_features=3, views=views, seed=0, window=window)
     rng = np.random.default_rng(0)
     for _ in range(15):
         model.update(0, rng.standard_normal(3), 0.2, 1.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tailcut import Scenario, Selector
-from tailcut.policies.first_runs import FirstRuns
+from tailcut.policies.exploration import ForcedExploration
 
 NAMES = [f"a{i}" for i in range(30)]
 
@@ -107,13 +107,13 @@ def test_nobody_is_given_up_for_good() -> None:
     ],
 )
 def test_due(runs: list[int], due: bool) -> None:
-    assert FirstRuns(pace=1.0, again=1.0).due(np.array(runs, dtype=float)) is due
+    assert ForcedExploration(pace=1.0, again=1.0).due(np.array(runs, dtype=float)) is due
 
 
 def test_all_at_once_and_never() -> None:
-    assert FirstRuns().due(np.array([10.0, 1.0, 0.0]))
-    assert not FirstRuns().due(np.array([1e9, 1.0]))
-    assert not FirstRuns(pace=0.0).due(np.array([0.0, 0.0]))
+    assert ForcedExploration().due(np.array([10.0, 1.0, 0.0]))
+    assert not ForcedExploration().due(np.array([1e9, 1.0]))
+    assert not ForcedExploration(pace=0.0).due(np.array([0.0, 0.0]))
 
 
 def test_only_of_those_offered() -> None:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from tailcut import Selector
+from tailcut import state as statefile
 from tailcut.catalogue import find_all, recipe
 from tailcut.errors import ConflictingOutcomeError, InputError, StateFileError
 from tailcut.journal import Journal, Project
+from tailcut.policies.losses import BoundedLoss
 from tailcut.policies.pending import is_outcome
-from tailcut.policies.targets import BoundedLoss
-from tailcut.state import statefile
 from tailcut.types import Outcome, Status
 
 ALGORITHMS = ("a", "b", "c")

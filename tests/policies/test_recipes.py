@@ -11,14 +11,13 @@ import pytest
 
 from tailcut import CATALOGUE, Decision, Outcome, Recipe, Selector
 from tailcut.errors import InputError
-from tailcut.models import Layers
+from tailcut.models import ResidualLayers
 from tailcut.numerics.ranges import Range
 from tailcut.policies.censoring import Drop
-from tailcut.policies.exploration import Greedy, Thompson
-from tailcut.policies.first_runs import FirstRuns
+from tailcut.policies.exploration import ForcedExploration, Greedy, Thompson
 from tailcut.policies.hyperparameters import declared
+from tailcut.policies.losses import BoundedLoss
 from tailcut.policies.one_pick import OnePick
-from tailcut.policies.targets import BoundedLoss
 from tailcut.types import Belief, Estimate
 
 THOMPSON = CATALOGUE["thompson"]
@@ -45,7 +44,7 @@ def _leaning(**hyperparameters: Any) -> Recipe:
         THOMPSON,
         name="leaning",
         exploration=Leaning,
-        first_runs=partial(FirstRuns, pace=0.0),
+        first_runs=partial(ForcedExploration, pace=0.0),
         hyperparameters={"ridge": 1.0, **hyperparameters},
     )
 
@@ -93,7 +92,7 @@ def test_a_hyperparameter_that_no_part_has_is_an_error() -> None:
 
 def test_what_the_recipe_fills_in_is_no_hyperparameter() -> None:
     assert set(declared(Thompson)) == {"noise_variance"}
-    assert set(declared(partial(FirstRuns, in_order=False))) == {"pace", "again"}
+    assert set(declared(partial(ForcedExploration, in_order=False))) == {"pace", "again"}
     assert {"n_algorithms", "seed", "parts"}.isdisjoint(declared(OnePick))
 
 
@@ -131,7 +130,7 @@ def test_runs_that_teach_nothing_are_not_learned_as_successes() -> None:
         selector.observe(selector.select([1.0, 2.0], among=["a"]), censored_at=60.0)
     policy = selector._policy
     assert isinstance(policy, OnePick)
-    assert isinstance(policy.model, Layers)
+    assert isinstance(policy.model, ResidualLayers)
     assert isinstance(policy.parts.target, BoundedLoss)
     assert policy.model.arms.runs.tolist() == [0.0, 0.0]
     assert policy.model.memory.kept == 60

@@ -11,10 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from tailcut import Outcome, ScheduleRecipe, Selector
-from tailcut.bench.metrics import paid
 from tailcut.bench.replay import replay
+from tailcut.bench.summary import paid
 from tailcut.errors import InputError
-from tailcut.models import Forests, Layers, RidgeBank
+from tailcut.models import Forests, ResidualLayers, RidgeBank
 from tailcut.policies.one_pick import OnePick
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.policies.selector_like import Recorded
@@ -50,7 +50,7 @@ class Notes(RoundRobin):
         self.budgets: set[float] = set()
         self.cutoffs: set[float] = set()
 
-    def represent(self, features: Array) -> Array:
+    def fit_transform(self, features: Array) -> Array:
         return features
 
     def started(self, algorithm: int) -> None:
@@ -331,7 +331,7 @@ def test_recorded_runs_are_counted_in_a_window_as_others_are() -> None:
     selector.fit(past)
     policy = selector._policy
     assert isinstance(policy, OnePick)
-    assert isinstance(policy.model, Layers)
+    assert isinstance(policy.model, ResidualLayers)
     assert policy.runs.sum() == policy.model.arms.runs.sum() == 50
     assert policy.censored.sum() <= 50
 

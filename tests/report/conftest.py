@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from tailcut.bench.execution import run_cells
-from tailcut.bench.origins import describe_run, describe_scenario
 from tailcut.bench.plan import Contender, plan
-from tailcut.bench.store import opened
+from tailcut.bench.store import describe_run, describe_scenario, opened
 from tailcut.scenarios import Scenario
 from tests.bench.conftest import write_scenario
 
@@ -72,6 +73,11 @@ def command(*arguments: str | Path, timeout: int = 240) -> subprocess.CompletedP
         timeout=timeout,
         env=environment,
     )
+
+
+def paragraphs(markup: str) -> list[str]:
+    """The paragraphs of a page's part as plain texts, each on one line."""
+    return [" ".join(html.unescape(text).split()) for text in re.findall(r"<p>(.*?)</p>", markup, re.DOTALL)]
 
 
 @pytest.fixture(scope="session")

@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tailcut.bench.ranks import Ranking
 from tailcut.bench.store import opened
-from tailcut.report.figures import critical, practice
-from tailcut.report.figures.drawings import Drawing, drawings, render, slug
-from tailcut.report.numbers.complement import complement
-from tailcut.report.numbers.gather import gather
+from tailcut.report.canvas import Drawings, render_all, slug
+from tailcut.report.comparison_figures import critical_difference
+from tailcut.report.complement import complement
+from tailcut.report.gather import gather
+from tailcut.report.results_page import results_drawings, write_results_page
+from tailcut.report.scenario_figures import growth
 from tailcut.report.style import INK, look
 from tailcut.scenarios import Scenario
 from tests.report.conftest import SELECTORS, fill
 
 
 @pytest.fixture(scope="module")
-def found(results: Path, scenarios_folder: Path) -> dict[str, Drawing]:
+def found(results: Path, scenarios_folder: Path) -> Drawings:
     with opened(results, read_only=True) as store:
-        return {one.name: one for one in drawings(gather(store, scenarios_folder))}
+        return results_drawings(gather(store, scenarios_folder))
 
 
 @pytest.fixture(scope="module")
-def drawn(found: dict[str, Drawing], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def drawn(found: Drawings, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of all figures as SVG."""
     folder = tmp_path_factory.mktemp("figures")
-    for drawing in found.values():
-        render(drawing, folder, ["svg"])
+    render_all(found, folder, ["svg"])
     return folder
 
 
@@ -38,7 +40,7 @@ def _texts(path: Path) -> str:
     return "\n".join(text for text in ElementTree.parse(path).getroot().itertext() if text.strip())
 
 
-def test_all_kinds_are_there(found: dict[str, Drawing]) -> None:
+def test_all_kinds_are_there(found: Drawings) -> None:
     expected = {"npar10", "regret-overview", "critical-difference", "tradeoff-thompson"}
     expected |= {"tradeoff-competitors"}
     for scenario in ("ALPHA", "BETA", "GAMMA"):
@@ -59,12 +61,10 @@ def test_every_figure_is_well_formed_and_names_what_it_shows(drawn: Path) -> Non
     assert all(name in _texts(drawn / "regret-overview.svg") for name in ("ALPHA", "BETA", "GAMMA"))
 
 
-def test_a_figure_comes_in_three_formats_and_the_same_every_time(
-    found: dict[str, Drawing], tmp_path: Path
-) -> None:
+def test_a_figure_comes_in_three_formats_and_the_same_every_time(found: Drawings, tmp_path: Path) -> None:
     (tmp_path / "again").mkdir()
     for folder in (tmp_path, tmp_path / "again"):
-        render(found["regret-ALPHA"], folder, ["svg", "pdf", "png"])
+        render_all({"regret-ALPHA": found["regret-ALPHA"]}, folder, ["svg", "pdf", "png"])
     for ending, start in (("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")):
         content = (tmp_path / f"regret-ALPHA.{ending}").read_bytes()
         assert content.startswith(start)
@@ -89,7 +89,7 @@ def test_texts_and_axes_are_in_the_ink_that_a_dark_page_replaces(drawn: Path) ->
 def test_odd_names_are_drawn_as_they_stand(tmp_path: Path) -> None:
     names = ("$x_1$ & <b>", "a\\frac{b}", "ok")
     ranked = Ranking(names, ("s", "t"), (1.0, 2.0, 3.0), (1, 1, 0), 3.0, 0.2, 1.5, 0.05)
-    render(Drawing("odd", "", critical.draw, (ranked, "PAR10")), tmp_path, ["svg", "pdf", "png"])
+    render_all({"odd": partial(critical_difference, ranked, "PAR10")}, tmp_path, ["svg", "pdf", "png"])
     assert all(name in _texts(tmp_path / "odd.svg") for name in names)
 
 
@@ -99,15 +99,14 @@ def test_a_scenario_with_an_odd_name_gives_files(scenarios_folder: Path, tmp_pat
     scenario.write(tmp_path / "aslib" / "odd")
     path = fill(tmp_path / "r.db", tmp_path / "aslib", ("odd",), ("thompson", "oracle", "sbs"), seeds=1)
     with opened(path, read_only=True) as store:
-        made = drawings(gather(store))
-    assert any("50%/of $it" in one.caption for one in made)
-    for one in made:
-        render(one, tmp_path, ["svg"])
-        assert (tmp_path / f"{one.name}.svg").is_file()
+        report = gather(store)
+    page = write_results_page(report, tmp_path, formats=["svg"]).read_text(encoding="utf-8")
+    assert "<figcaption>50%/of $it: " in page
+    assert {path.stem for path in (tmp_path / "figures").iterdir()} == set(results_drawings(report))
     assert len({slug(name) for name in ("a/b", "a_b", "a b", "a:b")}) == 4
 
 
 def test_the_practitioners_bars_name_the_newcomers(scenarios_folder: Path, tmp_path: Path) -> None:
     parts = complement(Scenario.read(scenarios_folder / "ALPHA"))
-    render(Drawing("growth", "", practice.draw_growth, (parts, "PAR10")), tmp_path, ["svg"])
+    render_all({"growth": partial(growth, parts, "PAR10")}, tmp_path, ["svg"])
     assert all(name in _texts(tmp_path / "growth.svg") for name in parts.growth[-1].algorithms)

@@ -5,22 +5,24 @@ from __future__ import annotations
 import html
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tailcut.bench.store import opened
-from tailcut.explain.explanation import AlgorithmBelief
-from tailcut.report.figures import decision
-from tailcut.report.figures.drawings import Drawing, render
-from tailcut.report.numbers.explained_decisions import (
+from tailcut.explain import AlgorithmBelief
+from tailcut.report.canvas import render_all
+from tailcut.report.gather import (
     ExplainedDecision,
     ExplainedDecisions,
+    Report,
     explain_decisions,
     explainable,
+    gather,
 )
-from tailcut.report.numbers.gather import Report, gather
-from tailcut.report.pages.missing import left_out
+from tailcut.report.results_page import left_out
+from tailcut.report.scenario_figures import decision
 from tailcut.report.style import INK
 from tailcut.scenarios import Scenario
 from tests.report.conftest import fill
@@ -56,9 +58,9 @@ def test_the_decisions_are_those_of_the_results(
         cell = next(
             cell
             for cell in gather(store).results.of(found.scenario, found.selector)
-            if cell.seed == found.seed
+            if cell["seed"] == found.seed
         )
-        choices = store.trace(cell.hash)[0]
+        choices = store.trace(cell["hash"])[0]
     assert [one.explanation.algorithm for one in found.decisions] == [
         names[choices[one.step - 1]] for one in found.decisions
     ]
@@ -85,8 +87,8 @@ def test_hyperparameters_and_schedules_are_served_too(scenarios_folder: Path) ->
 
 def test_the_figure_names_algorithms_and_features(found: ExplainedDecisions, tmp_path: Path) -> None:
     one = found.decisions[-1]
-    drawing = Drawing("one", "", decision.draw, (one, found.selector, "a title $x$"))
-    render(drawing, tmp_path, ["svg", "png", "pdf"])
+    drawings = {"one": partial(decision, one, found.selector, "a title $x$")}
+    render_all(drawings, tmp_path, ["svg", "png", "pdf"])
     root = ElementTree.parse(tmp_path / "one.svg").getroot()
     texts = "\n".join(root.itertext())
     for name in (*(row.name for row in one.explanation.algorithms), "a title $x$", "timeout", "PAR10"):
@@ -105,7 +107,7 @@ def test_odd_beliefs_can_be_drawn(found: ExplainedDecisions, tmp_path: Path) -> 
     )
     odd = replace(one.explanation, algorithms=rows, algorithm=rows[29].name, rival=None, features=())
     drawn = ExplainedDecision(1, odd, {})
-    render(Drawing("odd", "", decision.draw, (drawn, "tailcut", "t")), tmp_path, ["svg"])
+    render_all({"odd": partial(decision, drawn, "tailcut", "t")}, tmp_path, ["svg"])
     texts = "\n".join(ElementTree.parse(tmp_path / "odd.svg").getroot().itertext())
     assert "-29" in texts, "the chosen one is shown, however many are better"
     assert "-20" not in texts
@@ -117,7 +119,7 @@ def test_the_page_shows_them_and_says_when_it_cannot(
     page = (written / "index.html").read_text(encoding="utf-8")
     assert '<section id="explained">' in page
     for one in found.decisions:
-        assert html.escape(one.explanation.text()) in page
+        assert one.explanation.text() in html.unescape(page)
     with opened(
         fill(tmp_path / "r.db", scenarios_folder, ("ALPHA",), ("thompson", "oracle"), seeds=1)
     ) as store:

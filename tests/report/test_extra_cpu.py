@@ -9,9 +9,8 @@ import pytest
 from tailcut.bench.benchmark import benchmark
 from tailcut.bench.plan import Contender
 from tailcut.bench.store import opened
-from tailcut.report.figures.drawings import drawings
-from tailcut.report.numbers.gather import Report, gather
-from tailcut.report.pages.results_page import sheets, write_results_page
+from tailcut.report.gather import Report, gather
+from tailcut.report.results_page import comparison_drawings, results_tables, write_results_page
 
 LABELS = (
     *("thompson", "thompson@measure-first=5", "thompson@measure-first=20"),
@@ -50,19 +49,19 @@ def test_a_curve_starts_where_nothing_is_measured(report: Report) -> None:
 
 
 def test_the_table_says_what_it_costs_and_saves(report: Report) -> None:
-    (table,) = [sheet for sheet in sheets(report) if sheet.key == "extra-cpu"]
+    (table,) = [table for table in results_tables(report) if table.key == "extra-cpu"]
     assert len(table.rows) == 3 * 3
     grids = report.grids
     place = {label: j for j, label in enumerate(grids["par"].selectors)}
     for row in table.rows:
-        i, label = grids["par"].scenarios.index(str(row[0].value)), str(row[3].value).partition(" ")[0]
+        i, label = grids["par"].scenarios.index(str(row[0])), str(row[3]).partition(" ")[0]
         own, without = (grids["par"].mean[i, place[one]] for one in (label, label.partition("@")[0]))
-        assert row[5].value == pytest.approx(1.0 - own / without)
-        assert (row[1].value, row[2].value) == (60, 3)
+        assert row[5] == pytest.approx(1.0 - own / without)
+        assert (row[1], row[2]) == (60, 3)
 
 
 def test_the_page_has_figure_and_table(report: Report, tmp_path: Path) -> None:
-    assert "extra-cpu" in [one.name for one in drawings(report)]
+    assert "extra-cpu" in comparison_drawings(report)
     page = write_results_page(report, tmp_path, formats=["svg"]).read_text(encoding="utf-8")
     assert "Extra CPU time" in page
     svg = (tmp_path / "figures" / "extra-cpu.svg").read_text(encoding="utf-8")

@@ -11,15 +11,11 @@ import pytest
 
 from tailcut.bench.ranks import rank
 from tailcut.bench.store import Store, opened
-from tailcut.report.numbers import gather as gathering
-from tailcut.report.numbers import standings
-from tailcut.report.numbers.complement import complement
-from tailcut.report.numbers.gather import gather
-from tailcut.report.numbers.standings import METRICS
-from tailcut.report.numbers.stream_curves import regret, solved_by
-from tailcut.report.pages.results_page import write_results_page
-from tailcut.report.pages.scenario_page import write_scenario_page
-from tailcut.report.progress import ReportProgress
+from tailcut.report import curves, standings
+from tailcut.report.complement import complement
+from tailcut.report.gather import ReportProgress, gather
+from tailcut.report.results_page import write_results_page
+from tailcut.report.scenario_page import write_scenario_page
 from tailcut.scenarios import Scenario
 
 
@@ -35,16 +31,15 @@ def test_grids_ranks_and_traces_are_computed_once(
 
         return wrapper
 
-    monkeypatch.setattr(standings, "grid", counted("grid", standings.grid, 1))
+    monkeypatch.setattr(standings, "grids_of", counted("grids", standings.grids_of, 0))
     monkeypatch.setattr(standings, "rank", counted("rank", rank, 0))
-    monkeypatch.setattr(gathering, "regret", counted("regret", regret, 0))
-    monkeypatch.setattr(gathering, "solved_by", counted("solved_by", solved_by, 0))
+    monkeypatch.setattr(curves, "regret", counted("regret", curves.regret, 0))
+    monkeypatch.setattr(curves, "solved_by", counted("solved_by", curves.solved_by, 0))
     monkeypatch.setattr(Store, "trace", counted("trace", Store.trace, 1))
     with opened(results, read_only=True) as store:
         report = gather(store, scenarios_folder)
     write_results_page(report, tmp_path / "report", formats=["svg"])
-    assert {metric for name, metric in calls if name == "grid"} == set(METRICS)
-    assert {name for name, _ in calls} == {"grid", "rank", "regret", "solved_by", "trace"}
+    assert {name for name, _ in calls} == {"grids", "rank", "regret", "solved_by", "trace"}
     assert set(calls.values()) == {1}
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailcut.report.numbers.kaplan_meier import kaplan_meier, survival_curves
+from tailcut.report.curves import kaplan_meier, survival_curves
 from tailcut.scenarios import Scenario
 
 

@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 from tailcut.cli.app import app
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
-from tailcut.report.numbers.live_run import read_live_run
-from tailcut.report.pages.live_page import summary, write_live_page
+from tailcut.report.live_page import read_live_run, solvers_table, write_live_page
 from tailcut.scenarios.synthetic import generate
 from tailcut.types import Decision
 
@@ -52,14 +51,15 @@ def test_the_numbers_are_those_of_the_journal(state: Path) -> None:
     assert run.estimate.par10 == pytest.approx(counted.par10)
     assert run.estimate.solvers[-1].name == "never"
     assert run.estimate.solvers[-1].par10 is None
-    assert sum(one.runs for one in run.solvers) == sum(len(one.runs) for one in run.instances)
+    assert sum(int(str(row[1])) for row in solvers_table(run).rows) == sum(
+        len(one.runs) for one in run.instances
+    )
     shares = run.shares()
     assert shares is not None
     np.testing.assert_allclose(shares.share.sum(axis=1), 1.0)
-    costs = [one.instance.par10 for one in run.slowest]
+    costs = [instance.par10 for instance, _ in run.slowest]
     assert costs == sorted(costs, reverse=True)
-    assert all(one.why is not None for one in run.slowest)
-    assert "estimated" in " ".join(summary(run))
+    assert all(why is not None for _, why in run.slowest)
 
 
 def test_the_command_writes_a_page_while_the_file_is_being_written(state: Path, tmp_path: Path) -> None:
@@ -67,7 +67,13 @@ def test_the_command_writes_a_page_while_the_file_is_being_written(state: Path, 
         result = CliRunner().invoke(app, ["report", str(state), "--out", str(tmp_path), "--format", "svg"])
     assert result.exit_code == 0, result.output
     page = (tmp_path / "index.html").read_text()
-    for part in ("What it saved: an estimate", "Solved over time", "Where the seconds went", "why"):
+    for part in (
+        "What it saved: an estimate",
+        "Solved over time",
+        "Where the seconds went",
+        "why",
+        "It is estimated that",
+    ):
         assert part in page
     assert "<b>i" not in page  # names are text
     assert (tmp_path / "tables" / "estimate.csv").exists()

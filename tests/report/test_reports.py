@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tailcut.bench.plan import Cell
 from tailcut.bench.store import Result, opened
-from tailcut.report.progress import ReportProgress
+from tailcut.report.gather import ReportProgress
 from tailcut.report.reports import report_scenario
 
 

@@ -13,13 +13,11 @@ from tailcut.bench.execution import run_cells
 from tailcut.bench.plan import Contender, plan
 from tailcut.bench.store import Result, opened
 from tailcut.errors import InputError
-from tailcut.report.numbers.gather import Report, gather
-from tailcut.report.numbers.results import load
-from tailcut.report.pages.headline import headline
-from tailcut.report.pages.missing import left_out
-from tailcut.report.pages.results_page import write_results_page
+from tailcut.report.gather import Report, gather
+from tailcut.report.results import load
+from tailcut.report.results_page import headline, left_out, write_results_page
 from tailcut.scenarios import Scenario, bundled
-from tests.report.conftest import fill
+from tests.report.conftest import fill, paragraphs
 
 
 def _gathered(path: Path, scenarios_folder: Path | None = None) -> Report:
@@ -46,7 +44,7 @@ def test_one_scenario_and_one_seed(scenarios_folder: Path, tmp_path: Path) -> No
     assert "No ranks" in text
     assert "no regret curves: there is no result of `oracle`" in text
     assert (
-        headline(report.results, report.standings, None)[0]
+        paragraphs(headline(report.results, report.standings, None))[0]
         == "1 selector on 1 scenario, 1 seed each: 2 results."
     )
 
@@ -110,7 +108,7 @@ def test_failed_cells_are_named_with_their_reason(results: Path, tmp_path: Path)
     )
     report = _gathered(path)
     assert "Failed: ALPHA, thompson, seed 2: ValueError: no luck" in left_out(report)
-    assert [cell.seed for cell in report.results.of("ALPHA", "thompson")] == [0, 1]
+    assert [cell["seed"] for cell in report.results.of("ALPHA", "thompson")] == [0, 1]
 
 
 def test_of_results_computed_twice_the_later_counts(scenarios_folder: Path, tmp_path: Path) -> None:
@@ -124,7 +122,7 @@ def test_of_results_computed_twice_the_later_counts(scenarios_folder: Path, tmp_
         again = Result("0" * 64, 1.0, None, 123.0, 0.5, 9.0, 1.0, 2.0, choices, losses, seconds)
         store.add(replace(cell, hash="0" * 64), again)
     report = _gathered(path)
-    assert [one.par for one in report.results.of("ALPHA", "thompson")] == [123.0]
+    assert [one["par"] for one in report.results.of("ALPHA", "thompson")] == [123.0]
     assert (report.results.superseded, report.results.ambiguous) == (1, 0)
     assert any("1 results that a later run computed again" in line for line in left_out(report))
 
@@ -217,3 +215,14 @@ def test_a_foreign_database_and_one_without_results_are_refused(results: Path, t
     failed = _changed(results, tmp_path, "UPDATE cells SET error = 'x'")
     with opened(failed, read_only=True) as store, pytest.raises(InputError, match="only 54 failed cells"):
         load(store)
+
+
+def test_results_under_conditions_that_are_gone_are_left_out(results: Path, tmp_path: Path) -> None:
+    """0.2 could learn while idle, as in `thompson@learn-share=0.2`; its result files still open."""
+    label = "thompson@learn-share=0.2"
+    path = _changed(results, tmp_path, f"UPDATE cells SET selector = '{label}' WHERE selector = 'thompson'")
+    with pytest.warns(UserWarning, match=f"left out: {label}"):
+        report = _gathered(path)
+    assert report.results.contenders == ("bj_thompson_rev", "rand_bclinucb", "epsilon_greedy")
+    page = write_results_page(report, tmp_path / "report", formats=["svg"]).read_text(encoding="utf-8")
+    assert "learn-share" not in page

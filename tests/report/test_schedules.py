@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from tailcut.bench.store import opened
-from tailcut.report.numbers.gather import Report, gather
-from tailcut.report.pages.headline import headline
-from tailcut.report.pages.results_page import sheets
-from tests.report.conftest import command, fill
+from tailcut.report.gather import Report, gather
+from tailcut.report.results_page import headline, results_tables
+from tests.report.conftest import command, fill, paragraphs
 
 SELECTORS = ("thompson", "epsilon_greedy", "round_robin", "oracle", "sbs", "sbs_pair", "sbs_schedule")
 
@@ -37,8 +36,8 @@ def test_they_compete_with_nobody_who_picks_once(report: Report) -> None:
 
 
 def test_they_have_a_table_of_their_own_and_a_mark_in_the_others(report: Report) -> None:
-    tables = {sheet.key: sheet for sheet in sheets(report)}
-    first_column = {key: [row[0].value for row in sheet.rows] for key, sheet in tables.items()}
+    tables = {table.key: table for table in results_tables(report)}
+    first_column = {key: [row[0] for row in table.rows] for key, table in tables.items()}
     assert set(first_column["summary"]) == {"thompson", "epsilon_greedy", "oracle", "sbs"}
     assert set(first_column["schedules"]) == {
         "round_robin (schedule)",
@@ -50,7 +49,7 @@ def test_they_have_a_table_of_their_own_and_a_mark_in_the_others(report: Report)
 
 
 def test_they_are_told_apart_in_words_and_figures(report: Report) -> None:
-    words = headline(report.results, report.standings, report.ranked)
+    words = paragraphs(headline(report.results, report.standings, report.ranked))
     assert "listed separately: round_robin (schedule) has a mean nPAR10 of" in words[-1]
     assert not any("round_robin" in paragraph for paragraph in words[:-1])
     assert report.featured[-4] == "round_robin"
@@ -74,6 +73,6 @@ def test_a_file_of_schedules_alone_is_reported(scenarios_folder: Path, tmp_path:
     path = fill(tmp_path / "r.db", scenarios_folder, ("ALPHA",), ("round_robin", "oracle", "sbs"), seeds=1)
     with opened(path, read_only=True) as store:
         report = gather(store, scenarios_folder)
-    words = headline(report.results, report.standings, report.ranked)
+    words = paragraphs(headline(report.results, report.standings, report.ranked))
     assert words[0].startswith("1 selector on 1 scenario")
     assert "round_robin (schedule)" in words[1]

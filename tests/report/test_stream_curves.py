@@ -12,8 +12,8 @@ from hypothesis.extra import numpy as arrays
 
 from tailcut.bench.replay import shuffled
 from tailcut.bench.store import opened
-from tailcut.report.numbers.gather import gather
-from tailcut.report.numbers.stream_curves import regret, shares, solved_by
+from tailcut.report.curves import regret, shares, solved_by
+from tailcut.report.gather import gather
 from tailcut.scenarios import Scenario
 from tailcut.types import Array
 

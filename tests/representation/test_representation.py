@@ -9,20 +9,21 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tailcut.errors import InputError
-from tailcut.numerics.vectors import LARGEST, ordinary
 from tailcut.representation import (
+    INTERCEPT,
+    LARGEST,
     PIPELINES,
+    FeatureReader,
     ImputeMean,
     MarkMissing,
     SignedLog,
     Standardise,
     Twofold,
     UnitNorm,
+    ordinary,
     pipeline,
 )
-from tailcut.representation.reader import FeatureReader
-from tailcut.representation.twofold import INTERCEPT
-from tailcut.state.statefile import pack, unpack
+from tailcut.state import pack, unpack
 from tailcut.types import Array
 
 features = arrays(
@@ -116,7 +117,7 @@ def test_applying_gives_what_learning_gave_and_learns_nothing(name: str, stream:
     for x in stream:
         learned = represent(x)
         before = pack(represent.state())
-        np.testing.assert_allclose(represent.peek(x), learned, rtol=1e-12, atol=1e-300)
+        np.testing.assert_allclose(represent.transform(x), learned, rtol=1e-12, atol=1e-300)
         assert pack(represent.state()) == before
 
 
@@ -124,12 +125,12 @@ def test_applying_gives_what_learning_gave_and_learns_nothing(name: str, stream:
 def test_many_at_once_stand_on_one_scale(name: str) -> None:
     stream = np.random.default_rng(0).standard_normal((30, 4)) * 5.0 + 2.0
     represent, one_by_one = pipeline(name, n_features=4), pipeline(name, n_features=4)
-    together = represent.take_in(stream)
+    together = represent.fit_transform(stream)
     for x in stream:
         one_by_one(x)
     assert pack(represent.state()) == pack(one_by_one.state())
-    np.testing.assert_array_equal(together, [one_by_one.peek(x) for x in stream])
-    assert represent.take_in(stream[:0]).shape == (0, represent.width)
+    np.testing.assert_array_equal(together, [one_by_one.transform(x) for x in stream])
+    assert represent.fit_transform(stream[:0]).shape == (0, represent.width)
 
 
 def test_trees_see_the_values_behind_those_of_twofold() -> None:
@@ -137,7 +138,7 @@ def test_trees_see_the_values_behind_those_of_twofold() -> None:
     for x in np.random.default_rng(0).normal(size=(5, 3)):
         x[1] = np.nan
         np.testing.assert_array_equal(trees(x), twofold(x)[4:])
-        np.testing.assert_array_equal(trees.peek(x), trees(x))
+        np.testing.assert_array_equal(trees.transform(x), trees(x))
     assert trees.width == 3
 
 
@@ -153,7 +154,7 @@ def test_compiled_imputation_is_that_of_numpy(stream: Array) -> None:
         seen += ~missing
         total += np.where(missing, 0.0, clipped)
         expected = np.where(missing, total / np.maximum(seen, 1.0), clipped)
-        assert part(x).tobytes() == expected.tobytes() == part.peek(x).tobytes()
+        assert part(x).tobytes() == expected.tobytes() == part.transform(x).tobytes()
 
 
 @given(stream=features)
@@ -165,7 +166,7 @@ def test_twofold_is_what_its_two_sides_are_alone(stream: Array) -> None:
     for x in np.sign(stream) * np.log1p(np.abs(stream)):
         expected = np.concatenate([standardise(x), [INTERCEPT], mark_missing(x)])
         assert both(x).tobytes() == expected.tobytes()
-        assert both.peek(x)[:4].tobytes() == standardise.peek(x).tobytes()
+        assert both.transform(x)[:4].tobytes() == standardise.transform(x).tobytes()
 
 
 def test_names_that_were_set_later_are_known() -> None:

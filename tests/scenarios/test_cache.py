@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tailcut import state as statefile
 from tailcut.errors import ScenarioError
 from tailcut.scenarios import Scenario, cache
 from tailcut.scenarios.aslib_reader import load
-from tailcut.state import statefile
 
 
 def entries(folder: Path) -> list[Path]:

@@ -8,7 +8,7 @@ import pytest
 from tailcut import Decision, Selector
 from tailcut.errors import StateFileError
 from tailcut.schedules import HazardSchedule
-from tailcut.schedules.at_hand import InstanceAtHand
+from tailcut.schedules.curves import CurrentInstance
 from tailcut.types import Array
 
 CUTOFF = 100.0
@@ -48,17 +48,17 @@ def test_a_failure_changes_the_classes_of_its_instance_and_the_hazards_of_the_ne
     selector, features = _stirred(), np.array([0.3, -0.2, 1.0])
     decision = selector.select(features)
     schedule = _schedule(selector)
-    x = schedule.at_hand.x
-    begun = schedule.at_hand.view(x)
+    x = schedule.current.x
+    begun = schedule.current.view(x)
     assert begun is not None
     odds = begun.odds.copy()
     selector.observe(decision, censored_at=decision.budget)
-    assert schedule.at_hand.view(x) is begun
+    assert schedule.current.view(x) is begun
     np.testing.assert_array_equal(begun.odds, odds)
     assert (schedule.view(x).odds != odds).any()  # of an instance that would begin now
     _fail_all(selector, selector.proceed(decision))
     selector.select(features)  # the same features again are another instance
-    again = schedule.at_hand.view(x)
+    again = schedule.current.view(x)
     assert again is not None
     assert (again.odds[..., :1] != odds[..., :1]).any()
 
@@ -94,27 +94,27 @@ def test_looking_at_other_instances_changes_nothing() -> None:
     ],
 )
 def test_what_cannot_be_expected_is_refused(odds: Array, classes: Array, message: str) -> None:
-    at_hand = InstanceAtHand(cuts=np.array([1.0, 2.0]), n_hardness=7)
+    current = CurrentInstance(cuts=np.array([1.0, 2.0]), n_hardness=7)
     fine = np.zeros((2, 2, len(classes)))
     for both in ({"odds": odds, "drawn_odds": fine}, {"odds": fine, "drawn_odds": odds}):
         with pytest.raises(StateFileError, match=message):
-            at_hand.restore({"x": np.zeros(1), "classes": classes, **both})
+            current.restore({"x": np.zeros(1), "classes": classes, **both})
 
 
 def test_all_runs_on_an_instance_are_planned_with_the_same_draw() -> None:
     selector, features = _stirred(), np.array([0.3, -0.2, 1.0])
     decision = selector.select(features)
-    at_hand = _schedule(selector).at_hand
-    expected, drawn = at_hand.view(at_hand.x), at_hand.drawn(at_hand.x)
+    current = _schedule(selector).current
+    expected, drawn = current.view(current.x), current.drawn(current.x)
     assert expected is not None
     assert drawn is not None
     assert (expected.odds[..., 0] != drawn.odds[..., 0]).all()
     np.testing.assert_array_equal(expected.classes, drawn.classes)
     selector.observe(decision, censored_at=decision.budget)
     selector.proceed(decision)
-    assert at_hand.drawn(at_hand.x) is drawn
+    assert current.drawn(current.x) is drawn
     selector.select(features)
-    again = at_hand.drawn(at_hand.x)
+    again = current.drawn(current.x)
     assert again is not None
     assert (again.odds[..., 0] != drawn.odds[..., 0]).any()
 
@@ -132,5 +132,5 @@ def test_of_other_algorithms_nothing_is_expected() -> None:
     selector = _stirred()
     selector.add_algorithm("e")
     schedule = _schedule(selector)
-    assert schedule.at_hand.odds.size == 0
-    assert schedule.at_hand.view(np.zeros(3)) is None
+    assert schedule.current.odds.size == 0
+    assert schedule.current.view(np.zeros(3)) is None

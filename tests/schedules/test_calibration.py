@@ -11,11 +11,18 @@ from tailcut import Selector
 from tailcut.errors import StateFileError
 from tailcut.scenarios.synthetic import SyntheticScenario
 from tailcut.schedules import HazardSchedule
-from tailcut.schedules.calibration import FIRM, FORGET, SLICED, WHOLE, Calibration
-from tailcut.schedules.curves import Curves
-from tailcut.schedules.planner import Planner
-from tailcut.schedules.rehearsal import Rehearsal, rehearse_sliced, rehearse_whole
-from tailcut.schedules.view import View
+from tailcut.schedules.curves import Curves, View
+from tailcut.schedules.planner import (
+    FIRM,
+    FORGET,
+    SLICED,
+    WHOLE,
+    Calibration,
+    Planner,
+    Rehearsal,
+    rehearse_sliced,
+    rehearse_whole,
+)
 from tailcut.types import Array
 
 CUTS = np.array([10.0, 100.0])

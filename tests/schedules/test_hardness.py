@@ -7,8 +7,7 @@ from scipy.stats import fisk
 
 from tailcut import Decision, Selector
 from tailcut.schedules.curves import CUTS
-from tailcut.schedules.hardness import LARGEST, N_SHIFTS, SCALE, TIMES, Hardness, log_odds_around
-from tailcut.schedules.hazards import FIRST_LEVELS
+from tailcut.schedules.hazards import FIRST_LEVELS, LARGEST, N_SHIFTS, SCALE, TIMES, Hardness, log_odds_around
 from tailcut.types import Array
 from tests.schedules.test_calibration import schedule_of
 

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from tailcut import Decision, Outcome, Selector
-from tailcut.bench.metrics import paid
 from tailcut.bench.replay import replay
-from tailcut.numerics.vectors import NO_FEATURES
+from tailcut.bench.summary import paid
 from tailcut.representation import pipeline
 from tailcut.scenarios.synthetic import SyntheticScenario, generate
 from tailcut.schedules import HazardSchedule
-from tailcut.types import Progress
+from tailcut.types import NO_FEATURES, Progress
 
 
 def run_all(selector: Selector, runtimes: dict[str, float], features: list[float] | None = None) -> list[str]:

@@ -5,9 +5,8 @@ import pytest
 from scipy.special import expit
 
 from tailcut.errors import StateFileError
-from tailcut.schedules.curves import CUTS
-from tailcut.schedules.hazards import COMMON, FIRST_LEVEL, LEVEL, LUCK, SKILL, TURN, Hazards
-from tailcut.schedules.view import passed
+from tailcut.schedules.curves import CUTS, passed
+from tailcut.schedules.hazards import COMMON, DRAWN_SHARE, FIRST_LEVEL, INTERACTION, LEVEL, SKILL, Hazards
 from tailcut.types import Array
 
 SURE = np.zeros((1, len(CUTS))), np.ones(1)
@@ -28,7 +27,7 @@ def test_one_interval_against_bayes_on_a_grid(solved: int, failed: int) -> None:
     answers = np.random.default_rng(0).permutation([1.0] * solved + [0.0] * failed)
     for answer in answers:
         hazards.learn(0, 0, np.array([answer]), np.ones(1), *SURE)
-    prior = LEVEL + SKILL + TURN + COMMON
+    prior = LEVEL + SKILL + INTERACTION + COMMON
     grid = np.linspace(-12.0, 8.0, 20_001)
     log_posterior = log_likelihood(grid, solved, failed, *SURE) - 0.5 * (grid - FIRST_LEVEL) ** 2 / prior
     posterior = np.exp(log_posterior - log_posterior.max())
@@ -44,10 +43,10 @@ def test_one_interval_against_bayes_on_a_grid(solved: int, failed: int) -> None:
 def test_draws_vary_by_a_share_of_what_is_unknown() -> None:
     hazards, stream = Hazards(n_algorithms=3), np.random.default_rng(0)
     hazards.skill_variance[1] = 1e-9
-    hazards.turn_variance[1] = 1e-9
+    hazards.interaction_variance[1] = 1e-9
     draws = np.array([hazards.drawn_log_odds(stream) for _ in range(4000)]) - hazards.log_odds()
     spread = draws.std(axis=0)
-    np.testing.assert_allclose(spread[[0, 2]], LUCK * np.sqrt(SKILL + TURN), rtol=0.1)
+    np.testing.assert_allclose(spread[[0, 2]], DRAWN_SHARE * np.sqrt(SKILL + INTERACTION), rtol=0.1)
     assert spread[1].max() < 1e-3
     assert np.abs(draws.mean(axis=0)).max() < 0.05
 
@@ -70,7 +69,7 @@ def test_steps_against_plain_formulas() -> None:
             unknowns = (
                 (again.level[j : j + 1], again.level_variance[j : j + 1]),
                 (again.skill[a : a + 1], again.skill_variance[a : a + 1]),
-                (again.turn[a, j : j + 1], again.turn_variance[a, j : j + 1]),
+                (again.interaction[a, j : j + 1], again.interaction_variance[a, j : j + 1]),
             )
             damped = 1.0 + f * (sum(float(u[0]) for _, u in unknowns) + again.common[1])
             slope, f = weight * classes @ (answer - chance) / damped, f / damped
@@ -88,12 +87,12 @@ def test_the_variance_falls_as_bayes_says() -> None:
     """After one answer: 1 / (1 / V + f), the curvature f taken at the mean before."""
     hazards = Hazards(n_algorithms=1)
     chance = expit(FIRST_LEVEL)
-    before = LEVEL + SKILL + TURN + COMMON
+    before = LEVEL + SKILL + INTERACTION + COMMON
     hazards.learn(0, 0, np.ones(1), np.ones(1), *SURE)
-    blocks = (hazards.level_variance[0], hazards.skill_variance[0], hazards.turn_variance[0, 0])
+    blocks = (hazards.level_variance[0], hazards.skill_variance[0], hazards.interaction_variance[0, 0])
     f = chance * (1.0 - chance)
     gain = f / (1.0 + f * before)
-    expected = [u - u**2 * gain for u in (LEVEL, SKILL, TURN)]
+    expected = [u - u**2 * gain for u in (LEVEL, SKILL, INTERACTION)]
     np.testing.assert_allclose(blocks, expected, rtol=1e-12)
 
 

@@ -18,7 +18,7 @@ from tailcut.errors import InputError, OutOfTurnError, UnknownDecisionError
 from tailcut.policies.policy import Choice, Policy
 from tailcut.representation import Pipeline
 from tailcut.testing import CHECKS, factory
-from tailcut.testing.proceeding import budgets_fit_the_cutoff, failed_is_not_offered_again
+from tailcut.testing.conformance import budgets_fit_the_cutoff, failed_is_not_offered_again
 from tailcut.types import Array, Progress, Status
 
 
@@ -193,8 +193,8 @@ class Recorder(Policy):
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
         self.told.append((algorithm, x.tolist(), outcome, progress, budget))
 
-    def represent(self, features: Array) -> Array:
-        return self.representation.take_in(features)
+    def fit_transform(self, features: Array) -> Array:
+        return self.representation.fit_transform(features)
 
     def add(self) -> None:
         self.n_algorithms += 1

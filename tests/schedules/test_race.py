@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,7 @@ import pytest
 
 from tailcut import Selector
 from tailcut.errors import InputError
-from tailcut.policies.joining import known_budgets
-from tailcut.policies.pending import PendingRun
+from tailcut.policies.pending import PendingDecisions, PendingRun
 from tailcut.schedules import HazardSchedule
 from tailcut.schedules.curves import CUTS, Curves
 from tailcut.schedules.race import Lane, Race, Running
@@ -132,16 +130,11 @@ def test_a_run_after_failures_is_learned_given_them() -> None:
 
 def test_the_selector_knows_the_budgets_of_its_running_ones() -> None:
     """They need not be passed: the decisions wait for their outcomes."""
-    waiting = OrderedDict(
-        {
-            3: PendingRun("a", "i1", 60.0, np.zeros(0), budget=50.0),
-            4: PendingRun("a", "i2", 60.0, np.zeros(0), budget=5.0),
-            5: PendingRun("b", "i1", 60.0, np.zeros(0), budget=20.0),
-            6: PendingRun("a", "i1", 60.0, np.zeros(0), budget=40.0),
-        }
-    )
-    assert known_budgets(waiting, {"a": 1.0, "b": 1.0, "c": 1.0}, "i1") == {"a": 40.0, "b": 20.0}
-    assert known_budgets(waiting, {}, "i1") == {}
+    waiting = PendingDecisions(limit=10)
+    for name, instance, budget in (("a", "i1", 50.0), ("a", "i2", 5.0), ("b", "i1", 20.0), ("a", "i1", 40.0)):
+        waiting.enter(PendingRun(name, instance, 60.0, np.zeros(0), budget=budget))
+    assert waiting.budgets(["a", "b", "c"], "i1") == {"a": 40.0, "b": 20.0}
+    assert waiting.budgets([], "i1") == {}
 
 
 def test_joining_is_told_budgets_and_free_cores(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +160,7 @@ def test_a_race_on_one_core_is_the_plan_for_one_core() -> None:
     for _ in range(30):
         decision = selector.select(rng.normal(size=2))
         selector.observe(decision, censored_at=min(decision.budget, float(rng.exponential(20.0))))
-    expected = selector.preview(Request([0.1, 0.2]))
+    expected = selector.decide_frozen(Request([0.1, 0.2]))
     assert expected is not None
     (alone,) = selector.race([0.1, 0.2], k=1)
     assert alone.algorithm == expected.algorithm

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from tailcut import state as statefile
 from tailcut.errors import StateFileError
 from tailcut.numerics.survival_kernels import slopes
 from tailcut.schedules.curves import CUTS
-from tailcut.schedules.hardness import Hardness
-from tailcut.schedules.hazards import Hazards
+from tailcut.schedules.hazards import Hardness, Hazards
 from tailcut.schedules.survival_forest import (
     ALIKE,
     DISTRUST,
@@ -26,7 +26,6 @@ from tailcut.schedules.survival_forest import (
     Near,
     SurvivalForest,
 )
-from tailcut.state import statefile
 from tailcut.types import Array
 
 ODDS = Hazards(n_algorithms=3).log_odds()
@@ -350,7 +349,7 @@ def test_an_algorithm_that_leaves_takes_its_runs_along() -> None:
 
 def test_with_other_features_all_instances_are_new() -> None:
     forest = _stirred()
-    forest.widen(4)
+    forest.add_features(4)
     assert (forest.kept, forest.seen, forest.grown, forest.trust) == (0, 0, False, 0.0)
     forest.put(np.arange(4.0), 2, 0.5, True, MIDDLE)
     assert forest.runs().x.tolist() == [[0.0, 1.0, 2.0, 3.0]]

@@ -7,8 +7,7 @@ import pytest
 
 from tailcut import Decision, Outcome, Selector
 from tailcut.schedules.curves import CUTS
-from tailcut.schedules.hardness import Hardness
-from tailcut.schedules.hazards import Hazards
+from tailcut.schedules.hazards import Hardness, Hazards
 from tailcut.schedules.survival_forest import SurvivalForest
 
 CLASSES = Hardness().frequencies()

@@ -98,11 +98,30 @@ class Running:
         return f"/v1/projects/{name}"
 
 
+_WITH_LIMITS = """
+from tailcut.cli import app
+from tailcut.service import http_server
+from tailcut.service.service_limits import ServiceLimits
+ordinary = http_server.serve_state
+http_server.serve_state = lambda path, *, limits, **more: ordinary(path, limits={limits!r}, **more)
+app.run()
+"""
+
+
 class ServerProcess:
     """A server started from the command line; ended at the latest with its context."""
 
-    def __init__(self, state: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
-        command = [sys.executable, "-m", "tailcut.cli", "serve", "--state", str(state), "--port", "0"]
+    def __init__(
+        self,
+        state: Path,
+        *options: str,
+        environment: Mapping[str, str] | None = None,
+        limits: ServiceLimits | None = None,
+    ) -> None:
+        start = ["-m", "tailcut.cli"]
+        if limits is not None:  # which have no options
+            start = ["-c", _WITH_LIMITS.format(limits=limits)]
+        command = [sys.executable, *start, "serve", "--state", str(state), "--port", "0"]
         self.log = state.with_name("log")
         with self.log.open("w") as log:
             self.process = subprocess.Popen(

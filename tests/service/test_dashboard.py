@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from tailcut.service.assets import ASSETS
+from tailcut.service.guard import ASSETS
 from tests.chromium import launched
 from tests.service.running import Running
 

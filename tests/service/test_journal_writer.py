@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from tailcut.service.error_responses import BusyError
 from tailcut.service.journal_writer import GROUP, QueuedWork, WorkQueues
+from tailcut.service.responses import BusyError
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tailcut.errors import StateFileError
-from tailcut.state.statefile import pack, unpack, write
+from tailcut.state import pack, unpack, write
 
 leaves = (
     st.none()
@@ -93,7 +93,7 @@ def test_killed_in_the_middle_of_writing_leaves_a_whole_file(tmp_path: Path) -> 
     target = tmp_path / "state"
     code = (
         "import sys, numpy as np\n"
-        "from tailcut.state.statefile import pack, write\n"
+        "from tailcut.state import pack, write\n"
         "for n in range(10**9):\n"
         "    write(sys.argv[1], pack({'n': n, 'weights': np.full(200_000, float(n))}))\n"
         "    print(n, flush=True)\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -47,16 +46,15 @@ def command(
     from tailcut.bench.store import opened
     from tailcut.bench.summary import summarise
     from tailcut.cli import compare_tables
-    from tailcut.report.numbers.results import load
+    from tailcut.report.results import load
 
     import_with_folder(modules or ())
     with opened(results, read_only=True) as store:
         found = load(store)
-    cells = [asdict(cell) for cell in found.cells]
     if leave_out:
-        compare_tables.print_choices(choose_settings(cells, selector), found.par, as_json=as_json)
+        compare_tables.print_choices(choose_settings(found.cells, selector), found.par, as_json=as_json)
         return
-    rows = summarise(cells)
+    rows = summarise(found.cells)
     groups = ranked_groups(rows, selector, alpha)
     if as_json:
         main, *others = [group.as_dict() for group in groups]

@@ -22,7 +22,7 @@ from tailcut.bench.store import Result
 from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
 from tailcut.cli.run_view import QuietView, progress_view
 from tailcut.cli.stopping import terminable
-from tailcut.display.plurals import counted
+from tailcut.display import counted
 from tailcut.live.costs import StreamCost
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio

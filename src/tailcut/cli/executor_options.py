@@ -100,7 +100,7 @@ def program_executor(
         with LocalProgramExecutor.of(portfolio, (jobs or 1) * parallel) as here:
             yield here, jobs or 1
         return
-    from tailcut.cluster.connect import Capacity, connected
+    from tailcut.cluster.connect import connected, threads_of
 
     workers = jobs or os.cpu_count() or 1
     with _cluster_messages(), connected(scheduler, workers=workers) as client:
@@ -108,7 +108,7 @@ def program_executor(
 
         preload, folder = portfolio.preload, portfolio.folder
         with DaskProgramExecutor(client, preload, modules=folder, ship=ship) as there:
-            yield there, jobs or max(1, Capacity(client).threads())
+            yield there, jobs or max(1, threads_of(client))
 
 
 @contextmanager

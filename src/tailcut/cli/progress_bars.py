@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from tailcut.bench.plan import Cell
 from tailcut.bench.store import Result
-from tailcut.report.progress import ReportProgress
+from tailcut.report.gather import ReportProgress
 
 
 def called_as() -> str:

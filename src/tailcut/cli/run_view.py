@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from tailcut.display.plurals import counted
+from tailcut.display import counted
 from tailcut.journal.warm_project import WarmStart
 from tailcut.live.answers_file import answer_line
 from tailcut.live.instance_record import InstanceRecord

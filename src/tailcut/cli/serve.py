@@ -58,7 +58,7 @@ def command(
     token` creates more. On SIGTERM or Ctrl-C, requests in progress are completed before the server exits.
     """
     try:
-        from tailcut.service import http_server, logs
+        from tailcut.service import http_server
     except ModuleNotFoundError as error:
         needed = {
             "fastapi",
@@ -85,7 +85,7 @@ def command(
             typer.echo("warning: other machines can connect, and nothing is encrypted", err=True)
         sys.stdout.flush()
 
-    logs.configure(level=log_level.value, as_json=log_json)
+    http_server.configure_log(level=log_level.value, as_json=log_json)
     limits = ServiceLimits(
         body_bytes=max_body, projects=max_projects, pending=max_pending, snapshot_every=snapshot_every
     )

@@ -12,20 +12,21 @@ once more at the end, each alone on the cluster; one that is given up again has 
 from __future__ import annotations
 
 import pickle
+import threading
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 from uuid import uuid4
 
-from distributed import Client, Future, KilledWorker, as_completed
+from distributed import Client, Future, KilledWorker, as_completed, get_worker
 
-from tailcut.bench.compute import compute, read
-from tailcut.bench.execution import Executor
-from tailcut.bench.plan import Cell, scenario_digest
+from tailcut.bench.execution import Executor, compute, guarded, import_selectors, read
+from tailcut.bench.plan import Cell, Contender, scenario_digest
 from tailcut.bench.store import Result
-from tailcut.cluster.connect import Capacity
-from tailcut.cluster.worker_cells import compute_here, handed_on, identity
+from tailcut.cluster.connect import threads_of
 from tailcut.errors import InputError, TailcutError, WorkerDiedError
+from tailcut.scenarios import Scenario
 
 _PER_THREAD = 2
 """Cells in progress per thread: one is computed, one is there when it is done."""
@@ -43,15 +44,16 @@ class _CellsOnCluster:
     """Cells on their way through a cluster."""
 
     def __init__(self, client: Client, cells: Sequence[Cell], modules: tuple[str, ...]) -> None:
-        self._client, self._capacity, self._modules = client, Capacity(client), modules
+        self._client, self._modules = client, modules
         self._waiting = deque(cells)
         self._suspects: deque[Cell] = deque()
         """Given up once: each to be tried alone."""
         self._under_way: dict[Future[Any], tuple[Cell, bool]] = {}
         """Future -> its cell, and whether it is tried alone."""
         self._arriving = as_completed(loop=client.loop, with_results=True, raise_errors=False)
-        self._scenarios = _Scenarios(client, cells)
-        self._name, self._count = uuid4().hex[:12], 0
+        self._needed = Counter(cell.folder for cell in cells)
+        self._scenarios: dict[str, tuple[str, Future[Any]]] = {}
+        """Folder -> the digest of its scenario, and its content on the cluster while cells need it."""
 
     def results(self) -> Iterator[Result]:
         """Yield the results as they arrive; stopping early drops the rest."""
@@ -66,14 +68,14 @@ class _CellsOnCluster:
                 if result is None and not alone:
                     self._suspects.append(cell)
                     continue
-                self._scenarios.over(cell)
+                self._done(cell)
                 yield _given_up(cell, answer) if result is None else result
         finally:
-            self._client.cancel([*self._under_way, *self._scenarios.futures()])
+            self._client.cancel([*self._under_way, *(content for _, content in self._scenarios.values())])
 
     def _submit(self) -> Iterator[Result]:
         """Send as many cells as there is room for; yield failures of those whose scenario cannot be read."""
-        room = max(1, _PER_THREAD * self._capacity.threads())
+        room = max(1, _PER_THREAD * threads_of(self._client))
         while self._waiting and len(self._under_way) < room:
             yield from self._send(self._waiting.popleft(), alone=False)
         if self._suspects and not self._under_way:
@@ -81,54 +83,30 @@ class _CellsOnCluster:
 
     def _send(self, cell: Cell, *, alone: bool) -> Iterator[Result]:
         try:
-            digest, content = self._scenarios.of(cell)
+            digest, content = self._scenario(cell.folder)
         except (TailcutError, OSError):
             yield compute(cell)  # fails here as it would anywhere, and the error is the cell's
-            self._scenarios.over(cell)
+            self._done(cell)
             return
-        self._count += 1
-        key = f"cell-{self._name}-{self._count}"
-        future = self._client.submit(
-            compute_here,
-            cell,
-            digest,
-            content,
-            identity(cell.contender),
-            self._modules,
-            key=key,
-            pure=False,
-        )
+        arguments = cell, digest, content, identity(cell.contender), self._modules
+        future = self._client.submit(compute_here, *arguments, key=f"cell-{uuid4().hex}", pure=False)
         self._under_way[future] = cell, alone
         self._arriving.add(future)
 
+    def _scenario(self, folder: str) -> tuple[str, Future[Any]]:
+        """Return a scenario's digest and its content on the cluster, sent there if it is not."""
+        if folder not in self._scenarios:
+            scenario = read(folder)
+            digest, key = scenario_digest(scenario), f"scenario-{uuid4().hex}"
+            content = self._client.submit(bytes, pickle.dumps(scenario), key=key, pure=False)
+            self._scenarios[folder] = digest, content
+        return self._scenarios[folder]
 
-class _Scenarios:
-    """The scenarios that cells need, on the cluster for as long as cells need them."""
-
-    def __init__(self, client: Client, cells: Sequence[Cell]) -> None:
-        self._client = client
-        self._needed = Counter(cell.folder for cell in cells)
-        self._sent: dict[str, tuple[str, Future[Any]]] = {}
-
-    def of(self, cell: Cell) -> tuple[str, Future[Any]]:
-        """Return the digest of a cell's scenario and its content on the cluster, sent there if it is not."""
-        if cell.folder not in self._sent:
-            scenario = read(cell.folder)
-            digest = scenario_digest(scenario)
-            key = f"scenario-{digest[:16]}-{uuid4().hex[:12]}"
-            content = pickle.dumps(scenario)
-            self._sent[cell.folder] = digest, self._client.submit(handed_on, content, key=key, pure=False)
-        return self._sent[cell.folder]
-
-    def over(self, cell: Cell) -> None:
-        """Let go of a scenario when its last cell is done."""
+    def _done(self, cell: Cell) -> None:
+        """Drop a scenario when its last cell is done."""
         self._needed[cell.folder] -= 1
         if not self._needed[cell.folder]:
-            self._sent.pop(cell.folder, None)
-
-    def futures(self) -> list[Future[Any]]:
-        """Return what is on the cluster."""
-        return [future for _, future in self._sent.values()]
+            self._scenarios.pop(cell.folder, None)
 
 
 def _result(cell: Cell, status: str, answer: Any) -> Result | None:
@@ -161,3 +139,51 @@ def _given_up(cell: Cell, answer: Any) -> Result:
         error=f"WorkerDiedError: computed alone, it was on {died} Dask workers when they died, "
         f"the last at {error.last_worker.address}",
     )
+
+
+# What a worker does with a cell.
+
+_one_at_a_time = threading.Lock()
+"""Cells in threads of one process would wait for the interpreter lock, which would distort their times."""
+_latest: dict[str, Scenario] = {}
+"""The scenario of the last cell, by its digest: cells come scenario by scenario."""
+
+
+@cache
+def identity(contender: Contender) -> dict[str, Any]:
+    """Return what must be the same on client and worker: the deciding code and its libraries."""
+    code, libraries = contender.fingerprint()
+    return {"code": code[:12], **libraries}
+
+
+def compute_here(
+    cell: Cell, digest: str, content: bytes, expected: dict[str, Any], modules: Sequence[str] = ()
+) -> Result:
+    """Return the result of one cell, computed by this worker; `modules` may register its selector."""
+    import_selectors(modules)
+    own = identity(cell.contender)
+    if own != expected:
+        ours, theirs = (", ".join(map(" ".join, words.items())) for words in (own, expected))
+        raise InputError(
+            f"Dask worker {get_worker().address} has {ours}; here it is {theirs}: "
+            "results would not be those of this code; install the same versions on the workers"
+        )
+
+    def scenario() -> Scenario:
+        if digest not in _latest:
+            _latest.clear()
+            _latest[digest] = pickle.loads(content)
+        return _latest[digest]
+
+    with _one_at_a_time:
+        _one_blas_thread()
+        return guarded(cell, scenario)
+
+
+@cache
+def _one_blas_thread() -> None:
+    """Limit BLAS for good; workers started with a nanny have it so already."""
+    import scipy.linalg  # noqa: F401 - brings its own BLAS, which must be loaded to be limited
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(limits=1)

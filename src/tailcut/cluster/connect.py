@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-import time
+import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
 from tailcut.errors import InputError, MissingExtraError
 
@@ -30,24 +31,18 @@ def connected(scheduler: str | None, *, workers: int) -> Iterator[Client]:
 
     The size of the cluster and the address of its dashboard are logged.
     """
-    with dask.config.set(_SETTINGS):
+    with dask.config.set(_SETTINGS), ExitStack() as stack:
         if scheduler is None:
-            with _own_cluster(workers) as cluster, Client(cluster) as client, _quiet_end():
-                _log.info(_described(client))
-                yield client
+            client = stack.enter_context(Client(stack.enter_context(_own_cluster(workers))))
         else:
-            with _client_of(scheduler) as client, _quiet_end():
-                _log.info(_described(client))
-                yield client
-
-
-@contextmanager
-def _quiet_end() -> Iterator[None]:
-    """Keep the loop from printing what it was still waiting for when the client is closed next."""
-    try:
-        yield
-    finally:
-        logging.getLogger("tornado.application").setLevel(logging.CRITICAL)
+            client = stack.enter_context(_client_of(scheduler))
+        threads = client.nthreads()
+        size = f"{len(threads)} workers with {sum(threads.values())} threads" if threads else "no workers yet"
+        _log.info("Dask: %s; dashboard: %s", size, client.dashboard_link or "none")
+        try:
+            yield client
+        finally:  # keep the loop from printing what it was still waiting for when the client is closed next
+            logging.getLogger("tornado.application").setLevel(logging.CRITICAL)
 
 
 def _own_cluster(workers: int) -> LocalCluster:
@@ -63,7 +58,7 @@ def _own_cluster(workers: int) -> LocalCluster:
         dashboard_address="127.0.0.1:0",
         memory_limit=0,
         silence_logs=logging.ERROR,
-        preload=["tailcut.cluster.ignore_ctrl_c"],
+        preload=[__name__],
     )
 
 
@@ -77,23 +72,14 @@ def _client_of(scheduler: str) -> Client:
         ) from None
 
 
-def _described(client: Client) -> str:
-    threads = client.nthreads()
-    link = client.dashboard_link
-    size = f"{len(threads)} workers with {sum(threads.values())} threads" if threads else "no workers yet"
-    return f"Dask: {size}; dashboard: {link or 'none'}"
+def threads_of(client: Client) -> int:
+    """Return how many tasks a cluster can run at once; workers come and go."""
+    return sum(client.nthreads().values())
 
 
-class Capacity:
-    """How many tasks a cluster can run at once, refreshed from time to time, since workers come and go."""
+def dask_setup(_worker: Any) -> None:
+    """Ignore Ctrl-C in a worker that we start: the terminal sends it there too, but only the client acts.
 
-    def __init__(self, client: Client, every: float = 5.0) -> None:
-        self._client, self._every = client, every
-        self._asked, self._threads = float("-inf"), 0
-
-    def threads(self) -> int:
-        """Return the threads of all workers together."""
-        if time.monotonic() - self._asked > self._every:
-            self._threads = sum(self._client.nthreads().values())
-            self._asked = time.monotonic()
-        return self._threads
+    Dask calls this, by its name, in the worker, which preloads this module.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,33 +1,65 @@
-"""Programs on a Dask cluster: the client's end.
+"""Programs on a Dask cluster.
 
 An outcome exists only if a worker returned one. A run whose worker died, was closed, or lost the process that
 watched the run is put back and run again, on another worker as a rule; only its last, whole run counts.
+
+A program is given files by their absolute paths. Those that were made for it alone (an answer to be checked)
+exist nowhere else and always go along. An instance goes along if that is wanted; otherwise the worker must
+see the same file, and says so if it does not: a run without its instance would teach that the solver fails.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 from uuid import uuid4
 
+import dask
 import distributed
-from distributed import Client, KilledWorker, as_completed
+from distributed import Client, KilledWorker, Worker, WorkerPlugin, get_worker
 
-from tailcut.cluster.parcel import Parcel, packed
-from tailcut.cluster.worker_programs import ProgramRunner, problems_here, run_here
 from tailcut.errors import InputError, LiveError, TailcutError, WorkerDiedError
 from tailcut.live.jobs import ProgramJob
-from tailcut.live.limits import Call, Command, Ended
+from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, RunningProgram
+from tailcut.live.runnable import why_not
 
 _log = logging.getLogger("tailcut.cluster")
 _TRIES = 4
 """How often Dask may give up a run, each time after several workers died with it, before we do."""
+_IDLE = "tailcut.idle-seconds"
+"""Dask's name for the seconds without a run, else 60, after which a worker ends its server: its client may
+have vanished."""
+
+
+class Parcel(NamedTuple):
+    """A job with the files that go along, and the sizes of those that must be there."""
+
+    job: ProgramJob
+    contents: Mapping[str, bytes]
+    """Path -> what is to be in the file."""
+    shared: Mapping[str, int]
+    """Path -> bytes that the file there must have."""
+
+
+def packed(job: ProgramJob, *, ship: bool) -> Parcel:
+    """Return a job with its files; the instance goes along only if `ship` is set."""
+    along = [path for path in (job.made, job.instance if ship else None) if path is not None]
+    shared = [] if ship or job.instance is None else [job.instance]
+    try:
+        contents = {str(path): path.read_bytes() for path in along}
+        return Parcel(job, contents, {str(path): path.stat().st_size for path in shared})
+    except OSError as error:
+        raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from None
 
 
 class DaskProgramExecutor:
@@ -45,15 +77,10 @@ class DaskProgramExecutor:
         modules: Path | None = None,
         ship: bool = False,
     ) -> None:
-        self._client, self._ship = client, ship
-        self._name = f"tailcut-runs-{uuid4().hex[:12]}"
-        self._count = 0
-        self._under_way: dict[distributed.Future[Any], _UnderWay] = {}
-        self._arriving = as_completed(loop=client.loop, with_results=True, raise_errors=False)
-        self._some, self._closing = threading.Event(), threading.Event()
+        self._client, self._ship, self._closing = client, ship, False
+        self._plugin = ProgramRunner(preload, None if modules is None else str(modules))
+        self._under_way: set[distributed.Future[Any]] = set()
         self._methods: set[str] = set()
-        self._preload, self._modules = tuple(preload), None if modules is None else str(modules)
-        self._collector = threading.Thread(target=self._collect, name="collector", daemon=True)
 
     @property
     def method(self) -> str:
@@ -63,92 +90,232 @@ class DaskProgramExecutor:
     def submit(self, job: ProgramJob) -> Future[Ended]:
         """Send a job to a worker; the future returns how it ended."""
         answer: Future[Ended] = Future()
-        self._send(_UnderWay(packed(job, ship=self._ship), answer))
+        self._send(packed(job, ship=self._ship), answer, lost=0)
         return answer
 
     def check_programs(self, programs: Mapping[str, Command | Call], where: str) -> None:
         """Raise unless all programs can be started on every worker that is there by now."""
         try:
-            found: dict[str, list[str]] = self._client.run(problems_here, dict(programs))
+            problems: dict[str, list[str]] = self._client.run(problems_here, dict(programs))
         except Exception as error:  # whatever a worker without Tailcut makes of it
             raise _not_prepared(error) from error
-        problems = [f"Dask worker {at}: {one}" for at, words in found.items() for one in words]
-        if problems:
-            raise InputError(f"{where}: {'; '.join(problems)}. Nothing was run")
+        sentences = [f"Dask worker {at}: {problem}" for at, found in problems.items() for problem in found]
+        if sentences:
+            raise InputError(f"{where}: {'; '.join(sentences)}. Nothing was run")
 
-    def _send(self, one: _UnderWay) -> None:
-        self._count += 1
-        key = f"run-{self._name}-{self._count}"
-        future = self._client.submit(run_here, self._name, one.parcel, key=key, pure=False)
-        self._under_way[future] = one
-        self._arriving.add(future)
-        self._some.set()
+    def _send(self, parcel: Parcel, answer: Future[Ended], lost: int) -> None:
+        key = f"run-{uuid4().hex}"
+        future = self._client.submit(run_here, self._plugin.name, parcel, key=key, pure=False)
+        self._under_way.add(future)
+        future.add_done_callback(partial(self._arrived, parcel, answer, lost))
 
-    def _collect(self) -> None:
-        """Take what arrives, in a thread of its own, until the context is left."""
-        while not self._closing.is_set():
-            self._some.wait()
-            self._some.clear()
-            for future, answer in self._arriving:
-                one = self._under_way.pop(future)
-                try:
-                    self._take(one, future.status, answer)
-                except BaseException as error:
-                    one.answer.set_exception(error)
-                del future
+    def _arrived(
+        self, parcel: Parcel, answer: Future[Ended], lost: int, future: distributed.Future[Any]
+    ) -> None:
+        """Pass on an outcome or an error; called in Dask's thread for callbacks."""
+        self._under_way.discard(future)
+        try:
+            ended = self._ended(parcel, answer, lost, future)
+        except BaseException as error:
+            answer.set_exception(error)
+        else:
+            if ended is not None:
+                answer.set_result(ended)
 
-    def _take(self, one: _UnderWay, status: str, answer: Any) -> None:
-        """Pass on an outcome, resubmit a lost run, or raise the error."""
-        if status == "finished":
-            ended, method = answer
+    def _ended(
+        self, parcel: Parcel, answer: Future[Ended], lost: int, future: distributed.Future[Any]
+    ) -> Ended | None:
+        """Return how a run ended, None if it was lost and is sent again; raise if no outcome will come."""
+        if future.status == "finished":
+            ended: Ended
+            ended, method = future.result()
             self._methods.add(method)
-            one.answer.set_result(ended)
-            return
-        if self._closing.is_set():
+            return ended
+        if self._closing:
             raise CancelledError
-        if status != "error":
+        if future.status != "error":
             raise WorkerDiedError(
-                f"Dask's scheduler has dropped the runs ({status}): did it end? Completed work is kept"
+                f"Dask's scheduler has dropped the runs ({future.status}): did it end? Completed work is kept"
             )
-        error = answer[1]
+        error = future.exception()
         if not isinstance(error, KilledWorker | LiveError):
             raise error if isinstance(error, TailcutError) else _not_prepared(error)
-        one.lost += 1
-        if one.lost >= _TRIES:
-            raise WorkerDiedError(f"lost {one.lost} times: {one.parcel.job.program}; the last time: {error}")
+        if lost + 1 >= _TRIES:
+            raise WorkerDiedError(f"lost {_TRIES} times: {parcel.job.program}; the last time: {error}")
         _log.warning("a run was lost and is run again: %s", error)
-        self._send(one)
+        self._send(parcel, answer, lost + 1)
+        return None
 
     def __enter__(self) -> DaskProgramExecutor:
         try:
-            self._client.register_plugin(ProgramRunner(self._name, self._preload, self._modules))
+            self._client.register_plugin(self._plugin)
         except TailcutError:
             raise
         except Exception as error:  # whatever a worker without Tailcut makes of it
             raise _not_prepared(error) from error
-        self._collector.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._closing.set()
+    def __exit__(self, *_: object) -> None:
+        self._closing = True
         self._client.cancel(list(self._under_way))
-        self._some.set()
-        self._collector.join(10)
         with suppress(Exception):  # a worker that dies now has nothing left to be ended
-            self._client.unregister_worker_plugin(self._name)
+            self._client.unregister_worker_plugin(self._plugin.name)
 
 
-class _UnderWay:
-    """A run that was sent, where its outcome is awaited, and how often it was lost."""
-
-    def __init__(self, parcel: Parcel, answer: Future[Ended]) -> None:
-        self.parcel, self.answer, self.lost = parcel, answer, 0
-
-
-def _not_prepared(error: Exception) -> InputError:
+def _not_prepared(error: BaseException) -> InputError:
     return InputError(
         f"a Dask worker could not run a program: {type(error).__name__}: {error}; "
         "expected workers with the same Tailcut as here"
     )
+
+
+# What a worker does with a run.
+
+
+class ProgramRunner(WorkerPlugin):
+    """Runs programs on a worker; runs whose client drops them, or is gone, are ended at once.
+
+    One `Launcher` per worker holds all of its runs to their limits.
+    """
+
+    def __init__(self, preload: Sequence[str], modules: str | None = None) -> None:
+        self.name, self.preload, self.modules = f"tailcut-runs-{uuid4().hex[:12]}", tuple(preload), modules
+
+    def setup(self, worker: Worker) -> None:
+        """Begin on a worker; nothing is started before the first run is."""
+        self._worker = worker
+        if self.modules is not None and self.modules not in sys.path:
+            sys.path.append(self.modules)  # at the end: a file of the folder must not hide a module of ours
+        self._lock = threading.Lock()
+        self._launcher: Launcher | None = None
+        self._runs: dict[Any, RunningProgram | None] = {}
+        """Task -> its run; None as long as it is about to start."""
+        self._unwanted: set[Any] = set()
+        self._idle: threading.Timer | None = None
+
+    def perform(self, task: Any, parcel: Parcel) -> tuple[Ended, str]:
+        """Run a program to its end; return how it ended and by which means limits are kept here.
+
+        LiveError: the run was lost, and may be repeated elsewhere. InputError: it cannot be run here.
+        """
+        launcher, here = self._begin(task), f"Dask worker {self._worker.address}"
+        try:
+            try:
+                method = launcher.method
+            except TailcutError as error:
+                raise InputError(str(error)) from None
+            with unpacked(parcel, Path(self._worker.local_directory)) as program:
+                run = launcher.start(program, parcel.job.limits, keep_output=parcel.job.keep_output)
+                with self._lock:
+                    self._runs[task] = run
+                    if task in self._unwanted:
+                        run.cancel()
+                ended = run.wait()
+        except InputError as error:
+            raise InputError(f"{here}: {error}") from None
+        finally:
+            self._end(task)
+        if ended is None or ended.ending is Ending.CANCELLED:
+            raise LiveError("the run was cancelled on its worker")
+        return ended, method
+
+    def _begin(self, task: Any) -> Launcher:
+        with self._lock:
+            if self._idle is not None:
+                self._idle.cancel()
+            self._runs[task] = None
+            if self._launcher is None:
+                self._launcher = Launcher(preload=self.preload)
+            return self._launcher
+
+    def _end(self, task: Any) -> None:
+        with self._lock:
+            self._runs.pop(task, None)
+            self._unwanted.discard(task)
+            if not self._runs and self._launcher is not None:
+                self._idle = threading.Timer(dask.config.get(_IDLE, 60.0), self._rest)
+                self._idle.daemon = True
+                self._idle.start()
+
+    def _rest(self) -> None:
+        """End the server if there is still nothing to do."""
+        with self._lock:
+            if self._runs or self._launcher is None:
+                return
+            launcher, self._launcher = self._launcher, None
+        launcher.close()
+
+    def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
+        """End the run of a task that is no longer needed."""
+        if (start, finish) == ("executing", "released"):
+            with self._lock:
+                if key in self._runs:
+                    self._unwanted.add(key)
+                    if (run := self._runs[key]) is not None:
+                        run.cancel()
+
+    async def teardown(self, worker: Worker) -> None:  # noqa: ARG002 - Dask's signature
+        """End what runs, when the client has finished or the worker is closed."""
+        with self._lock:
+            launcher, self._launcher = self._launcher, None
+            if self._idle is not None:
+                self._idle.cancel()
+        if launcher is not None:
+            await asyncio.to_thread(launcher.close)
+
+
+def run_here(name: str, parcel: Parcel) -> tuple[Ended, str]:
+    """Run a program under the runner of that name on this worker: the task that is sent."""
+    worker = get_worker()
+    runner = worker.plugins.get(name)
+    if not isinstance(runner, ProgramRunner):
+        raise LiveError("the worker has already closed its runner")
+    return runner.perform(worker.get_current_task(), parcel)
+
+
+def problems_here(programs: Mapping[str, Command | Call]) -> list[str]:
+    """Return why programs cannot be started on this worker, a sentence each."""
+    return [
+        f"{name}: {problem}"
+        for name, program in programs.items()
+        if (problem := why_not(program)) is not None
+    ]
+
+
+@contextmanager
+def unpacked(parcel: Parcel, beside: Path) -> Iterator[Command | Call]:
+    """Yield the program to run here; files sent along are in a folder that is removed afterwards.
+
+    Raises InputError if something is missing here; the caller knows the name of this machine.
+    """
+    program = parcel.job.program
+    for name, size in parcel.shared.items():
+        path = Path(name)
+        if not path.is_file():
+            raise InputError(
+                f"there is no {path}; share its folder with the workers, or give --ship-instances"
+            )
+        if path.stat().st_size != size:
+            raise InputError(f"{path} is another file there: it has {path.stat().st_size} bytes, not {size}")
+    problem = why_not(program)
+    if problem is not None:  # that it is not installed here says nothing about a solver
+        raise InputError(problem)
+    with TemporaryDirectory(prefix="tailcut-", dir=beside) as folder:
+        for number, (name, content) in enumerate(parcel.contents.items()):
+            target = Path(folder) / str(number) / Path(name).name
+            target.parent.mkdir()
+            target.write_bytes(content)
+            program = _moved(program, name, str(target))
+        yield program
+
+
+def _moved(program: Command | Call, before: str, after: str) -> Command | Call:
+    """Return a program whose words have one path in place of another.
+
+    >>> program = Command(("minisat", "/queue/i1.cnf", "--model=/queue/i1.cnf.out"))
+    >>> _moved(program, "/queue/i1.cnf", "/tmp/i1.cnf")
+    Command(argv=('minisat', '/tmp/i1.cnf', '--model=/tmp/i1.cnf.out'), environment=None, folder=None)
+    """
+    if isinstance(program, Command):
+        return replace(program, argv=tuple(word.replace(before, after) for word in program.argv))
+    return replace(program, arguments=tuple(word.replace(before, after) for word in program.arguments))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.errors import InputError, JournalError, OutOfTurnError, UnknownDecisionError
-from tailcut.explain.explanation import Explanation
+from tailcut.explain import Explanation
 from tailcut.journal.events import DamagedError, Event, EventKind, NewEvent, Snapshot
 from tailcut.journal.file import Journal
 from tailcut.journal.project_description import make

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from tailcut.state.stateful import Stateful
+from tailcut.state import Stateful
 
 BINS = 64
 _DECADES = 5.0

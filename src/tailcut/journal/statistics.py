@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from tailcut.journal.events import Event, EventKind
 from tailcut.journal.runtime_bins import RuntimeBins, SurvivalStep
-from tailcut.state.stateful import Stateful
+from tailcut.state import Stateful
 from tailcut.types import PENALTY, Outcome, Status
 
 CURVE = 256

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tailcut import state as statefile
 from tailcut.errors import LiveError
 from tailcut.journal import Project
 from tailcut.journal.served_instances import one_run
@@ -33,7 +34,6 @@ from tailcut.live.race_runs import RaceRuns
 from tailcut.live.tags import with_tags
 from tailcut.live.trust import Trust
 from tailcut.live.workflows import WideWorkflow, Workflow
-from tailcut.state import statefile
 from tailcut.types import Outcome
 
 _LONGEST_NAME = 200

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, TextIO
 
-from tailcut.checks.inputs import check_seconds
 from tailcut.errors import InputError
 from tailcut.live.printable import printable
+from tailcut.types import check_seconds
 
 
 class Instance(NamedTuple):

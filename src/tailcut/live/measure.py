@@ -14,6 +14,7 @@ from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tailcut import state as statefile
 from tailcut.errors import InputError
 from tailcut.journal import Journal
 from tailcut.live.instances import Instance
@@ -24,8 +25,7 @@ from tailcut.live.portfolio import Clock, Portfolio
 from tailcut.live.runnable import check_runnable
 from tailcut.live.workflows import ProgramExecutor, run_workflows
 from tailcut.scenarios import Scenario
-from tailcut.scenarios.yamltree import yaml_module
-from tailcut.state import statefile
+from tailcut.scenarios.description import yaml_module
 
 
 class MeasureObserver:

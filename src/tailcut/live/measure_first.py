@@ -9,9 +9,8 @@ from enum import StrEnum
 
 import numpy as np
 
-from tailcut.checks.inputs import check_seconds
 from tailcut.errors import InputError
-from tailcut.types import Array
+from tailcut.types import Array, check_seconds
 
 
 class MeasureChoice(StrEnum):

@@ -10,15 +10,21 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tailcut.catalogue import recipe
-from tailcut.checks.inputs import check_seconds
 from tailcut.domains import Domain, domain_names, find_domain
-from tailcut.domains.domain import EXIT_CODE_0_SOLVES, AnswerRule, EntryProgram, TinyInstance
-from tailcut.domains.found import find_solver, is_installed
+from tailcut.domains.domain import (
+    EXIT_CODE_0_SOLVES,
+    AnswerRule,
+    EntryProgram,
+    TinyInstance,
+    find_solver,
+    is_installed,
+)
 from tailcut.errors import InputError, PortfolioError
 from tailcut.live.installed import needed_module, worth_preloading
 from tailcut.live.objective import ObjectiveRule, objective_rule
 from tailcut.live.portfolio_program import PLACE, Program, wrapped
 from tailcut.live.tomltable import TomlTable, parse_toml, read_toml
+from tailcut.types import check_seconds
 
 _PROGRAM = ("command", "entry", "arguments", "environment", "memory", "limit")
 _SOLVER = ("command", "entry", "arguments", "environment", "memory", "answers", "gives")

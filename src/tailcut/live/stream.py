@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tailcut.catalogue import DEFAULT_SELECTOR, find_all, recipe
-from tailcut.checks.inputs import check_whole_number
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
 from tailcut.journal.project_description import NEEDS_HISTORY
@@ -34,6 +33,7 @@ from tailcut.live.runnable import check_runnable
 from tailcut.live.totals import Totals
 from tailcut.live.trust import Trust, contradictions_in
 from tailcut.live.workflows import ProgramExecutor, WideWorkflow, run_workflows
+from tailcut.types import check_whole_number
 
 DEFAULT = "tailcut_schedule"
 """The default selector of a stream."""

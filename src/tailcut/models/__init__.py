@@ -1,14 +1,12 @@
 """Models: predictions for every algorithm on an instance.
 
-All have the methods of `tailcut.models.model.Model`: predict all algorithms at once, look at one, update
-one, add or remove one, widen.
+All have the methods of `tailcut.models.model.Model`: predict all algorithms or one, learn an outcome of
+one, add or remove one, accept features that arrive later.
 """
 
-from tailcut.models.forests import Forests
-from tailcut.models.layers import Layers
-from tailcut.models.least_squares import LeastSquares
-from tailcut.models.means import RunningMeans
-from tailcut.models.model import Model, Nothing
+from tailcut.models.model import Model, Nothing, RunningMeans
+from tailcut.models.refitted import Forests, LeastSquares
+from tailcut.models.residual_layers import ResidualLayers
 from tailcut.models.ridge import RidgeBank
 
-__all__ = ["Forests", "Layers", "LeastSquares", "Model", "Nothing", "RidgeBank", "RunningMeans"]
+__all__ = ["Forests", "LeastSquares", "Model", "Nothing", "ResidualLayers", "RidgeBank", "RunningMeans"]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.numerics import randomness
-from tailcut.state.stateful import Stateful, expect, expect_finite
+from tailcut.state import Stateful, expect, expect_finite
 from tailcut.types import Array
 
 _FEWEST = 64
@@ -150,7 +150,6 @@ class InstanceMemory(Stateful):
         return self._room.at(slice(self.kept))
 
     def add(self) -> None:
-        """Make room for one more algorithm, the last in number."""
         kept = self.table()
         nothing = np.full((len(kept.x), 1), np.nan)
         self._replace(kept._replace(target=np.hstack([kept.target, nothing])))
@@ -167,7 +166,7 @@ class InstanceMemory(Stateful):
         self.runs = min(self.runs, int((~np.isnan(table.target)).sum()))
         self._replace(table)
 
-    def widen(self, n_features: int) -> None:
+    def add_features(self, n_features: int) -> None:
         """Let instances have this many features; of those kept none are known: nan."""
         kept = self.table()
         unknown = np.full((len(kept.x), n_features), np.nan)
@@ -175,7 +174,6 @@ class InstanceMemory(Stateful):
 
     @property
     def filled(self) -> dict[str, Any]:
-        """The instances kept, in their rows, as one array per field."""
         return self.table()._asdict()
 
     @filled.setter
@@ -195,7 +193,6 @@ class InstanceMemory(Stateful):
         expect(not (self.latest and self._rows), "joins: a run has a row of its own here")
 
     def restored(self) -> None:
-        """Check the counts."""
         expect(self.kept <= self.seen and self.oldest < max(self.size, 1), "seen: fewer than are kept")
         expect(self.runs >= 0, "runs: less than 0")
 

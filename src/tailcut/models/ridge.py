@@ -10,21 +10,32 @@ half of it takes half the time. The arithmetic is compiled (`tailcut.numerics.ri
 Why this does not drift: an error E in A^-1 is carried by the next update to M E M' with
 M = A_new^-1 A_old, so it shrinks at least as fast as A^-1 itself; tests/models/test_ridge_drift.py holds the
 bank against a batch solve after a million updates.
+
+With a window, a run leaves by the rank-one formula that took it in, with its weight negative. That undoes the
+update, but not its rounding: where taking in shrinks an error of A^-1, letting go lets it grow again. So an
+algorithm's posterior is computed again from the runs in the window, one algorithm at a time, after every so
+many runs let go that the average cost per run stays O(d^2).
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
-from tailcut.models.model import Model
-from tailcut.models.window import SAFE, Kept, RidgeWindow
+from tailcut.models.model import Model, SlidingWindow
 from tailcut.numerics import ridge_kernels
 from tailcut.numerics.ranges import Positive, Window
-from tailcut.representation.part import Views
-from tailcut.state.stateful import expect_finite
+from tailcut.representation import Views
+from tailcut.state import Stateful, expect, expect_finite, expect_indices
 from tailcut.types import Array
+
+SAFE = 1e-6
+"""A run whose leaving would divide by less than this is not subtracted: its algorithm is computed again."""
+
+Kept = tuple[int, Array, float, float]
+"""Algorithm, x of shape (d,), target, weight."""
 
 
 class RidgeBank(Model):
@@ -36,7 +47,7 @@ class RidgeBank(Model):
     >>> mean.round(12).tolist(), variance.round(12).tolist()
     ([2.0, 0.0], [0.5, 1.0])
 
-    With a `window`, only the latest so many runs count, all algorithms together (`tailcut.models.window`).
+    With a `window`, only the latest so many runs count, all algorithms together.
     """
 
     STATE = ("halves", "theta", "window")
@@ -76,8 +87,7 @@ class RidgeBank(Model):
         """Return x'theta for all algorithms, shape (K,)."""
         return ridge_kernels.mean(self.theta, x)
 
-    def look(self, algorithm: int, x: Array) -> tuple[float, float]:
-        """Return x'theta and x'A^-1 x for one algorithm."""
+    def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
         _, mean, variance = self.solve(algorithm, x)
         return mean, variance
 
@@ -134,17 +144,15 @@ class RidgeBank(Model):
             self.window.add()
 
     def remove(self, algorithm: int) -> None:
-        """Drop one posterior."""
         self.halves = np.delete(self.halves, algorithm, axis=0)
         self.theta = np.delete(self.theta, algorithm, axis=0)
         if self.window is not None:
             self.window.remove(algorithm)
 
     def restored(self) -> None:
-        """Check that these can be a bank's."""
         expect_finite(halves=self.halves, theta=self.theta)
 
-    def widen(self, n_features: int, views: Views | None = None) -> None:  # noqa: ARG002
+    def add_features(self, n_features: int, views: Views | None = None) -> None:  # noqa: ARG002
         """Put features in front of which nothing is known: past runs had 0 there, so all else stays."""
         extra, known, theta = n_features - self.n_features, self.inverse, self.theta
         self.n_features = n_features
@@ -154,4 +162,91 @@ class RidgeBank(Model):
         self.halves[:, old] = known[:, row[old] - extra, column[old] - extra]
         self.theta = np.hstack([np.zeros((len(theta), extra)), theta])
         if self.window is not None:
-            self.window.widen(extra)
+            self.window.add_features(extra)
+
+
+class RidgeWindow(Stateful):
+    """The latest `size` runs of a bank of K algorithms, and which algorithm is renewed next."""
+
+    STATE = ("columns", "gone", "next_renewed")
+    SAVED_AS: ClassVar[Mapping[str, str]] = {"next_renewed": "turn"}
+    GROWING = ("columns",)
+
+    def __init__(self, size: int, n_algorithms: int) -> None:
+        self.runs: SlidingWindow[Kept] = SlidingWindow(size)
+        self.count = [0] * n_algorithms
+        """How many of the runs are of each algorithm."""
+        self.gone = 0
+        """How many runs were let go since the last regular renewal."""
+        self.next_renewed = 0
+        """The algorithm that is renewed next."""
+
+    def push(self, run: Kept) -> Kept | None:
+        self.count[run[0]] += 1
+        oldest = self.runs.push(run)
+        if oldest is not None:
+            self.count[oldest[0]] -= 1
+        return oldest
+
+    def due(self, n_features: int) -> int | None:
+        """Count a removed run; return the algorithm to renew now, if any.
+
+        Renewing costs O(n d^2 + d^3) for the n runs of one algorithm. After every max(size / K, d) runs let
+        go, that is O(d^2) per run on average.
+        """
+        self.gone += 1
+        n_algorithms = len(self.count)
+        if self.gone < max(self.runs.size // n_algorithms, n_features):
+            return None
+        self.gone, self.next_renewed = 0, (self.next_renewed + 1) % n_algorithms
+        return self.next_renewed
+
+    def posterior(self, algorithm: int, ridge: float, n_features: int) -> tuple[Array, Array]:
+        """Return A^-1, shape (d, d), and theta, shape (d,), of the runs in the window."""
+        own = [run for run in self.runs if run[0] == algorithm]
+        x = np.array([run[1] for run in own]).reshape(len(own), n_features)
+        weighted = x * np.array([run[3] for run in own])[:, None]
+        gram = weighted.T @ x
+        gram[np.diag_indices(n_features)] += ridge
+        inverse = np.linalg.inv(gram)
+        inverse = 0.5 * (inverse + inverse.T)
+        return inverse, inverse @ (weighted.T @ np.array([run[2] for run in own]))
+
+    def add(self) -> None:
+        self.count.append(0)
+
+    def remove(self, algorithm: int) -> None:
+        self.runs.remove(algorithm)
+        del self.count[algorithm]
+        self.next_renewed = 0
+
+    def add_features(self, extra: int) -> None:
+        """Let the runs have `extra` more features, in front of those known, all 0."""
+        nothing = np.zeros(extra)
+        self.runs.replace((a, np.concatenate([nothing, x]), target, w) for a, x, target, w in self.runs)
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        runs = list(self.runs)
+        return {
+            "algorithm": np.array([run[0] for run in runs], dtype=np.int64),
+            "x": np.array([run[1] for run in runs], dtype=np.float64),
+            "target": np.array([run[2] for run in runs], dtype=np.float64),
+            "weight": np.array([run[3] for run in runs], dtype=np.float64),
+        }
+
+    @columns.setter
+    def columns(self, columns: dict[str, Any]) -> None:
+        expect_finite(x=columns["x"], target=columns["target"], weight=columns["weight"])
+        expect_indices(len(self.count), algorithm=columns["algorithm"])
+        expect(
+            len(columns["algorithm"]) <= self.runs.size, f"algorithm: expected {self.runs.size} runs at most"
+        )
+        lists = (columns["algorithm"].tolist(), columns["x"], columns["target"].tolist())
+        self.runs.replace(zip(*lists, columns["weight"].tolist(), strict=True))
+
+    def restored(self) -> None:
+        expect_indices(len(self.count), turn=self.next_renewed)
+        self.count = [0] * len(self.count)
+        for run in self.runs:
+            self.count[run[0]] += 1

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Compiled: the posterior of each algorithm's mean loss, and what is learned of all of them together.
 
-`tailcut.models.arms` says what is computed, and calls this.
+`tailcut.models.residual_layers` says what is computed, and calls this.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Compiled: one more row for the triangular factor R of a QR decomposition.
 
-`tailcut.models.least_squares` says what it is for. Column after column, a Householder reflection of two entries,
+`tailcut.models.refitted` says what it is for. Column after column, a Householder reflection of two entries,
 the diagonal one of R and that of the row, takes the row's entry to 0. LAPACK's dtpqrt does the same, with the same
 bits, but calls BLAS several times per column.
 """

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from tailcut.numerics import special
+from tailcut.numerics import normal_kernels as special
 from tailcut.types import Array
 
 SMALLEST_SPREAD = 1e-12

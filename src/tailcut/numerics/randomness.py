@@ -37,9 +37,7 @@ class Still(np.random.Generator):
         super().__init__(np.random.PCG64(0))
 
     def standard_normal(self, size: Any = None, *_more: Any, **_named: Any) -> Any:
-        """Return zeros."""
         return 0.0 if size is None else np.zeros(size)
 
     def random(self, size: Any = None, *_more: Any, **_named: Any) -> Any:
-        """Return halves."""
         return 0.5 if size is None else np.full(size, 0.5)

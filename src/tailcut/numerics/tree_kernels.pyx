@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Compiled: growing trees with shrinkage, and walking down many.
 
-`tailcut.models.growing` says what is computed, and calls this. Arithmetic is in double precision, in a fixed
+`tailcut.models.trees` says what is computed, and calls this. Arithmetic is in double precision, in a fixed
 order, and randomness comes from the seed alone: the same bits on every run.
 
 Growing reads features at random, which is what takes time; the rest is arranged to cost little beside it. The

@@ -8,20 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from tailcut.peers.asf_selectors import AsfSelector
-from tailcut.peers.libraries import ASF_EXTRA, EXTRA
-from tailcut.peers.mab_wiser import MabWiser
-from tailcut.peers.medley import Exp3Medley, NearestMedley, ThompsonMedley
-from tailcut.peers.online_greedy import OnlineGreedy
-from tailcut.peers.recorded_rows import BestLabelForest, PairwiseForests
-from tailcut.peers.refitted_trees import RefittedTrees
-from tailcut.peers.river_forests import RiverForests
-from tailcut.peers.vowpal_wabbit import ByProbability, VowpalWabbit
-from tailcut.policies.censoring import Lost
-from tailcut.policies.exploration import Greedy
-from tailcut.policies.first_runs import FirstRuns
+from tailcut.peers import ASF_EXTRA, EXTRA
+from tailcut.peers.bandits import ByProbability, MabWiser, RiverForests, VowpalWabbit
+from tailcut.peers.forests import AsfSelector, BestLabelForest, PairwiseForests, RefittedTrees
+from tailcut.peers.schedules import Exp3Medley, NearestMedley, OnlineGreedy, ThompsonMedley
+from tailcut.policies.censoring import AtMaximumLoss
+from tailcut.policies.exploration import ForcedExploration, Greedy
+from tailcut.policies.losses import BoundedLoss
 from tailcut.policies.recipes import Recipe, ScheduleRecipe
-from tailcut.policies.targets import BoundedLoss
 
 VW = Recipe(
     name="vw",
@@ -30,10 +24,10 @@ VW = Recipe(
     extra=EXTRA,
     representation="standardised",
     model=partial(VowpalWabbit, explorer="epsilon", cb_type="mtr"),
-    censoring=Lost,
+    censoring=AtMaximumLoss,
     exploration=ByProbability,
     target=BoundedLoss,
-    first_runs=partial(FirstRuns, pace=0.0),  # what it did not choose itself, it could not weigh
+    first_runs=partial(ForcedExploration, pace=0.0),  # what it did not choose itself, it could not weigh
     hyperparameters={"solved_share": 0.3, "explore": 0.02, "learning_rate": 2.0},
 )
 VW_SQUARECB = replace(
@@ -50,10 +44,10 @@ MABWISER_LINGREEDY = Recipe(
     extra=EXTRA,
     representation="standardised",
     model=partial(MabWiser, learning_policy="LinGreedy"),
-    censoring=Lost,
+    censoring=AtMaximumLoss,
     exploration=Greedy,
     target=BoundedLoss,
-    first_runs=partial(FirstRuns, in_order=False),
+    first_runs=partial(ForcedExploration, in_order=False),
     hyperparameters={"solved_share": 0.3, "ridge": 30.0, "pace": 1.0},
 )
 MABWISER_LINUCB = replace(
@@ -77,10 +71,10 @@ RIVER_FORESTS = Recipe(
     extra=EXTRA,
     representation="centred",
     model=partial(RiverForests, kind="ARFRegressor"),
-    censoring=Lost,
+    censoring=AtMaximumLoss,
     exploration=Greedy,
     target=BoundedLoss,
-    first_runs=partial(FirstRuns, in_order=False),
+    first_runs=partial(ForcedExploration, in_order=False),
     hyperparameters={"solved_share": 0.3, "trees": 10, "pace": 1.0},
 )
 EXTRA_TREES = Recipe(
@@ -90,10 +84,10 @@ EXTRA_TREES = Recipe(
     extra=EXTRA,
     representation="trees",
     model=RefittedTrees,
-    censoring=Lost,
+    censoring=AtMaximumLoss,
     exploration=Greedy,
     target=BoundedLoss,
-    first_runs=partial(FirstRuns, in_order=False),
+    first_runs=partial(ForcedExploration, in_order=False),
     hyperparameters={"solved_share": 0.3, "trees": 20, "refit": 10, "pace": 1.0},
 )
 MEDLEY_NEAREST = ScheduleRecipe(

@@ -15,12 +15,12 @@ import numpy as np
 
 from tailcut.numerics.normal import draw_above, upper_tail_moments
 from tailcut.numerics.ranges import Positive
-from tailcut.policies.targets import Target
+from tailcut.policies.losses import Target
 
 LEAST_DOUBT = 0.05
 """The smallest probability of a timeout, however good the algorithm is."""
 
-Look = Callable[[], tuple[float, float]]
+Predict = Callable[[], tuple[float, float]]
 """Returns the model's mean and variance for the run; called only by rules that need them."""
 
 
@@ -46,7 +46,7 @@ class PseudoObservation(NamedTuple):
 class CensoringRule(Protocol):
     """Decides what to learn from a run that was stopped unsolved."""
 
-    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> PseudoObservation | None:
+    def lesson(self, run: Unfinished, predict: Predict, rng: np.random.Generator) -> PseudoObservation | None:
         """Return what to learn, or None for nothing."""
         ...
 
@@ -55,7 +55,7 @@ class CensoringRule(Protocol):
 class Drop:
     """Learn nothing from censored runs (the paper's blind variants)."""
 
-    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> None:
+    def lesson(self, run: Unfinished, predict: Predict, rng: np.random.Generator) -> None:
         """Return None."""
 
 
@@ -63,7 +63,7 @@ class Drop:
 class AtCutoff:
     """Treat the run as solved at `timeout_factor` times the time it was stopped.
 
-    >>> from tailcut.policies.targets import Seconds
+    >>> from tailcut.policies.losses import Seconds
     >>> run = Unfinished(seconds=5.0, cutoff=5.0, target=Seconds())
     >>> AtCutoff(timeout_factor=10.0).lesson(run, lambda: (0.0, 1.0), np.random.default_rng(0))
     PseudoObservation(target=50.0, weight=1.0)
@@ -71,8 +71,7 @@ class AtCutoff:
 
     timeout_factor: Positive = 1.0
 
-    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> PseudoObservation:  # noqa: ARG002
-        """Return the imputed runtime."""
+    def lesson(self, run: Unfinished, predict: Predict, rng: np.random.Generator) -> PseudoObservation:  # noqa: ARG002
         return PseudoObservation(run.value(self.timeout_factor), 1.0)
 
 
@@ -86,9 +85,8 @@ class BuckleyJames:
 
     noise_variance: Positive = 1.0
 
-    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> PseudoObservation:
-        """Return the drawn runtime."""
-        mean, variance = look()
+    def lesson(self, run: Unfinished, predict: Predict, rng: np.random.Generator) -> PseudoObservation:
+        mean, variance = predict()
         return PseudoObservation(
             draw_above(rng, mean, math.sqrt(self.noise_variance * variance), run.value()), 1.0
         )
@@ -106,12 +104,10 @@ class MomentMatching:
 
     noise: Positive = 1.0
 
-    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> PseudoObservation | None:  # noqa: ARG002
-        """Return the observation whose update has the same two moments."""
-        return self.pseudo_observation(run, *look())
+    def lesson(self, run: Unfinished, predict: Predict, rng: np.random.Generator) -> PseudoObservation | None:  # noqa: ARG002
+        return self.pseudo_observation(run, *predict())
 
     def pseudo_observation(self, run: Unfinished, mean: float, variance: float) -> PseudoObservation | None:
-        """Return the same for a given belief, with the variance for unit noise."""
         deviation = self.noise * math.sqrt(1.0 + variance)
         r, gap = upper_tail_moments(mean, deviation, run.value())
         shrink = r * gap
@@ -121,7 +117,7 @@ class MomentMatching:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class AtMaximumLoss:
     """For a bounded loss: a run that used up its cutoff has the maximum loss, 1.
 
     A run stopped before its cutoff might still have been solved; the longer it was watched, the less likely
@@ -130,19 +126,18 @@ class Lost:
     run times out with probability m / (m + (1 - m) (1 - F)), and otherwise costs the midpoint between now
     and the cutoff.
 
-    >>> from tailcut.policies.targets import BoundedLoss
+    >>> from tailcut.policies.losses import BoundedLoss
     >>> for seconds in (6.0, 60.0):
     ...     run = Unfinished(seconds, cutoff=60.0, target=BoundedLoss())
-    ...     print(round(Lost().lesson(run, lambda: (0.4, 1.0), np.random.default_rng(0)).target, 3))
+    ...     print(round(AtMaximumLoss().lesson(run, lambda: (0.4, 1.0), np.random.default_rng(0)).target, 3))
     0.676
     1.0
     """
 
-    def lesson(self, run: Unfinished, look: Look, rng: np.random.Generator) -> PseudoObservation:  # noqa: ARG002
-        """Return the maximum loss, or the expected loss of a run that was stopped early."""
+    def lesson(self, run: Unfinished, predict: Predict, rng: np.random.Generator) -> PseudoObservation:  # noqa: ARG002
         if run.seconds >= run.cutoff:
             return PseudoObservation(1.0, 1.0)
         now, most = run.value(), run.target.value(run.cutoff, run.cutoff)
-        lost = min(max(look()[0], LEAST_DOUBT), 1.0)
+        lost = min(max(predict()[0], LEAST_DOUBT), 1.0)
         lost /= lost + (1.0 - lost) * (1.0 - now / most)
         return PseudoObservation(lost + (1.0 - lost) * 0.5 * (now + most), 1.0)

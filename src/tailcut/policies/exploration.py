@@ -1,4 +1,4 @@
-"""Exploration: from a belief to an estimate that may be optimistic or drawn.
+"""Exploration: from a belief to an estimate that may be optimistic or drawn, and runs that are forced.
 
 Parts here are frozen values; the argument `rng` provides the randomness.
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 from tailcut.numerics import normal_kernels
 from tailcut.numerics.ranges import NonNegative, Positive
-from tailcut.types import Belief, Estimate, Quantity
+from tailcut.types import Array, Belief, Estimate, Quantity
 
 
 class Exploration(ABC):
@@ -41,11 +41,9 @@ class Greedy(Exploration):
 
     @property
     def noise_deviation(self) -> float:
-        """The standard deviation of a run's target around its mean."""
         return self.noise
 
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:  # noqa: ARG002
-        """Return the mean as both values."""
         return Estimate(belief.mean, belief.mean, np.full(len(belief.mean), self.noise))
 
 
@@ -61,7 +59,6 @@ class Thompson(Exploration):
 
     @property
     def noise_deviation(self) -> float:
-        """The standard deviation of a run's target around its mean."""
         return math.sqrt(self.noise_variance)
 
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:  # noqa: ARG002
@@ -88,7 +85,6 @@ class Bounds(Exploration):
 
     @property
     def noise_deviation(self) -> float:
-        """The standard deviation of a run's target around its mean."""
         return self.noise
 
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:
@@ -116,7 +112,6 @@ class Uniform(Exploration):
         return 1.0
 
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:  # noqa: ARG002
-        """Return random values."""
         draw = rng.random(len(belief.mean))
         return Estimate(draw, draw, np.ones(len(draw)))
 
@@ -131,3 +126,53 @@ def bias_correction(cutoff: float) -> float:
     True
     """
     return 2.0 * abs(math.log(cutoff))
+
+
+@dataclass(frozen=True, slots=True)
+class ForcedExploration:
+    """After L timeouts, `pace` sqrt(1 + 2 L) algorithms are tried; by step t each `again` log2(t) / K times.
+
+    What another algorithm could gain is at most what was lost so far. So first runs follow the losses: where
+    half of all runs time out, sqrt(t) algorithms are tried by step t, and where the first ones solve nearly
+    everything, hardly any other. An infinite pace tries all of them first; a pace of 0 leaves it to the
+    scores. With a large portfolio and a short stream, some are left untried, which pays off: first runs of
+    thirty algorithms may cost more than they ever gain. The logarithm, for algorithms that were all tried,
+    ensures at almost no cost that none is given up for good because it failed on its one instance.
+
+    >>> gradual = ForcedExploration(pace=1.0, again=1.0)
+    >>> [gradual.due(np.array([runs, 0.0])) for runs in (0.0, 1.0)]
+    [True, True]
+    >>> [gradual.due(np.array([runs, 1.0, 0.0])) for runs in (1.0, 2.0, 3.0)]
+    [False, False, True]
+    >>> runs = np.array([3.0, 1.0, 0.0])
+    >>> [gradual.due(runs, outcome * runs) for outcome in (-1.0, 1.0)]  # all cost nothing, all timed out
+    [False, True]
+    >>> [gradual.due(np.array([runs, 1.0])) for runs in (1.0, 2.0, 3.0)]
+    [False, False, True]
+    """
+
+    pace: Positive = math.inf
+    again: NonNegative = 0.0
+    in_order: bool = True
+    """Whether the first of those that have run least is next, instead of a random one."""
+
+    def due(self, runs: Array, excess: Array | None = None) -> bool:
+        """Return whether an algorithm that has run least is due, after so many `runs` of each, shape (K,).
+
+        A run whose outcome is not known counts as half a timeout. `excess` (K,) is what the known ones add to
+        twice that: 1 for a timeout, -1 for a run that cost nothing.
+        """
+        counts: list[float] = runs.tolist()  # of a few numbers, faster than numpy
+        least, step = min(counts), sum(counts) + 1.0
+        if least == 0.0:
+            lost = step if excess is None else max(step + sum(excess.tolist()), 1.0)
+            return len(counts) - counts.count(0.0) < self.pace * math.sqrt(lost)
+        return len(counts) * least < self.again * math.log2(step)
+
+    def next(self, runs: Array, rng: np.random.Generator) -> int:
+        counts: list[float] = runs.tolist()
+        least = min(counts)
+        if self.in_order:
+            return counts.index(least)
+        places = [place for place, count in enumerate(counts) if count == least]
+        return places[int(rng.integers(len(places)))]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from tailcut.numerics.ranges import NonNegative, Penalty
 from tailcut.policies.pending import PendingRun
-from tailcut.state.stateful import Stateful, expect
+from tailcut.state import Stateful, expect
 from tailcut.types import PENALTY, Outcome
 
 MARGIN = 0.2
@@ -50,7 +50,6 @@ class Favourite(Stateful):
         self.loss = 0.0
 
     def restored(self) -> None:
-        """Check the counts."""
         expect(0 <= self.over <= self.begun, "over: more instances are over than were begun")
         expect(
             0.0 <= self.alone_loss <= self.alone and 0.0 <= self.loss <= self.over,
@@ -71,7 +70,6 @@ class Favourite(Stateful):
         return planned > (others + self.margin * all_) * mean
 
     def has_alone(self, run: PendingRun) -> bool:
-        """Return whether the favourite started alone on an instance."""
         return bool(self.favourite) and run.among == (self.favourite,)
 
     def began(self, run: PendingRun) -> None:

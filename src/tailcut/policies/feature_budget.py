@@ -21,9 +21,8 @@ from __future__ import annotations
 import math
 
 from tailcut.numerics.ranges import Penalty, Share
-from tailcut.numerics.vectors import NO_FEATURES
-from tailcut.state.stateful import Stateful
-from tailcut.types import PENALTY, Array
+from tailcut.state import Stateful
+from tailcut.types import NO_FEATURES, PENALTY, Array
 
 NEGLIGIBLE = 0.01
 """Features that take less than this share of the cutoff on average are always used: skipping them would save
@@ -62,7 +61,6 @@ class FadingMean(Stateful):
         self.keep = 1.0 - 1.0 / memory
 
     def add(self, value: float) -> None:
-        """Count one more value."""
         self.total = self.keep * self.total + value
         self.weight = self.keep * self.weight + 1.0
 

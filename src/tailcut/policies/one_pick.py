@@ -14,19 +14,17 @@ from typing import ClassVar
 import numpy as np
 
 from tailcut.models import Model
+from tailcut.models.model import SlidingWindow, check_records
 from tailcut.numerics import randomness
 from tailcut.numerics.ranges import Flag, Penalty, Probability
-from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies.censoring import CensoringRule, PseudoObservation, Unfinished
-from tailcut.policies.exploration import Exploration
+from tailcut.policies.exploration import Exploration, ForcedExploration
 from tailcut.policies.feature_budget import FeatureBudget
-from tailcut.policies.first_runs import FirstRuns
-from tailcut.policies.losses import Loss
+from tailcut.policies.losses import Loss, Target
 from tailcut.policies.policy import Choice, Offered, Policy, RecordedOutcomes
-from tailcut.policies.targets import Target
 from tailcut.representation import Pipeline
-from tailcut.state.stateful import expect, expect_finite
-from tailcut.types import PENALTY, Array, Belief, Forecasts, Outcome, Progress, Quantity, Status
+from tailcut.state import expect, expect_finite
+from tailcut.types import NO_FEATURES, PENALTY, Array, Belief, Forecasts, Outcome, Progress, Quantity, Status
 
 MAY_BE = 3.0
 """An algorithm may be the best if errors of this many deviations could make it so."""
@@ -45,7 +43,7 @@ class Parts:
     loss: Loss
     target: Target
     """What the model predicts about a run."""
-    first_runs: FirstRuns
+    first_runs: ForcedExploration
     """Which runs are due before scores decide."""
     feature_budget: FeatureBudget | None = None
     """The cost and gain of features, if the model can also predict without them."""
@@ -94,28 +92,23 @@ class OnePick(Policy):
         self._count_untried()
 
     def _count_untried(self) -> None:
-        """Count the algorithms that still await their first run."""
         pending = self.parts.first_runs.pace > 0.0
         self.untried = int((self.runs == 0.0).sum()) if pending else 0
 
     def restored(self) -> None:
-        """Check the counts, and count the untried again."""
         expect_finite(runs=self.runs, censored=self.censored, excess=self.excess)
         expect(min(self.runs.min(), self.censored.min()) >= 0.0, "runs: a count is less than 0")
         self._count_untried()
 
     @property
     def n_features(self) -> int:  # type: ignore[override]
-        """How many raw features an instance has."""
         return self.representation.n_features
 
     @property
     def width(self) -> int:  # type: ignore[override]
-        """How many entries a represented instance has."""
         return self.representation.width
 
     def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:
-        """Return the algorithm to run, among the numbers `offered` (None: all)."""
         budget = self.parts.feature_budget
         x = self.representation(features) if budget is None or len(features) else NO_FEATURES
         mean, variance = self.model.predict(x)
@@ -171,7 +164,6 @@ class OnePick(Policy):
         return _argmin(scores, offered), "lowest score"
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:  # noqa: ARG002
-        """Learn the outcome of a run of `algorithm` on the instance represented by `x`."""
         cutoff, parts = progress.cutoff, self.parts
         self.excess[algorithm] += self._excess(outcome, cutoff)
         if outcome.loss is not None:  # the unit of a bounded target
@@ -191,7 +183,6 @@ class OnePick(Policy):
             self._teach(algorithm, x, lesson.target, lesson.weight)
 
     def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:
-        """Learn recorded runs, in bulk if the model supports it."""
         if not self.model.in_bulk:
             super().learn_recorded(x, runs, progress)
             return
@@ -232,19 +223,18 @@ class OnePick(Policy):
         model.update(algorithm, x, target, weight)
 
     def _lesson(self, algorithm: int, x: Array, run: Unfinished) -> PseudoObservation | None:
-        return self.parts.censoring.lesson(run, lambda: self.model.look(algorithm, x), self.censor_stream)
+        return self.parts.censoring.lesson(
+            run, lambda: self.model.predict_one(algorithm, x), self.censor_stream
+        )
 
-    def represent(self, features: Array) -> Array:
-        """Read instances that need no decision, shape (n, d); return them represented, shape (n, w)."""
-        return self.representation.take_in(features)
+    def fit_transform(self, features: Array) -> Array:
+        return self.representation.fit_transform(features)
 
     def started(self, algorithm: int) -> None:
-        """Count a run that was not chosen here."""
         self.runs[algorithm] += 1.0
         self._count_untried()
 
     def add(self) -> None:
-        """Make room for one more algorithm, the last in number."""
         self.model.add()
         self.runs, self.censored, self.excess = (
             np.append(counts, 0.0) for counts in (self.runs, self.censored, self.excess)
@@ -252,38 +242,32 @@ class OnePick(Policy):
         self._count_untried()
 
     def remove(self, algorithm: int) -> None:
-        """Forget an algorithm; those behind it move up by one."""
         self.model.remove(algorithm)
         self.runs, self.censored, self.excess = (
             np.delete(counts, algorithm) for counts in (self.runs, self.censored, self.excess)
         )
         self._count_untried()
 
-    def widen(self, n_features: int) -> None:
-        """Accept instances with this many features from now on; nothing is forgotten."""
-        self.representation.widen(n_features)
-        self.model.widen(self.representation.width, self.representation.views())
+    def add_features(self, n_features: int) -> None:
+        self.representation.add_features(n_features)
+        self.model.add_features(self.representation.width, self.representation.views())
 
-    def peek(self, features: Array) -> Array:
-        """Return raw features represented, learning nothing."""
+    def transform(self, features: Array) -> Array:
         absent = self.parts.feature_budget is not None and not len(features)
-        return NO_FEATURES if absent else self.representation.peek(features)
+        return NO_FEATURES if absent else self.representation.transform(features)
 
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice:
-        """Return what would be chosen by the scores alone, without randomness."""
         scores = self.judge(x, progress, range(len(self.runs)))
         return Choice(_argmin(scores, offered), "lowest score", scores, x, progress.left)
 
     def judge(self, x: Array, progress: Progress, algorithms: Sequence[int]) -> Array:
-        """Return the scores of these algorithms at `x` without randomness, the lower the better."""
         chosen = list(algorithms)
-        pairs = np.array([self.model.look(k, x) for k in chosen])
+        pairs = np.array([self.model.predict_one(k, x) for k in chosen])
         belief = Belief(pairs[:, 0].copy(), pairs[:, 1].copy(), self.censored[chosen])
         estimate = self.parts.exploration.estimate(belief, progress.cutoff, randomness.Still())
         return self.parts.loss.scores(estimate, progress.cutoff)
 
     def forecasts(self, x: Array, progress: Progress) -> Forecasts | None:
-        """Return predicted runtimes on the instance represented by `x`, if the model predicts them."""
         if not self.model.learns or not self.parts.target.predicts_runtimes:
             return None
         mean, variance = self.model.predict(x)
@@ -291,8 +275,76 @@ class OnePick(Policy):
         return self.parts.target.forecasts(mean, deviation, progress, self.penalty)
 
     def times_chosen(self, algorithm: int) -> int:
-        """Return how often an algorithm was chosen."""
         return int(self.runs[algorithm])
+
+
+class WindowedPick(OnePick):
+    """Counts the latest `window` choices and outcomes only, for streams on which algorithms change.
+
+    Its model has the same window, and lets go of old runs itself (docs/howto/drift.md).
+
+    An algorithm that was not chosen for so long is untried again: nothing is known of it any more.
+    """
+
+    STATE = (*OnePick.STATE, "choices", "outcomes")
+
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        n_algorithms: int,
+        seed: int,
+        window: int,
+        epsilon: float,
+        penalty: float,
+        fail_over: int = 0,
+    ) -> None:
+        self.choices: SlidingWindow[tuple[int]] = SlidingWindow(window)
+        """The algorithms chosen last."""
+        self.outcomes: SlidingWindow[tuple[int, bool, float]] = SlidingWindow(window)
+        """Algorithm of each of the latest outcomes, whether it was unsolved, and its `excess`."""
+        sizes = {"n_algorithms": n_algorithms, "seed": seed}
+        super().__init__(parts, **sizes, epsilon=epsilon, penalty=penalty, fail_over=fail_over)
+
+    def restored(self) -> None:
+        super().restored()
+        check_records(self.choices, len(self.runs), (int,))
+        check_records(self.outcomes, len(self.runs), (int, bool, float))
+
+    def _decide(self, x: Array, belief: Belief, offered: Offered, progress: Progress) -> Choice:
+        choice = super()._decide(x, belief, offered, progress)
+        self._let_go(choice.algorithm)
+        return choice
+
+    def started(self, algorithm: int) -> None:
+        super().started(algorithm)
+        self._let_go(algorithm)
+
+    def _let_go(self, algorithm: int) -> None:
+        oldest = self.choices.push((algorithm,))
+        if oldest is not None:
+            self.runs[oldest[0]] -= 1.0
+            self._count_untried()
+
+    def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
+        super().learn(algorithm, x, outcome, progress, budget)
+        oldest = self.outcomes.push((algorithm, not outcome.answered, self._excess(outcome, progress.cutoff)))
+        if oldest is not None:
+            self.censored[oldest[0]] -= float(oldest[1])
+            self.excess[oldest[0]] -= oldest[2]
+
+    def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:
+        """Learn recorded runs one after the other, so that the older of them are let go, too."""
+        Policy.learn_recorded(self, x, runs, progress)
+
+    def _lesson(self, algorithm: int, x: Array, run: Unfinished) -> PseudoObservation:
+        # Where the run teaches nothing, it still takes its place.
+        return super()._lesson(algorithm, x, run) or PseudoObservation(0.0, 0.0)
+
+    def remove(self, algorithm: int) -> None:
+        super().remove(algorithm)
+        self.choices.remove(algorithm)
+        self.outcomes.remove(algorithm)
 
 
 def _argmin(values: Array, offered: Offered) -> int:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from tailcut.errors import ConflictingOutcomeError, OutOfTurnError, UnknownDecisionError
-from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies.policy import Policy
-from tailcut.state.stateful import Stateful, expect
-from tailcut.types import Array, Decision, Outcome, Progress, Status
+from tailcut.state import Stateful, expect
+from tailcut.types import NO_FEATURES, Array, Decision, Outcome, Progress, Status
 
 _NOTHING = 1e-9
 """A remaining share of the cutoff below this is a rounding error."""
@@ -126,6 +125,23 @@ class PendingDecisions(Stateful):
             self.open.pop(oldest, None)
             self.continued.pop(oldest, None)
         return run
+
+    def budgets(self, running: Iterable[str], instance: str | None) -> dict[str, float]:
+        """Return the seconds that each running algorithm was given on an instance, if its decision waits.
+
+        >>> pending = PendingDecisions(limit=10)
+        >>> _ = pending.enter(PendingRun("a", "i1", 60.0, np.zeros(0), budget=20.0))
+        >>> pending.budgets(["a", "b"], "i1")
+        {'a': 20.0}
+        """
+        wanted, budgets = set(running), dict[str, float]()
+        for run in reversed(self.runs.values()):  # the latest first; those of a race are among the last
+            if not wanted:
+                break
+            if run.instance == instance and run.algorithm in wanted:
+                wanted.remove(run.algorithm)
+                budgets[run.algorithm] = run.budget
+        return budgets
 
     def find_open(self, decision: Decision | int) -> tuple[int, PendingRun | None]:
         """Return a decision's number and its instance, None if that is done; raise if it cannot continue."""

@@ -9,9 +9,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.numerics.vectors import NO_FEATURES
-from tailcut.state.stateful import Stateful
-from tailcut.types import Array, Forecasts, Outcome, Progress, Quantity
+from tailcut.state import Stateful
+from tailcut.types import NO_FEATURES, Array, Forecasts, Outcome, Progress, Quantity
 
 Offered = NDArray[np.intp] | None
 """The numbers of the algorithms to choose from, in increasing order; None: all."""
@@ -107,11 +106,11 @@ class Policy(Stateful, ABC):
     def remove(self, algorithm: int) -> None:
         """Forget an algorithm; those behind it move up by one."""
 
-    def widen(self, n_features: int) -> None:
+    def add_features(self, n_features: int) -> None:
         """Accept instances with this many features from now on; nothing is forgotten."""
         self.n_features = n_features
 
-    def represent(self, features: Array) -> Array:
+    def fit_transform(self, features: Array) -> Array:
         """Read instances that need no decision, shape (n, d); return them represented, shape (n, w)."""
         return np.zeros((len(features), 0))
 
@@ -125,7 +124,7 @@ class Policy(Stateful, ABC):
     def started(self, algorithm: int) -> None:
         """Count a run that was not chosen here: its algorithm is no longer untried."""
 
-    def peek(self, features: Array) -> Array:  # noqa: ARG002
+    def transform(self, features: Array) -> Array:  # noqa: ARG002
         """Return raw features represented, learning nothing."""
         return NO_FEATURES
 

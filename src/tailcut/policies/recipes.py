@@ -17,16 +17,13 @@ from typing import Any, ClassVar, Self
 from tailcut.errors import InputError, MissingExtraError
 from tailcut.models import Model
 from tailcut.policies.censoring import CensoringRule
-from tailcut.policies.exploration import Exploration
+from tailcut.policies.exploration import Exploration, ForcedExploration
 from tailcut.policies.favourite import MARGIN, Favourite
 from tailcut.policies.feature_budget import FeatureBudget
-from tailcut.policies.first_runs import FirstRuns
 from tailcut.policies.hyperparameters import Parameter, Value, checked, declared, made
-from tailcut.policies.losses import Loss, Predicted
-from tailcut.policies.one_pick import OnePick, Parts
+from tailcut.policies.losses import LogSeconds, Loss, Predicted, Target
+from tailcut.policies.one_pick import OnePick, Parts, WindowedPick
 from tailcut.policies.policy import Policy
-from tailcut.policies.sliding_window import WindowedPick
-from tailcut.policies.targets import LogSeconds, Target
 from tailcut.representation import PIPELINES, Pipeline, pipeline
 from tailcut.types import PENALTY
 
@@ -209,7 +206,7 @@ class Recipe(Row):
     exploration: Callable[..., Exploration]
     loss: Callable[..., Loss] = Predicted
     target: Callable[..., Target] = LogSeconds
-    first_runs: Callable[..., FirstRuns] = FirstRuns
+    first_runs: Callable[..., ForcedExploration] = ForcedExploration
 
     def _slots(self) -> dict[str, Callable[..., Any]]:
         return {
@@ -226,7 +223,6 @@ class Recipe(Row):
 
     @property
     def predicts_runtimes(self) -> bool:
-        """Whether explanations of its decisions contain predicted runtimes."""
         return bool(_callee(self.target).predicts_runtimes and _callee(self.model).learns)
 
     @property
@@ -246,17 +242,14 @@ class Recipe(Row):
 
     @property
     def bounded(self) -> bool:
-        """Whether memory and time per step are independent of the horizon."""
         return bool(_callee(self.model).bounded)
 
     @property
     def can_be_saved(self) -> bool:
-        """Whether its model can be saved."""
         return bool(_callee(self.model).can_be_saved)
 
     @property
     def works_without_features(self) -> bool:
-        """Whether its model learns anything without features."""
         return not _callee(self.model).needs_features
 
     def build(
@@ -269,7 +262,6 @@ class Recipe(Row):
         seed: int,
         feature_budget: FeatureBudget | None = None,
     ) -> OnePick:
-        """Return a fresh policy with these settings, as returned by `settings`."""
         representation = _representation(settings, n_features)
         sizes = {"n_algorithms": n_algorithms, "n_features": representation.width, "seed": seed}
         model = made(self.model, {**settings, **sizes, "views": representation.views()})
@@ -313,17 +305,14 @@ class ScheduleRecipe(Row):
 
     @property
     def predicts_runtimes(self) -> bool:
-        """Whether explanations of its decisions contain predicted runtimes."""
         return bool(_callee(self.policy).predicts_runtimes)
 
     @property
     def bounded(self) -> bool:
-        """Whether memory and time per step are independent of the horizon."""
         return bool(_callee(self.policy).bounded)
 
     @property
     def works_without_features(self) -> bool:
-        """A schedule can learn from outcomes alone."""
         return True
 
     def build(
@@ -336,7 +325,6 @@ class ScheduleRecipe(Row):
         seed: int,
         feature_budget: FeatureBudget | None = None,
     ) -> Policy:
-        """Return a fresh policy with these settings, as returned by `settings`."""
         representation = _representation(settings, n_features)
         sizes = {"n_algorithms": n_algorithms, "n_features": representation.width, "seed": seed}
         own = {"representation": representation, "feature_budget": feature_budget, "cutoff": cutoff}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tailcut.types import Array, Decision, Features, Outcome
 
 if TYPE_CHECKING:
-    from tailcut.explain.explanation import Explanation
+    from tailcut.explain import Explanation
 
 
 class Recorded(Protocol):

@@ -10,9 +10,8 @@ from typing import Any
 
 import tailcut.domains.sat
 from tailcut.bench.benchmark import compute_missing
-from tailcut.bench.origins import describe_run
 from tailcut.bench.plan import Contender, plan
-from tailcut.bench.store import opened
+from tailcut.bench.store import describe_run, opened
 from tailcut.bench.summary import summarise
 from tailcut.domains.sat.cnf import write
 from tailcut.domains.sat.generators import generate
@@ -24,7 +23,7 @@ from tailcut.live.instances import Instance
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio, read_portfolio
 from tailcut.live.stream import StreamSettings, run_stream
-from tailcut.report.progress import ReportProgress
+from tailcut.report.gather import ReportProgress
 from tailcut.report.reports import report_live_run, report_scenario
 from tailcut.scenarios import Scenario, bundled
 

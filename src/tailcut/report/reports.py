@@ -7,20 +7,17 @@ from pathlib import Path
 
 from tailcut.bench.benchmark import compute_missing
 from tailcut.bench.execution import Executor, local
-from tailcut.bench.origins import describe_run, describe_scenario
 from tailcut.bench.plan import DEFAULT, Cell, Contender, plan
-from tailcut.bench.store import Store, opened
+from tailcut.bench.store import Store, describe_run, describe_scenario, opened
 from tailcut.bench.sweeps import PLANS
-from tailcut.report.figures.canvas import FORMATS
-from tailcut.report.numbers.complement import complement
-from tailcut.report.numbers.gather import gather
-from tailcut.report.numbers.live_run import read_live_run
-from tailcut.report.pages.live_page import write_live_page
-from tailcut.report.pages.results_page import write_results_page
-from tailcut.report.pages.scenario_page import write_scenario_page
-from tailcut.report.progress import SILENT, ReportProgress
+from tailcut.report.canvas import FORMATS
+from tailcut.report.complement import complement
+from tailcut.report.gather import SILENT, ReportProgress, gather
+from tailcut.report.live_page import read_live_run, write_live_page
+from tailcut.report.results_page import write_results_page
+from tailcut.report.scenario_page import write_scenario_page
 from tailcut.scenarios import Scenario
-from tailcut.scenarios.collection import scenarios_in
+from tailcut.scenarios.aslib_reader import scenarios_in
 
 
 def report_results(
@@ -56,22 +53,21 @@ def report_paper(
     """Run the cells of the paper's comparison and its five sweeps that `source` lacks, then report."""
     left_out: list[str] = []
 
-    def heard(name: str, reason: str) -> None:
-        left_out.append(reason)
+    def leave_out(name: str, reason: str) -> None:
+        left_out.append(f"Left out: {reason}.")
         progress.scenario_left_out(name, reason)
 
     with opened(source) as store:
         cells: dict[str, Cell] = {}
         for named in (PLANS["default"], PLANS["sensitivity"]):
-            found = scenarios_in(aslib, None, named.scenarios, heard)
-            for _, scenario in found:
+            scenarios = scenarios_in(aslib, None, named.scenarios, leave_out)
+            for _, scenario in scenarios:
                 store.describe_scenario(scenario.name, describe_scenario(scenario))
-            for cell in plan(found, named.contenders, seeds):
+            for cell in plan(scenarios, named.contenders, seeds):
                 cells.setdefault(cell.hash, cell)  # a sweep passes through the default, which is run already
         _run_missing(list(cells.values()), store, command, local(jobs), progress)
-    notes = [f"Left out: {reason}." for reason in left_out]
     return report_results(
-        source, out, aslib=aslib, formats=formats, jobs=jobs, notes=notes, progress=progress
+        source, out, aslib=aslib, formats=formats, jobs=jobs, notes=left_out, progress=progress
     )
 
 
@@ -101,15 +97,15 @@ def report_scenario(
         store.describe_scenario(scenario.name, describe_scenario(scenario))
         _run_missing(cells, store, command, local(jobs, modules), progress)
         report = gather(store, scenario=scenario, hashes={cell.hash for cell in cells}, progress=progress)
-    found = complement(scenario, report.results.penalty)
+    portfolio = complement(scenario, report.results.penalty)
     return write_scenario_page(
         report,
         scenario,
-        found,
+        portfolio,
         out,
-        formats=formats,
         source=source.name,
         live_page=live_page,
+        formats=formats,
         progress=progress,
     )
 

@@ -70,32 +70,13 @@ LOOKS = {
     "sbs_pair": Look(INK, DASHED, "2", "hindsight", 1.2),
     "sbs_schedule": Look(INK, SOLID, "3", "hindsight", 1.2),
 }
-FAMILIES = (
-    "ours",
-    "Thompson",
-    "blind LinUCB",
-    "bc LinUCB",
-    "Degroote",
-    "no features",
-    "schedules",
-    "hindsight",
-    "other",
-)
+FAMILIES = ("ours", "Thompson", "blind LinUCB", "bc LinUCB", "Degroote", "no features", "schedules",
+            "hindsight", "other")  # fmt: skip
 
 _SPARE_COLOURS = ("#882255", "#117733", "#332288", "#999933", "#aa4499", "#44aa99")
 _SPARE_MARKERS = ("p", "<", "d", "8", "H")
 
-ALGORITHMS = (
-    INDIGO,
-    "#88ccee",
-    "#44aa99",
-    "#117733",
-    "#999933",
-    "#ddcc77",
-    "#cc6677",
-    "#882255",
-    "#aa4499",
-)
+ALGORITHMS = (INDIGO, "#88ccee", "#44aa99", "#117733", "#999933", "#ddcc77", "#cc6677", "#882255", "#aa4499")
 """Colours of a scenario's algorithms: Paul Tol's scheme "muted" (technical note, 2021)."""
 OTHER_ALGORITHMS = "#bbbbbb"
 

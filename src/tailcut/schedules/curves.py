@@ -1,12 +1,16 @@
-"""Survival curves: the chance that an algorithm has not yet solved an instance, at any time.
+"""What is expected of one instance: survival curves of all algorithms, in each class that it may belong to.
 
-Time is cut at fixed fractions of a cutoff. Within an interval between two cuts the time of a solution is
-uniform, so a curve is a polygon through its values at the cuts, and its integral, the expected time a run
-takes, is exact by the trapezoidal rule. There is one curve per algorithm and per class of hardness
-(`tailcut.schedules.hardness`).
+A survival curve is the chance that an algorithm has not yet solved an instance, at any time. Time is cut at
+fixed fractions of a cutoff. Within an interval between two cuts the time of a solution is uniform, so a
+curve is a polygon through its values at the cuts, and its integral, the expected time a run takes, is exact
+by the trapezoidal rule. There is one curve per algorithm and per class. The first classes are those of
+hardness (`tailcut.schedules.hazards`), the others are one for each past instance that is like it
+(`tailcut.schedules.survival_forest`).
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +20,8 @@ from tailcut.numerics.plan_kernels import (
     curve_values,
     failure_likelihood,
 )
+from tailcut.numerics.survival_kernels import intervals_passed, run_likelihood, weigh_outcome, weigh_run
+from tailcut.state import Stateful, expect, expect_finite
 from tailcut.types import Array, Forecasts, Progress
 
 CUTS = np.array([0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0])
@@ -23,7 +29,8 @@ CUTS = np.array([0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0])
 where the length of a run decides how many other runs there is time for. A slice ends at one of them, so none
 is shorter than 1%: shorter ones cost next to nothing in a benchmark, but live a solver has hardly started
 by then."""
-
+TRACE = 0.05
+"""An interval of which less was passed teaches nothing."""
 _START = np.zeros(1)
 
 
@@ -52,7 +59,6 @@ class Curves:
 
     @property
     def n_algorithms(self) -> int:
-        """How many algorithms there are: K."""
         return int(self.tables[0].shape[2])
 
     @property
@@ -106,3 +112,151 @@ def _quantile(curves: Curves, classes: Array, failed: Array, level: float) -> Ar
             knots = np.maximum(curves.cuts, failed[k])
             found[k] = float(np.interp(level, 1.0 - falling, knots))
     return found
+
+
+class Passage(NamedTuple):
+    """The intervals that a run passed and that teach something."""
+
+    start: int
+    """Number of the first of them."""
+    solved: Array
+    """1 where the run solved the instance within the interval, else 0, shape (j,)."""
+    weights: Array
+    """How much of each interval was passed, shape (j,)."""
+
+
+class Weighed(NamedTuple):
+    """What an outcome says of the classes of an instance."""
+
+    hardness_before: Array
+    """How likely each class of hardness was before the outcome, shape (M',)."""
+    hardness_after: Array
+    """And after it."""
+    by_near: float
+    """How likely the outcome was if the instance is like a past one."""
+    by_hardness: float
+    """And by the classes of hardness alone."""
+
+
+class RunEvidence(NamedTuple):
+    """What a run says: a `Passage` and what it makes of the classes, `Weighed`."""
+
+    start: int
+    solved: Array
+    weights: Array
+    hardness_before: Array
+    hardness_after: Array
+    by_near: float
+    by_hardness: float
+
+
+class View(NamedTuple):
+    """What is expected of an instance."""
+
+    odds: Array
+    """Log-odds of a solution within an interval, given none before, shape (K, J, M)."""
+    classes: Array
+    """How likely each class is before any run, shape (M,)."""
+    curves: Curves
+    n_hardness: int
+    """How many of the classes are those of hardness."""
+
+    def given(self, likelihood: Array) -> Array:
+        """Return the probabilities of the classes, given the likelihood of what was seen in each."""
+        joint = self.classes * likelihood
+        total = joint.sum()
+        return np.asarray(joint / total) if total > 0.0 else self.classes
+
+    def after(self, failed: Array, algorithm: int, end: float, solved: bool) -> RunEvidence | None:
+        """Return what a run to `end` says after these failures (K,); None if nothing."""
+        curves = self.curves
+        evidence = weigh_run(
+            self.odds,
+            curves.tables[0],
+            curves.cuts,
+            self.classes,
+            self.n_hardness,
+            failed,
+            algorithm,
+            end,
+            solved,
+            TRACE,
+        )
+        return None if evidence is None else RunEvidence(*evidence)
+
+    def answered(self, algorithm: int, passage: Passage) -> Array:
+        """Return the likelihood of what a run did in each class, shape (M,)."""
+        return run_likelihood(self.odds, algorithm, *passage)
+
+    def weighed(self, before: Array, after: Array) -> Weighed:
+        """Return what an outcome says of the classes, whose likelihoods were `before` and are `after` it."""
+        return Weighed(*weigh_outcome(self.classes, before, after, self.n_hardness))
+
+
+def passed(known: float, end: float, solved: bool, cuts: Array) -> Passage:
+    """Return what a run from scratch to `end` says of the intervals between `cuts`.
+
+    Up to `known` seconds it was known to fail.
+
+    >>> cuts = np.array([1.0, 3.0, 10.0])
+    >>> passed(0.0, 5.0, True, cuts)  # through the first two, solved in the third
+    Passage(start=0, solved=array([0., 0., 1.]), weights=array([1., 1., 1.]))
+    >>> passed(1.0, 2.0, False, cuts)  # half of the second
+    Passage(start=1, solved=array([0.]), weights=array([0.5]))
+    """
+    return Passage(*intervals_passed(known, end, solved, cuts, TRACE))
+
+
+class CurrentInstance(Stateful):
+    """The instance that began last, if any: what is expected of it, and what its runs are planned with.
+
+    Plans are made with skills that were drawn once for the instance (Thompson sampling), so that its runs
+    follow one plan. What is learned from them goes by what was expected.
+    """
+
+    STATE = ("x", "odds", "drawn_odds", "classes")
+    GROWING = STATE
+
+    def __init__(self, *, cuts: Array, n_hardness: int) -> None:
+        self._cuts, self._n_hardness = cuts, n_hardness
+        self._key = b""
+        self._view: View | None = None
+        self._drawn: View | None = None
+        self.forget()
+
+    def forget(self) -> None:
+        self.x, self.classes = np.zeros(0), np.zeros(0)
+        self.odds, self.drawn_odds = np.zeros((0, 0, 0)), np.zeros((0, 0, 0))
+        self._key, self._view, self._drawn = b"", None, None
+
+    def begin(self, x: Array, view: View, drawn: View) -> None:
+        """Take in a new instance; its classes are as likely in both views."""
+        self.x, self.odds, self.drawn_odds, self.classes = x, view.odds, drawn.odds, view.classes
+        self._key, self._view, self._drawn = x.tobytes(), view, drawn
+
+    def view(self, x: Array) -> View | None:
+        """Return what was expected of the instance `x` when it began; None if another began since."""
+        return self._view if self._is(x) else None
+
+    def drawn(self, x: Array) -> View | None:
+        """Return what the runs on the instance `x` are planned with; None if another began since."""
+        return self._drawn if self._is(x) else None
+
+    def _is(self, x: Array) -> bool:
+        return x is self.x or self._key == x.tobytes()
+
+    def restored(self) -> None:
+        x, classes = self.x, self.classes
+        if not len(classes):
+            self.forget()
+            return
+        expect(len(classes) >= self._n_hardness, "current: odds of other intervals or classes")
+        expect_finite(x=x, odds=self.odds, drawn_odds=self.drawn_odds, classes=classes)
+        expect((classes >= 0.0).all(), "current: classes: expected at least 0")
+        self.begin(x, self._restored_view(self.odds), self._restored_view(self.drawn_odds))
+
+    def _restored_view(self, odds: Array) -> View:
+        fine = odds.shape == (len(self.odds), len(self._cuts), len(self.classes))
+        expect(fine, "current: odds of other intervals or classes")
+        odds = np.ascontiguousarray(odds)
+        return View(odds, self.classes, Curves(odds, cuts=self._cuts), self._n_hardness)

@@ -10,23 +10,24 @@ from numpy.typing import NDArray
 
 from tailcut.numerics import randomness
 from tailcut.numerics.ranges import Count, Penalty, Window
-from tailcut.numerics.vectors import NO_FEATURES
 from tailcut.policies.feature_budget import FeatureBudget
 from tailcut.policies.policy import Choice, Offered, Policy, RecordedOutcomes
 from tailcut.representation import Pipeline
-from tailcut.schedules.at_hand import InstanceAtHand
-from tailcut.schedules.calibration import SLICED, WHOLE, Calibration
-from tailcut.schedules.curves import CUTS, Curves, forecasts, likelihood
-from tailcut.schedules.hardness import Hardness
-from tailcut.schedules.hazards import Hazards
-from tailcut.schedules.planner import Plan, Planner
+from tailcut.schedules.curves import CUTS, CurrentInstance, Curves, View, forecasts, likelihood, passed
+from tailcut.schedules.hazards import Hardness, Hazards
+from tailcut.schedules.planner import (
+    SLICED,
+    WHOLE,
+    Calibration,
+    Plan,
+    Planner,
+    rehearse_sliced,
+    rehearse_whole,
+)
 from tailcut.schedules.race import Race, Running
-from tailcut.schedules.rehearsal import rehearse_sliced, rehearse_whole
-from tailcut.schedules.run_tables import ended_runs
 from tailcut.schedules.survival_forest import SurvivalForest
-from tailcut.schedules.view import View, passed
-from tailcut.state.stateful import expect
-from tailcut.types import PENALTY, Array, Forecasts, Outcome, Progress, Quantity, Status
+from tailcut.state import expect
+from tailcut.types import NO_FEATURES, PENALTY, Array, Forecasts, Outcome, Progress, Quantity, Status
 
 FIRST_WHOLE = 16
 """The first instance that starts with a run of all the time, whatever the plan."""
@@ -47,7 +48,17 @@ class HazardSchedule(Policy):
     nothing, and never the last. And each instance is planned with skills that are drawn.
     """
 
-    STATE = ("representation", "hardness", "hazards", "forest", "calibration", "instances", "at_hand", "luck")
+    STATE = (
+        "representation",
+        "hardness",
+        "hazards",
+        "forest",
+        "calibration",
+        "instances",
+        "current",
+        "stream",
+    )
+    SAVED_AS: ClassVar[Mapping[str, str]] = {"current": "at_hand", "stream": "luck"}
     predicts_runtimes: ClassVar[bool] = True
     quantity = Quantity("expected loss of the best plan", "s")
 
@@ -81,22 +92,21 @@ class HazardSchedule(Policy):
             latest=bool(window),
         )
         self.calibration = Calibration()
-        self.luck = randomness.stream(seed, "schedule")
+        self.stream = randomness.stream(seed, "schedule")
         """Draws what each instance is planned with."""
         self.instances = 0
         """How many instances were begun."""
-        self.at_hand = InstanceAtHand(cuts=self.cuts, n_hardness=len(self.hardness.shift))
+        self.current = CurrentInstance(cuts=self.cuts, n_hardness=len(self.hardness.shift))
         self._latest: tuple[bytes, View] | None = None
         """The latest instance looked at, and its view, until something is learned."""
 
     def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:
-        """Return the first run on an instance."""
         self.instances += 1
         whole = self.instances >= FIRST_WHOLE and self.instances.bit_count() == 1
         x = self.representation(features) if len(features) else NO_FEATURES
-        drawn = self.hazards.drawn_log_odds(self.luck)
-        self.at_hand.begin(x, *self._views(x, self.hazards.log_odds(), drawn))
-        first = self._next(x, offered, progress, self.at_hand.drawn(x), whole=whole)
+        drawn = self.hazards.drawn_log_odds(self.stream)
+        self.current.begin(x, *self._views(x, self.hazards.log_odds(), drawn))
+        first = self._next(x, offered, progress, self.current.drawn(x), whole=whole)
         assert first is not None, "on a new instance everyone may run"
         if self.feature_budget.charged and len(x) and self.instances % WEIGHED == 0:
             self._weigh(x, offered, progress)
@@ -132,8 +142,7 @@ class HazardSchedule(Policy):
         self.feature_budget.weigh(lost / (self.penalty * progress.cutoff))
 
     def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
-        """Return the next run, or None if no algorithm could run longer than before."""
-        return self._next(x, offered, progress, self.at_hand.drawn(x))
+        return self._next(x, offered, progress, self.current.drawn(x))
 
     def _next(
         self, x: Array, offered: Offered, progress: Progress, view: View | None, *, whole: bool = False
@@ -166,27 +175,24 @@ class HazardSchedule(Policy):
 
     @property
     def n_features(self) -> int:  # type: ignore[override]
-        """How many raw features an instance has."""
         return self.representation.n_features
 
     @property
     def width(self) -> int:  # type: ignore[override]
-        """How many entries a represented instance has."""
         return self.representation.width
 
-    def peek(self, features: Array) -> Array:
-        """Return raw features represented, learning nothing."""
-        return self.representation.peek(features) if len(features) else NO_FEATURES
+    def transform(self, features: Array) -> Array:
+        return self.representation.transform(features) if len(features) else NO_FEATURES
 
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
         """Return the first run of the best plan, by what is expected."""
-        return self._next(x, offered, progress, self.at_hand.view(x))
+        return self._next(x, offered, progress, self.current.view(x))
 
     def draw(self, x: Array, progress: Progress, stream: np.random.Generator) -> Array:
         """Return what whole runs may cost, in seconds, drawn from what the skills may be; shape (K,)."""
         view, skill = self.view(x), np.sqrt(self.hazards.skill_variance)
-        luck = skill * stream.standard_normal(len(skill))
-        survival, integral = Curves(view.odds + luck[:, None, None], cuts=self.cuts).at_all(
+        noise = skill * stream.standard_normal(len(skill))
+        survival, integral = Curves(view.odds + noise[:, None, None], cuts=self.cuts).at_all(
             np.array([progress.left])
         )
         unsolved = (self.penalty - 1.0) * progress.cutoff
@@ -194,7 +200,7 @@ class HazardSchedule(Policy):
 
     def judge(self, x: Array, progress: Progress, algorithms: Sequence[int]) -> Array:
         """Return the expected loss of the best plan that starts with each of these algorithms."""
-        plan = self._plan(self.at_hand.view(x) or self.view(x), None, progress)
+        plan = self._plan(self.current.view(x) or self.view(x), None, progress)
         return np.zeros(len(algorithms)) if plan is None else plan.losses[list(algorithms)]
 
     def join(
@@ -229,7 +235,6 @@ class HazardSchedule(Policy):
         return race.next_run(free)
 
     def forecasts(self, x: Array, progress: Progress) -> Forecasts:
-        """Return what a run of all that is left would take, for each algorithm."""
         assert progress.failed is not None
         view = self.view(x)
         classes = view.given(likelihood(view.curves, progress.failed))
@@ -258,17 +263,19 @@ class HazardSchedule(Policy):
         end = progress.cutoff if outcome.time is None else outcome.time
         first = not np.count_nonzero(progress.failed)
         self._weigh_features(algorithm, x, outcome, progress, budget, first=first)
-        view = self.at_hand.view(x) or self.view(x)
-        said = view.after(progress.failed, algorithm, end, solved)
-        if said is None:
+        view = self.current.view(x) or self.view(x)
+        evidence = view.after(progress.failed, algorithm, end, solved)
+        if evidence is None:
             return
         if first:
             self._forget()
         if len(view.classes) > view.n_hardness:
-            self.forest.weigh(said.by_near, said.by_hardness)
-        classes = said.hardness_after
-        self.hardness.learn(None if first else said.hardness_before, classes)
-        self.hazards.learn(algorithm, said.start, said.solved, said.weights, self.hardness.shift, classes)
+            self.forest.weigh(evidence.by_near, evidence.by_hardness)
+        classes = evidence.hardness_after
+        self.hardness.learn(None if first else evidence.hardness_before, classes)
+        self.hazards.learn(
+            algorithm, evidence.start, evidence.solved, evidence.weights, self.hardness.shift, classes
+        )
         self._remember(algorithm, x, end, solved, classes, first=first)
         self._latest = None
         if self.forest.due:
@@ -277,7 +284,6 @@ class HazardSchedule(Policy):
     def _remember(
         self, algorithm: int, x: Array, end: float, solved: bool, classes: Array, **which: bool
     ) -> None:
-        """Keep a run in the forest."""
         if len(x):
             share = min(max(end / self.cuts[-1], 1e-9), 1.0)
             self.forest.put(x, algorithm, share, solved, classes, **which)
@@ -295,17 +301,17 @@ class HazardSchedule(Policy):
         """
         known = np.flatnonzero(runs.known.all(axis=1))
         held = known[len(known) - min(len(known) // 2, TRUST_SAMPLE) :].tolist()
-        learned = self._take_in(x, runs, np.setdiff1d(np.arange(len(x)), held).tolist(), 0)
+        learned = self._learn_rows(x, runs, np.setdiff1d(np.arange(len(x)), held).tolist(), 0)
         if held and self.forest.grown:
             for row in held:
                 self._rehearse(x[row], runs.seconds[row], runs.solved[row], progress.cutoff)
-        self._take_in(x, runs, held, learned)
+        self._learn_rows(x, runs, held, learned)
 
-    def _take_in(self, x: Array, runs: RecordedOutcomes, rows: list[int], learned: int) -> int:
+    def _learn_rows(self, x: Array, runs: RecordedOutcomes, rows: list[int], learned: int) -> int:
         """Learn these rows, and grow; return how many runs the hazards have learned of this record."""
         for row in rows:
             self._forget()
-            ended = list(ended_runs(runs, row))
+            ended = _ended_runs(runs, row)
             if learned < HAZARD_SAMPLE:
                 learned += len(ended)
                 classes = self._learn_row(x[row], ended)
@@ -343,8 +349,8 @@ class HazardSchedule(Policy):
             known = passed(0.0, float(seconds[algorithm]), bool(solved[algorithm]), self.cuts)
             likely = likely * view.answered(algorithm, known)
             likely /= max(float(likely.max()), 1e-300)
-        said = view.weighed(np.ones(len(likely)), likely)
-        self.forest.weigh(said.by_near, said.by_hardness)
+        evidence = view.weighed(np.ones(len(likely)), likely)
+        self.forest.weigh(evidence.by_near, evidence.by_hardness)
         planner = Planner(view.curves, (self.penalty - 1.0) * cutoff, np.zeros(len(seconds), dtype=np.bool_))
         everything = self.penalty * cutoff
         for kind, rehearse in ((SLICED, rehearse_sliced), (WHOLE, rehearse_whole)):
@@ -364,36 +370,39 @@ class HazardSchedule(Policy):
 
     def _unsolved(self, x: Array, seconds: float) -> Array:
         """Return the chance that a first run of so many seconds fails, shape (K,)."""
-        view = self.at_hand.view(x) or self.view(x)
+        view = self.current.view(x) or self.view(x)
         survival, _ = view.curves.at_all(np.array([seconds]))
         return np.asarray(survival[0] @ view.classes)
 
-    def represent(self, features: Array) -> Array:
-        """Take in instances that need no decision, shape (n, d); return them represented, shape (n, w)."""
-        return self.representation.take_in(features)
+    def fit_transform(self, features: Array) -> Array:
+        return self.representation.fit_transform(features)
 
-    def widen(self, n_features: int) -> None:
-        """Take instances with this many features from now on; all that was learned stays."""
-        self.representation.widen(n_features)
-        self.forest.widen(self.representation.width)
-        self.at_hand.forget()
+    def add_features(self, n_features: int) -> None:
+        self.representation.add_features(n_features)
+        self.forest.add_features(self.representation.width)
+        self.current.forget()
         self._latest = None
 
     def restored(self) -> None:
-        """Forget cached predictions."""
         self._latest = None
-        expect(len(self.at_hand.odds) in (0, len(self.hazards.skill)), "at_hand: odds of other algorithms")
+        expect(len(self.current.odds) in (0, len(self.hazards.skill)), "current: odds of other algorithms")
 
     def add(self) -> None:
-        """Make room for one more algorithm."""
-        self.at_hand.forget()
+        self.current.forget()
         self.hazards.add()
         self.forest.add()
         self._grow()
 
     def remove(self, algorithm: int) -> None:
-        """Forget an algorithm."""
-        self.at_hand.forget()
+        self.current.forget()
         self.hazards.remove(algorithm)
         self.forest.remove(algorithm)
         self._grow()
+
+
+def _ended_runs(runs: RecordedOutcomes, row: int) -> list[tuple[int, float, bool]]:
+    """Return algorithm, seconds and whether it was solved, of the known runs on an instance."""
+    known = np.flatnonzero(runs.known[row])
+    return list(
+        zip(known.tolist(), runs.seconds[row, known].tolist(), runs.solved[row, known].tolist(), strict=True)
+    )

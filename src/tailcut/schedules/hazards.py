@@ -2,11 +2,12 @@
 
 Its log-odds are a sum of Gaussian unknowns, each with a prior variance of its own:
 
-    v[a, j] = common + level[j] + skill[a] + turn[a, j] + shift of its features + hardness[j] of the instance
+    v[a, j] = common + level[j] + skill[a] + interaction[a, j]
+              + shift of its features + hardness[j] of the instance
 
 so that what is common to all algorithms (how solutions spread over time) is learned from every run, and an
 algorithm's own part from its own runs. The last two are learned elsewhere, in
-`tailcut.schedules.survival_forest` and `tailcut.schedules.hardness`. A run gives one observation per interval
+`tailcut.schedules.survival_forest` and by `Hardness`. A run gives one observation per interval
 that it passed: solved within it or not; where it was stopped, nothing more is known. That is all that
 right-censoring at any time asks for.
 
@@ -15,15 +16,31 @@ their means (assumed-density filtering): with g and f the slope and the curvatur
 averaged over the classes of hardness, and V the variance of v, an unknown with variance u moves by
 u g / (1 + f V) and its variance falls by u^2 f / (1 + f V). A curvature f by itself divides the variance of
 the common level, in which all intervals of a run meet, by 1 + f u.
+
+Algorithms that fail on the same instances fail together, in one of two ways:
+
+    odds    In some classes the log-odds of a solution are shifted equally at all times: an algorithm that
+            fails quickly says that the others will take longer or fail, but not when they would solve (a
+            discrete frailty, in the language of survival analysis).
+    times   In others every algorithm takes about the same time, up to a factor: where one has run for a
+            while unsuccessfully, no other is likely to solve within less, but may soon after. Its log-runtime
+            is logistic around that of the class (accelerated failure times).
+
+Similar solvers are more of the second kind: running one after the other for short times gains little, and a
+long run is worth more than the first kind would say. How common each class is, is learned, and the failures
+on an instance say which classes it may belong to.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
 from tailcut.numerics.survival_kernels import learn_intervals
 from tailcut.schedules.curves import CUTS
-from tailcut.state.stateful import Stateful, expect, expect_finite
+from tailcut.state import Stateful, expect, expect_finite
 from tailcut.types import Array
 
 FIRST_LEVEL = -0.7
@@ -33,15 +50,27 @@ PER_LOG_TIME = 0.1
 _STEPS = np.diff(np.log(CUTS)) * PER_LOG_TIME
 FIRST_LEVELS = np.concatenate(([FIRST_LEVEL], np.log(_STEPS / (1.0 - _STEPS))))
 """Prior log-odds of a solution in each interval, shape (J,)."""
-LEVEL, SKILL, TURN, COMMON = 0.4, 0.5, 0.1, 0.3
-"""Prior variances: of a level, a skill, a turn, and of the level common to all intervals. With the two
-numbers above they describe the hazards of the 21 scenarios together; see docs/background/research.md."""
+LEVEL, SKILL, INTERACTION, COMMON = 0.4, 0.5, 0.1, 0.3
+"""Prior variances: of a level, a skill, an interaction, and of the level common to all intervals. With the
+two numbers above they describe the hazards of the 21 scenarios together; see docs/background/research.md."""
 SPREAD_WEIGHT = 4.0
 """How many algorithms it counts for that skills vary as above."""
 LEAST_SPREAD, LARGEST_SPREAD = 0.01, 1.0
 """Bounds of the variance of skills."""
-LUCK = 0.5
-"""The share of the posterior deviation by which drawn skills and turns differ from their means."""
+DRAWN_SHARE = 0.5
+"""The share of the posterior deviation by which drawn skills and interactions differ from their means."""
+REACH, SPREAD = 5.0, 2.5
+"""The largest shift of the log-odds, and the deviation over instances that is expected at first."""
+N_SHIFTS = 5
+"""How many classes of the first kind there are."""
+TIMES = np.array([0.005, 0.05, 0.25, 0.6, 1.6])
+"""What runs take in the classes of the second kind, as fractions of the cutoff."""
+SCALE = 0.7
+"""The scale of log-runtimes around these."""
+LARGEST = 6.0
+"""No class shifts log-odds by more."""
+WEIGHT = 10.0
+"""How many instances it counts for that classes are as common as expected at first."""
 
 
 class Hazards(Stateful):
@@ -60,10 +89,11 @@ class Hazards(Stateful):
         "common",
         "skill",
         "skill_variance",
-        "turn",
-        "turn_variance",
+        "interaction",
+        "interaction_variance",
         "spread",
     )
+    SAVED_AS: ClassVar[Mapping[str, str]] = {"interaction": "turn", "interaction_variance": "turn_variance"}
 
     def __init__(self, *, n_algorithms: int) -> None:
         self.level = FIRST_LEVELS.copy()
@@ -73,33 +103,32 @@ class Hazards(Stateful):
         self.skill, self.skill_variance = np.zeros(n_algorithms), np.full(n_algorithms, SKILL)
         self.spread = SKILL
         """Prior variance of a skill: how different the algorithms of this portfolio are."""
-        self.turn = np.zeros((n_algorithms, len(CUTS)))
-        self.turn_variance = np.full((n_algorithms, len(CUTS)), TURN)
+        self.interaction = np.zeros((n_algorithms, len(CUTS)))
+        self.interaction_variance = np.full((n_algorithms, len(CUTS)), INTERACTION)
 
     def restored(self) -> None:
-        """Check that these can be beliefs."""
         expect_finite(**{name: getattr(self, name) for name in self.STATE})
-        variances = (self.level_variance, self.common[1:], self.skill_variance, self.turn_variance)
+        variances = (self.level_variance, self.common[1:], self.skill_variance, self.interaction_variance)
         fine = all(((one > 0.0) & (one <= 1.0)).all() for one in variances)
-        expect(fine, "level_variance, common, skill_variance, turn_variance: expected at most 1")
+        expect(fine, "level_variance, common, skill_variance, interaction_variance: expected at most 1")
         expect(LEAST_SPREAD <= self.spread <= LARGEST_SPREAD, "spread: expected 0.01 to 1")
         sure = (self.skill_variance <= self.spread * (1.0 + 1e-9)).all()
         expect(bool(sure), "skill_variance: above that of the prior")
         largest = max(float(np.abs(getattr(self, name)).max(initial=0.0)) for name in self.STATE)
-        expect(largest < 1e6, "level, skill or turn: holds a giant")
+        expect(largest < 1e6, "level, skill or interaction: holds a giant")
 
     def log_odds(self) -> Array:
         """Return the mean log-odds in each interval for hardness 0, shape (K, J)."""
-        return np.asarray(self.level + self.turn + (self.skill + self.common[0])[:, None])
+        return np.asarray(self.level + self.interaction + (self.skill + self.common[0])[:, None])
 
     def drawn_log_odds(self, stream: np.random.Generator) -> Array:
-        """Return log-odds with the skill and the turns of each algorithm as they may be, shape (K, J).
+        """Return log-odds with the skill and the interactions of each algorithm as they may be, shape (K, J).
 
         Thompson sampling: an algorithm that has hardly run may be the best one for a long run.
         """
         skill = np.sqrt(self.skill_variance) * stream.standard_normal(len(self.skill))
-        turn = np.sqrt(self.turn_variance) * stream.standard_normal(self.turn.shape)
-        return np.asarray(self.log_odds() + LUCK * (skill[:, None] + turn))
+        interaction = np.sqrt(self.interaction_variance) * stream.standard_normal(self.interaction.shape)
+        return np.asarray(self.log_odds() + DRAWN_SHARE * (skill[:, None] + interaction))
 
     def learn(
         self, algorithm: int, start: int, solved: Array, weights: Array, hardness: Array, classes: Array
@@ -115,8 +144,8 @@ class Hazards(Stateful):
             self.common,
             self.skill,
             self.skill_variance,
-            self.turn,
-            self.turn_variance,
+            self.interaction,
+            self.interaction_variance,
             algorithm,
             start,
             solved,
@@ -144,20 +173,21 @@ class Hazards(Stateful):
         common, variance = _faded(self.common[:1], self.common[1:], 0.0, COMMON, share)
         self.common = np.concatenate([common, variance])
         self.skill, self.skill_variance = _faded(self.skill, self.skill_variance, 0.0, self.spread, share)
-        self.turn, self.turn_variance = _faded(self.turn, self.turn_variance, 0.0, TURN, share)
+        self.interaction, self.interaction_variance = _faded(
+            self.interaction, self.interaction_variance, 0.0, INTERACTION, share
+        )
 
     def add(self) -> None:
-        """Make room for one more algorithm, the last in number."""
         self.skill, self.skill_variance = (
             np.append(self.skill, 0.0),
             np.append(self.skill_variance, self.spread),
         )
-        self.turn = np.vstack([self.turn, np.zeros(len(CUTS))])
-        self.turn_variance = np.vstack([self.turn_variance, np.full(len(CUTS), TURN)])
+        self.interaction = np.vstack([self.interaction, np.zeros(len(CUTS))])
+        self.interaction_variance = np.vstack([self.interaction_variance, np.full(len(CUTS), INTERACTION)])
 
     def remove(self, algorithm: int) -> None:
         """Forget an algorithm; what it taught about all of them stays."""
-        for name in ("skill", "skill_variance", "turn", "turn_variance"):
+        for name in ("skill", "skill_variance", "interaction", "interaction_variance"):
             setattr(self, name, np.delete(getattr(self, name), algorithm, axis=0))
 
 
@@ -172,3 +202,63 @@ def _faded(
     precision = 1.0 / variance + share * (prior - 1.0 / variance)
     pull = mean / variance + share * (prior * first_mean - mean / variance)
     return np.asarray(pull / precision), np.asarray(1.0 / precision)
+
+
+class Hardness(Stateful):
+    """M classes of instances with learned frequencies; each kind has half of the instances at first.
+
+    >>> hardness = Hardness()
+    >>> hardness.shift.shape == (len(hardness.frequencies()), len(CUTS))
+    True
+    """
+
+    STATE = ("counts",)
+
+    def __init__(self) -> None:
+        equal = np.linspace(-REACH, REACH, N_SHIFTS)
+        usual = np.exp(-0.5 * (equal / SPREAD) ** 2)
+        same_time = np.clip(log_odds_around(TIMES, SCALE) - FIRST_LEVELS, -LARGEST, LARGEST)
+        self.shift = np.vstack([np.repeat(equal[:, None], len(CUTS), axis=1), same_time])
+        """What each class adds to the log-odds of a solution in each interval, shape (M, J)."""
+        prior = np.concatenate([usual / usual.sum(), np.full(len(TIMES), 1.0 / len(TIMES))]) / 2.0
+        self.least = 0.1 * WEIGHT * prior
+        """No class is ever thought rarer than this, shape (M,)."""
+        self.counts = WEIGHT * prior
+        """How many instances of each class were seen, in expectation, shape (M,)."""
+
+    def restored(self) -> None:
+        expect_finite(counts=self.counts)
+        expect((self.counts > 0.0).all(), "counts: expected more than 0")
+
+    def frequencies(self) -> Array:
+        """Return how common the classes are, shape (M,)."""
+        return np.asarray(self.counts / self.counts.sum())
+
+    def given(self, likelihood: Array) -> Array:
+        """Return the probabilities of the classes, given the likelihood of what was seen in each."""
+        joint = self.frequencies() * likelihood
+        total = joint.sum()
+        return np.asarray(joint / total) if total > 0.0 else self.frequencies()
+
+    def learn(self, before: Array | None, after: Array) -> None:
+        """Count one instance as `after`; where it was counted as `before` already, that is taken back."""
+        self.counts += after if before is None else after - before
+        np.maximum(self.counts, self.least, out=self.counts)
+
+    def forget(self, share: float) -> None:
+        """Let the instances counted so far count less, by this share."""
+        self.counts += share * (10.0 * self.least - self.counts)
+
+
+def log_odds_around(times: Array, scale: float) -> Array:
+    """Return the log-odds of a solution in each interval if runtimes are log-logistic around `times`, (M, J).
+
+    With u = log(cut / time) / scale, a run is longer than a cut with probability 1 / (1 + exp u), so the odds
+    of a solution between two cuts, given none before, are (exp u' - exp u) / (1 + exp u).
+
+    >>> log_odds_around(np.array([1.0]), 0.7)[0, -1].round(3)  # 1 is the last cut, 0.7 the one before
+    np.float64(-1.389)
+    """
+    ends = np.exp(np.log(CUTS / times[:, None]) / scale)
+    starts = np.hstack([np.zeros((len(times), 1)), ends[:, :-1]])
+    return np.asarray(np.log(ends - starts) - np.log1p(starts))

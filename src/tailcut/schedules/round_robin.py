@@ -27,13 +27,11 @@ class RoundRobin(Policy):
         self.n_algorithms = n_algorithms
 
     def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:  # noqa: ARG002
-        """Return the first algorithm offered."""
         first = self.proceed(np.zeros(0), offered, progress)
         assert first is not None, "on a new instance every algorithm awaits its turn"
         return first
 
     def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
-        """Return the first algorithm offered that has not had its turn."""
         assert progress.failed is not None
         waiting = (progress.failed == 0.0).nonzero()[0]
         if offered is not None:
@@ -44,16 +42,13 @@ class RoundRobin(Policy):
         return Choice(int(waiting[0]), "its turn", order, x, progress.left / len(waiting))
 
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
-        """Return the first algorithm offered: there is no luck in it."""
         return self.proceed(x, offered, progress)
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
         """Learn nothing."""
 
     def add(self) -> None:
-        """Let one more algorithm have its turn, after the others."""
         self.n_algorithms += 1
 
     def remove(self, algorithm: int) -> None:  # noqa: ARG002
-        """Let one algorithm fewer have its turn."""
         self.n_algorithms -= 1

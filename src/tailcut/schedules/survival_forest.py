@@ -7,7 +7,7 @@ instance had failed. So an algorithm that is run after others, on the harder ins
 that. Runs that were recorded, whatever the others did, are taken together: each given all others. A node
 moves the shift of an algorithm by sum (g - h shift) / (sum h + w) from that of its parent, and a split is
 worth the sum over both sides and all algorithms of (sum (g - h shift))^2 / (sum h + w): the trees of
-`tailcut.models.growing`, with target g / h and weight h. The forest says three things of a new instance:
+`tailcut.models.trees`, with target g / h and weight h. The forest says three things of a new instance:
 
     shift    what to add to the log-odds of each algorithm
     classes  how hard it may be: as hard as the instances that are like it
@@ -25,13 +25,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.models.growing import Growth, grow_weighted
-from tailcut.models.trees import Trees
+from tailcut.models.trees import Growth, Trees, grow_weighted
 from tailcut.numerics import randomness
 from tailcut.numerics.survival_kernels import keep_run, odds_by_class, past_classes, share_paths, slopes
-from tailcut.schedules.hardness import Hardness
-from tailcut.schedules.run_tables import PastRuns, empty_room
-from tailcut.state.stateful import Stateful, expect, expect_finite, expect_indices
+from tailcut.schedules.hazards import Hardness
+from tailcut.state import Stateful, expect, expect_finite, expect_indices
 from tailcut.types import Array
 
 TREES, MORE_TREES, MOST_TREES = 25, 2500, 4
@@ -64,6 +62,40 @@ LOCAL = 10.0
 """The weight, in similar instances, of the overall frequencies of the classes."""
 TRUST, DISTRUST = 1.0, 10.0
 """The prior weights, in runs, of predictions with and without similar instances."""
+
+
+class PastRuns(NamedTuple):
+    """What K algorithms did on n instances, times as fractions of the cutoff."""
+
+    x: Array
+    """Features as trees see them, shape (n, d)."""
+    end: Array
+    """When the longest run of each ended, 0 where there was none, shape (n, K)."""
+    solved: NDArray[np.bool_]
+    """Whether it had solved the instance, shape (n, K)."""
+    order: NDArray[np.int32]
+    """Number of that run among those made on the instance, from 1; 0 if it was recorded, shape (n, K)."""
+    classes: Array
+    """How likely the instance is of each class of hardness, shape (n, M)."""
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        return (self.x, self.end, self.solved, self.order, self.classes)
+
+    def first(self, count: int) -> PastRuns:
+        """Return the first so many instances: views, not copies."""
+        return PastRuns(*(values[:count] for values in self.arrays))
+
+
+def empty_room(size: int, n_features: int, n_algorithms: int, n_classes: int) -> PastRuns:
+    shape = (size, n_algorithms)
+    return PastRuns(
+        np.zeros((size, n_features)),
+        np.zeros(shape),
+        np.zeros(shape, np.bool_),
+        np.zeros(shape, np.int32),
+        np.zeros((size, n_classes)),
+    )
 
 
 class Near(NamedTuple):
@@ -109,7 +141,6 @@ class SurvivalForest(Stateful):
         self.stream = randomness.stream(seed, "survival forest")
 
     def _set_nothing(self) -> None:
-        """Have no trees yet."""
         self._latest = None
         self.forest = Trees.leaves(1, np.zeros(self._room.end.shape[1]))
         self.spans = np.zeros((0, 2), dtype=np.int32)
@@ -119,7 +150,6 @@ class SurvivalForest(Stateful):
 
     @property
     def grown(self) -> bool:
-        """Whether there are trees."""
         return self.members.size > 0
 
     @property
@@ -333,7 +363,6 @@ class SurvivalForest(Stateful):
         )
 
     def add(self) -> None:
-        """Make room for one more algorithm."""
         runs = self.runs()
         nothing = np.zeros((len(runs.x), 1))
         end, solved = np.hstack([runs.end, nothing]), np.hstack([runs.solved, nothing > 0.0])
@@ -341,14 +370,13 @@ class SurvivalForest(Stateful):
         self._replace(runs._replace(end=end, solved=solved, order=order), len(self._room.x))
 
     def remove(self, algorithm: int) -> None:
-        """Forget an algorithm."""
         runs = self.runs()
         left = {
             name: np.delete(getattr(runs, name), algorithm, axis=1) for name in ("end", "solved", "order")
         }
         self._replace(runs._replace(**left), len(self._room.x))
 
-    def widen(self, n_features: int) -> None:
+    def add_features(self, n_features: int) -> None:
         """Let instances have this many features: those kept have none of them, and are forgotten."""
         room = self._room
         self._replace(empty_room(1, n_features, room.end.shape[1], room.classes.shape[1]).first(0), 64)
@@ -357,7 +385,6 @@ class SurvivalForest(Stateful):
 
     @property
     def filled(self) -> dict[str, Any]:
-        """The instances kept, as one array per field."""
         return self.runs()._asdict()
 
     @filled.setter
@@ -375,7 +402,6 @@ class SurvivalForest(Stateful):
         expect(len(self._rows) == self.kept, "x: two rows of the same features")
 
     def restored(self) -> None:
-        """Check that the trees are of these instances."""
         self._latest = None
         expect(self.kept <= self.seen, "seen: fewer than are kept")
         expect_finite(trusted=self.trusted, distrusted=self.distrusted)

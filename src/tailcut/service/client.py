@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.errors import InputError, ServiceError
-from tailcut.explain.explanation import AlgorithmBelief, Explanation, FeatureEffect
+from tailcut.explain import AlgorithmBelief, Explanation, FeatureEffect
 from tailcut.policies.pending import number_of
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.policies.selector_like import Recorded
@@ -31,10 +31,6 @@ from tailcut.types import Decision, Features, Outcome, Request, Status
 
 _AGAIN = frozenset({502, 503, 504})
 """Statuses after which the same request may succeed."""
-_LOST = (OSError, http.client.HTTPException)
-"""The errors of a lost request: no connection, unknown host, no TLS, incomplete response."""
-_FOR_GOOD = (ssl.SSLCertVerificationError,)
-"""Errors for which a retry does not help."""
 FIT_BYTES = 4_000_000
 """Approximate size of a body above which recorded runs are sent in several requests."""
 FIT_INSTANCES = 2_000
@@ -73,21 +69,21 @@ class Client:
         """Send a request, again if it was lost, and return the JSON of the response."""
         content = None if body is None else _json(body)
         for attempt in range(self._retries + 1):
-            last = attempt == self._retries
             try:
-                status, data = self._send(method, self._prefix + path, content)
+                return _content(*self._send(method, self._prefix + path, content))
+            except ServiceError as error:
+                failure, again = error, error.status in _AGAIN
             except UnicodeError as error:
-                raise ServiceError(f"the service cannot be found: {error}") from None
-            except _LOST as error:
-                if last or isinstance(error, _FOR_GOOD):
-                    what = str(error) or type(error).__name__
-                    raise ServiceError(f"the service at {self._address} does not answer: {what}") from error
-            else:
-                try:
-                    return _content(status, data)
-                except ServiceError as error:
-                    if last or error.status not in _AGAIN:
-                        raise
+                failure, again = ServiceError(f"the service cannot be found: {error}"), False
+            except (
+                OSError,
+                http.client.HTTPException,
+            ) as error:  # no connection, no TLS, not the whole response
+                reason = str(error) or type(error).__name__
+                failure = ServiceError(f"the service at {self._address} does not answer: {reason}")
+                failure.__cause__, again = error, not isinstance(error, ssl.SSLCertVerificationError)
+            if not again or attempt == self._retries:
+                raise failure
             # Longer every time, and at random, so that clients do not retry at once.
             time.sleep(min(0.05 * 2**attempt, 2.0) * random.uniform(0.5, 1.0))
         raise AssertionError("unreachable")
@@ -146,8 +142,8 @@ class Client:
 
     def projects(self) -> list[dict[str, Any]]:
         """Return the descriptions of all projects."""
-        found: list[dict[str, Any]] = self.call("GET", "/projects")["projects"]
-        return found
+        projects: list[dict[str, Any]] = self.call("GET", "/projects")["projects"]
+        return projects
 
 
 class RemoteProject:
@@ -192,8 +188,8 @@ class RemoteProject:
         """Decide as `Selector.race`; a `key` is generated unless you pass one."""
         request = Request(features, instance, cutoff, among, spent, feature_cost)
         body = {"k": k, "running": dict(running or {}), "failed": dict(failed or {})}
-        found = self._post("/race", {**_with_key(request, key), **body})
-        return [Decision.from_dict(one) for one in found["decisions"]]
+        response = self._post("/race", {**_with_key(request, key), **body})
+        return [Decision.from_dict(decision) for decision in response["decisions"]]
 
     def select_batch(self, requests: Sequence[Mapping[str, Any]]) -> list[Decision | ServiceError]:
         """Decide for several instances: each request holds keywords of `select`.
@@ -201,12 +197,12 @@ class RemoteProject:
         The error of a request is returned in its place.
         """
         bodies = []
-        for given in requests:
-            keywords = dict(given)
+        for request in requests:
+            keywords = dict(request)
             key = keywords.pop("key", None)
             bodies.append(_with_key(Request(**keywords), key))
-        responses = self._post("/select/batch", {"requests": bodies})["answers"]
-        return [_item_error(one) or Decision.from_dict(one["decision"]) for one in responses]
+        answers = self._post("/select/batch", {"requests": bodies})["answers"]
+        return [_item_error(answer) or Decision.from_dict(answer["decision"]) for answer in answers]
 
     def observe(
         self,
@@ -225,7 +221,8 @@ class RemoteProject:
     def observe_batch(self, outcomes: Iterable[tuple[Decision | int, Outcome]]) -> list[bool | ServiceError]:
         """Report the outcomes of several decisions; the error of one is returned in its place."""
         body = {"outcomes": [_observation(decision, outcome) for decision, outcome in outcomes]}
-        return [_item_error(one) or one["learned"] for one in self._post("/observe/batch", body)["answers"]]
+        answers = self._post("/observe/batch", body)["answers"]
+        return [_item_error(answer) or answer["learned"] for answer in answers]
 
     def proceed(self, decision: Decision | int, *, spent: float | None = None) -> Decision | None:
         """Return the next run on the same instance, or None, as `Selector.proceed`."""
@@ -261,8 +258,8 @@ class RemoteProject:
         top: int = 5,
     ) -> Explanation:
         """Return what would be chosen for an instance, and why, as `Selector.consider`."""
-        asked = Request(features, cutoff=cutoff, among=among).to_dict()
-        body = {name: asked[name] for name in ("features", "cutoff", "among")}
+        request = Request(features, cutoff=cutoff, among=among).to_dict()
+        body = {name: request[name] for name in ("features", "cutoff", "among")}
         return _explanation(self._post("/consider", {**body, "top": top}))
 
     def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
@@ -289,19 +286,19 @@ class RemoteProject:
         """Yield all events, page by page; `more`: kind (a list), decision, features."""
         cursor: dict[str, int] = {}
         while True:
-            found = self._get("/history", order=order, limit=page, **more, **cursor)
-            yield from found["events"]
-            if found["next"] is None:
+            events = self._get("/history", order=order, limit=page, **more, **cursor)
+            yield from events["events"]
+            if events["next"] is None:
                 return
-            cursor = {"cursor": found["next"]}
+            cursor = {"cursor": events["next"]}
 
     def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         return self.client.call("POST", self._path + path, body)
 
     def _get(self, path: str, **query: Any) -> dict[str, Any]:
-        asked = "?" + urlencode(query, doseq=True) if query else ""
-        found: dict[str, Any] = self.client.call("GET", self._path + path + asked)
-        return found
+        response: dict[str, Any]
+        response = self.client.call("GET", f"{self._path}{path}?{urlencode(query, doseq=True)}")
+        return response
 
 
 def _json(body: Any) -> bytes:
@@ -333,22 +330,19 @@ def _observation(decision: Decision | int, outcome: Outcome) -> dict[str, Any]:
     return {"decision": number, "runtime" if outcome.status is Status.SOLVED else "censored_at": outcome.time}
 
 
-def _explanation(found: dict[str, Any]) -> Explanation:
-    given = {name: value for name, value in found.items() if name != "text"}
-    given["algorithms"] = tuple(_belief(one) for one in found["algorithms"])
-    given["features"] = tuple(FeatureEffect(**one) for one in found["features"])
-    return Explanation(**given)
+def _explanation(response: dict[str, Any]) -> Explanation:
+    del response["text"]
+    beliefs = tuple(_belief(**algorithm) for algorithm in response["algorithms"])
+    effects = tuple(FeatureEffect(**feature) for feature in response["features"])
+    return Explanation(**{**response, "algorithms": beliefs, "features": effects})
 
 
-_UNBOUNDED = ("predicted_runtime", "low", "high", "expected_par")
-
-
-def _belief(found: Mapping[str, Any]) -> AlgorithmBelief:
+def _belief(**values: Any) -> AlgorithmBelief:
     """Return a belief; JSON has no infinity, so a missing time in a forecast is infinite."""
-    if found["timeout_probability"] is None:
-        return AlgorithmBelief(**found)
-    times = {name: math.inf if found[name] is None else found[name] for name in _UNBOUNDED}
-    return AlgorithmBelief(**{**found, **times})
+    if values["timeout_probability"] is not None:
+        for name in ("predicted_runtime", "low", "high", "expected_par"):
+            values[name] = math.inf if values[name] is None else values[name]
+    return AlgorithmBelief(**values)
 
 
 def _item_error(response: Mapping[str, Any]) -> ServiceError | None:
@@ -358,27 +352,22 @@ def _item_error(response: Mapping[str, Any]) -> ServiceError | None:
 
 def _content(status: int, data: bytes) -> Any:
     """Return the JSON of a response; raise if it is an error."""
-    if status >= 400:
-        raise _refused(status, data)
-    if status >= 300:
+    if 300 <= status < 400:
         raise ServiceError(
             f"the service answered {status}, a redirection, which is not followed: the token "
             "would go elsewhere; give the address it leads to",
             status=status,
         )
     try:
-        return json.loads(data)
-    except ValueError:
-        # For example from a proxy whose server is down: a retry is safe.
-        raise ServiceError("the service did not answer in JSON; is it one of Tailcut?", status=502) from None
-
-
-def _refused(status: int, data: bytes) -> ServiceError:
-    """Return the service's error message."""
-    try:
         content = json.loads(data)
+        if status < 300:
+            return content
         message, errors, number = content["message"], content["errors"], content["id"]
     except (ValueError, KeyError, TypeError):  # not from our service, perhaps from a proxy
-        return ServiceError(f"the service answered {status}", status=status)
+        if status < 300:  # whose server is down: a retry is safe
+            text, status = "the service did not answer in JSON; is it one of Tailcut?", 502
+        else:
+            text = f"the service answered {status}"
+        raise ServiceError(text, status=status) from None
     field = errors[0]["field"] if errors else None
-    return ServiceError(f"{message} ({number})" if number else message, status=status, field=field)
+    raise ServiceError(f"{message} ({number})" if number else message, status=status, field=field)

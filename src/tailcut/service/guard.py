@@ -11,25 +11,29 @@ import gc
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from importlib.resources import files
 from itertools import count
-from typing import Any
+from pathlib import Path
 
 from fastapi import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tailcut.service.access import Access
-from tailcut.service.assets import ASSETS
-from tailcut.service.error_responses import error_response
-from tailcut.service.prometheus import ServerMetrics
+from tailcut.errors import JournalError
+from tailcut.journal.tokens import Tokens, scopes_of
+from tailcut.service.responses import error_response
 from tailcut.service.service_limits import ServiceLimits
+from tailcut.service.statistics import ServerMetrics
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
-
+PAGE = files("tailcut.service") / "page"
+_TYPES = {"css": "text/css; charset=utf-8", "svg": "image/svg+xml", "js": "text/javascript; charset=utf-8"}
+ASSETS = {
+    file.name: _TYPES[kind]
+    for file in sorted(PAGE.iterdir(), key=lambda file: file.name)
+    if (kind := file.name.rpartition(".")[2]) in _TYPES
+}
+"""The dashboard's files and their types: a fixed list, so that a request cannot read any other file."""
 PAGES = frozenset({"/", "/docs"} | {f"/page/{name}" for name in ASSETS})
 """Paths of static pages, which contain no data."""
 OPEN = frozenset({("GET", "/v1/health")} | {("GET", page) for page in PAGES})
@@ -45,59 +49,88 @@ HEADERS = [
 ]
 POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'")
 PAGE_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-    "require-trusted-types-for 'script'; trusted-types 'none'"
+    b"content-security-policy",
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    b"require-trusted-types-for 'script'; trusted-types 'none'",
 )
 """Policy for pages: load only from this server, and never treat text as HTML."""
 LARGE = 100_000
 """Bytes of a body whose memory is freed at once if the request fails."""
 SLOW = 1.0
 """Seconds after which a request counts as slow and is logged."""
+FRESH = 0.2
+"""Seconds after which the tokens are read again; until then a revoked one may still work."""
+EAGER = 0.1
+"""Seconds after which an unknown token, which may be new, makes the server read them again."""
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_PROCESS, _COUNT = secrets.token_hex(4), count(1)
+"""What the ids of requests are made of: which run of the server, and which request."""
 
 log = logging.getLogger("tailcut.service")
 
 
+class Access:
+    """The scopes of a state file's tokens."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = Tokens(path)
+        self._tokens, self._read = self._file.all(), time.monotonic()
+
+    def scopes(self, header: str | None) -> frozenset[str] | None:
+        """Return the scopes of an ``Authorization`` header; None if the token is unknown."""
+        scheme, _, token = (header or "").partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            return None
+        self._refresh(FRESH)
+        scopes = scopes_of(token.strip(), self._tokens)
+        if scopes is None and self._refresh(EAGER):
+            scopes = scopes_of(token.strip(), self._tokens)
+        return scopes
+
+    def _refresh(self, age: float) -> bool:
+        """Read the tokens again unless that was done just now; return whether they were read."""
+        if time.monotonic() - self._read <= age:
+            return False
+        self._read = time.monotonic()
+        try:
+            self._tokens = self._file.all()
+        except JournalError:  # locked for the moment: use what was read before
+            return False
+        return True
+
+
 class Guard:
-    """Checks every request before its route."""
+    """Checks every request before its route.
+
+    `hosts` are the host names that this server accepts, None for any. This defeats DNS rebinding, where the
+    name of another site points here. Starlette's own middleware for it does not know IPv6 addresses.
+    """
 
     def __init__(
         self,
-        app: App,
+        app: ASGIApp,
         *,
         access: Access,
         metrics: ServerMetrics,
         hosts: frozenset[str] | None,
         limits: ServiceLimits,
     ) -> None:
-        self.app, self.access, self.metrics = app, access, metrics
-        self.hosts = hosts
-        """Host names that this server accepts, None for any. This defeats DNS rebinding, where the name of
-        another site points here."""
-        self.limits, self.body_bytes = limits, limits.body_bytes
+        self.app, self.access, self.metrics, self.hosts, self.limits = app, access, metrics, hosts, limits
         self.under_way = 0
         """Bytes of the bodies of all requests in progress."""
+        self.too_large = f"the body is too large: at most {limits.body_bytes} bytes"
 
-    def take_in(self, size: int) -> None:
-        """Count bytes of a body; raise if all bodies together are too large."""
-        if self.under_way + size > self.limits.bytes_under_way:
-            raise HTTPException(
-                503, "too many requests are in progress; try again", headers={"Retry-After": "1"}
-            )
-        self.under_way += size
-
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        """Serve one connection of ASGI."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return  # nothing speaks websocket here
         exchange = _Exchange(scope, receive, send, self)
-        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        refused = self._refusal(scope, headers)
+        refusal = self._refusal(scope)
         try:
-            if refused is not None:
-                await refused(scope, receive, exchange.send)
+            if refusal is not None:
+                await refusal(scope, receive, exchange.send)
             else:
                 await self.app(scope, exchange.receive, exchange.send)
         except ClientDisconnect:
@@ -113,29 +146,28 @@ class Guard:
             gc.collect(1)  # an error's traceback refers to itself and to the body
         self._account(scope, exchange)
 
-    def _refusal(self, scope: MutableMapping[str, Any], headers: dict[bytes, str]) -> Response | None:
+    def _refusal(self, scope: Scope) -> Response | None:
         """Return why a request is refused, before any of its body is read, or None."""
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         if self.hosts is not None and _host(headers.get(b"host", "")) not in self.hosts:
             return error_response(421, "this server does not answer to that host")
         if (scope["method"], scope["path"]) not in OPEN:
-            scopes = self.access.scopes(headers.get(b"authorization"))
+            header = headers.get(b"authorization", "")
+            scopes = self.access.scopes(header)
             if scopes is None:
-                given = headers.get(b"authorization", "").lower().startswith("bearer ")
-                text = (
-                    "this token is wrong, or was revoked"
-                    if given
-                    else "send a token: 'Authorization: Bearer TOKEN'"
-                )
+                text = "send a token: 'Authorization: Bearer TOKEN'"
+                if header.lower().startswith("bearer "):
+                    text = "this token is wrong, or was revoked"
                 return error_response(401, text, headers={"WWW-Authenticate": "Bearer"})
             wanted = "read" if scope["method"] in READING else "write"
             if wanted not in scopes:
                 return error_response(403, f"this token may not {wanted}")
         length = headers.get(b"content-length", "0")
-        if not length.isdecimal() or int(length[:20]) > self.body_bytes:
-            return error_response(413, f"the body is too large: at most {self.body_bytes} bytes")
+        if not length.isdecimal() or int(length[:20]) > self.limits.body_bytes:
+            return error_response(413, self.too_large)
         return None
 
-    def _account(self, scope: MutableMapping[str, Any], exchange: _Exchange) -> None:
+    def _account(self, scope: Scope, exchange: _Exchange) -> None:
         seconds = time.perf_counter() - exchange.since
         route = getattr(scope.get("route"), "path", "none")
         status = exchange.status or 500
@@ -153,34 +185,28 @@ class Guard:
             log.log(level, "request", extra={"fields": fields})
 
 
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-
-
-_PROCESS, _COUNT = secrets.token_hex(4), count(1)
-"""What the ids of requests are made of: which run of the server, and which request."""
-
-
 class _Exchange:
     """One request and its response."""
 
-    def __init__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send, guard: Guard) -> None:
-        self.since = time.perf_counter()
-        self.id = f"{_PROCESS}-{next(_COUNT):x}"
+    def __init__(self, scope: Scope, receive: Receive, send: Send, guard: Guard) -> None:
+        self.since, self.id = time.perf_counter(), f"{_PROCESS}-{next(_COUNT):x}"
         self.status: int | None = None
-        self._page = scope["path"] in PAGES
-        self._receive, self._send = receive, send
-        self._guard = guard
         self.taken = 0
         """Bytes of the body that have arrived."""
+        self._policy = PAGE_POLICY if scope["path"] in PAGES else POLICY
+        self._receive, self._send, self._guard = receive, send, guard
 
     async def receive(self) -> Message:
         """Pass on a piece of the body, unless it becomes too large; chunked bodies have no length."""
         message = await self._receive()
         if message["type"] == "http.request":
-            size = len(message.get("body", b""))
-            if self.taken + size > self._guard.body_bytes:
-                raise HTTPException(413, f"the body is too large: at most {self._guard.body_bytes} bytes")
-            self._guard.take_in(size)
+            size, guard = len(message.get("body", b"")), self._guard
+            if self.taken + size > guard.limits.body_bytes:
+                raise HTTPException(413, guard.too_large)
+            if guard.under_way + size > guard.limits.bytes_under_way:
+                text = "too many requests are in progress; try again"
+                raise HTTPException(503, text, headers={"Retry-After": "1"})
+            guard.under_way += size
             self.taken += size
         return message
 
@@ -188,9 +214,8 @@ class _Exchange:
         """Pass on a piece of the response."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers = message["headers"] = [*message.get("headers", ()), *HEADERS]
-            headers.append((b"x-request-id", self.id.encode()))
-            headers.append((b"content-security-policy", PAGE_POLICY.encode()) if self._page else POLICY)
+            own = [*HEADERS, (b"x-request-id", self.id.encode()), self._policy]
+            message["headers"] = [*message.get("headers", ()), *own]
         await self._send(message)
 
 

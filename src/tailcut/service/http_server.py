@@ -1,4 +1,4 @@
-"""Running the service: a socket, a process, and an orderly end."""
+"""Running the service: a socket, a process, a log, and an orderly end."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import asyncio
 import contextlib
 import gc
 import ipaddress
+import json
 import logging
 import resource
 import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -24,13 +26,10 @@ from fastapi import FastAPI
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Tokens
 from tailcut.service.application import LOCAL, build
-from tailcut.service.connections import IdleConnections, LimitedConnection
+from tailcut.service.connections import LimitedConnection
 from tailcut.service.service_limits import ServiceLimits
 
 FIRST_TOKEN = "first"
-"""The name of the first token."""
-GRACE = 10
-"""Seconds that requests in progress have when the server stops."""
 BACKLOG = 4_096
 """Connections that may wait to be accepted."""
 SPARE_FILES = 100
@@ -52,14 +51,6 @@ def first_token(path: Path) -> str | None:
     return None if tokens.all() else tokens.create(FIRST_TOKEN, ["read", "write"])
 
 
-def open_files() -> int:
-    """Raise this process's limit of open files to the maximum, and return it."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return 2**31 if hard == resource.RLIM_INFINITY else hard
-
-
 def bound(host: str, port: int) -> socket.socket:
     """Return a listening socket; raise with the reason if that fails."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -72,29 +63,22 @@ def bound(host: str, port: int) -> socket.socket:
     return listener
 
 
-def known_hosts(host: str, more: list[str]) -> frozenset[str] | None:
+def accepted_hosts(host: str, more: list[str]) -> frozenset[str] | None:
     """Return the accepted host names: for a local server its own, otherwise those given, or any.
 
-    >>> sorted(known_hosts("127.0.0.1", []) or []), known_hosts("0.0.0.0", [])
+    >>> sorted(accepted_hosts("127.0.0.1", []) or []), accepted_hosts("0.0.0.0", [])
     (['127.0.0.1', '[::1]', 'localhost'], None)
     """
-    if is_local(host):
-        return LOCAL | {host.lower()} | {name.lower() for name in more}
-    return frozenset(name.lower() for name in more) or None
+    names = frozenset(name.lower() for name in more)
+    return LOCAL | {host.lower()} | names if is_local(host) else names or None
 
 
 def is_local(host: str) -> bool:
-    """Return whether a server on this address is local."""
+    """Return whether a server on this address is reachable from this machine only."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host.lower() == "localhost"
-
-
-def address_of(listener: socket.socket) -> str:
-    """Return the address of a listener."""
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 class Started(NamedTuple):
@@ -104,7 +88,6 @@ class Started(NamedTuple):
     token: str | None
     """The first token, if it is new."""
     local: bool
-    """Whether it is local."""
 
 
 def serve_state(
@@ -119,8 +102,10 @@ def serve_state(
     """Serve the projects of a state file until SIGTERM or SIGINT; the file is created if missing."""
     with bound(host, port) as listener:
         token = first_token(path)  # only after the port is taken: it is shown only once
-        about = Started(address_of(listener), token, is_local(host))
-        hosts = known_hosts(host, allowed_hosts)
+        name, number = listener.getsockname()[:2]
+        address = f"http://[{name}]:{number}" if ":" in name else f"http://{name}:{number}"
+        about = Started(address, token, is_local(host))
+        hosts = accepted_hosts(host, allowed_hosts)
         serve(prepared(path, limits=limits, hosts=hosts, ready=lambda: started(about)), listener)
 
 
@@ -146,11 +131,15 @@ def prepared(
     """Return a server for a state file with tokens; `ready` is called when it listens."""
     limits = limits or ServiceLimits()
     app = build(path, limits=limits, hosts=hosts)
-    idle = IdleConnections(min(limits.connections, open_files() - SPARE_FILES))
-    connection: Any = partial(LimitedConnection, limits=limits, idle=idle)  # uvicorn only calls it
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    connections = limits.connections
+    if most != resource.RLIM_INFINITY:
+        connections = min(connections, most - SPARE_FILES)
+    connection: Any = partial(LimitedConnection, limits=limits, most=connections, idle={})
     config = uvicorn.Config(
         app,
-        http=connection,
+        http=connection,  # uvicorn only calls it
         backlog=BACKLOG,
         log_config=None,
         access_log=False,
@@ -158,7 +147,7 @@ def prepared(
         proxy_headers=False,  # nothing depends on where a request came from
         date_header=False,
         ws="none",
-        timeout_graceful_shutdown=GRACE,
+        timeout_graceful_shutdown=limits.grace_seconds,
         timeout_keep_alive=int(limits.idle_seconds),
     )
     return HttpServer(config, app, ready)
@@ -173,7 +162,6 @@ class HttpServer(uvicorn.Server):
         self.loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to listen, then report it."""
         await super().startup(sockets)
         self.loop = asyncio.get_running_loop()
         if self.started:
@@ -193,11 +181,58 @@ class HttpServer(uvicorn.Server):
         if threading.current_thread() is not threading.main_thread():
             yield  # signals are for the main thread
             return
-        before = {
+        handlers = {
             number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)
         }
         try:
             yield
         finally:
-            for number, handler in before.items():
+            for number, handler in handlers.items():
                 signal.signal(number, handler)
+
+
+def configure_log(*, level: str, as_json: bool) -> None:
+    """Send the log of the server and its libraries to standard error, one line per event."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Json() if as_json else _Plain())
+    for name, lowest in (("tailcut.service", level.upper()), ("uvicorn.error", "WARNING")):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(lowest)
+
+
+class _Plain(logging.Formatter):
+    """A line of text; the fields of a request as words."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
+        self.converter = time.gmtime
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = getattr(record, "fields", {})
+        return " ".join([super().format(record), *(f"{name}={_word(fields[name])}" for name in fields)])
+
+
+def _word(value: object) -> str:
+    r"""Return a value as one word, so that client input cannot forge a log line.
+
+    >>> _word("/v1/health"), _word("/x\n2026 INFO all is well")
+    ('/v1/health', '"/x\\n2026 INFO all is well"')
+    """
+    text = str(value)
+    return text if text.isprintable() and " " not in text and '"' not in text else json.dumps(text)
+
+
+class _Json(logging.Formatter):
+    """A JSON object per line; a traceback is a field of it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        content = {
+            "at": round(record.created, 6),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            content["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(content)

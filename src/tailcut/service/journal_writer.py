@@ -18,6 +18,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -26,19 +27,15 @@ import orjson
 from tailcut.errors import JournalError, TailcutError
 from tailcut.journal import Journal, Project
 from tailcut.journal.events import DamagedError
-from tailcut.service.error_responses import BusyError, NoProjectError, SetAsideError
-from tailcut.service.prometheus import ServerMetrics
+from tailcut.service.responses import BusyError, NoProjectError, SetAsideError
 from tailcut.service.service_limits import ServiceLimits
+from tailcut.service.statistics import ServerMetrics
 
 GROUP = 256
 """Approximate number of steps in a transaction, so that the first of them does not wait long, and clients
 that send batches can prepare the next one in the meantime."""
 FAILED = 5.0
 """Seconds for which the service counts as failing after a group could not be written."""
-STUCK = 30.0
-"""Seconds that a request may wait before the service counts as failing."""
-STOP = 15.0
-"""Seconds that work in progress has when the service stops."""
 LATENCIES = 1_000
 """Decisions whose latency is remembered."""
 
@@ -46,18 +43,19 @@ log = logging.getLogger("tailcut.service")
 T = TypeVar("T")
 
 
+@dataclass(slots=True)
 class QueuedWork(Generic[T]):
-    """Work on a project or on the journal, and the future that waits for it."""
+    """Work on a project, or on the journal if it has no name, and the future that waits for it."""
 
-    def __init__(
-        self, name: str | None, work: Callable[..., T], future: asyncio.Future[T], timed: bool, steps: int = 1
-    ) -> None:
-        self.name, self.work, self.future, self.timed = name, work, future, timed
-        self.steps = steps
-        """The number of decisions or outcomes in it."""
-        self.since = time.perf_counter()
-        self.result: T | None = None
-        self.error: BaseException | None = None
+    name: str | None
+    work: Callable[..., T]
+    future: asyncio.Future[T]
+    timed: bool = False
+    steps: int = 1
+    """The number of decisions or outcomes in it."""
+    since: float = field(default_factory=time.perf_counter)
+    result: T | None = None
+    error: BaseException | None = None
 
 
 class WorkQueues:
@@ -125,19 +123,15 @@ class JournalWriter:
         self.latencies: dict[str, deque[float]] = {}
         self.revisions: dict[str, int] = {}
         """The last event of each project on disk; any thread may read it."""
-        self.stop_seconds = STOP
         self._failed = -math.inf
         """When a group could not be written, if none could since."""
         for name in self.journal.projects():
-            self._open(name)
+            try:
+                self.adopt(Project(self.journal, name))
+            except Exception as error:  # a damaged project must not affect the others
+                self._set_aside(name, error)
         self.queues = WorkQueues(limits.waiting_requests)
         self._thread = threading.Thread(target=self._work, name="journal writer", daemon=True)
-
-    def _open(self, name: str) -> None:
-        try:
-            self.adopt(Project(self.journal, name))
-        except Exception as error:  # a damaged project must not affect the others
-            self._set_aside(name, error)
 
     def _set_aside(self, name: str, error: Exception) -> None:
         """Disable a project, and remember why."""
@@ -154,23 +148,16 @@ class JournalWriter:
 
     def drop(self, name: str) -> None:
         """Drop a project that could not be written or was removed."""
-        self.projects.pop(name, None)
-        self.broken.pop(name, None)
-        self.latencies.pop(name, None)
-        self.revisions.pop(name, None)
+        registers: tuple[dict[str, Any], ...] = (self.projects, self.broken, self.latencies, self.revisions)
+        for register in registers:
+            register.pop(name, None)
 
     def start(self) -> None:
-        """Begin to work."""
         self._thread.start()
-
-    @property
-    def alive(self) -> bool:
-        """Whether the thread is running."""
-        return self._thread.is_alive() and not self.queues.closed
 
     def trouble(self) -> str | None:
         """Return why the service does not work, or None."""
-        if not self.alive:
+        if self.queues.closed or not self._thread.is_alive():
             return "the service is stopping"
         try:
             self.journal.check_in_place()
@@ -181,9 +168,7 @@ class JournalWriter:
         if time.monotonic() - self._failed < FAILED:
             return "the state file could not be written just now"
         age = self.queues.age()
-        if age > STUCK:
-            return f"requests have waited for {age:.0f} s"
-        return None
+        return f"requests have waited for {age:.0f} s" if age > self.limits.stuck_seconds else None
 
     def stop(self) -> None:
         """Finish queued work, write snapshots and close the journal, within a time limit.
@@ -192,7 +177,7 @@ class JournalWriter:
         """
         self.queues.close()
         if self._thread.ident is not None:
-            self._thread.join(self.stop_seconds)
+            self._thread.join(self.limits.stop_seconds)
             if self._thread.is_alive():
                 log.error("requests in progress take too long and are abandoned")
                 return
@@ -220,7 +205,7 @@ class JournalWriter:
     async def with_journal(self, work: Callable[[], T]) -> T:
         """Execute work on the journal or on all projects."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self.queues.put(QueuedWork(None, work, future, False), slow=True)
+        self.queues.put(QueuedWork(None, work, future), slow=True)
         return await future
 
     def _work(self) -> None:
@@ -231,19 +216,21 @@ class JournalWriter:
     def _do(self, group: list[QueuedWork[Any]]) -> None:
         """Execute a group, write it, and resolve its futures."""
         started = time.perf_counter()
+        failure: BaseException | None = None
         try:
             with self.journal.together():
-                for one in group:
-                    self._try(one)
+                for work in group:
+                    self._try(work)
             self._written(group)
             self._failed = -math.inf
         except JournalError as error:
             log.error("a group of %d requests could not be written: %s", len(group), error)  # noqa: TRY400
-            _fail(group, error)
-            self._failed = time.monotonic()
+            failure, self._failed = error, time.monotonic()
         except BaseException as error:  # the thread must continue; nothing was written
             log.exception("a group of %d requests failed", len(group))
-            _fail(group, error)
+            failure = error
+        for work in group:
+            work.error = work.error or failure
         self.metrics.commits.observe(time.perf_counter() - started)
         self.metrics.groups.observe(len(group))
         with contextlib.suppress(RuntimeError):  # the server has ended without waiting any longer
@@ -252,56 +239,45 @@ class JournalWriter:
     def _written(self, group: list[QueuedWork[Any]]) -> None:
         """Record what is on disk now."""
         now = time.perf_counter()
-        for one in group:
-            if one.name in self.projects and one.error is None:
-                self.revisions[one.name] = self.projects[one.name].last_event
-                if one.timed:
-                    self.latencies[one.name].append(now - one.since)
+        for work in group:
+            if work.name in self.projects and work.error is None:
+                self.revisions[work.name] = self.projects[work.name].last_event
+                if work.timed:
+                    self.latencies[work.name].append(now - work.since)
 
-    def _try(self, one: QueuedWork[Any]) -> None:
+    def _try(self, work: QueuedWork[Any]) -> None:
         project = None
         try:
-            if one.name is None:
-                one.result = one.work()
+            if work.name is None:
+                work.result = work.work()
             else:
-                project = self._project(one.name)
-                one.result = one.work(project)
-        except DamagedError as error:
-            one.error = error
-            if one.name is not None and project is not None:
-                self._set_aside(one.name, error)
-        except TailcutError as error:
-            one.error = error
+                project = self._project(work.name)
+                work.result = work.work(project)
         except BaseException as error:
-            one.error = error
-            if project is not None:
+            work.error = error
+            if isinstance(error, DamagedError):
+                if project is not None:
+                    self._set_aside(project.name, error)
+            elif project is not None and not isinstance(error, TailcutError):
                 project.forget()  # its state is unknown: read it again
 
     def _project(self, name: str) -> Project:
-        found = self.projects.get(name)
-        if found is None:
-            if name in self.broken:
-                raise SetAsideError(f"project {name!r} is damaged and set aside: {self.broken[name]}")
+        if name in self.broken:
+            raise SetAsideError(f"project {name!r} is damaged and set aside: {self.broken[name]}")
+        if name not in self.projects:
             raise NoProjectError(f"there is no project {name!r}")
-        return found
-
-
-def _fail(group: list[QueuedWork[Any]], error: BaseException) -> None:
-    """Fail all work that has not failed already."""
-    for one in group:
-        if one.error is None:
-            one.error = error
+        return self.projects[name]
 
 
 def _deliver(group: list[QueuedWork[Any]]) -> None:
     """Resolve the futures; runs in the event loop."""
-    for one in group:
-        if one.future.done():  # the client is gone
+    for work in group:
+        if work.future.done():  # the client is gone
             continue
-        if one.error is None:
-            one.future.set_result(one.result)
+        if work.error is None:
+            work.future.set_result(work.result)
         else:
-            one.future.set_exception(one.error)
+            work.future.set_exception(work.error)
 
 
 def fast_json(body: dict[str, Any]) -> str:

@@ -4,31 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from starlette.responses import Response
 
 from tailcut.catalogue import find_all
 from tailcut.errors import InputError
 from tailcut.journal import Project
 from tailcut.journal.project_description import make
+from tailcut.service import responses
 from tailcut.service import service_limits as limits
-from tailcut.service.error_responses import LimitError, SetAsideError
 from tailcut.service.journal_writer import JournalWriter
 from tailcut.service.request_bodies import AlgorithmBody, ProjectBody
-from tailcut.service.responses import (
-    ProjectListResponse,
-    ProjectResponse,
-    RemovedResponse,
-    SelectorListResponse,
-)
-from tailcut.service.shared import Name, Route, ServiceContext, Shared, json_response
+from tailcut.service.responses import LimitError, ProjectResponse, SetAsideError, json_response
+from tailcut.service.shared import Name, Router, ServiceContext, Shared
 from tailcut.service.steps import check_cells
 
-router = APIRouter(prefix="/v1", tags=["projects"], route_class=Route)
+router = Router("/v1", "projects")
 Algorithm = Annotated[str, Path(max_length=limits.ALGORITHM_NAME, description="The algorithm's name")]
 
 
-@router.get("/selectors", response_model=SelectorListResponse, summary="List the selectors a project may use")
+@router.json("GET", "/selectors", responses.SelectorListResponse, "List the selectors a project may use")
 async def list_selectors() -> Response:
     """Return every selector with its hyperparameters."""
     fields = ("name", "summary", "kind", "hyperparameters")
@@ -36,16 +31,17 @@ async def list_selectors() -> Response:
     return json_response({"selectors": rows})
 
 
-@router.post(
+@router.json(
+    "POST",
     "/projects",
-    response_model=ProjectResponse,
+    ProjectResponse,
+    "Create a project",
     status_code=201,
-    summary="Create a project",
     responses={200: {"model": ProjectResponse, "description": "It already existed with the same settings"}},
 )
 async def create(project: ProjectBody, shared: Shared) -> Response:
     """Begin a project; the very same request again finds it there."""
-    described = {field: value for field, value in project.model_dump().items() if field != "name"}
+    described = project.model_dump(exclude={"name"})
     if project.max_pending > shared.limits.pending:
         raise InputError(
             f"max_pending must be at most {shared.limits.pending}, got {project.max_pending}",
@@ -81,49 +77,49 @@ def _try_out(described: dict[str, Any]) -> None:
     selector.select([0.0] * width)
 
 
-@router.get("/projects", response_model=ProjectListResponse, summary="List projects")
+@router.json("GET", "/projects", responses.ProjectListResponse, "List projects")
 async def list_projects(shared: Shared) -> Response:
     """Return all projects in the order of their creation."""
     writer = shared.writer
     return json_response(
-        {"projects": await writer.with_journal(lambda: [info(one) for one in writer.projects.values()])}
+        {"projects": await writer.with_journal(lambda: list(map(info, writer.projects.values())))}
     )
 
 
-@router.get("/projects/{project}", response_model=ProjectResponse, summary="Describe one project")
+@router.json("GET", "/projects/{project}", ProjectResponse, "Describe one project")
 async def get(project: Name, shared: Shared) -> Response:
     """Return what a project is made of."""
     return json_response(await shared.writer.with_project(project, info))
 
 
-@router.delete(
-    "/projects/{project}", response_model=RemovedResponse, summary="Remove a project with all its history"
+@router.json(
+    "DELETE", "/projects/{project}", responses.RemovedResponse, "Remove a project with all its history"
 )
 async def remove(project: Name, shared: Shared) -> Response:
     """Remove a project for good, also a damaged one; one that is gone changes nothing."""
-    return json_response({"removed": await shared.writer.with_journal(lambda: _remove(shared, project))})
-
-
-def _remove(shared: ServiceContext, name: str) -> bool:
     writer = shared.writer
+    return json_response({"removed": await writer.with_journal(lambda: _remove(writer, project))})
+
+
+def _remove(writer: JournalWriter, name: str) -> bool:
     number = writer.journal.projects().get(name)
     if number is None:
         return False
-    before = writer.projects.get(name), writer.broken.get(name)
-    writer.journal.if_lost(lambda: _put_back(writer, name, *before))
+    project, reason = writer.projects.get(name), writer.broken.get(name)
+
+    def put_back() -> None:
+        if reason is not None:
+            writer.broken[name] = reason
+        elif project is not None:
+            writer.adopt(project)
+
+    writer.journal.if_lost(put_back)
     writer.journal.remove(number)
     writer.drop(name)
     return True
 
 
-def _put_back(writer: JournalWriter, name: str, project: Project | None, reason: str | None) -> None:
-    if reason is not None:
-        writer.broken[name] = reason
-    elif project is not None:
-        writer.adopt(project)
-
-
-@router.post("/projects/{project}/algorithms", response_model=ProjectResponse, summary="Add an algorithm")
+@router.json("POST", "/projects/{project}/algorithms", ProjectResponse, "Add an algorithm")
 async def add_algorithm(project: Name, algorithm: AlgorithmBody, shared: Shared) -> Response:
     """Offer one more algorithm from now on; one that is there already changes nothing."""
 
@@ -139,10 +135,8 @@ async def add_algorithm(project: Name, algorithm: AlgorithmBody, shared: Shared)
     return json_response(await shared.writer.with_project(project, work, slow=True))
 
 
-@router.delete(
-    "/projects/{project}/algorithms/{algorithm:path}",
-    response_model=ProjectResponse,
-    summary="Remove an algorithm",
+@router.json(
+    "DELETE", "/projects/{project}/algorithms/{algorithm:path}", ProjectResponse, "Remove an algorithm"
 )
 async def remove_algorithm(project: Name, algorithm: Algorithm, shared: Shared) -> Response:
     """Stop offering an algorithm and forget what was learned about it; one that is gone changes nothing."""

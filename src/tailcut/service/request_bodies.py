@@ -1,9 +1,11 @@
-"""Request bodies: every value is checked here before it is used."""
+"""Request bodies: every value is checked here before it is used.
+
+Of a million wrong values only the first is reported (`fail_fast`): a list of all would take gigabytes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -22,33 +24,24 @@ from tailcut.service import service_limits as limits
 from tailcut.types import Outcome, Request
 
 
-def small_mapping(limit: int) -> Callable[[Any], Any]:
-    """Return a check of an object as a whole: its size, and its first value that is not a number."""
-
-    def check(given: Any) -> Any:
-        if isinstance(given, dict):
-            if len(given) > limit:
-                raise ValueError(f"at most {limit} items are allowed, got {len(given)}")
-            wrong = (name for name, value in given.items() if not isinstance(value, int | float | None))
-            name = next(wrong, None)
-            if name is not None:
-                raise ValueError(f"{name[:50]!r} must be a number or null")
-        return given
-
-    return check
+def _few_features(features: Any) -> Any:
+    """Check an object as a whole, before its items: its size, and its first value that is not a number."""
+    if isinstance(features, dict):
+        _few_items(features, limits.FEATURES)
+        wrong = (name for name, value in features.items() if not isinstance(value, int | float | None))
+        name = next(wrong, None)
+        if name is not None:
+            raise ValueError(f"{name[:50]!r} must be a number or null")
+    return features
 
 
-def few_items(limit: int) -> Callable[[Any], Any]:
-    """Return a check of an object's size, which runs before its items are checked."""
-
-    def check(given: Any) -> Any:
-        if isinstance(given, dict) and len(given) > limit:
-            raise ValueError(f"at most {limit} items are allowed, got {len(given)}")
-        return given
-
-    return check
+def _few_items(mapping: Any, limit: int = 100) -> Any:
+    if isinstance(mapping, dict) and len(mapping) > limit:
+        raise ValueError(f"at most {limit} items are allowed, got {len(mapping)}")
+    return mapping
 
 
+T = TypeVar("T")
 _PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
 
 ProjectName = Annotated[
@@ -66,28 +59,33 @@ Seconds = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=li
 Cutoff = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0.0, le=limits.SECONDS)]
 LossShare = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=1.0)]
 Number = Annotated[int, Field(strict=True, ge=0, le=2**53)]
-
-# Of a million wrong values only the first is reported: a list of all would take gigabytes.
-_FAST = Field(fail_fast=True)
-Vector = Annotated[list[Value | None], Field(max_length=limits.FEATURES), _FAST, Tag("vector")]
+Flag = Annotated[bool, Field(strict=True)]
+Key = Annotated[
+    Annotated[str, StringConstraints(min_length=1, max_length=limits.KEY, pattern=_PRINTABLE)] | None,
+    Field(description="Your name for this request: the same name gives the same response"),
+]
+Vector = Annotated[list[Value | None], Field(max_length=limits.FEATURES, fail_fast=True), Tag("vector")]
 Named = Annotated[
     dict[FeatureName, Value | None],
     Field(max_length=limits.FEATURES),
-    BeforeValidator(small_mapping(limits.FEATURES)),
+    BeforeValidator(_few_features),
     Tag("named"),
 ]
-
-
-Key = Annotated[str, StringConstraints(min_length=1, max_length=limits.KEY, pattern=_PRINTABLE)]
-_KEY = "Your name for this request: the same name gives the same response"
-Flag = Annotated[bool, Field(strict=True)]
-
-
-def _form(value: Any) -> str:
-    return "named" if isinstance(value, dict) else "vector"
-
-
-Features = Annotated[Vector | Named, Discriminator(_form)]
+Features = Annotated[
+    Vector | Named, Discriminator(lambda value: "named" if isinstance(value, dict) else "vector")
+]
+Algorithms = Annotated[list[AlgorithmName], Field(fail_fast=True, min_length=1, max_length=limits.ALGORITHMS)]
+Subset = Annotated[
+    list[AlgorithmName] | None,
+    Field(fail_fast=True, min_length=1, max_length=limits.ALGORITHMS, description="A subset to choose from"),
+]
+Names = Annotated[list[FeatureName] | None, Field(fail_fast=True, max_length=limits.FEATURES)]
+RunTimes = dict[AlgorithmName, Seconds]
+Row = Annotated[list[T], Field(max_length=limits.ALGORITHMS, fail_fast=True)]
+"""A value for each algorithm."""
+Rows = Annotated[list[T], Field(fail_fast=True, min_length=1, max_length=limits.FIT_INSTANCES)]
+"""A value for each instance."""
+MaybeRows = Annotated[list[T] | None, Field(fail_fast=True, max_length=limits.FIT_INSTANCES)]
 Scalar = Flag | Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)] | Value
 Hyperparameter = Scalar | Annotated[str, StringConstraints(max_length=200)] | None
 _FEW = 20
@@ -114,18 +112,16 @@ class ProjectBody(Body):
     """A project: a selector with a name."""
 
     name: ProjectName = Field(description="Letters, digits and . _ -", examples=["sat"])
-    algorithms: list[AlgorithmName] = Field(
-        fail_fast=True, min_length=1, max_length=limits.ALGORITHMS, examples=[["kissat", "minisat"]]
-    )
+    algorithms: Algorithms = Field(examples=[["kissat", "minisat"]])
     cutoff: Cutoff = Field(description="Seconds after which an instance counts as unsolved", examples=[300.0])
     selector: Annotated[str, StringConstraints(max_length=100)] = Field(
         default="tailcut", description="A name from `tailcut selectors`"
     )
     seed: Number = 0
-    feature_names: list[FeatureName] | None = Field(fail_fast=True, default=None, max_length=limits.FEATURES)
+    feature_names: Names = None
     hyperparameters: Annotated[
         dict[Annotated[str, StringConstraints(max_length=100)], Hyperparameter],
-        BeforeValidator(few_items(100)),
+        BeforeValidator(_few_items),
     ] = Field(default={}, max_length=100)
     max_pending: Number = Field(
         default=MAX_PENDING, ge=1, description="Decisions that may wait; then the oldest is dropped"
@@ -142,18 +138,12 @@ class SelectBody(Body):
     )
     instance: InstanceName | None = None
     cutoff: Cutoff | None = Field(default=None, description="For this instance only")
-    among: list[AlgorithmName] | None = Field(
-        fail_fast=True,
-        default=None,
-        min_length=1,
-        max_length=limits.ALGORITHMS,
-        description="A subset to choose from",
-    )
+    among: Subset = None
     spent: Seconds = Field(default=0.0, description="Seconds of the cutoff already used")
     feature_cost: Seconds = Field(
         default=0.0, description="Seconds that computing the features took, or trying to; on top of `spent`"
     )
-    key: Key | None = Field(default=None, description=_KEY)
+    key: Key = None
 
     def request(self) -> Request:
         """Return the request; null is a missing value."""
@@ -165,12 +155,12 @@ class RaceBody(SelectBody):
     """An instance on which several algorithms are to run at once."""
 
     k: int = Field(strict=True, ge=1, le=limits.ALGORITHMS, description="Runs at once, at most")
-    running: dict[AlgorithmName, Seconds] = Field(
+    running: RunTimes = Field(
         default={},
         max_length=limits.ALGORITHMS,
         description="Algorithms already running on it, and for how many seconds",
     )
-    failed: dict[AlgorithmName, Seconds] = Field(
+    failed: RunTimes = Field(
         default={},
         max_length=limits.ALGORITHMS,
         description="Algorithms whose runs on it have ended without an answer, and after how many seconds",
@@ -252,75 +242,33 @@ class ConsiderBody(Body):
         default=None, description="As in select; null where a value is missing", examples=[[0.3, 120.0]]
     )
     cutoff: Cutoff | None = Field(default=None, description="For this instance only")
-    among: list[AlgorithmName] | None = Field(
-        fail_fast=True,
-        default=None,
-        min_length=1,
-        max_length=limits.ALGORITHMS,
-        description="A subset to choose from",
-    )
+    among: Subset = None
     top: Number = Field(default=5, le=100, description="How many features to show")
-
-
-_FEATURE_ROW = Annotated[list[Value | None], Field(max_length=limits.FEATURES), _FAST]
-_SECONDS_ROW = Annotated[list[Value | None], Field(max_length=limits.ALGORITHMS), _FAST]
-_WATCHED_ROW = Annotated[list[Cutoff | None], Field(max_length=limits.ALGORITHMS), _FAST]
-_FLAG_ROW = Annotated[list[Flag], Field(max_length=limits.ALGORITHMS), _FAST]
 
 
 class FitBody(Body):
     """Recorded runs: n instances with d features, K algorithms."""
 
-    algorithms: list[AlgorithmName] = Field(
-        fail_fast=True, min_length=1, max_length=limits.ALGORITHMS, description="Names of the K algorithms"
-    )
+    algorithms: Algorithms = Field(description="Names of the K algorithms")
     cutoff: Cutoff = Field(description="Seconds after which a run was stopped")
-    feature_names: list[FeatureName] | None = Field(
-        fail_fast=True,
+    feature_names: Names = Field(default=None, description="d names; null: features have none")
+    features: Rows[Annotated[list[Value | None], Field(max_length=limits.FEATURES, fail_fast=True)]] = Field(
+        description="n rows of d values, null where missing"
+    )
+    runtimes: Rows[Row[Value | None]] = Field(
+        description="n rows of K times in seconds; null where unsolved: nothing is known about the run"
+    )
+    solved: Rows[Row[Flag]] = Field(description="n rows of K: solved within the cutoff")
+    known: MaybeRows[Row[Flag]] = Field(default=None, description="n rows of K: whether to learn the run")
+    instances: MaybeRows[InstanceName] = Field(
+        default=None, description="n names; those of one name are the same instance"
+    )
+    watched: MaybeRows[Row[Cutoff | None]] = Field(
         default=None,
-        max_length=limits.FEATURES,
-        description="d names; null: features have none",
-    )
-    features: list[_FEATURE_ROW] = Field(
-        fail_fast=True,
-        min_length=1,
-        max_length=limits.FIT_INSTANCES,
-        description="n rows of d values, null where missing",
-    )
-    runtimes: list[_SECONDS_ROW] = Field(
-        fail_fast=True,
-        min_length=1,
-        max_length=limits.FIT_INSTANCES,
-        description="n rows of K times in seconds; null where unsolved: nothing is known about the run",
-    )
-    solved: list[_FLAG_ROW] = Field(
-        fail_fast=True,
-        min_length=1,
-        max_length=limits.FIT_INSTANCES,
-        description="n rows of K: solved within the cutoff",
-    )
-    known: list[_FLAG_ROW] | None = Field(
-        fail_fast=True,
-        default=None,
-        max_length=limits.FIT_INSTANCES,
-        description="n rows of K: whether to learn the run",
-    )
-    instances: list[InstanceName] | None = Field(
-        fail_fast=True,
-        default=None,
-        max_length=limits.FIT_INSTANCES,
-        description="n names; those of one name are the same instance",
-    )
-    watched: list[_WATCHED_ROW] | None = Field(
-        fail_fast=True,
-        default=None,
-        max_length=limits.FIT_INSTANCES,
         description="n rows of K times in seconds: when an unsolved run was stopped; null: at the cutoff",
     )
-    feature_cost: list[Seconds | None] | None = Field(
-        fail_fast=True,
+    feature_cost: MaybeRows[Seconds | None] = Field(
         default=None,
-        max_length=limits.FIT_INSTANCES,
         description="n times in seconds: how long computing the features took; null: not known",
     )
-    key: Key | None = Field(default=None, description=_KEY)
+    key: Key = None

@@ -1,10 +1,114 @@
-"""Responses; these models define the OpenAPI document, but frequent responses bypass them."""
+"""Responses: their models, which define the OpenAPI document, and errors as responses.
+
+Responses are not checked against the models: they are made from values that are known to fit.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
+from pydantic_core import to_json
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from tailcut.errors import (
+    ConflictingOutcomeError,
+    InputError,
+    JournalError,
+    NotExplainedError,
+    OutOfTurnError,
+    TailcutError,
+    UnknownDecisionError,
+)
+from tailcut.journal.events import DamagedError
+
+
+class NoProjectError(TailcutError, LookupError):
+    """There is no project of that name."""
+
+
+class BusyError(TailcutError, RuntimeError):
+    """Too many requests at the same time."""
+
+
+class SetAsideError(TailcutError, RuntimeError):
+    """A project is damaged, so it is not available; others are."""
+
+
+class LimitError(TailcutError, ValueError):
+    """A limit of the server is reached."""
+
+
+_STATUS: dict[int, tuple[type[TailcutError], ...]] = {
+    404: (NoProjectError, UnknownDecisionError),
+    409: (ConflictingOutcomeError, OutOfTurnError, NotExplainedError, LimitError),
+    503: (BusyError, SetAsideError, JournalError),
+}
+
+
+def json_response(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return values as JSON, without checking them by a model."""
+    return Response(to_json(content, inf_nan_mode="null"), status, headers, "application/json")
+
+
+def error_response(
+    status: int,
+    message: str,
+    errors: Sequence[tuple[str, str]] = (),
+    *,
+    request_id: str | None = None,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """Return an error response; `errors` are the fields at fault and what is wrong with each."""
+    fields = [{"field": field, "message": text} for field, text in errors]
+    content = {"status": status, "message": message, "errors": fields, "id": request_id}
+    return json_response(content, status, headers)
+
+
+def of_error(error: TailcutError) -> Response:
+    """Return the response to one of Tailcut's errors."""
+    status, message, field = described(error).values()
+    errors = [(field, message)] if field else []
+    return error_response(status, message, errors, headers={"Retry-After": "1"} if status == 503 else None)
+
+
+def described(error: TailcutError) -> dict[str, Any]:
+    """Return an error's status, message and field, as for one item of a batch.
+
+    >>> described(InputError("expected 3 features, got 2", field="features"))
+    {'status': 422, 'message': 'expected 3 features, got 2', 'field': 'features'}
+    """
+    status = next((status for status, kinds in _STATUS.items() if isinstance(error, kinds)), 422)
+    message, field = str(error), None
+    if status == 422:
+        field = (error.field if isinstance(error, InputError) else None) or "body"
+    elif isinstance(error, DamagedError):
+        message = f"the project is damaged and set aside: {error.reason}"
+    elif isinstance(error, JournalError) and error.full:
+        status = 507
+        message = "the server's disk is full: nothing was changed; free some room and try again"
+    elif isinstance(error, JournalError):  # without details about the server's disk
+        message = "the server cannot write its state at the moment: nothing was changed; try again"
+    return {"status": status, "message": message, "field": field}
+
+
+def of_http(error: HTTPException) -> Response:
+    """Return the response to an error of HTTP."""
+    return error_response(error.status_code, str(error.detail), headers=dict(error.headers or {}))
+
+
+def of_validation(errors: Sequence[Any]) -> Response:
+    """Return the response to a request with invalid fields."""
+    fields = [(_path(error["loc"]), error["msg"].removeprefix("Value error, ")) for error in errors[:20]]
+    return error_response(422, ": ".join(fields[0]), fields)
+
+
+def _path(location: Sequence[Any]) -> str:
+    """Return the location in the request, as names and positions joined by dots."""
+    parts = [str(part) for part in location if part not in ("body", "query", "path", "vector", "named")]
+    return ".".join(parts) or "body"
 
 
 class FieldError(BaseModel):
@@ -21,6 +125,24 @@ class ErrorResponse(BaseModel):
     message: str
     errors: list[FieldError] = Field(default=[], description="The fields at fault, if any")
     id: str | None = Field(default=None, description="Look for it in the server's log")
+
+
+_MEANINGS = {
+    400: "The body cannot be read",
+    401: "No valid token",
+    403: "The token does not allow this",
+    404: "There is no such thing",
+    409: "It contradicts what is known, or a limit is reached",
+    413: "The body is too large",
+    422: "A field is not what it should be",
+    500: "A fault of the server; look for the id in its log",
+    503: "The state cannot be written at the moment, or there are too many requests",
+    507: "The disk is full",
+}
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorResponse, "description": text} for status, text in _MEANINGS.items()
+}
+"""Error responses common to all routes, for the OpenAPI document."""
 
 
 class DecisionResponse(BaseModel):

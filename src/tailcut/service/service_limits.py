@@ -15,6 +15,8 @@ BATCH = 1_000
 """Requests in one batch."""
 NAME = 64
 """Letters of a project's name."""
+PATH_NAME = 200
+"""Letters of what stands in a path for a project's name."""
 ALGORITHM_NAME = 100
 FEATURE_NAME = 200
 INSTANCE = 1_000
@@ -59,3 +61,9 @@ class ServiceLimits:
     """Live streams at the same time."""
     snapshot_every: int = 10_000
     """Events between two snapshots of a project: at most this many are replayed after a crash."""
+    stuck_seconds: float = 30.0
+    """Seconds that a request may wait before the service counts as failing."""
+    grace_seconds: int = 10
+    """Seconds that requests in progress have when the server stops."""
+    stop_seconds: float = 15.0
+    """Seconds that the writer then has for what is left."""

@@ -1,1 +1,0 @@
-"""How values are shown in notebooks: HTML tables and data frames."""

@@ -1,1 +1,0 @@
-"""Why a decision was made: explanations."""

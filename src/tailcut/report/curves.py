@@ -1,0 +1,268 @@
+"""The curves of one scenario: regret, shares of choices, solved instances, learning, survival, sweeps.
+
+Most come from the traces that a result file keeps per step; the same seed means the same order of instances.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailcut.bench.labels import ContenderKind, kind_of
+from tailcut.bench.sweeps import Sweep
+from tailcut.catalogue import CATALOGUE
+from tailcut.report.results import FEWEST_SWEEP_VALUES, CellRow, Results
+from tailcut.scenarios import Scenario
+from tailcut.types import PENALTY, Array
+
+Losses = Mapping[str, Mapping[int, Array]]
+"""Selector -> seed -> losses per step, shape (n,)."""
+POINTS = 120
+"""At most so many points per curve: more than a figure can show, few enough for a page."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """A curve with a deviation over seeds."""
+
+    name: str
+    mean: Array
+    """Shape (points,)."""
+    deviation: Array
+    """Population standard deviation over seeds, shape (points,)."""
+
+    @staticmethod
+    def over(name: str, curves: Sequence[Array]) -> Band:
+        """Return the mean of some curves, one per seed."""
+        stack = np.stack(curves)
+        return Band(name, stack.mean(axis=0), stack.std(axis=0))
+
+
+@dataclass(frozen=True)
+class StreamCurves:
+    """Several curves over the same abscissa."""
+
+    scenario: str
+    at: Array
+    """Instances served, or seconds, shape (points,)."""
+    bands: tuple[Band, ...]
+
+
+def regret(scenario: str, losses: Losses, oracle: Mapping[int, Array]) -> StreamCurves | None:
+    """Return cumulative regrets against the oracle: sums of (loss - the oracle's loss), over seeds.
+
+    `oracle` maps seeds to losses in the same order. Seeds without an oracle are left out; None if nothing
+    remains.
+    """
+    if not oracle:
+        return None
+    n = len(next(iter(oracle.values())))
+    steps = np.unique(np.linspace(0, n - 1, min(n, POINTS)).astype(np.intp))
+    bands = []
+    for selector, by_seed in losses.items():
+        sums = [np.cumsum(by_seed[seed] - oracle[seed])[steps] for seed in by_seed if seed in oracle]
+        if sums:
+            bands.append(Band.over(selector, sums))
+    return StreamCurves(scenario, (steps + 1).astype(float), tuple(bands)) if bands else None
+
+
+def solved_by(scenario: str, losses: Losses, cutoff: float) -> StreamCurves:
+    """Return the share of instances solved within t seconds, for t up to the cutoff, over seeds."""
+    fastest = min(float(trace.min()) for by_seed in losses.values() for trace in by_seed.values())
+    times = np.geomspace(max(fastest, cutoff * 1e-5), cutoff, POINTS)
+    times[-1] = cutoff  # exactly: what was solved right at the cutoff counts
+
+    def share(trace: Array) -> Array:
+        return np.searchsorted(np.sort(trace), times, side="right") / len(trace)
+
+    bands = (Band.over(selector, [*map(share, by_seed.values())]) for selector, by_seed in losses.items())
+    return StreamCurves(scenario, times, tuple(bands))
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How often each algorithm is chosen, in consecutive windows of the stream."""
+
+    selector: str
+    at: Array
+    """Instances served at the end of each window, shape (windows,)."""
+    share: Array
+    """Shape (windows, K); rows sum to 1, or to 0 where nothing was chosen."""
+
+
+def shares(
+    selector: str, choices: Sequence[NDArray[np.int16]], n_algorithms: int, windows: int = 24
+) -> Shares:
+    """Return the shares of the algorithms in consecutive windows, over all seeds; choices of shape (n,).
+
+    >>> shares("x", [np.array([0, 1, 1, 1], dtype=np.int16)], 2, windows=2).share.tolist()
+    [[0.5, 0.5], [0.0, 1.0]]
+    """
+    n = len(choices[0])
+    edges = np.unique(np.linspace(0, n, min(n, windows) + 1).astype(int))
+    rows = []
+    for start, stop in pairwise(edges.tolist()):
+        inside = np.concatenate([trace[start:stop] for trace in choices])
+        inside = inside[inside >= 0]  # a schedule without time to run anything chooses nothing
+        rows.append(np.bincount(inside, minlength=n_algorithms) / max(len(inside), 1))
+    return Shares(selector, edges[1:].astype(float), np.array(rows))
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How fast one selector learns over the stream."""
+
+    selector: str
+    at: Array
+    """Instances served at the end of each part, shape (parts,)."""
+    npar: Array
+    """nPARk within each part: against VBS and SBS on the same instances, shape (parts,)."""
+    break_even: int | None
+    """From so many instances on its total stays at or below the single best's; None if never."""
+
+
+def learning(selector: str, losses: Losses, parts: int = 8) -> Learning | None:
+    """Return how a selector learns; None without results of it, sbs and oracle for the same seed.
+
+    >>> traces = {"x": [4.0, 4.0, 1.0, 1.0], "sbs": [3.0] * 4, "oracle": [1.0] * 4}
+    >>> found = learning("x", {name: {0: np.array(trace)} for name, trace in traces.items()}, parts=2)
+    >>> found.npar.tolist(), found.break_even
+    ([1.5, 0.0], 3)
+    """
+    three = [losses.get(name, {}) for name in (selector, "sbs", "oracle")]
+    seeds = [seed for seed in three[0] if all(seed in by_seed for by_seed in three)]
+    if not seeds:
+        return None
+    own, single, virtual = (np.mean([by_seed[seed] for seed in seeds], axis=0) for by_seed in three)
+    n = len(own)
+    edges = np.unique(np.linspace(0, n, min(parts, n) + 1).astype(int))
+    paid, sbs, vbs = (np.add.reduceat(trace, edges[:-1]) for trace in (own, single, virtual))
+    npar = np.divide(paid - vbs, sbs - vbs, out=np.full(len(paid), math.nan), where=sbs > vbs)
+    behind = np.flatnonzero(np.cumsum(own) > np.cumsum(single) * (1.0 + 1e-12))
+    last = int(behind[-1]) + 1 if len(behind) else 0
+    return Learning(selector, edges[1:].astype(float), npar, last + 1 if last < n else None)
+
+
+@dataclass(frozen=True)
+class InstanceScatter:
+    """Instance by instance: what a selector paid, and what the single best solver takes."""
+
+    scenario: str
+    selector: str
+    seed: int
+    single_best: Array
+    """PARk loss of the single best solver, in the order of the seed, shape (n,)."""
+    paid: Array
+    """PARk loss of the selector, shape (n,)."""
+    cutoff: float
+
+
+def against_single_best(
+    scenario: str, ordered: Iterable[str], losses: Losses, cutoff: float | None
+) -> InstanceScatter | None:
+    """Return the first of the selectors that has results, against `sbs`; None if that or the cutoff lacks."""
+    reference = losses.get("sbs", {})
+    for selector in ordered:
+        if kind_of(selector) is ContenderKind.BASELINE or cutoff is None:
+            continue
+        for seed, paid in sorted(losses.get(selector, {}).items()):
+            if seed in reference:
+                return InstanceScatter(scenario, selector, seed, reference[seed], paid, cutoff)
+    return None
+
+
+@dataclass(frozen=True)
+class SurvivalCurve:
+    """A step function: `share` holds from `time` on, until the next."""
+
+    algorithm: str
+    time: Array
+    """Seconds, increasing, from 0 to the cutoff, shape (m,)."""
+    share: Array
+    """Estimated probability that a run lasts longer, shape (m,)."""
+
+
+def kaplan_meier(times: Array, solved: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Return the distinct times of solved runs and the share not solved from each on.
+
+    Kaplan and Meier, "Nonparametric estimation from incomplete observations", JASA 1958. A run that ended
+    unsolved before the cutoff (out of memory, say) was only watched until then, so it leaves the risk set
+    there.
+
+    >>> t, s = kaplan_meier(np.array([1.0, 2.0, 2.0, 4.0]), np.array([True, True, False, True]))
+    >>> t.tolist(), s.tolist()
+    ([1.0, 2.0, 4.0], [0.75, 0.5, 0.0])
+    """
+    events, deaths = np.unique(times[solved], return_counts=True)
+    at_risk = len(times) - np.searchsorted(np.sort(times), events, side="left")
+    return events, np.asarray(np.cumprod(1.0 - deaths / at_risk), dtype=np.float64)
+
+
+def survival_curves(scenario: Scenario, penalty: float = PENALTY, points: int = 160) -> list[SurvivalCurve]:
+    """Return the curve of every algorithm, the lowest mean PARk first, thinned to what a figure shows."""
+    curves = []
+    for k in np.argsort(scenario.losses(penalty).mean(axis=0), kind="stable").tolist():
+        watched = np.minimum(scenario.runtimes[:, k], scenario.cutoff)
+        events, share = kaplan_meier(watched, scenario.solved[:, k])
+        curves.append(
+            SurvivalCurve(scenario.algorithms[k], *_thinned(events, share, scenario.cutoff, points))
+        )
+    return curves
+
+
+def _thinned(events: Array, share: Array, cutoff: float, points: int) -> tuple[Array, Array]:
+    """Return the steps at about `points` times, spread evenly over the logarithm of time."""
+    time = np.concatenate([[0.0], events, [cutoff]])
+    share = np.concatenate([[1.0], share, [share[-1] if len(share) else 1.0]])
+    if len(time) <= points:
+        return time, share
+    wanted = np.geomspace(max(cutoff * 1e-5, events[0]), cutoff, points)
+    kept = np.unique([0, *(np.searchsorted(time, wanted, side="right") - 1), len(time) - 1])
+    return time[kept], share[kept]
+
+
+@dataclass(frozen=True)
+class SweptScenario:
+    """One scenario: mean and deviation over seeds at each value, shapes (values,)."""
+
+    scenario: str
+    values: Array
+    mean: Array
+    deviation: Array
+
+
+@dataclass(frozen=True)
+class SweepPoints:
+    """The points of a hyperparameter sweep: PARk against the value, per scenario."""
+
+    selector: str
+    parameter: str
+    default: float
+    panels: tuple[SweptScenario, ...]
+
+
+def sensitivity(results: Results) -> list[SweepPoints]:
+    """Return the points of every sweep that the results hold."""
+    every = (_points(sweep, cells) for sweep, cells in results.sweeps.items())
+    return [points for points in every if points.panels]
+
+
+def _points(sweep: Sweep, cells: tuple[CellRow, ...]) -> SweepPoints:
+    pars: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for cell in cells:
+        pars[cell["scenario"]][float(cell["settings"][sweep.parameter])].append(cell["par"])
+    panels = []
+    for scenario, by_value in sorted(pars.items()):
+        values = sorted(by_value)
+        if len(values) < FEWEST_SWEEP_VALUES:
+            continue  # only the default, which the comparison ran
+        band = [(np.mean(by_value[value]), np.std(by_value[value])) for value in values]
+        panels.append(SweptScenario(scenario, np.array(values), *np.array(band).T))
+    default = float(CATALOGUE[sweep.selector].settings({})[sweep.parameter])
+    return SweepPoints(sweep.selector, sweep.parameter, default, tuple(panels))

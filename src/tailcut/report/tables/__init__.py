@@ -1,1 +1,0 @@
-"""Tables: sheets of plain values first, then the formats they are written in."""

@@ -1,0 +1,289 @@
+"""The state of a selector as bytes, with a checksum and without pickle.
+
+`Stateful` objects declare once which attributes hold what they have learned. `pack` turns a state, a dict of
+plain JSON values, numpy arrays, and lists and dicts of these, into bytes: a line that names format and
+version, a line with the SHA-256 of the rest, the tree as JSON, and the raw arrays. Nothing is unpickled, and
+nothing is parsed before the checksum is verified.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tailcut.errors import StateFileError
+
+GIANT = 1e160
+"""An upper bound on learned values: features count as at most 1e150."""
+VERSION = 7
+"""The format that is written, and the only one that is read: earlier ones were never released."""
+_MAGIC = b"TAILCUT STATE "
+_DTYPES = {"<f8", "<i8", "<i4", "|u1", "|b1"}
+
+
+class Stateful:
+    """An object whose state is saved and restored bit for bit.
+
+    An attribute in `STATE` may be a number, a text, an array, a list or a mapping of these, a random stream,
+    another `Stateful`, or several of them. An attribute that is saved in another form is a property with a
+    setter. What can be derived from the others is not listed, but computed again in `restored`.
+
+    >>> class Count(Stateful):
+    ...     STATE = ("total", "stream")
+    ...
+    ...     def __init__(self):
+    ...         self.total, self.stream = 0, np.random.default_rng(0)
+    >>> one, other = Count(), Count()
+    >>> one.total, _ = 7, one.stream.random()
+    >>> other.restore(one.state())
+    >>> other.total, other.stream.random() == one.stream.random()
+    (7, True)
+    """
+
+    STATE: ClassVar[tuple[str, ...]] = ()
+    """The attributes that hold what was learned."""
+    GROWING: ClassVar[tuple[str, ...]] = ()
+    """Those whose length depends on what was learned; all others are as long as in a new object."""
+    SAVED_AS: ClassVar[Mapping[str, str]] = {}
+    """The names in saved states of attributes that were renamed since."""
+
+    def state(self) -> dict[str, Any]:
+        """Return everything that was learned, as arrays and plain values."""
+        return {self.SAVED_AS.get(name, name): _dumped(getattr(self, name)) for name in self.STATE}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue exactly where `state` was taken; this object was made with the same settings."""
+        for name in self.STATE:
+            present, saved = getattr(self, name), state[self.SAVED_AS.get(name, name)]
+            if name not in self.GROWING:
+                _check_length(present, saved, name)
+            setattr(self, name, _loaded(present, saved, name))
+        self.restored()
+
+    def restored(self) -> None:
+        """Compute what follows from the state; raise `StateFileError` if it is inconsistent."""
+
+
+def _dumped(value: Any) -> Any:
+    if isinstance(value, Stateful):
+        return value.state()
+    if isinstance(value, np.random.Generator):
+        return value.bit_generator.state
+    if isinstance(value, tuple) and any(isinstance(one, Stateful) for one in value):
+        return [_dumped(one) for one in value]
+    return value
+
+
+def _check_length(present: Any, saved: Any, name: str) -> None:
+    if isinstance(present, np.ndarray) and isinstance(saved, np.ndarray):
+        expect(present.shape == saved.shape, f"{name}: expected shape {present.shape}, got {saved.shape}")
+    elif isinstance(present, list) and isinstance(saved, list):
+        expect(len(present) == len(saved), f"{name}: expected {len(present)} values, got {len(saved)}")
+
+
+def _loaded(present: Any, saved: Any, name: str) -> Any:
+    """Return the new value of an attribute that is now `present`; raise if `saved` is of another kind."""
+    if isinstance(present, Stateful):
+        present.restore(_checked(saved, Mapping, name))
+        return present
+    if isinstance(present, np.random.Generator):
+        return _stream(saved, name)
+    if isinstance(present, tuple) and any(isinstance(one, Stateful) for one in present):
+        expect(
+            isinstance(saved, list) and len(saved) == len(present), f"{name}: expected {len(present)} parts"
+        )
+        for part, one in zip(present, saved, strict=True):
+            _loaded(part, one, name)
+        return present
+    if isinstance(present, np.ndarray):
+        return _array(present, saved, name)
+    if isinstance(present, bool | str | list | dict):
+        return _checked(saved, type(present), name)
+    if isinstance(present, int | float):
+        return _number(present, saved, name)
+    expect(present is not None or saved is None, f"{name}: expected nothing, got {saved!r:.50}")
+    return saved
+
+
+def _array(present: Any, saved: Any, name: str) -> Any:
+    same = isinstance(saved, np.ndarray) and (saved.ndim, saved.dtype) == (present.ndim, present.dtype)
+    expect(same, f"{name}: expected an array of {present.dtype} in {present.ndim} dimensions")
+    return saved
+
+
+def _number(present: float, saved: Any, name: str) -> Any:
+    """Return a finite number; a count, which is a whole number, is at least 0."""
+    kind = "a whole number >= 0" if isinstance(present, int) else "a finite number"
+    fine = isinstance(saved, int) and not isinstance(saved, bool) and 0 <= saved < 2**62
+    if isinstance(present, float):
+        fine = isinstance(saved, int | float) and not isinstance(saved, bool) and math.isfinite(saved)
+    expect(fine, f"{name}: expected {kind}, got {saved!r:.50}")
+    return saved
+
+
+def _checked(saved: Any, kind: Any, name: str) -> Any:
+    expect(isinstance(saved, kind), f"{name}: expected {getattr(kind, '__name__', kind)}, got {saved!r:.50}")
+    return saved
+
+
+def expect(fine: object, problem: str) -> None:
+    """Raise `StateFileError` with `problem` unless all is fine; for a class's checks of its own state.
+
+    >>> expect(1 + 1 == 2, "arithmetic: expected 2")
+    """
+    if not fine:
+        raise StateFileError(problem)
+
+
+def expect_finite(**arrays: Any) -> None:
+    """Raise `StateFileError` unless all entries of these arrays are finite and not too large."""
+    for name, array in arrays.items():
+        expect((np.abs(array) < GIANT).all(), f"{name}: holds a number that is not finite, or a giant")
+
+
+def expect_indices(limit: int, **arrays: Any) -> None:
+    """Raise `StateFileError` unless all entries of these arrays are at least 0 and below `limit`."""
+    for name, array in arrays.items():
+        values = np.asarray(array)
+        fine = values.size == 0 or (values.min() >= 0 and values.max() < limit)
+        expect(fine, f"{name}: expected numbers from 0 to {limit - 1}")
+
+
+def _stream(saved: Any, name: str) -> np.random.Generator:
+    bits = np.random.PCG64()
+    try:
+        bits.state = saved
+    except (TypeError, ValueError, KeyError, OverflowError) as error:
+        raise StateFileError(f"{name}: is not a random stream: {error}") from None
+    return np.random.Generator(bits)
+
+
+def pack(state: dict[str, Any]) -> bytes:
+    """Return `state` as bytes.
+
+    >>> unpack(pack({"a": np.arange(2.0), "b": {"c": [1, "x", None]}}))
+    {'a': array([0., 1.]), 'b': {'c': [1, 'x', None]}}
+    """
+    arrays: list[np.ndarray[Any, Any]] = []
+    tree = json.dumps(_lift(state, arrays), allow_nan=False).encode()
+    # Arrays may take tens of megabytes: they are copied only once, at the end.
+    body: list[bytes | memoryview] = [
+        len(tree).to_bytes(8, "little"),
+        tree,
+        *(array.reshape(-1).data for array in arrays),
+    ]
+    digest = hashlib.sha256()
+    for part in body:
+        digest.update(part)
+    head = _MAGIC + str(VERSION).encode() + b"\n" + digest.hexdigest().encode() + b"\n"
+    return b"".join([head, *body])
+
+
+def unpack(data: bytes) -> dict[str, Any]:
+    """Return the state that `pack` turned into `data`, or raise `StateFileError`."""
+    first, _, rest = data.partition(b"\n")
+    if not first.startswith(_MAGIC):
+        raise StateFileError("not a Tailcut state: the first line does not say so")
+    version = first.removeprefix(_MAGIC).decode("ascii", "replace")
+    if version != str(VERSION):
+        raise StateFileError(f"state format {version!r} is not known to this Tailcut, which reads {VERSION}")
+    digest, _, body = rest.partition(b"\n")
+    if hashlib.sha256(body).hexdigest().encode() != digest:
+        raise StateFileError("the state is damaged: its checksum does not match its content")
+    size = int.from_bytes(body[:8], "little")
+    tree: dict[str, Any] = _lower(_parsed(body[8 : 8 + size]), _Reader(body, 8 + size))
+    return tree
+
+
+def _parsed(tree: bytes) -> Any:
+    try:
+        return json.loads(tree, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise StateFileError(f"the state is not a tree of values: {error}") from None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not a number")
+
+
+def write(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write `data` to `path` atomically: a crash leaves the old file or the new one, never a mixture."""
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(temporary).unlink()
+        raise
+    _sync_directory(target.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make the new name durable, if the system can sync a directory."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _lift(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+    """Return `value` with its arrays moved to `arrays` and described in their place."""
+    if isinstance(value, np.ndarray):
+        array = np.ascontiguousarray(value)
+        kind = array.dtype.newbyteorder("<").str
+        if kind not in _DTYPES:
+            raise StateFileError(f"arrays of type {array.dtype} have no place in a state")
+        arrays.append(array.astype(kind, copy=False))
+        return {"__array__": kind, "shape": list(array.shape)}
+    if isinstance(value, dict):
+        return {key: _lift(item, arrays) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_lift(item, arrays) if isinstance(item, _NESTED) else item for item in value]
+    return value
+
+
+_NESTED = (dict, list, tuple, np.ndarray)
+
+
+class _Reader:
+    """Reads arrays from the body, one after the other."""
+
+    def __init__(self, body: bytes, offset: int) -> None:
+        self.body = body
+        self.offset = offset
+
+    def take(self, kind: str, shape: list[int]) -> np.ndarray[Any, Any]:
+        if kind not in _DTYPES:
+            raise StateFileError(f"array type {kind!r} has no place in a state")
+        dtype = np.dtype(kind)
+        count = int(np.prod(shape, dtype=np.int64))
+        array = np.frombuffer(self.body, dtype, count, self.offset).reshape(shape)
+        self.offset += count * dtype.itemsize
+        return array.copy()
+
+
+def _lower(value: Any, reader: _Reader) -> Any:
+    """Return `value` with its arrays put back in."""
+    if isinstance(value, dict):
+        if "__array__" in value:
+            return reader.take(value["__array__"], value["shape"])
+        return {key: _lower(item, reader) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_lower(item, reader) if isinstance(item, dict | list) else item for item in value]
+    return value

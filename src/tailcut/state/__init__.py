@@ -1,1 +1,0 @@
-"""The state of a selector as bytes, with a checksum and without pickle."""
