@@ -261,9 +261,10 @@ class Instances:
                 self.recorded.append(Instance(name, features, runs.cutoff, *began, cost, times=times))
 
 
-def _choose(instance: Instance, decision: Mapping[str, Any], at: float) -> None:
-    values = (decision[name] for name in ("id", "algorithm", "reason", "budget", "spent"))
-    instance.runs.append(Run(*values, at))
+def _choose(instance: Instance, made: Mapping[str, Any], at: float) -> None:
+    instance.runs.append(
+        Run(made["id"], made["algorithm"], made["reason"], made["budget"], made["spent"], began=at)
+    )
 
 
 def _plain_features(runs: RecordedRuns, row: int) -> PlainFeatures:
@@ -278,7 +279,7 @@ def feature_table(
 
     Columns are in the order of their first appearance; without names, features go by their positions.
     """
-    rows = [
+    rows: list[Mapping[Any, float | None]] = [
         values if isinstance(values, Mapping) else dict(zip(names or range(len(values)), values, strict=True))
         for values in (features or {} for features in given)
     ]

@@ -16,8 +16,7 @@ from tailcut.errors import InputError, JournalError, OutOfTurnError, UnknownDeci
 from tailcut.explain import Explanation
 from tailcut.journal.events import DamagedError, Event, EventKind, NewEvent, Snapshot
 from tailcut.journal.file import Journal
-from tailcut.journal.project_description import make
-from tailcut.journal.replaying import begun, repeated
+from tailcut.journal.replay import begun, make, repeated
 from tailcut.journal.statistics import ProjectStatistics
 from tailcut.policies.pending import number_of, plain_outcome
 from tailcut.policies.recorded_runs import RecordedRuns

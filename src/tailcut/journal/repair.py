@@ -16,7 +16,7 @@ from tailcut.errors import JournalError, TailcutError
 from tailcut.journal.events import DamagedError, Event, EventKind, Snapshot, event_of
 from tailcut.journal.file import Journal
 from tailcut.journal.project import Project
-from tailcut.journal.replaying import begun, repeated
+from tailcut.journal.replay import begun, repeated
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.types import Request
 

@@ -12,7 +12,7 @@ from tailcut.errors import InputError, JournalError, TailcutError
 from tailcut.journal.events import DamagedError, EventKind
 from tailcut.journal.file import Journal
 from tailcut.journal.project import Project
-from tailcut.journal.project_description import NEEDS_HISTORY
+from tailcut.journal.replay import NEEDS_HISTORY
 from tailcut.journal.schema import FORMAT
 
 WHOLE_FILE = "(the file)"

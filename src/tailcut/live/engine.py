@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from tailcut import state as statefile
 from tailcut.errors import LiveError
 from tailcut.journal import Project
-from tailcut.journal.served_instances import one_run
+from tailcut.journal.instances import one_run
 from tailcut.live import outcomes
 from tailcut.live.aside import AsideSolvers
 from tailcut.live.instance_record import ASIDE, ChosenRun, InstanceRecord, RunRecord

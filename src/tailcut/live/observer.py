@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailcut.journal.warm_project import WarmStart
+from tailcut.journal.past_runs import WarmStart
 from tailcut.live.instance_record import InstanceRecord, RunRecord
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tailcut.errors import InputError
-from tailcut.journal.past_runs import read_past_runs
-from tailcut.journal.warm_project import learn_past_runs
+from tailcut.journal.past_runs import learn_past_runs, read_past_runs
 from tailcut.live.content import FileContent
 from tailcut.live.engine import Engine
 from tailcut.live.instance_record import InstanceRecord

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from tailcut.catalogue import DEFAULT_SELECTOR, find_all, recipe
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
-from tailcut.journal.project_description import NEEDS_HISTORY
+from tailcut.journal.replay import NEEDS_HISTORY
 from tailcut.live.answers_file import AnswersFile
 from tailcut.live.aside import AsideSolvers, read_aside, still_aside
 from tailcut.live.attempts import Retry, served_again
