@@ -91,7 +91,7 @@ class Tokens:
             finally:
                 db.close()
                 if copy is not None:
-                    copy.remove()
+                    copy.cleanup()
         except sqlite3.Error as error:
             raise JournalError(f"{self.path}: {error}", full="disk is full" in str(error)) from error
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tailcut.errors import InputError, JournalError, TailcutError
+from tailcut.journal.database import FORMAT
 from tailcut.journal.events import DamagedError, EventKind
 from tailcut.journal.file import Journal
 from tailcut.journal.project import Project
 from tailcut.journal.replay import NEEDS_HISTORY
-from tailcut.journal.schema import FORMAT
 
 WHOLE_FILE = "(the file)"
 """Used as the project's name if no particular project is at fault."""
