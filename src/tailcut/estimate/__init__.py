@@ -69,7 +69,6 @@ class RunEstimate:
         return best.par10 - self.par10, best.low - self.par10, best.high - self.par10
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
         saved = self.saved
         return {
             "is_estimate": True,

@@ -302,7 +302,6 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Close the file and let others write."""
         self._db.close()
         if self._ownership is not None:
             self._ownership.release()
@@ -337,7 +336,6 @@ class Database:
             yield from self._db.execute(query, values)
 
     def rows(self, query: str, *values: Any) -> list[Any]:
-        """Return the rows of a query."""
         return list(self.each(query, *values))
 
 
@@ -383,7 +381,6 @@ class Ownership:
             raise JournalError(f"{self.path}: unable to open: {error.strerror}") from None
 
     def remember(self) -> None:
-        """Record which files are open."""
         places = [self._real.with_name(self._real.name + part) for part in _PARTS]
         self._opened = {place: _identity(place) for place in places if place.exists()}
 

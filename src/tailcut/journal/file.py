@@ -74,7 +74,6 @@ class Journal(Database):
         return {str(name): int(number) for name, number in found}
 
     def description(self, project: int) -> dict[str, Any]:
-        """Return the description of a project."""
         ((text,),) = self.rows("SELECT description FROM projects WHERE number = ?", project)
         try:
             described: dict[str, Any] = json.loads(text)
@@ -161,7 +160,6 @@ class Journal(Database):
         return int(number)
 
     def remove(self, project: int) -> None:
-        """Remove a project with all its events."""
         with self.transaction() as db:
             for table in ("events", "snapshots", "pieces"):
                 db.execute(f"DELETE FROM {table} WHERE project = ?", (project,))
@@ -173,7 +171,6 @@ class Journal(Database):
             _store(db, project, 0, snapshot)
 
     def snapshot(self, project: int) -> Snapshot | None:
-        """Return the project's latest snapshot, if there is one."""
         return self._kept(project, 0)
 
     def begin_from(self, project: int, snapshot: Snapshot) -> None:

@@ -51,7 +51,6 @@ class Run:
 
     @property
     def answered(self) -> bool:
-        """Whether it solved the instance."""
         return self.status in (Status.SOLVED, Status.RATED)
 
 
@@ -161,12 +160,10 @@ class Instances:
         return [instance for instance in self.instances.values() if instance.over is not None]
 
     def take_all(self, events: Iterable[Event]) -> None:
-        """Read events, oldest first."""
         for event in events:
             self.take(event)
 
     def take(self, event: Event) -> None:
-        """Read one more event."""
         body, note = event.body, event.body.get("note") or {}
         self.last_event, self.last_at = event.number, event.at
         first = self._first.of(event)

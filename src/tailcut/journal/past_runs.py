@@ -115,11 +115,9 @@ class WarmStart:
     """Why a part was not learned."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
         return asdict(self)
 
     def words(self) -> list[str]:
-        """Return it as lines of text."""
         if self.earlier:
             return [f"warm start: {self.source} was learned before ({self.runs} runs)"]
         lines = [f"{self.runs} runs on {self.instances} instances learned from {self.source}"]
@@ -137,7 +135,6 @@ class WarmStart:
 
     @property
     def cutoffs_differ(self) -> bool:
-        """Whether the runs were recorded under another cutoff."""
         return self.recorded_cutoff != self.cutoff
 
 

@@ -26,7 +26,6 @@ _COMPARED = ("id", "algorithm", "budget", "stage", "reason")
 
 
 def make(description: Mapping[str, Any]) -> Selector:
-    """Return a new selector as a project's description says."""
     return Selector(
         description["selector"],
         description["algorithms"],

@@ -112,7 +112,6 @@ class AlgorithmCounts:
 
     @property
     def outcomes(self) -> int:
-        """The number of its runs that have ended."""
         return self.solved + self.censored + self.failed + self.rated
 
     @property
@@ -188,14 +187,12 @@ class ProjectStatistics:
         self._uncounted.append(event)
 
     def catch_up(self) -> None:
-        """Count the events that wait for it."""
         if self._uncounted:
             events, self._uncounted = self._uncounted, []
             for event in events:
                 self.take(event)
 
     def take(self, event: Event) -> None:
-        """Count one more event."""
         self.events += 1
         match event.kind:
             case EventKind.SELECT:
@@ -208,7 +205,6 @@ class ProjectStatistics:
                 self.algorithms.pop(event.body["algorithm"], None)
 
     def counts(self, algorithm: str) -> AlgorithmCounts:
-        """Return the counts of an algorithm, which may be new."""
         if algorithm not in self.algorithms:
             self.algorithms[algorithm] = AlgorithmCounts(RuntimeBins(self.cutoff))
         return self.algorithms[algorithm]
@@ -286,7 +282,6 @@ class ProjectStatistics:
         return None
 
     def _rivals(self, run: Waiting) -> list[int]:
-        """Return the decisions of the other runs in progress of the same race."""
         if run.race is None or run.race == _DECIDED:
             return []
         return [number for number, other in self.pending.items() if other.race == run.race]
@@ -301,7 +296,6 @@ class ProjectStatistics:
             self._start(following, at)
 
     def _finish(self, counts: AlgorithmCounts, loss: float, at: float, *, solved: bool) -> None:
-        """Count a completed instance."""
         self.instances += 1
         self.solved += solved
         self.loss += loss
@@ -338,7 +332,6 @@ class ProjectStatistics:
         return (lost + failed) / (rated + failed) if rated else None
 
     def survival(self, algorithm: str) -> list[SurvivalStep]:
-        """Return the survival curve of an algorithm's runs."""
         return self.algorithms[algorithm].bins.curve() if algorithm in self.algorithms else []
 
 
