@@ -19,9 +19,9 @@ import numpy as np
 
 from tailcut import Decision, Scenario
 from tailcut.bench.replay import shuffled
-from tailcut.estimate.single_solvers import RunEstimate, estimate_run
+from tailcut.estimate import RunEstimate, estimate_run
 from tailcut.journal import Journal, Project
-from tailcut.journal.served_instances import ServedInstances
+from tailcut.journal.instances import Instances
 from tailcut.scenarios.bundled import SCENARIO
 
 SELECTORS = ("tailcut", "tailcut_schedule", "bounded_thompson", "epsilon_greedy")
@@ -50,7 +50,7 @@ def replayed(scenario: Scenario, selector: str, seed: int, rows: np.ndarray) -> 
         with journal.together():
             for row in rows.tolist():
                 serve(project, scenario, row)
-        served = ServedInstances(scenario.cutoff, schedules=project.selector.schedules)
+        served = Instances(scenario.cutoff, schedules=project.selector.schedules)
         served.take_all(project.history())
     found = estimate_run(served, scenario.algorithms)
     assert found is not None

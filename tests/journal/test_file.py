@@ -16,7 +16,7 @@ import pytest
 from tailcut.errors import JournalError
 from tailcut.journal import EventKind, Journal, NewEvent, Tokens
 from tailcut.journal.database import PAGE
-from tailcut.journal.schema import create
+from tailcut.journal.database import _create as create
 
 WRITER = """
 import sys

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tailcut.errors import JournalError
-from tailcut.journal import Journal, Project, schema
+from tailcut.journal import Journal, Project, file
 
 SETTINGS = {"selector": "thompson", "algorithms": ["a", "b"], "cutoff": 60.0}
 
@@ -23,7 +23,7 @@ def _begun(path: Path) -> bytes:
 
 
 def test_a_snapshot_may_have_many_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema, "PIECE", 100)
+    monkeypatch.setattr(file, "PIECE", 100)
     path = tmp_path / "state.db"
     selector = _begun(path)
     with sqlite3.connect(path) as db:
@@ -41,7 +41,7 @@ def test_a_snapshot_may_have_many_pieces(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_lost_piece_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema, "PIECE", 100)
+    monkeypatch.setattr(file, "PIECE", 100)
     path = tmp_path / "state.db"
     _begun(path)
     with sqlite3.connect(path) as db:

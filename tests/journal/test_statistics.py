@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailcut.journal import Event, EventKind, Journal, Project
-from tailcut.journal.runtime_bins import RuntimeBins
-from tailcut.journal.statistics import CURVE, ProjectStatistics
+from tailcut.journal.statistics import CURVE, ProjectStatistics, RuntimeBins
 from tailcut.types import Decision, Outcome
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailcut.errors import JournalError
-from tailcut.journal import EventKind, Journal, NewEvent, Project, unwritten
+from tailcut.journal import EventKind, Journal, NewEvent, Project, database
 from tailcut.types import Outcome
 
 SETTINGS = {"selector": "thompson", "algorithms": ["a", "b"], "cutoff": 60.0}
@@ -44,13 +44,13 @@ def test_numbers_are_looked_up_again_when_events_are_removed(tmp_path: Path) -> 
 
 
 def test_what_waits_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unwritten, "MOST", 100)
+    monkeypatch.setattr(database, "MOST_UNWRITTEN", 100)
     with Journal(tmp_path / "state.db") as journal:
         project = journal.create("p", {})
         with journal.together():
             for _ in range(20):
                 journal.append(project, [remark("x" * 30)])
-                assert len(journal._unwritten._rows) < 4
+                assert len(journal._unwritten.rows) < 4
         assert journal.last(project) == 20
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tailcut.errors import InputError
-from tailcut.journal import EventKind, Journal, Project, warm_project
-from tailcut.journal.warm_project import WarmStart, learn_past_runs
+from tailcut.journal import EventKind, Journal, Project, past_runs
+from tailcut.journal.past_runs import WarmStart, learn_past_runs
 from tailcut.policies.recorded_runs import RecordedRuns
 
 
@@ -82,7 +82,7 @@ def test_it_is_learned_once_for_each_source_and_left_overs_are_reported(tmp_path
 def test_an_interruption_between_two_pieces_loses_and_repeats_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(warm_project, "PIECE_ROWS", 7)
+    monkeypatch.setattr(past_runs, "PIECE_ROWS", 7)
     with Journal(tmp_path / "whole.db") as journal:
         whole = begin(journal)
         assert learn_past_runs(whole, "here", recorded, names("x", "y")).runs == 80
@@ -111,7 +111,7 @@ def test_an_interruption_between_two_pieces_loses_and_repeats_nothing(
 def test_a_source_that_changed_after_an_interruption_is_left_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(warm_project, "PIECE_ROWS", 30)
+    monkeypatch.setattr(past_runs, "PIECE_ROWS", 30)
     with Journal(tmp_path / "state.db") as journal:
         project = begin(journal)
         learn_past_runs(project, "here", recorded, names("x", "y"))

@@ -112,7 +112,7 @@ def test_kill_9_in_the_middle_of_the_pieces(tmp_path: Path) -> None:
     toy.write_portfolio(tmp_path, ("a", "b"))
     instances(tmp_path, count=8)
     tailcut(tmp_path, "measure", *RUN[1:], "--out", "M", "--jobs", "2")
-    small = "import tailcut.journal.warm_project as w; w.PIECE_ROWS = 1"
+    small = "import tailcut.journal.past_runs as w; w.PIECE_ROWS = 1"
     slow = (
         f"{small}\nimport time; from tailcut.journal import Project\nfit = Project.fit\n"
         "def slowly(*given, **more):\n    found = fit(*given, **more)\n    time.sleep(1)\n    return found\n"

@@ -14,7 +14,7 @@ import pytest
 
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
-from tailcut.journal.served_instances import ServedInstances
+from tailcut.journal.instances import Instances
 from tailcut.live import Callbacks, run
 from tailcut.live.instance_record import PROJECT, instance_records
 from tailcut.live.monitor import followed_run
@@ -65,7 +65,7 @@ def test_the_first_answer_wins_and_everything_is_learned(tmp_path: Path, selecto
     assert totals.wall == pytest.approx(sum(line["wall"] for line in found.values()))
     with Journal(tmp_path / "s.db") as journal:
         project = Project(journal, PROJECT)
-        served = ServedInstances(60.0, schedules=project.selector.schedules)
+        served = Instances(60.0, schedules=project.selector.schedules)
         served.take_all(project.history())
         assert project.selector.pending == ()
         statuses = sorted(e.outcome().status.value for e in project.history() if e.kind == "observe")

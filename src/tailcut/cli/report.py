@@ -112,7 +112,7 @@ def command(
 
 def _is_state_file(path: Path) -> bool:
     """Return whether a file begins as the database of a journal does."""
-    from tailcut.journal.schema import APPLICATION
+    from tailcut.journal.database import APPLICATION
 
     try:
         with path.open("rb") as file:

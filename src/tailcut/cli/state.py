@@ -65,8 +65,7 @@ def fit(
     """
     from tailcut.errors import InputError
     from tailcut.journal import Journal, Project
-    from tailcut.journal.past_runs import read_past_runs
-    from tailcut.journal.warm_project import learn_past_runs
+    from tailcut.journal.past_runs import learn_past_runs, read_past_runs
 
     source = recorded_runs(where, aslib)
     if not file.is_file():

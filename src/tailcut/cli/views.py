@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tailcut.display import counted
-from tailcut.journal.warm_project import WarmStart
+from tailcut.journal.past_runs import WarmStart
 from tailcut.live.instance_record import InstanceRecord
 from tailcut.live.instances import printable
 from tailcut.live.measure import Measured, MeasureObserver

@@ -11,11 +11,10 @@ import sys
 from pathlib import Path
 
 from tailcut.errors import TailcutError
-from tailcut.estimate.single_solvers import estimate_run
-from tailcut.journal import Journal
-from tailcut.journal.events import EventKind
-from tailcut.journal.project_description import make
-from tailcut.journal.served_instances import ServedInstances
+from tailcut.estimate import estimate_run
+from tailcut.journal import EventKind, Journal
+from tailcut.journal.instances import Instances
+from tailcut.journal.replay import make
 
 LATEST = 1_000
 """The number of latest instances that are used."""
@@ -27,15 +26,15 @@ def latest_estimate(path: Path, project: str) -> dict[str, object]:
         number = journal.projects()[project]
         selector = make(journal.description(number))
         names = list(selector.algorithms)
-        served = ServedInstances(selector.cutoff, schedules=selector.schedules, most=LATEST)
+        served = Instances(selector.cutoff, schedules=selector.schedules, most=LATEST)
         for event in journal.events(number):
             served.take(event)
             if event.kind is EventKind.ADD_ALGORITHM:
                 names.append(event.body["algorithm"])
             elif event.kind is EventKind.REMOVE_ALGORITHM:
                 names.remove(event.body["algorithm"])
-    found = estimate_run(served, names)
-    return {"last_event": served.last_event, "estimate": None if found is None else found.as_dict()}
+    estimated = estimate_run(served, names)
+    return {"last_event": served.last_event, "estimate": None if estimated is None else estimated.as_dict()}
 
 
 if __name__ == "__main__":

@@ -49,11 +49,9 @@ class Event(NamedTuple):
         return None if made is None else Decision.from_dict(made)
 
     def outcome(self) -> Outcome:
-        """Return the outcome that it observed."""
         outcome = Outcome(Status(self.body["status"]), self.body["time"], self.body.get("loss"))
         if not is_outcome(outcome):
-            words = f"event {self.number}: {self.body['status']} needs other numbers than it has"
-            raise DamagedError(words, event=self.number, field="status")
+            raise _damaged(self.number, "status", f"{self.body['status']} needs other numbers than it has")
         return outcome
 
 
@@ -76,7 +74,6 @@ class Snapshot(NamedTuple):
 
 
 def plain_json(body: dict[str, Any]) -> str:
-    """Return a body as it is stored."""
     return json.dumps(body, allow_nan=False)
 
 
@@ -102,23 +99,34 @@ def event_of(row: tuple[Any, ...]) -> Event:
     Traceback (most recent call last):
         ...
     tailcut.journal.events.DamagedError: event 5: 'dance' is not known to this Tailcut
+    >>> event_of((7, 0.0, "observe", '{"decision": 3, "status": "solved"}', None))
+    Traceback (most recent call last):
+        ...
+    tailcut.journal.events.DamagedError: event 7: time is missing
     """
     number, at, kind, text, key = row
     try:
         known = EventKind(kind)
     except ValueError:
-        words = f"event {number}: {kind!r} is not known to this Tailcut"
-        raise DamagedError(words, event=number, field="kind") from None
+        raise _damaged(number, "kind", f"{kind!r} is not known to this Tailcut") from None
     if not isinstance(at, int | float):
-        raise DamagedError(f"event {number}: at is not a time: {at!r}", event=number, field="at")
+        raise _damaged(number, "at", f"at is not a time: {at!r}")
     if not isinstance(key, str | None):
-        raise DamagedError(f"event {number}: key is not a text: {key!r}", event=number, field="key")
+        raise _damaged(number, "key", f"key is not a text: {key!r}")
     try:
         body = json.loads(text)
     except (ValueError, TypeError, RecursionError) as error:
-        raise DamagedError(f"event {number}: body is not JSON: {error}", event=number, field="body") from None
-    check_body(number, known, body)
+        raise _damaged(number, "body", f"body is not JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise _damaged(number, "body", "body is not a JSON object")
+    _check_fields(number, "", _BODIES.get(known, {}), body)
+    if known in DECIDING and body["decision"] is not None:
+        _check_fields(number, "decision.", _DECISION, body["decision"])
     return Event(number, at, known, body, key)
+
+
+def _damaged(event: int, field: str, problem: str) -> DamagedError:
+    return DamagedError(f"event {event}: {problem}", event=event, field=field)
 
 
 _NUMBER, _NOTHING = (int, float), type(None)
@@ -154,31 +162,12 @@ _BODIES: dict[EventKind, _Kinds] = {
 """Which fields an event has, and of which types."""
 
 
-def check_body(number: int, kind: EventKind, body: Any) -> None:
-    """Raise unless an event has all the fields of its kind, with the right types.
-
-    >>> check_body(7, EventKind.OBSERVE, {"decision": 3, "status": "solved"})
-    Traceback (most recent call last):
-        ...
-    tailcut.journal.events.DamagedError: event 7: time is missing
-    """
-    if not isinstance(body, dict):
-        raise DamagedError(f"event {number}: body is not a JSON object", event=number, field="body")
-    _check_fields(number, "", _BODIES.get(kind, {}), body)
-    if kind in DECIDING and body["decision"] is not None:
-        _check_fields(number, "decision.", _DECISION, body["decision"])
-
-
 def _check_fields(number: int, prefix: str, kinds: _Kinds, body: dict[str, Any]) -> None:
+    """Raise unless a body has all these fields, with the right types."""
     for name, types in kinds.items():
         field = prefix + name
         if name not in body:
-            raise DamagedError(f"event {number}: {field} is missing", event=number, field=field)
+            raise _damaged(number, field, f"{field} is missing")
         if not isinstance(body[name], types):
-            words = f"event {number}: {field} is {_short(body[name])}"
-            raise DamagedError(words, event=number, field=field)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+            text = repr(body[name])
+            raise _damaged(number, field, f"{field} is {text if len(text) <= 60 else f'{text[:57]}...'}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -24,7 +25,9 @@ from tailcut.journal.events import (
     event_of,
     plain_json,
 )
-from tailcut.journal.schema import opened, sealed, store
+
+PIECE = 16 * 1024 * 1024
+"""Bytes of a snapshot in one row: SQLite allows a gigabyte at most."""
 
 
 class Journal(Database):
@@ -71,7 +74,6 @@ class Journal(Database):
         return {str(name): int(number) for name, number in found}
 
     def description(self, project: int) -> dict[str, Any]:
-        """Return the description of a project."""
         ((text,),) = self.rows("SELECT description FROM projects WHERE number = ?", project)
         try:
             described: dict[str, Any] = json.loads(text)
@@ -158,7 +160,6 @@ class Journal(Database):
         return int(number)
 
     def remove(self, project: int) -> None:
-        """Remove a project with all its events."""
         with self.transaction() as db:
             for table in ("events", "snapshots", "pieces"):
                 db.execute(f"DELETE FROM {table} WHERE project = ?", (project,))
@@ -166,20 +167,17 @@ class Journal(Database):
 
     def keep_snapshot(self, project: int, snapshot: Snapshot) -> None:
         """Store the state of a project after an event, replacing the previous snapshot."""
-        parts = sealed(snapshot.selector, plain_json(snapshot.statistics))
         with self.transaction() as db:
-            store(db, project, 0, snapshot.event, parts)
+            _store(db, project, 0, snapshot)
 
     def snapshot(self, project: int) -> Snapshot | None:
-        """Return the project's latest snapshot, if there is one."""
         return self._kept(project, 0)
 
     def begin_from(self, project: int, snapshot: Snapshot) -> None:
         """Let a project's history begin with a snapshot: events before it may be dropped."""
-        parts = sealed(snapshot.selector, plain_json(snapshot.statistics))
         with self.transaction() as db:
             for base in (0, 1):
-                store(db, project, base, snapshot.event, parts)
+                _store(db, project, base, snapshot)
 
     def base(self, project: int) -> Snapshot | None:
         """Return where the history of a compacted project begins; None if it is complete."""
@@ -193,10 +191,10 @@ class Journal(Database):
 
     def _kept(self, project: int, base: int) -> Snapshot | None:
         query = "SELECT event, digest FROM snapshots WHERE project = ? AND base = ?"
-        found = self.rows(query, project, base)
-        if not found:
+        rows = self.rows(query, project, base)
+        if not rows:
             return None
-        ((event, digest),) = found
+        ((event, digest),) = rows
         query = "SELECT content FROM pieces WHERE project = ? AND base = ? ORDER BY part"
         try:
             content = b"".join(piece for (piece,) in self.each(query, project, base))
@@ -205,8 +203,27 @@ class Journal(Database):
             whole = False
         if not whole:
             raise DamagedError("its snapshot is damaged", field="snapshot")
-        selector, statistics = opened(content)
-        return Snapshot(event, selector, json.loads(statistics))
+        end = _LENGTH + int.from_bytes(content[:_LENGTH], "big")
+        return Snapshot(event, content[end:], json.loads(content[_LENGTH:end]))
+
+
+_LENGTH = 8
+"""Bytes of the length of a snapshot's statistics, which come first; the selector follows."""
+
+
+def _store(db: sqlite3.Connection, project: int, base: int, snapshot: Snapshot) -> None:
+    """Write a snapshot in pieces, in place of the one before."""
+    statistics = plain_json(snapshot.statistics).encode()
+    digest, number = hashlib.sha256(), 0
+    db.execute("DELETE FROM pieces WHERE project = ? AND base = ?", (project, base))
+    for part in (len(statistics).to_bytes(_LENGTH, "big") + statistics, snapshot.selector):
+        for start in range(0, len(part), PIECE):
+            piece = memoryview(part)[start : start + PIECE]
+            digest.update(piece)
+            db.execute("INSERT INTO pieces VALUES (?, ?, ?, ?)", (project, base, number, piece))
+            number += 1
+    values = (project, base, snapshot.event, digest.hexdigest())
+    db.execute("REPLACE INTO snapshots (project, base, event, digest) VALUES (?, ?, ?, ?)", values)
 
 
 _EVENTS = "SELECT number, at, kind, body, key FROM events"

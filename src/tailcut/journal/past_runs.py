@@ -1,22 +1,29 @@
-"""Recorded runs for a warm start: from an ASlib scenario or another state file."""
+"""Recorded runs of a scenario or another state file, and how a project learns them: once, matched by name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tailcut.errors import InputError
-from tailcut.journal.events import Event, EventKind
+from tailcut.journal.events import Event, EventKind, plain_json
 from tailcut.journal.file import Journal
+from tailcut.journal.instances import Instances, feature_table, time_table
+from tailcut.journal.project import Project
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.scenarios import Scenario
-from tailcut.types import Array, Outcome, Status
+from tailcut.types import Status
 
 _PREFERRED = "run"
 """The default project of a state file with several: that of `tailcut run`."""
+PIECE_BYTES = 4_000_000
+"""The approximate maximum size of an event of recorded runs."""
+PIECE_ROWS = 2_000
 
 
 def read_past_runs(path: Path) -> RecordedRuns:
@@ -26,20 +33,16 @@ def read_past_runs(path: Path) -> RecordedRuns:
     if not path.is_file():
         raise InputError(f"{path}: there is no such scenario and no such state file")
     with Journal(path, read_only=True) as journal, journal.as_of_now():
-        numbers = {name: number for name, number in journal.projects().items() if _chooses(journal, number)}
-        name = _PREFERRED if _PREFERRED in numbers else next(iter(numbers), None)
-        if name is None or (name != _PREFERRED and len(numbers) > 1):
-            known = ", ".join(numbers) or "none"
+        descriptions = {name: journal.description(number) for name, number in journal.projects().items()}
+        names = [name for name, description in descriptions.items() if "selector" in description]
+        if _PREFERRED not in names and len(names) != 1:
+            known = ", ".join(names) or "none"
             raise InputError(f"{path}: must hold one project with a selector to learn from; it has {known}")
-        number = numbers[name]
+        name = _PREFERRED if _PREFERRED in names else names[0]
         try:
-            return runs_of_history(journal.description(number), journal.events(number))
+            return runs_of_history(descriptions[name], journal.events(journal.projects()[name]))
         except InputError as error:
             raise InputError(f"{path}: {error}", field=error.field) from None
-
-
-def _chooses(journal: Journal, number: int) -> bool:
-    return "selector" in journal.description(number)
 
 
 def runs_of_history(description: Mapping[str, Any], history: Iterable[Event]) -> RecordedRuns:
@@ -48,163 +51,223 @@ def runs_of_history(description: Mapping[str, Any], history: Iterable[Event]) ->
     Each instance is one row. Of several slices of one solver, the most informative counts: the solved one, or
     the longest.
     """
-    gathered = _Gathering(description)
-    for event in history:
-        gathered.take(event)
-    return gathered.runs()
-
-
-class _Cell(NamedTuple):
-    """What is known about one solver on one instance."""
-
-    seconds: float
-    """The runtime, or how long it was watched."""
-    solved: bool
-
-    def or_better(self, other: _Cell | None) -> _Cell:
-        if other is None or (self.solved, self.seconds) > (other.solved, other.seconds):
-            return self
-        return other
-
-
-_Values = dict[str | int, float]
-"""Features by name or, without names, by position; missing ones are left out."""
-
-
-class _Row(NamedTuple):
-    instance: str
-    features: _Values
-    feature_cost: float
-    """The seconds that computing them took, nan where unknown."""
-    cells: dict[str, _Cell]
-
-    def add(self, solver: str, cell: _Cell) -> None:
-        self.cells[solver] = cell.or_better(self.cells.get(solver))
-
-
-class _Run(NamedTuple):
-    """A decision that waits for its outcome, or whose instance may continue."""
-
-    row: _Row
-    solver: str
-    cutoff: float
-
-
-class _Gathering:
-    """Reads events one by one."""
-
-    def __init__(self, description: Mapping[str, Any]) -> None:
-        self._names: list[str] | None = description.get("feature_names")
-        self._cutoff = float(description["cutoff"])
-        self._order: dict[str | int, None] = {}
-        """The features in the order of their first appearance."""
-        self._rows: dict[object, _Row] = {}
-        """An instance is identified by name and features, because a file may change."""
-        self._runs: dict[int, _Run] = {}
-
-    def take(self, event: Event) -> None:
-        body = event.body
-        match event.kind:
-            case EventKind.SELECT:
-                decision = body["decision"]
-                name = body["instance"] or f"decision {decision['id']} of {event.at:.3f}"
-                row = self._row(name, self._values(body["features"]), body["feature_cost"])
-                self._decided(row, decision)
-            case EventKind.OBSERVE:
-                run = self._runs.get(body["decision"])
-                if run is not None:  # the decision may be gone: projects are compacted
-                    self._observed(run, event.outcome())
-            case EventKind.PROCEED:
-                before = self._runs.pop(body["after"], None)
-                if before is not None and body["decision"] is not None:
-                    self._decided(before.row, body["decision"])
-            case EventKind.FIT:
-                self._fitted(RecordedRuns.from_dict(body), event.number)
-
-    def _decided(self, row: _Row, decision: Mapping[str, Any]) -> None:
-        self._runs[decision["id"]] = _Run(row, decision["algorithm"], decision["cutoff"])
-
-    def _observed(self, run: _Run, outcome: Outcome) -> None:
-        if outcome.loss is not None:
-            raise InputError("its runs were judged by losses: only runtimes can be taken over", field="loss")
-        # A failed run counts as censored at the cutoff.
-        seconds = run.cutoff if outcome.time is None else outcome.time
-        run.row.add(run.solver, _Cell(seconds, outcome.status is Status.SOLVED))
-
-    def _fitted(self, runs: RecordedRuns, event: int) -> None:
-        self._cutoff = max(self._cutoff, runs.cutoff)
-        known = runs.solved | ~np.isnan(runs.runtimes)
-        if runs.known is not None:
-            known &= runs.known
-        watched = np.full(known.shape, runs.cutoff)
-        if runs.watched is not None:
-            watched = np.fmin(runs.watched, runs.cutoff)
-        names, costs = runs.feature_names, runs.feature_cost
-        for number in range(len(runs.features)):
-            called = f"row {number} of event {event}" if runs.instances is None else runs.instances[number]
-            values = runs.features[number].tolist()
-            features = self._values(dict(zip(names, values, strict=True)) if names else values)
-            row = self._row(called, features, np.nan if costs is None else float(costs[number]))
-            for column in np.flatnonzero(known[number]).tolist():
-                solved = bool(runs.solved[number, column])
-                seconds = (runs.runtimes if solved else watched)[number, column]
-                row.add(runs.algorithms[column], _Cell(float(seconds), solved))
-
-    def _values(self, given: Mapping[str, float | None] | list[float | None] | None) -> _Values:
-        if given is None:
-            return {}
-        if isinstance(given, list):
-            keys: Iterable[str | int] = self._names or range(len(given))
-            pairs: Iterable[tuple[str | int, float | None]] = zip(keys, given, strict=True)
-        else:
-            pairs = given.items()
-        found: _Values = {}
-        for key, value in pairs:
-            self._order[key] = None
-            if value is not None and value == value:
-                found[key] = value
-        return found
-
-    def _row(self, instance: str, features: _Values, feature_cost: float) -> _Row:
-        key = (instance, frozenset(features.items()))
-        return self._rows.setdefault(key, _Row(instance, features, feature_cost, {}))
-
-    def runs(self) -> RecordedRuns:
-        """Return the checked result."""
-        rows = [row for row in self._rows.values() if row.cells]
-        if not rows:
-            raise InputError("no run has an outcome: there is nothing to learn from")
-        solvers = list(dict.fromkeys(solver for row in rows for solver in row.cells))
-        shape = (len(rows), len(solvers))
-        runtimes, watched, solved = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, bool)
-        for number, row in enumerate(rows):
-            for column, solver in enumerate(solvers):
-                cell = row.cells.get(solver)
-                if cell is not None:
-                    runtimes[number, column], solved[number, column] = cell.seconds, cell.solved
-                    if not cell.solved:
-                        watched[number, column] = cell.seconds
-        gathered = RecordedRuns(
-            algorithms=tuple(solvers),
-            cutoff=self._cutoff,
-            feature_names=self._feature_names(),
-            features=self._features(rows),
-            runtimes=runtimes,
+    read = Instances(float(description["cutoff"]), schedules=True)
+    read.take_all(history)
+    instances = sorted([*read.instances.values(), *read.recorded], key=lambda instance: instance.event)
+    if any(run.status is Status.RATED for instance in instances for run in instance.runs):
+        raise InputError("its runs were judged by losses: only runtimes can be taken over", field="loss")
+    columns, features = feature_table(
+        [instance.features for instance in instances], description.get("feature_names")
+    )
+    names = tuple(name for name in columns if isinstance(name, str))
+    if names and len(names) < len(columns):
+        raise InputError("some features have names and others have none", field="features")
+    rows: dict[object, int] = {}
+    for row, instance in enumerate(instances):
+        if instance.name is None:
+            instance.name = f"decision {instance.runs[0].decision} of {instance.began:.3f}"
+        # Identified by name and features, because a file may change.
+        first = rows.setdefault((instance.name, features[row].tobytes()), row)
+        instances[first].learn(instance.times)
+    chosen = [row for row in rows.values() if instances[row].times]
+    if not chosen:
+        raise InputError("no run has an outcome: there is nothing to learn from")
+    kept = [instances[row] for row in chosen]
+    solvers = tuple(dict.fromkeys(solver for instance in kept for solver in instance.times))
+    seconds, solved = time_table(kept, solvers)
+    return RecordedRuns.of(
+        RecordedRuns(
+            algorithms=solvers,
+            cutoff=read.longest_cutoff,
+            feature_names=names or None,
+            features=features[chosen],
+            runtimes=seconds,
             solved=solved,
             known=None,
-            instances=tuple(row.instance for row in rows),
-            watched=watched,
-            feature_cost=np.array([row.feature_cost for row in rows]),
+            instances=tuple(str(instance.name) for instance in kept),
+            watched=np.where(solved, np.nan, seconds),
+            feature_cost=np.array([instance.feature_cost for instance in kept]),
         )
-        return RecordedRuns.of(gathered)
+    )
 
-    def _feature_names(self) -> tuple[str, ...] | None:
-        names = tuple(name for name in self._order if isinstance(name, str))
-        if names and len(names) < len(self._order):
-            raise InputError("some features have names and others have none", field="features")
-        return names or None
 
-    def _features(self, rows: list[_Row]) -> Array:
-        return np.array(
-            [[row.features.get(name, np.nan) for name in self._order] for row in rows], dtype=np.float64
-        ).reshape(len(rows), len(self._order))
+@dataclass(frozen=True)
+class WarmStart:
+    """The result of learning recorded runs."""
+
+    source: str
+    runs: int
+    """The number of learned runs, now or before."""
+    instances: int = 0
+    earlier: bool = False
+    """Whether everything had been learned before; then the other fields are empty."""
+    solvers_without_runs: tuple[str, ...] = ()
+    """Solvers of the project without recorded runs."""
+    solvers_left_over: tuple[str, ...] = ()
+    """Recorded solvers that the project does not have."""
+    features_not_recorded: tuple[str, ...] = ()
+    """Features of the project that are not recorded: they count as missing."""
+    features_left_over: tuple[str, ...] = ()
+    """Recorded features that the project does not have."""
+    recorded_cutoff: float | None = None
+    cutoff: float | None = None
+    problem: str | None = None
+    """Why a part was not learned."""
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def words(self) -> list[str]:
+        if self.earlier:
+            return [f"warm start: {self.source} was learned before ({self.runs} runs)"]
+        lines = [f"{self.runs} runs on {self.instances} instances learned from {self.source}"]
+        for names, meaning in (
+            (self.solvers_without_runs, "without recorded runs: {}"),
+            (self.solvers_left_over, "recorded solvers that are not here: {}"),
+            (self.features_not_recorded, "features that are not recorded, missing there: {}"),
+            (self.features_left_over, "recorded features that are not here: {}"),
+        ):
+            if names:
+                lines.append(meaning.format(_some(names)))
+        lines += [_about_cutoffs(self.recorded_cutoff, self.cutoff)] if self.cutoffs_differ else []
+        lines += [self.problem] if self.problem else []
+        return [f"warm start: {line}" for line in lines]
+
+    @property
+    def cutoffs_differ(self) -> bool:
+        return self.recorded_cutoff != self.cutoff
+
+
+def learn_past_runs(
+    project: Project,
+    source: str,
+    read: Callable[[], RecordedRuns],
+    feature_names: Callable[[], Sequence[str] | None],
+) -> WarmStart:
+    """Let a project learn recorded runs, once for each `source`, in pieces of bounded size.
+
+    After an interruption, repeating the call learns the missing pieces. Nothing is read if there are none.
+    `feature_names` returns which features the project will see; None: all recorded ones.
+    """
+    before = _learned_before(project, source)
+    if before and len(before) == before[0]["note"]["pieces"]:
+        return WarmStart(source, sum(body["runs"] for body in before.values()), earlier=True)
+    runs, report = _matched(project, source, read(), feature_names)
+    digest = hashlib.sha256(plain_json(runs.to_dict()).encode()).hexdigest()
+    if before and any(body["note"]["digest"] != digest for body in before.values()):
+        count = sum(body["runs"] for body in before.values())
+        problem = "it has changed since a part of it was learned, so the rest is left out"
+        return replace(report, runs=count, problem=problem)
+    pieces = list(runs.bounded_pieces(PIECE_BYTES, PIECE_ROWS))
+    count = 0
+    for number, piece in enumerate(pieces):
+        note = {"source": source, "piece": number, "pieces": len(pieces), "digest": digest}
+        count += project.fit(piece, known=piece.known, key=_key(source, number), note=note)
+    return replace(report, runs=count)
+
+
+def _key(source: str, piece: int) -> str:
+    return f"warm start {hashlib.sha256(source.encode()).hexdigest()[:32]} {piece}"
+
+
+def _learned_before(project: Project, source: str) -> dict[int, dict[str, Any]]:
+    """Return the pieces of a source that were learned, by their numbers."""
+    found: dict[int, dict[str, Any]] = {}
+    while True:
+        key = _key(source, len(found))  # they are learned in order
+        event = project.journal.by_keys(project.number, EventKind.FIT, [key]).get(key)
+        if event is None:
+            return found
+        found[len(found)] = event.body
+
+
+def _matched(
+    project: Project,
+    source: str,
+    runs: RecordedRuns,
+    feature_names: Callable[[], Sequence[str] | None],
+) -> tuple[RecordedRuns, WarmStart]:
+    """Return the runs that a project can learn, and a report on mismatches."""
+    selector = project.selector
+    known = runs.solved | ~np.isnan(runs.runtimes)
+    recorded = [name for column, name in enumerate(runs.algorithms) if known[:, column].any()]
+    common = [name for name in recorded if name in selector.algorithms]
+    if not common:
+        raise InputError(
+            f"{source}: nothing can be learned: it has runs of {_some(recorded)}, "
+            f"and none of {_some(selector.algorithms)}",
+            field="algorithms",
+        )
+    wanted = feature_names() if selector.needs_features else ()
+    theirs = runs.feature_names
+    runs = _with_solvers(runs, common)
+    report = WarmStart(
+        source,
+        0,
+        len(runs.features),
+        solvers_without_runs=tuple(name for name in selector.algorithms if name not in common),
+        solvers_left_over=tuple(name for name in recorded if name not in common),
+        recorded_cutoff=runs.cutoff,
+        cutoff=selector.cutoff,
+    )
+    if wanted is None or (theirs is None and wanted and runs.features.shape[1]):
+        return runs, report  # features without names are matched by their number, when they are learned
+    runs = _with_features(source, runs, wanted)
+    if not selector.needs_features:
+        return runs, report
+    lacking = tuple(name for name in wanted if name not in (theirs or ()))
+    left_over = tuple(name for name in theirs or () if name not in wanted)
+    return runs, replace(report, features_not_recorded=lacking, features_left_over=left_over)
+
+
+def _with_solvers(runs: RecordedRuns, names: Sequence[str]) -> RecordedRuns:
+    """Return the runs of some of the solvers, without instances that have none left."""
+    columns = [runs.algorithms.index(name) for name in names]
+    runtimes, solved = runs.runtimes[:, columns], runs.solved[:, columns]
+    rows = np.flatnonzero((solved | ~np.isnan(runtimes)).any(axis=1))
+    return replace(
+        runs,
+        algorithms=tuple(names),
+        features=runs.features[rows],
+        runtimes=runtimes[rows],
+        solved=solved[rows],
+        instances=None if runs.instances is None else tuple(runs.instances[row] for row in rows),
+        watched=None if runs.watched is None else runs.watched[:, columns][rows],
+        feature_cost=None if runs.feature_cost is None else runs.feature_cost[rows],
+    )
+
+
+def _with_features(source: str, runs: RecordedRuns, wanted: Sequence[str]) -> RecordedRuns:
+    """Return the runs with these features, in this order; those not recorded are missing."""
+    theirs = runs.feature_names or ()
+    if wanted and theirs and not set(wanted).intersection(theirs):
+        raise InputError(
+            f"{source}: nothing can be learned: it has the features {_some(theirs)}, "
+            f"and none of {_some(wanted)}",
+            field="feature_names",
+        )
+    if not set(wanted).intersection(theirs):
+        return replace(runs, feature_names=None, features=np.empty((len(runs.features), 0)))
+    features = np.full((len(runs.features), len(wanted)), np.nan)
+    for column, name in enumerate(wanted):
+        if name in theirs:
+            features[:, column] = runs.features[:, theirs.index(name)]
+    return replace(runs, feature_names=tuple(wanted), features=features)
+
+
+def _about_cutoffs(recorded: float | None, own: float | None) -> str:
+    assert recorded is not None
+    assert own is not None
+    if recorded < own:
+        return (
+            f"runs were recorded for {recorded:g} s, not {own:g} s: what was unsolved then needs longer than "
+            "that, more is not known"
+        )
+    return (
+        f"runs were recorded for {recorded:g} s, not {own:g} s: what took longer than that counts as unsolved"
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return (", ".join(names[:10]) or "none") + more

@@ -16,8 +16,7 @@ from tailcut.errors import InputError, JournalError, OutOfTurnError, UnknownDeci
 from tailcut.explain import Explanation
 from tailcut.journal.events import DamagedError, Event, EventKind, NewEvent, Snapshot
 from tailcut.journal.file import Journal
-from tailcut.journal.project_description import make
-from tailcut.journal.replaying import begun, repeated
+from tailcut.journal.replay import begun, make, repeated
 from tailcut.journal.statistics import ProjectStatistics
 from tailcut.policies.pending import number_of, plain_outcome
 from tailcut.policies.recorded_runs import RecordedRuns
@@ -79,23 +78,16 @@ class Project:
         return cls(journal, name)
 
     def _load(self) -> tuple[Selector, ProjectStatistics]:
-        """Bring the selector up to date with the journal."""
-        with self._named():
-            found = self.journal.snapshot(self.number)
-        selector, statistics = self._begin(found)
-        self._last = self._held = self._tried = 0 if found is None else found.event
         self._recent.clear()
         with self._named():
+            kept = self.journal.snapshot(self.number)
+            selector, statistics = begun(self.description, kept)
+            self._last = self._held = self._tried = 0 if kept is None else kept.event
             for event in self.journal.events(self.number, after=self._held):
                 self._remember(repeated(selector, statistics, event))
                 self._last = event.number
         self._selector, self._statistics = selector, statistics
         return selector, statistics
-
-    def _begin(self, found: Snapshot | None) -> tuple[Selector, ProjectStatistics]:
-        """Return selector and statistics as they were at a snapshot, or new ones."""
-        with self._named():
-            return begun(self.description, found)
 
     @contextmanager
     def _named(self) -> Iterator[None]:
@@ -178,20 +170,20 @@ class Project:
     ) -> list[Decision]:
         """Decide as `Selector.race`, all runs or none; each is a separate decision in the journal."""
         keys = [None] * k if key is None else [f"{key} {number}" for number in range(k)]
-        before = self.decided_before([one for one in keys if one is not None])
+        before = self.decided_before([own for own in keys if own is not None])
         if before:
-            return [before[one] for one in keys if one in before]
+            return [before[own] for own in keys if own in before]
         request = Request(features, instance, cutoff, among, spent, feature_cost)
         made: list[Decision] = []
         first = self.statistics.race_of(instance) if running or failed else None
         with self.journal.together():
-            for one in keys:
-                at_it = {**(running or {}), **{other.algorithm: 0.0 for other in made}}
-                following = self.selector.joining(request, at_it, failed, free=k - len(made))
+            for own in keys:
+                started = {**(running or {}), **{other.algorithm: 0.0 for other in made}}
+                following = self.selector.joining(request, started, failed, free=k - len(made))
                 if following is None:
                     break
                 rivals = {} if first is None else {"race": first}
-                made.append(self.decide(following, key=one, note={**rivals, **(note or {})}))
+                made.append(self.decide(following, key=own, note={**rivals, **(note or {})}))
                 first = made[0].id if first is None else first
         return made
 
@@ -280,7 +272,6 @@ class Project:
         return self.selector.consider(features, cutoff=cutoff, among=among, top=top)
 
     def add_algorithm(self, name: str) -> None:
-        """Add an algorithm."""
         self.selector.add_algorithm(name)
         self._record(NewEvent(EventKind.ADD_ALGORITHM, {"algorithm": name}))
 
@@ -368,10 +359,10 @@ class Project:
         The resulting selector must equal the one in use bit for bit, and so must the statistics. A compacted
         project is replayed from the compaction on.
         """
+        count = 0
         with self._named():
             base = self.journal.base(self.number)
-        (selector, statistics), count = self._begin(base), 0
-        with self._named():
+            selector, statistics = begun(self.description, base)
             for event in self.journal.events(self.number, after=0 if base is None else base.event):
                 repeated(selector, statistics, event)
                 count += 1

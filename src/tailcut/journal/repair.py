@@ -16,7 +16,7 @@ from tailcut.errors import JournalError, TailcutError
 from tailcut.journal.events import DamagedError, Event, EventKind, Snapshot, event_of
 from tailcut.journal.file import Journal
 from tailcut.journal.project import Project
-from tailcut.journal.replaying import begun, repeated
+from tailcut.journal.replay import begun, repeated
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.types import Request
 
@@ -36,7 +36,6 @@ class Repaired(NamedTuple):
     """Why it cannot be repaired; None if it is intact now."""
 
     def words(self) -> str:
-        """Return it as lines of text."""
         if self.problem is not None:
             return f"{self.project}: cannot be repaired: {self.problem}"
         if not self.dropped:
@@ -130,7 +129,6 @@ class _History:
         self._ambiguous: set[int] = set()
 
     def snapshot(self, event: int) -> Snapshot:
-        """Return the final state."""
         return Snapshot(event, self.selector.to_bytes(), self.statistics.state())
 
     def take(self, row: tuple[Any, ...], *, exactly: bool) -> None:

@@ -6,23 +6,24 @@ follow from the events alone, so replaying them restores the statistics.
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tailcut.journal.events import Event, EventKind
-from tailcut.journal.runtime_bins import RuntimeBins, SurvivalStep
-from tailcut.state import Stateful
 from tailcut.types import PENALTY, Outcome, Status
 
 CURVE = 256
 """The maximum number of points of the curve; then every second one is dropped and the step is doubled."""
-
-
 _DECIDED = -1
 """Replaces a race's first decision once the race is won."""
 _LOST = 100
 """How many unsolved instances, the latest, another run may still join."""
+_BINS = 64
+_DECADES = 5.0
+"""The bins reach from the cutoff down to this many powers of ten below it."""
 
 
 class Waiting(NamedTuple):
@@ -39,30 +40,78 @@ class Waiting(NamedTuple):
     """For a run in a race: the race's first decision; -1 if another run has solved the instance."""
 
 
-class AlgorithmCounts(Stateful):
-    """What is known about one algorithm."""
+class SurvivalStep(NamedTuple):
+    """The share of runs that are still unsolved after some time, among those that ran that long."""
 
-    STATE = ("chosen", "solved", "censored", "failed", "seconds", "loss", "bins", "rated", "rated_loss")
+    time: float
+    survival: float
+    at_risk: int
+
+
+class RuntimeBins:
+    """An algorithm's runs by when they ended, in bins of equal width on a logarithmic scale up to the cutoff.
+
+    >>> bins = RuntimeBins(cutoff=100.0)
+    >>> for seconds in (1.0, 10.0, 10.0):
+    ...     bins.add(seconds, solved=True)
+    >>> bins.add(100.0, solved=False)
+    >>> [(round(point.time), point.survival, point.at_risk) for point in bins.curve()]
+    [(0, 1.0, 4), (1, 0.75, 4), (12, 0.25, 3), (100, 0.25, 1)]
+    """
 
     def __init__(self, cutoff: float) -> None:
-        self.chosen = self.solved = self.censored = self.failed = 0
-        self.seconds = 0.0
-        """Of its solved runs."""
-        self.loss = 0.0
-        """PAR10 of the instances it was picked for, in seconds; for selectors that pick once."""
-        self.bins = RuntimeBins(cutoff)
-        self.rated = 0
-        """Runs whose answer was rated by a loss."""
-        self.rated_loss = 0.0
-        """The sum of these losses."""
+        self.cutoff = cutoff
+        self.solved = [0] * _BINS
+        self.censored = [0] * _BINS
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore `state`; earlier ones have no losses."""
-        super().restore({"rated": 0, "rated_loss": 0.0, **state})
+    def add(self, seconds: float, *, solved: bool) -> None:
+        """Count a run that was solved, or stopped, after so many seconds."""
+        share = seconds / self.cutoff
+        place = 0 if share <= 0.0 else math.ceil(_BINS * (1.0 + math.log10(share) / _DECADES)) - 1
+        counts = self.solved if solved else self.censored
+        counts[min(max(place, 0), _BINS - 1)] += 1
+
+    def curve(self) -> list[SurvivalStep]:
+        """Return the Kaplan-Meier estimate at the end of every bin in which a run was solved.
+
+        The first point is the beginning, the last the end of the last bin in which any run ended.
+        """
+        at_risk = sum(self.solved) + sum(self.censored)
+        if not at_risk:
+            return []
+        survival, points = 1.0, [SurvivalStep(0.0, 1.0, at_risk)]
+        last = max(place for place in range(_BINS) if self.solved[place] or self.censored[place])
+        for place, (solved, censored) in enumerate(zip(self.solved, self.censored, strict=True)):
+            survival *= 1.0 - solved / at_risk if solved else 1.0
+            if solved or place == last:
+                points.append(SurvivalStep(self._end(place), survival, at_risk))
+            at_risk -= solved + censored
+        return points
+
+    def _end(self, place: int) -> float:
+        return float(self.cutoff * 10.0 ** (_DECADES * ((place + 1) / _BINS - 1.0)))
+
+
+@dataclass
+class AlgorithmCounts:
+    """What is known about one algorithm."""
+
+    bins: RuntimeBins
+    chosen: int = 0
+    solved: int = 0
+    censored: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+    """Of its solved runs."""
+    loss: float = 0.0
+    """PAR10 of the instances it was picked for, in seconds; for selectors that pick once."""
+    rated: int = 0
+    """Runs whose answer was rated by a loss."""
+    rated_loss: float = 0.0
+    """The sum of these losses."""
 
     @property
     def outcomes(self) -> int:
-        """The number of its runs that have ended."""
         return self.solved + self.censored + self.failed + self.rated
 
     @property
@@ -82,28 +131,11 @@ class CurveSample(NamedTuple):
     solved: int
 
 
-class ProjectStatistics(Stateful):
-    """Counts the events of one project; at most `limit` decisions wait, as in its selector.
+_TOTALS = ("events", "decisions", "outcomes", "given_up", "instances", "solved", "loss", "stride")
 
-    Its state is kept as JSON, so the properties whose names begin with `saved` turn it into plain values.
-    """
 
-    STATE = (
-        "events",
-        "decisions",
-        "outcomes",
-        "given_up",
-        "instances",
-        "solved",
-        "loss",
-        "stride",
-        "saved_algorithms",
-        "saved_pending",
-        "saved_open",
-        "saved_lost",
-        "saved_curve",
-    )
-    GROWING = ("saved_algorithms", "saved_pending", "saved_open", "saved_lost", "saved_curve")
+class ProjectStatistics:
+    """Counts the events of one project; at most `limit` decisions wait, as in its selector."""
 
     def __init__(self, cutoff: float, *, schedules: bool, limit: int) -> None:
         self.cutoff, self.schedules, self.limit = cutoff, schedules, limit
@@ -121,23 +153,46 @@ class ProjectStatistics(Stateful):
         self.stride = 1
         self._uncounted: list[Event] = []
 
+    def state(self) -> dict[str, Any]:
+        """Return everything as plain values, to be kept as JSON with a snapshot."""
+        return {
+            **{name: getattr(self, name) for name in _TOTALS},
+            "saved_algorithms": {
+                name: {
+                    **vars(counts),
+                    "bins": {"solved": [*counts.bins.solved], "censored": [*counts.bins.censored]},
+                }
+                for name, counts in self.algorithms.items()
+            },
+            "saved_pending": _rows(self.pending),
+            "saved_open": _rows(self.open),
+            "saved_lost": _rows(self.lost),
+            "saved_curve": [list(sample) for sample in self.curve],
+        }
+
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Continue where `state` was taken; earlier ones know no instances that may be joined."""
-        super().restore({"saved_lost": [], **state})
+        """Continue where `state` was taken; the earliest ones know no losses and nothing that was lost."""
+        for name in _TOTALS:
+            setattr(self, name, state[name])
+        self.algorithms = {}
+        for name, saved in state["saved_algorithms"].items():
+            counts = self.algorithms[name] = AlgorithmCounts(**{**saved, "bins": RuntimeBins(self.cutoff)})
+            counts.bins.solved, counts.bins.censored = saved["bins"]["solved"], saved["bins"]["censored"]
+        self.pending, self.open = _runs(state["saved_pending"]), _runs(state["saved_open"])
+        self.lost = _runs(state.get("saved_lost", []))
+        self.curve = [CurveSample(*sample[:4]) for sample in state["saved_curve"]]  # some have a fifth value
 
     def take_later(self, event: Event) -> None:
         """Count one more event when `catch_up` is called: many in a row take less time."""
         self._uncounted.append(event)
 
     def catch_up(self) -> None:
-        """Count the events that wait for it."""
         if self._uncounted:
             events, self._uncounted = self._uncounted, []
             for event in events:
                 self.take(event)
 
     def take(self, event: Event) -> None:
-        """Count one more event."""
         self.events += 1
         match event.kind:
             case EventKind.SELECT:
@@ -150,14 +205,13 @@ class ProjectStatistics(Stateful):
                 self.algorithms.pop(event.body["algorithm"], None)
 
     def counts(self, algorithm: str) -> AlgorithmCounts:
-        """Return the counts of an algorithm, which may be new."""
         if algorithm not in self.algorithms:
-            self.algorithms[algorithm] = AlgorithmCounts(self.cutoff)
+            self.algorithms[algorithm] = AlgorithmCounts(RuntimeBins(self.cutoff))
         return self.algorithms[algorithm]
 
     def _counts_of(self, run: Waiting) -> AlgorithmCounts:
         """Return the counts of a run's algorithm; those of a removed algorithm are discarded."""
-        return self.algorithms.get(run.algorithm) or AlgorithmCounts(self.cutoff)
+        return self.algorithms.get(run.algorithm) or AlgorithmCounts(RuntimeBins(self.cutoff))
 
     def _start(self, decision: Mapping[str, Any], at: float, race: int | None = None) -> None:
         self.decisions += 1
@@ -228,7 +282,6 @@ class ProjectStatistics(Stateful):
         return None
 
     def _rivals(self, run: Waiting) -> list[int]:
-        """Return the decisions of the other runs in progress of the same race."""
         if run.race is None or run.race == _DECIDED:
             return []
         return [number for number, other in self.pending.items() if other.race == run.race]
@@ -243,7 +296,6 @@ class ProjectStatistics(Stateful):
             self._start(following, at)
 
     def _finish(self, counts: AlgorithmCounts, loss: float, at: float, *, solved: bool) -> None:
-        """Count a completed instance."""
         self.instances += 1
         self.solved += solved
         self.loss += loss
@@ -280,55 +332,7 @@ class ProjectStatistics(Stateful):
         return (lost + failed) / (rated + failed) if rated else None
 
     def survival(self, algorithm: str) -> list[SurvivalStep]:
-        """Return the survival curve of an algorithm's runs."""
         return self.algorithms[algorithm].bins.curve() if algorithm in self.algorithms else []
-
-    @property
-    def saved_algorithms(self) -> dict[str, dict[str, Any]]:
-        """The counts of all algorithms."""
-        return {name: counts.state() for name, counts in self.algorithms.items()}
-
-    @saved_algorithms.setter
-    def saved_algorithms(self, saved: dict[str, dict[str, Any]]) -> None:
-        self.algorithms = {}
-        for name, state in saved.items():
-            self.counts(name).restore(state)
-
-    @property
-    def saved_pending(self) -> list[list[Any]]:
-        """Number and run of all decisions that wait."""
-        return _rows(self.pending)
-
-    @saved_pending.setter
-    def saved_pending(self, saved: list[list[Any]]) -> None:
-        self.pending = _runs(saved)
-
-    @property
-    def saved_open(self) -> list[list[Any]]:
-        """Number and last run of all instances that may continue."""
-        return _rows(self.open)
-
-    @saved_open.setter
-    def saved_open(self, saved: list[list[Any]]) -> None:
-        self.open = _runs(saved)
-
-    @property
-    def saved_lost(self) -> list[list[Any]]:
-        """Race and last run of unsolved instances."""
-        return _rows(self.lost)
-
-    @saved_lost.setter
-    def saved_lost(self, saved: list[list[Any]]) -> None:
-        self.lost = _runs(saved)
-
-    @property
-    def saved_curve(self) -> list[list[Any]]:
-        """The curve's samples."""
-        return [list(sample) for sample in self.curve]
-
-    @saved_curve.setter
-    def saved_curve(self, saved: list[list[Any]]) -> None:
-        self.curve = [CurveSample(*sample[:4]) for sample in saved]  # earlier ones have a fifth value
 
 
 def _rows(runs: Mapping[int, Waiting]) -> list[list[Any]]:

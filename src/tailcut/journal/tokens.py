@@ -40,7 +40,6 @@ class Token(NamedTuple):
 
 
 def hashed(token: str) -> str:
-    """Return what is stored of a token."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
@@ -91,7 +90,7 @@ class Tokens:
             finally:
                 db.close()
                 if copy is not None:
-                    copy.remove()
+                    copy.cleanup()
         except sqlite3.Error as error:
             raise JournalError(f"{self.path}: {error}", full="disk is full" in str(error)) from error
 
@@ -122,7 +121,6 @@ class Tokens:
                 raise InputError(f"{self.path}: there is no token {name!r}", field="name")
 
     def all(self) -> list[Token]:
-        """Return all tokens, also those that were revoked."""
         with self._open("ro") as db:
             query = "SELECT name, hash, scopes, created, revoked FROM tokens ORDER BY number"
             return [

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tailcut.errors import InputError, JournalError, TailcutError
+from tailcut.journal.database import FORMAT
 from tailcut.journal.events import DamagedError, EventKind
 from tailcut.journal.file import Journal
 from tailcut.journal.project import Project
-from tailcut.journal.project_description import NEEDS_HISTORY
-from tailcut.journal.schema import FORMAT
+from tailcut.journal.replay import NEEDS_HISTORY
 
 WHOLE_FILE = "(the file)"
 """Used as the project's name if no particular project is at fault."""
@@ -54,7 +55,7 @@ def verify(journal: Journal, names: Sequence[str] = ()) -> Iterator[Verified]:
     for (problem,) in journal.rows("PRAGMA quick_check(5)"):
         if problem != "ok":
             yield Verified(WHOLE_FILE, 0, str(problem))
-    for name in _chosen(journal, names, _has_selector):
+    for name in _chosen(journal, names, lambda description: "selector" in description):
         yield _verify(journal, name)
 
 
@@ -121,7 +122,9 @@ def compact(journal: Journal, names: Sequence[str] = ()) -> Iterator[Compacted]:
     Remarks, decisions that wait or may continue, and the decisions for the latest keys are kept. Projects
     whose users rely on their history (`tailcut run`, `tailcut measure`) are unchanged.
     """
-    for name in _chosen(journal, names, _needs_no_history):
+    for name in _chosen(
+        journal, names, lambda description: "selector" in description and not description.get(NEEDS_HISTORY)
+    ):
         yield _compact(journal, Project(journal, name))
     with journal.translated_errors():
         journal.rows("VACUUM")
@@ -136,7 +139,7 @@ def _compact(journal: Journal, project: Project) -> Compacted:
     with journal.together(), journal.transaction() as db:
         journal.begin_from(number, snapshot)
         db.execute("CREATE TEMP TABLE waiting (decision INTEGER PRIMARY KEY)")
-        db.executemany("INSERT INTO waiting VALUES (?)", [(one,) for one in waiting])
+        db.executemany("INSERT INTO waiting VALUES (?)", [(decision,) for decision in waiting])
         kept, outcomes = EventKind.REMARK.value, EventKind.OBSERVE.value
         dropped = db.execute(_DROP, (number, snapshot.event, kept, oldest_key, outcomes)).rowcount
         db.execute("DROP TABLE waiting")
@@ -151,37 +154,21 @@ _DROP = """DELETE FROM events WHERE project = ? AND number < ? AND kind <> ?
     AND NOT (decision IS NOT NULL AND kind <> ? AND decision IN (SELECT decision FROM waiting))"""
 
 
-def _has_selector(description: Mapping[str, Any]) -> bool:
-    return "selector" in description
-
-
-def _needs_no_history(description: Mapping[str, Any]) -> bool:
-    return _has_selector(description) and not description.get(NEEDS_HISTORY)
-
-
-def _anything(_description: Mapping[str, Any]) -> bool:
-    return True
-
-
-def _suits(journal: Journal, number: int, suits: Callable[[Mapping[str, Any]], bool]) -> bool:
-    try:
-        return suits(journal.description(number))
-    except DamagedError:
-        return True  # opening it reports the problem
-
-
 def _chosen(
-    journal: Journal, names: Sequence[str], suits: Callable[[Mapping[str, Any]], bool] = _anything
+    journal: Journal, names: Sequence[str], suits: Callable[[Mapping[str, Any]], bool] = lambda _: True
 ) -> list[str]:
-    """Return the given names, or all, whose description matches."""
+    """Return the given names, or all, whose description suits, or is damaged: opening it says so."""
     numbers = journal.projects()
-    known = list(numbers)
-    unknown = [name for name in names if name not in known]
+    unknown = [name for name in names if name not in numbers]
     if unknown:
-        all_known = ", ".join(known) or "none"
-        raise JournalError(f"{journal.path}: there is no project {unknown[0]!r}; known: {all_known}")
-    found = [name for name in names or known if _suits(journal, numbers[name], suits)]
-    missing = [name for name in names if name not in found]
-    if missing:
-        raise JournalError(f"{journal.path}: project {missing[0]!r} needs its history")
-    return found
+        known = ", ".join(numbers) or "none"
+        raise JournalError(f"{journal.path}: there is no project {unknown[0]!r}; known: {known}")
+    chosen = []
+    for name in names or numbers:
+        with suppress(DamagedError):
+            if not suits(journal.description(numbers[name])):
+                if name in names:
+                    raise JournalError(f"{journal.path}: project {name!r} needs its history")
+                continue
+        chosen.append(name)
+    return chosen

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NotRequired, TypedDict, cast
 
 from tailcut.journal import Event, EventKind, Project
+from tailcut.journal.instances import FirstDecisions
 from tailcut.live.engine import ComputedFeatures
 from tailcut.live.instances import FileContent
 from tailcut.live.limits import Ending
@@ -322,29 +323,22 @@ def instance_records(project: Project) -> dict[str, InstanceRecord]:
 def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, InstanceRecord]:
     """Return the records of all instances in a journal, by name."""
     found: dict[str, InstanceRecord] = {}
-    by_decision: dict[int, InstanceRecord] = {}
-    by_first: dict[int, InstanceRecord] = {}
+    by_first: dict[int | None, InstanceRecord] = {}
+    first_decisions = FirstDecisions()
     for event in history:
-        body = event.body
+        body, first = event.body, first_decisions.of(event)
         note = body.get("note", {})
         match event.kind:
-            case EventKind.SELECT if note.get("race") in by_first:
-                rival = _pending(body["decision"])
-                by_first[note["race"]].joined(rival)
-                by_decision[rival.decision] = by_first[note["race"]]
+            case EventKind.SELECT if first in by_first:
+                by_first[first].joined(_pending(body["decision"]))
             case EventKind.SELECT:
-                record = found[body["instance"]] = _begun(body["instance"], note, found)
-                pending = _pending(body["decision"])
-                record.selected(pending, body["features"], note)
+                record = found[body["instance"]] = by_first[first] = _begun(body["instance"], note, found)
+                record.selected(_pending(body["decision"]), body["features"], note)
                 record.cutoff = note.get("cutoff", body["decision"]["cutoff"])
-                by_decision[pending.decision] = by_first[pending.decision] = record
             case EventKind.OBSERVE:
-                by_decision[body["decision"]].observed(note, schedules=schedules, decision=body["decision"])
+                by_first[first].observed(note, schedules=schedules, decision=body["decision"])
             case EventKind.PROCEED:
-                record = by_decision.pop(body["after"])
-                record.proceeded(None if body["decision"] is None else _pending(body["decision"]))
-                if body["decision"] is not None:
-                    by_decision[body["decision"]["id"]] = record
+                by_first[first].proceeded(None if body["decision"] is None else _pending(body["decision"]))
             case EventKind.FIT if "measured" in note:
                 by_first[note["decision"]].measured(note["measured"], note["budget"], note["run"])
             case EventKind.REMOVE_ALGORITHM:

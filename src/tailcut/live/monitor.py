@@ -13,8 +13,8 @@ from typing import Any
 
 from tailcut.errors import InputError, JournalError
 from tailcut.journal import Journal
-from tailcut.journal.project_description import make
-from tailcut.journal.served_instances import ServedInstances
+from tailcut.journal.instances import Instances
+from tailcut.journal.replay import make
 from tailcut.live.instance_record import PROJECT
 from tailcut.types import Status
 
@@ -114,7 +114,7 @@ class FollowedRun:
         self.project, self._number = name, numbers[name]
         selector = make(self._journal.description(self._number))
         self._selector, self._algorithms = selector.name, selector.algorithms
-        self._served = ServedInstances(selector.cutoff, schedules=selector.schedules)
+        self._served = Instances(selector.cutoff, schedules=selector.schedules)
 
     def close(self) -> None:
         self._journal.close()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from tailcut.journal.warm_project import WarmStart
+from tailcut.journal.past_runs import WarmStart
 from tailcut.live.instance_record import InstanceRecord, RunRecord
 
 

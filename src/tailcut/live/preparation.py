@@ -13,8 +13,7 @@ import numpy as np
 
 from tailcut.errors import InputError
 from tailcut.journal import Project
-from tailcut.journal.past_runs import read_past_runs
-from tailcut.journal.warm_project import learn_past_runs
+from tailcut.journal.past_runs import learn_past_runs, read_past_runs
 from tailcut.live.instance_record import InstanceRecord, RunRecord
 from tailcut.live.instances import FileContent, Instance, in_random_order, with_tags
 from tailcut.live.limits import Ending

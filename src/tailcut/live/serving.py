@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from tailcut.errors import ConflictingOutcomeError
 from tailcut.journal import Project
-from tailcut.journal.served_instances import one_run
+from tailcut.journal.instances import one_run
 from tailcut.live import engine
 from tailcut.live.engine import ProgramExecutor, RunResult, SolverRun
 from tailcut.live.instance_record import NOT_RUN, ChosenRun, InstanceRecord, RunRecord

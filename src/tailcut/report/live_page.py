@@ -12,10 +12,10 @@ import numpy as np
 
 from tailcut.display import counted
 from tailcut.errors import InputError, TailcutError
-from tailcut.estimate.single_solvers import LEVEL, RunEstimate, estimate_run
+from tailcut.estimate import LEVEL, RunEstimate, estimate_run
 from tailcut.explain import Explanation
 from tailcut.journal import Journal, Project
-from tailcut.journal.served_instances import AskedInstance, ServedInstances
+from tailcut.journal.instances import Instance, Instances
 from tailcut.report.canvas import Drawings, distinct, sheet, short_ticks, shortened
 from tailcut.report.curves import Shares
 from tailcut.report.page import write_page
@@ -47,11 +47,11 @@ class LiveRun:
     selector: str
     cutoff: float
     algorithms: tuple[str, ...]
-    instances: tuple[AskedInstance, ...]
+    instances: tuple[Instance, ...]
     """The completed instances, in the order in which they began."""
     under_way: int
     estimate: RunEstimate | None
-    slowest: tuple[tuple[AskedInstance, Explanation | None], ...]
+    slowest: tuple[tuple[Instance, Explanation | None], ...]
     """Instances that cost most, and why the first decision was made; None: it cannot be explained."""
     compacted: bool
     """Whether earlier events are gone."""
@@ -76,7 +76,7 @@ def read_live_run(path: Path, project: str | None = None) -> LiveRun:
         name = _chosen_project(journal, project)
         kept = Project(journal, name)
         selector = kept.selector
-        served = ServedInstances(selector.cutoff, schedules=selector.schedules)
+        served = Instances(selector.cutoff, schedules=selector.schedules)
         served.take_all(kept.history())
         if not served.instances:
             raise InputError(f"{path}: project {name!r} has served no instance yet")
@@ -109,7 +109,7 @@ def _chosen_project(journal: Journal, wanted: str | None) -> str:
     return wanted or (PREFERRED if PREFERRED in names else names[0])
 
 
-def _why(project: Project, instance: AskedInstance) -> Explanation | None:
+def _why(project: Project, instance: Instance) -> Explanation | None:
     if not instance.runs:
         return None
     try:
@@ -165,7 +165,7 @@ def _estimate_table(estimate: RunEstimate) -> Table:
     return Table("estimate", "What each solver alone would have cost (estimates)", note, columns, rows)
 
 
-def _draw_solved(instances: Sequence[AskedInstance]) -> Figure:
+def _draw_solved(instances: Sequence[Instance]) -> Figure:
     """Draw how many instances were over, and solved, at any time."""
     begun = min(one.began for one in instances)
     ends = np.sort([(one.over or begun) - begun for one in instances])
@@ -209,7 +209,7 @@ def _draw_estimate(estimate: RunEstimate) -> Figure:
     return figure
 
 
-def _draw_waterfall(instances: Sequence[AskedInstance], algorithms: Sequence[str]) -> Figure:
+def _draw_waterfall(instances: Sequence[Instance], algorithms: Sequence[str]) -> Figure:
     """Draw a bar per instance, its runs side by side, those of a race one below the other.
 
     A cross: it was not solved.

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from tailcut.catalogue import find_all
 from tailcut.errors import InputError
 from tailcut.journal import Project
-from tailcut.journal.project_description import make
+from tailcut.journal.replay import make
 from tailcut.service import responses
 from tailcut.service import service_limits as limits
 from tailcut.service.journal_writer import JournalWriter

@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from tailcut.journal.project_description import MAX_PENDING
+from tailcut.journal.replay import MAX_PENDING
 from tailcut.service import service_limits as limits
 from tailcut.types import Outcome, Request
 

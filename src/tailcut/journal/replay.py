@@ -1,4 +1,4 @@
-"""Replays the events of a project with a selector.
+"""Brings a selector to where the events of its project are, and reports damage.
 
 An event contains the input and the decision. Selectors are deterministic, so replaying the events of a
 project restores its selector, and a decision that differs from the recorded one is detected.
@@ -6,17 +6,71 @@ project restores its selector, and a decision that differs from the recorded one
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from tailcut.errors import JournalError
-from tailcut.journal.events import Event, EventKind
+from tailcut.journal.events import DamagedError, Event, EventKind, Snapshot
+from tailcut.journal.statistics import ProjectStatistics
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.selector import Selector
 from tailcut.types import Decision, Request
 
+NEEDS_HISTORY = "needs_history"
+"""Field of a description: whether the project's users rely on its events, so that none may be dropped."""
+MAX_PENDING = 10_000
+"""The default maximum number of waiting decisions."""
 _COMPARED = ("id", "algorithm", "budget", "stage", "reason")
 """The fields that must be equal; scores may differ in the last digit between machines."""
+
+
+def make(description: Mapping[str, Any]) -> Selector:
+    return Selector(
+        description["selector"],
+        description["algorithms"],
+        description["cutoff"],
+        seed=description.get("seed", 0),
+        feature_names=description.get("feature_names"),
+        max_pending=description.get("max_pending", MAX_PENDING),
+        **description.get("hyperparameters", {}),
+    )
+
+
+@contextmanager
+def _sensible(what: str, event: int | None = None) -> Iterator[None]:
+    """Turn every error of reading or replaying into one that names the damage."""
+    try:
+        yield
+    except DamagedError:
+        raise
+    except Exception as error:
+        field = getattr(error, "field", None)
+        if isinstance(error, KeyError) and error.args:
+            field, reason = str(error.args[0]), f"{error.args[0]} is missing"
+        else:
+            reason = str(error) or type(error).__name__
+        words = reason if reason.startswith("event ") else f"{what}: {reason}"
+        raise DamagedError(words, event=event, field=field or what) from error
+
+
+def begun(description: Mapping[str, Any], found: Snapshot | None) -> tuple[Selector, ProjectStatistics]:
+    """Return selector and statistics from a snapshot, or new ones from a description."""
+    with _sensible("description" if found is None else "snapshot"):
+        selector = make(description) if found is None else Selector.from_bytes(found.selector)
+        limit = description.get("max_pending", MAX_PENDING)
+        statistics = ProjectStatistics(selector.cutoff, schedules=selector.schedules, limit=limit)
+        if found is not None:
+            statistics.restore(found.statistics)
+    return selector, statistics
+
+
+def repeated(selector: Selector, statistics: ProjectStatistics, event: Event) -> Decision | None:
+    """Apply an event to a selector and its statistics; raise with the damage if that fails."""
+    with _sensible(f"event {event.number}", event.number):
+        decision = repeat(selector, event)
+        statistics.take(event)
+    return decision
 
 
 def repeat(selector: Selector, event: Event) -> Decision | None:

@@ -9,16 +9,16 @@ import pytest
 
 from tailcut import Decision, Scenario
 from tailcut.bench.replay import shuffled
-from tailcut.estimate.outcome_table import OutcomeTable
-from tailcut.estimate.single_solvers import RunEstimate, estimate, estimate_run
+from tailcut.estimate import RunEstimate, estimate, estimate_run
+from tailcut.estimate.survival_model import OutcomeTable
 from tailcut.journal import Journal, Project
-from tailcut.journal.served_instances import ServedInstances
+from tailcut.journal.instances import Instances
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.scenarios.bundled import SCENARIO
 from tailcut.scenarios.synthetic import generate
 
 
-def served_by(project: Project, scenario: Scenario, rows: list[int]) -> ServedInstances:
+def served_by(project: Project, scenario: Scenario, rows: list[int]) -> Instances:
     """Replay rows of a scenario through a project and return what its journal says."""
     times = np.where(scenario.solved, scenario.runtimes, np.inf)
     with project.journal.together():
@@ -31,7 +31,7 @@ def served_by(project: Project, scenario: Scenario, rows: list[int]) -> ServedIn
                 else:
                     project.observe(decision, censored_at=decision.budget)
                 decision = project.proceed(decision) if project.selector.schedules else None
-    found = ServedInstances(scenario.cutoff, schedules=project.selector.schedules)
+    found = Instances(scenario.cutoff, schedules=project.selector.schedules)
     found.take_all(project.history())
     return found
 
@@ -148,7 +148,7 @@ def test_runs_made_besides_and_recorded_elsewhere_count(tmp_path: Path) -> None:
                 (other,), 10.0, None, np.array([[1.0]]), np.array([[4.0]]), np.array([[True]]), None, (name,)
             )
             project.fit(runs)
-        served = ServedInstances(10.0, schedules=False)
+        served = Instances(10.0, schedules=False)
         served.take_all(project.history())
     found = estimate_run(served, ["a", "b"])
     assert found is not None
