@@ -19,9 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from tailcut import Scenario, Selector
-from tailcut.bench.cross_validation import FrozenSelector
-from tailcut.bench.metrics import paid
-from tailcut.bench.replay import replay
+from tailcut.bench.replay import FrozenSelector, replay
+from tailcut.bench.summary import paid
 from tailcut.types import Array
 
 SCENARIOS = {"Caren": "CSP-Minizinc-Time-2016", "Mira": "MIP-2016"}

@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut import Scenario, Selector
-from tailcut.bench.metrics import ReferenceCosts, normalised, paid
-from tailcut.bench.replay import Replayable, replay, shuffled
+from tailcut.bench.replay import replay, shuffled
+from tailcut.bench.summary import ReferenceCosts, normalised, paid
 from tailcut.numerics.randomness import stream
-from tailcut.scenarios.synthetic import generate
+from tailcut.scenarios.synthetic import SyntheticScenario, generate
 from tailcut.types import Array
 
 STEPS = 6000
@@ -54,7 +54,7 @@ class Stream:
     feature_cost: Array
 
     @staticmethod
-    def drawn(runs: Replayable, seed: int) -> Stream:
+    def drawn(runs: Scenario | SyntheticScenario, seed: int) -> Stream:
         """Return a stationary stream of instances drawn with replacement."""
         rows = stream(seed, "drift").integers(len(runs.features), size=STEPS)
         return Stream(
@@ -83,7 +83,7 @@ def losses(runs: Stream, name: str, window: int, seed: int) -> Array:
     return paid(runs, replay(runs, selector, seed=seed))[0]
 
 
-def measured(runs: Replayable, name: str, window: int, seed: int) -> list[float]:
+def measured(runs: Scenario | SyntheticScenario, name: str, window: int, seed: int) -> list[float]:
     """Return nPAR10 in the three phases of the changing stream, and late in the stationary one."""
     still = Stream.drawn(runs, seed)
     lines = ReferenceCosts.of(still)  # who is the best changes half-way, what the best costs does not
@@ -93,9 +93,9 @@ def measured(runs: Replayable, name: str, window: int, seed: int) -> list[float]
     return [normalised(float(phase.mean()), lines) for phase in (*phases, late)]
 
 
-def sources() -> dict[str, Replayable]:
+def sources() -> dict[str, Scenario | SyntheticScenario]:
     """Return what the streams are drawn from, by name."""
-    found: dict[str, Replayable] = {"generated": generate(n_instances=STEPS)}
+    found: dict[str, Scenario | SyntheticScenario] = {"generated": generate(n_instances=STEPS)}
     root = os.environ.get("TAILCUT_ASLIB")
     for name in SCENARIOS if root else ():
         found[name] = Scenario.read(Path(root or "") / name)

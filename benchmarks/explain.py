@@ -20,7 +20,7 @@ import numpy as np
 from core import CUTOFF, Stream
 from tailcut import Scenario, Selector
 from tailcut.policies.recorded_runs import RecordedRuns
-from tailcut.scenarios.collection import scenarios_in
+from tailcut.scenarios.aslib_reader import scenarios_in
 
 SELECTOR, STEPS, LEARNED, JUDGED = "tailcut_schedule", 300, 500, 100
 

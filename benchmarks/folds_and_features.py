@@ -16,9 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from tailcut import Scenario
-from tailcut.bench.cross_validation import best_in_training
 from tailcut.bench.labels import kind_of
-from tailcut.bench.replay import shuffled
+from tailcut.bench.replay import best_in_training, shuffled
 from tailcut.bench.store import opened
 from tailcut.types import Array
 

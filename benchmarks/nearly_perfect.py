@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from tailcut import Scenario, Selector
-from tailcut.bench.metrics import paid
 from tailcut.bench.replay import replay
+from tailcut.bench.summary import paid
 
 SCENARIOS = (
     "SAT11-HAND",

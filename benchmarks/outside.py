@@ -27,8 +27,7 @@ from itertools import combinations
 from pathlib import Path
 
 from tailcut.domains import find_domain
-from tailcut.domains.domain import answers_agree
-from tailcut.domains.found import find_solvers
+from tailcut.domains.domain import answers_agree, find_solvers
 
 SOURCES = {
     "smt": ("cvc5", "cbmc", "z3"),

@@ -22,9 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tailcut.domains.sat.answers import SatStatus, parse_output
-from tailcut.domains.sat.dimacs import read
-from tailcut.domains.sat.formula import satisfies
-from tailcut.domains.sat.generators.stream_files import write_stream
+from tailcut.domains.sat.cnf import read, satisfies
+from tailcut.domains.sat.generators import write_stream
 from tailcut.journal import EventKind, Journal, Project
 from tailcut.live.stream import PROJECT
 

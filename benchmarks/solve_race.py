@@ -22,7 +22,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tailcut.domains.sat.generators.stream_files import write_stream
+from tailcut.domains.sat.generators import write_stream
 from tailcut.live.domain_portfolio import domain_portfolio
 from tailcut.live.instances import Instance
 from tailcut.live.jobs import solver_job

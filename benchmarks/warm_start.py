@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut import Scenario, Selector
-from tailcut.bench.metrics import ReferenceCosts, normalised, paid
 from tailcut.bench.replay import replay
+from tailcut.bench.summary import ReferenceCosts, normalised, paid
 from tailcut.numerics.randomness import stream
-from tailcut.scenarios.collection import scenarios_in
+from tailcut.scenarios.aslib_reader import scenarios_in
 from tailcut.types import Array
 
 SELECTORS = (

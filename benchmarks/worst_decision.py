@@ -21,7 +21,7 @@ import numpy as np
 from tailcut import CATALOGUE, Outcome, Recipe, Scenario, Selector
 from tailcut.bench.replay import shuffled
 from tailcut.models import RidgeBank
-from tailcut.scenarios.collection import scenarios_in
+from tailcut.scenarios.aslib_reader import scenarios_in
 from tailcut.types import Array
 
 

@@ -120,8 +120,9 @@ def test_commands_named_in_the_docs_exist() -> None:
 
 
 def test_the_readme_shows_what_the_demo_replays(tmp_path: Path) -> None:
-    """Within 5 %: another processor may round differently and so decide differently once in a while."""
+    """Within the noise of the seeds: another processor rounds differently, as if it had other seeds."""
     import json
+    import math
     import os
     import sys
 
@@ -141,8 +142,10 @@ def test_the_readme_shows_what_the_demo_replays(tmp_path: Path) -> None:
         timeout=300,
         env=environment,
     )
-    measured = {row["selector"]: row["par10_mean"] for row in json.loads(result.stdout)}
-    assert shown == pytest.approx(measured, rel=0.05, abs=0.06)
+    for row in json.loads(result.stdout):
+        tolerance = 0.05 * row["par10_mean"] + 0.06 + 2 * row["par10_std"] / math.sqrt(5)
+        assert abs(shown.pop(row["selector"]) - row["par10_mean"]) <= tolerance, row
+    assert not shown
 
 
 def test_the_sat_page_names_files_that_its_own_command_writes() -> None:

@@ -13,8 +13,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tailcut import Scenario, Selector
-from tailcut.bench.metrics import paid
-from tailcut.bench.replay import Trace, replay, replay_baseline
+from tailcut.bench.baselines import replay_baseline
+from tailcut.bench.replay import Trace, replay
+from tailcut.bench.summary import paid
 from tailcut.scenarios import bundled
 from tailcut.types import Array
 

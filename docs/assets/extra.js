@@ -1,4 +1,4 @@
-// Inline code wraps where a reader would break it: an option such as --learn-share stays whole, and a long name may
+// Inline code wraps where a reader would break it: an option such as --measure-first stays whole, and a long name may
 // break between its parts. The style sheet decides on which screens.
 const OPTION = /(?<![\w-])(--?[A-Za-z][\w-]*)/;
 const PARTS = /(?<=[_:=/(])(?=[\w{])|(?<=\.)(?=[A-Za-z]\w{3})/;

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tailcut.selector import Selector
     from tailcut.types import Decision, Outcome, Request
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _HOMES = {
     "CATALOGUE": "tailcut.catalogue",

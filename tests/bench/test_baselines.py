@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tailcut.bench.baselines import FIXED, PICKS
-from tailcut.bench.metrics import paid
-from tailcut.bench.replay import replay_baseline
+from tailcut.bench.baselines import FIXED, PICKS, replay_baseline
+from tailcut.bench.summary import paid
 from tailcut.catalogue import BASELINES
 from tailcut.scenarios.synthetic import generate
 
@@ -37,7 +36,7 @@ def test_the_fixed_schedules_are_traced_run_by_run_and_in_order_of_their_power()
 def test_fixed_schedules_close_much_of_the_gap(aslib: Path) -> None:
     """On real scenarios: three stages do no worse than two, two no worse than one."""
     from tailcut import Scenario
-    from tailcut.bench.metrics import ReferenceCosts, normalised
+    from tailcut.bench.summary import ReferenceCosts, normalised
 
     scenario = Scenario.read(aslib / "MAXSAT12-PMS")
     reference = ReferenceCosts.of(scenario)

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from tailcut import Selector
-from tailcut.bench.compute import guarded
-from tailcut.bench.cross_validation import FrozenSelector, cross_validate, folds_of
+from tailcut.bench.execution import guarded
 from tailcut.bench.plan import Cell, Contender, plan
-from tailcut.bench.replay import replay, shuffled
+from tailcut.bench.replay import FrozenSelector, cross_validate, folds_of, replay, shuffled
 from tailcut.bench.store import Result
 from tailcut.errors import InputError
 from tailcut.policies.recorded_runs import RecordedRuns

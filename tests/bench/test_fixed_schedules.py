@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tailcut.bench import fixed_schedules
+from tailcut.bench.baselines import follow
 from tailcut.bench.fixed_schedules import Stages, best_schedule
-from tailcut.bench.replay import follow
 from tailcut.types import Array
 
 CUTOFF, PENALTY = 10.0, 10.0

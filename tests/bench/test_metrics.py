@@ -10,8 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from tailcut import Selector
-from tailcut.bench.metrics import ReferenceCosts, normalised, paid, relative
-from tailcut.bench.replay import Trace, replay, replay_baseline, shuffled
+from tailcut.bench.baselines import replay_baseline
+from tailcut.bench.replay import Trace, replay, shuffled
+from tailcut.bench.summary import ReferenceCosts, normalised, paid, relative
 from tailcut.types import Array
 
 

@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tailcut.bench.compute import compute
+from tailcut.bench.execution import compute
 from tailcut.bench.plan import PUBLISHED, Contender, plan
 from tailcut.replication.approaches import APPROACHES
 from tailcut.replication.protocol import Summary
-from tailcut.replication.published import cell
-from tailcut.replication.verdicts import z_score
+from tailcut.replication.published import cell, z_score
 from tailcut.scenarios import Scenario
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from tailcut.bench.benchmark import quality_benchmark
 from tailcut.bench.plan import Contender
-from tailcut.bench.quality_benchmark import quality_benchmark
-from tailcut.bench.quality_replay import cross_validate_losses, replay_losses
-from tailcut.bench.replay import shuffled
+from tailcut.bench.replay import cross_validate, replay, shuffled
 from tailcut.bench.store import opened
+from tailcut.bench.summary import paid
 from tailcut.cli.app import app
 from tailcut.errors import InputError, NotRuntimeError, ScenarioError
 from tailcut.scenarios import QualityScenario, Scenario
@@ -79,13 +79,13 @@ def test_readers_say_what_they_expected(tmp_path: Path) -> None:
 
 def test_a_replay_is_what_the_loop_by_hand_gives(tmp_path: Path) -> None:
     scenario = QualityScenario.read(write(tmp_path))
-    found = replay_losses(scenario, Selector("tailcut", scenario.algorithms, 1.0, seed=4), seed=4)
-    selector, paid = Selector("tailcut", scenario.algorithms, 1.0, seed=4), []
+    trace = replay(scenario, Selector("tailcut", scenario.algorithms, 1.0, seed=4), seed=4)
+    selector, losses = Selector("tailcut", scenario.algorithms, 1.0, seed=4), []
     for row in shuffled(N, 4).tolist():
         decision = selector.select(scenario.features[row], instance=scenario.instances[row])
-        paid.append(scenario.ratings[row, scenario.algorithms.index(decision.algorithm)])
-        selector.observe(decision, loss=paid[-1])
-    assert found.losses.tolist() == paid
+        losses.append(scenario.ratings[row, scenario.algorithms.index(decision.algorithm)])
+        selector.observe(decision, loss=losses[-1])
+    assert paid(scenario, trace)[0].tolist() == losses
 
 
 def test_cross_validation_learns_the_other_folds(tmp_path: Path) -> None:
@@ -95,9 +95,9 @@ def test_cross_validation_learns_the_other_folds(tmp_path: Path) -> None:
     def new_selector() -> Selector:
         return Selector("tailcut", scenario.algorithms, 1.0, seed=0)
 
-    found = cross_validate_losses(scenario, new_selector, scenario.folds, seed=0)
+    losses, _ = paid(scenario, cross_validate(scenario, new_selector, scenario.folds, seed=0))
     best = scenario.ratings.min(axis=1).mean()
-    assert found.losses.mean() < best + 0.05, "one threshold, and 36 instances to learn it from"
+    assert losses.mean() < best + 0.05, "one threshold, and 36 instances to learn it from"
     selector = new_selector()
     selector.fit(scenario)
     decision = selector.select([0.3])

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from tailcut import Selector
-from tailcut.bench import race_replay
+from tailcut.bench import baselines
+from tailcut.bench.baselines import best_set, best_set_trace
 from tailcut.bench.conditions import Conditions
-from tailcut.bench.metrics import paid
 from tailcut.bench.plan import Contender
-from tailcut.bench.race_replay import best_set, best_set_trace, replay_race
+from tailcut.bench.replay import replay_race
+from tailcut.bench.summary import paid
 from tailcut.errors import InputError
 from tests.bench.test_metrics import TINY
 
@@ -37,7 +38,7 @@ def test_as_many_cores_as_algorithms_are_the_virtual_best_solver() -> None:
 def test_the_best_set_by_brute_force(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     losses = np.random.default_rng(0).exponential(size=(40, 6))
     if not exact:
-        monkeypatch.setattr(race_replay, "_EXACT", 0)
+        monkeypatch.setattr(baselines, "_EXACT", 0)
     found = float(losses[:, best_set(losses, 3)].min(axis=1).mean())
     best = min(float(losses[:, list(one)].min(axis=1).mean()) for one in combinations(range(6), 3))
     assert found == pytest.approx(best) if exact else best <= found <= 1.1 * best

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from tailcut import Selector
-from tailcut.bench.metrics import paid
 from tailcut.bench.replay import replay
+from tailcut.bench.summary import paid
 from tests.bench.test_metrics import TINY
 from tests.schedules.test_proceed import ROW
 

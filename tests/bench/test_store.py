@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tailcut.bench.compute import compute
+from tailcut.bench.execution import compute
 from tailcut.bench.store import Result, Store, opened
 from tailcut.errors import InputError
 from tests.bench.result_files import small_cells
@@ -80,3 +82,22 @@ def test_a_file_from_before_extra_cpu_time_is_read_and_added_to(generated: Path,
     with opened(path) as store:
         store.add(second, compute(second))
         assert sorted(row["extra_cpu"] is None for row in store.rows()) == [False, True]
+
+
+def test_cells_under_a_condition_that_is_gone_are_left_out(generated: Path, tmp_path: Path) -> None:
+    path, (first, second) = tmp_path / "r.db", small_cells(generated)[:2]
+    with opened(path) as store:
+        for cell in (first, second):
+            store.add(cell, compute(cell))
+    db = sqlite3.connect(path)
+    db.execute("UPDATE cells SET selector = 'tailcut@learn-share=0.2' WHERE hash = ?", (first.hash,))
+    db.commit()
+    db.close()
+    with opened(path, read_only=True) as store:
+        with pytest.warns(UserWarning, match="left out: tailcut@learn-share=0.2, whose conditions"):
+            assert [row["hash"] for row in store.rows()] == [second.hash]
+        assert store.trace(first.hash)[1].size
+    report = ["report", str(path), "--out", str(tmp_path / "report"), "--format", "svg"]
+    main = [sys.executable, "-c", "from tailcut.cli import main; main()", *report]
+    done = subprocess.run(main, capture_output=True, text=True, check=True)
+    assert f"tailcut: {path}: left out: tailcut@learn-share=0.2, whose conditions" in done.stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.domains import found
+from tailcut.domains import domain
 from tailcut.report.demo import live_portfolio
 from tests.cli.conftest import run
 
@@ -30,10 +30,10 @@ def test_demo_runs_live_replays_and_leaves_a_report(tmp_path: Path) -> None:
 
 def test_the_live_part_does_without_cryptominisat_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is no wheel of it for Python 3.14; what else is missing is an error, as everywhere."""
-    monkeypatch.setattr(found, "find_spec", lambda name: None if name == "pycryptosat" else object())
-    monkeypatch.setattr(found, "find_program", lambda name: None)
+    monkeypatch.setattr(domain, "find_spec", lambda name: None if name == "pycryptosat" else object())
+    monkeypatch.setattr(domain, "find_program", lambda name: None)
     portfolio = live_portfolio()
     assert len(portfolio.solvers) == 7
     assert portfolio.lacking == ()
-    monkeypatch.setattr(found, "find_spec", lambda name: None)
+    monkeypatch.setattr(domain, "find_spec", lambda name: None)
     assert any("the solver kissat needs" in why for why in live_portfolio().lacking)

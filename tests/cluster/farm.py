@@ -37,7 +37,7 @@ class Farm:
 
     def _start(self, program: str, *options: str) -> subprocess.Popen[bytes]:
         code = (  # it dies with the tests, whatever ends them
-            f"from tailcut.live.limits.linux import die_with_parent; die_with_parent({os.getpid()})\n"
+            f"from tailcut.live.limits.tree import die_with_parent; die_with_parent({os.getpid()})\n"
             f"from distributed.cli.{program} import main; main()"
         )
         return subprocess.Popen(

@@ -29,13 +29,13 @@ from tests.cluster.farm import Farm, wait_for
 
 DEADLY = """
 import os
-from tailcut.bench import compute
-def deadly(cell, scenario, started):
+from tailcut.bench import execution
+def deadly(scenario, cell):
     if cell.contender.selector == "sbs" and cell.seed == 1:
         os._exit(9)
-    return ordinary(cell, scenario, started)
-if compute._compute.__name__ != "deadly":  # Dask loads a preloaded file twice
-    ordinary, compute._compute = compute._compute, deadly
+    return ordinary(scenario, cell)
+if execution.compute_on.__name__ != "deadly":  # Dask loads a preloaded file twice
+    ordinary, execution.compute_on = execution.compute_on, deadly
 """
 """For workers alone: a cell that ends every process it is computed in."""
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailcut.domains.file_features import extract, main
-from tailcut.domains.files import ScratchFile
+from tailcut.domains.programs import ScratchFile
 from tailcut.errors import InputError
 
 

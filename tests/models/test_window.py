@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailcut import CATALOGUE, Selector
-from tailcut.bench.metrics import paid
 from tailcut.bench.plan import Contender
 from tailcut.bench.replay import replay
+from tailcut.bench.summary import paid
 from tailcut.errors import InputError
 from tailcut.models import RidgeBank, RunningMeans
 from tailcut.policies.one_pick import OnePick

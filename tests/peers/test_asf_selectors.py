@@ -19,7 +19,7 @@ from asf.predictors import RandomForestClassifierWrapper, RandomForestRegressorW
 
 from tailcut import Selector
 from tailcut.numerics.randomness import stream
-from tailcut.peers.asf_selectors import AsfSelector
+from tailcut.peers.forests import AsfSelector
 from tailcut.scenarios.synthetic import generate
 from tailcut.types import Array
 

@@ -11,7 +11,7 @@ pytest.importorskip("mabwiser", reason="needs mabwiser: pip install 'tailcut[pee
 
 from mabwiser.mab import MAB, LearningPolicy
 
-from tailcut.peers.mab_wiser import MabWiser
+from tailcut.peers.bandits import MabWiser
 from tailcut.representation import Views
 
 POLICIES = {

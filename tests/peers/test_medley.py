@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from tailcut.peers.medley import Exp3Medley, MedleySchedule, NearestMedley, ThompsonMedley, slices
+from tailcut.peers.schedules import Exp3Medley, MedleySchedule, NearestMedley, ThompsonMedley, slices
 from tailcut.representation import pipeline
 from tailcut.types import Outcome, Progress
 

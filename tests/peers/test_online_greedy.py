@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tailcut.peers.online_greedy import DURATIONS, SHARES, OnlineGreedy
+from tailcut.peers.schedules import DURATIONS, SHARES, OnlineGreedy
 from tailcut.types import Outcome, Progress
 
 FRESH = Progress(64.0, 0.0, np.zeros(2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tailcut.bench.fingerprint import fingerprint
+from tailcut.bench.plan import fingerprint
 from tailcut.catalogue import recipe
 from tests.peers.names import LEARNING_ONLINE
 

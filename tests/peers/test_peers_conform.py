@@ -10,11 +10,12 @@ from tailcut.catalogue import OFFLINE_PEERS, recipe
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
 from tailcut.testing import CHECKS, Factory, factory
+from tests.distinct_parts import distinct_rows
 from tests.peers.names import LEARNING_ONLINE, SCHEDULES, needs
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", [*LEARNING_ONLINE, *SCHEDULES, *OFFLINE_PEERS])
+@pytest.mark.parametrize("name", distinct_rows([*LEARNING_ONLINE, *SCHEDULES, *OFFLINE_PEERS]))
 def test_peer_conforms(name: str, check: Callable[[Factory], None]) -> None:
     needs(name)
     check(factory(name, **({"trees": 3} if "trees" in recipe(name).hyperparameters else {})))

@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from tailcut import Selector
 from tailcut.numerics.randomness import stream
-from tailcut.peers.recorded_rows import BestLabelForest, PairwiseForests, RecordedRows
+from tailcut.peers.forests import BestLabelForest, PairwiseForests, RecordedRows
 from tailcut.scenarios.synthetic import generate
 
 RNG = np.random.default_rng(0)

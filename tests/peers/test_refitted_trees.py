@@ -12,7 +12,7 @@ pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'tailcut[
 from sklearn.ensemble import ExtraTreesRegressor
 
 from tailcut.numerics.randomness import stream
-from tailcut.peers.refitted_trees import RefittedTrees
+from tailcut.peers.forests import RefittedTrees
 
 ROWS = np.random.default_rng(0).normal(size=(30, 4))
 

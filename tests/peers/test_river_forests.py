@@ -10,7 +10,7 @@ pytest.importorskip("river", reason="needs river: pip install 'tailcut[peers]'")
 from river import forest
 
 from tailcut.numerics.randomness import stream
-from tailcut.peers.river_forests import RiverForests, named
+from tailcut.peers.bandits import RiverForests, named
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
 

@@ -10,7 +10,7 @@ pytest.importorskip("vowpalwabbit", reason="needs vowpalwabbit: pip install 'tai
 from vowpalwabbit import Workspace
 
 from tailcut.numerics.randomness import Still
-from tailcut.peers.vowpal_wabbit import ByProbability, VowpalWabbit
+from tailcut.peers.bandits import ByProbability, VowpalWabbit
 from tailcut.types import Belief
 
 X = np.array([0.5, -2.0])

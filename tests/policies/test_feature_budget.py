@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from tailcut import Selector
-from tailcut.bench.metrics import paid
 from tailcut.bench.replay import Trace, replay
+from tailcut.bench.summary import paid
 from tailcut.catalogue import CATALOGUE
 from tailcut.errors import InputError
 from tailcut.models import ResidualLayers

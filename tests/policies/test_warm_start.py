@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from tailcut import Outcome, ScheduleRecipe, Selector
-from tailcut.bench.metrics import paid
 from tailcut.bench.replay import replay
+from tailcut.bench.summary import paid
 from tailcut.errors import InputError
 from tailcut.models import Forests, ResidualLayers, RidgeBank
 from tailcut.policies.one_pick import OnePick

@@ -34,7 +34,7 @@ def test_parallel_cells_are_those_run_here_in_the_order_asked_for(monkeypatch: p
     monkeypatch.delenv(BLAS_THREADS[1], raising=False)
     heard = Heard()
     rows = replicate(TABLES, NAMES, seeds=[1, 2, 3], jobs=2, progress=heard)
-    assert rows == [replicate_cell(s, TABLES[s], name, [1, 2, 3]) for s in TABLES for name in NAMES]
+    assert rows == [replicate_cell((s, TABLES[s], name, [1, 2, 3])) for s in TABLES for name in NAMES]
     assert len(heard.cells) == len(rows)
     assert set(heard.cells) == set(rows)
     assert os.environ[BLAS_THREADS[0]] == "3"
@@ -50,7 +50,7 @@ def test_an_unknown_name_fails_before_any_work() -> None:
 
 def test_every_approach_runs() -> None:
     for name in APPROACHES:
-        row = replicate_cell("CPMP-2015", TABLES["CPMP-2015"], name, [1, 2])
+        row = replicate_cell(("CPMP-2015", TABLES["CPMP-2015"], name, [1, 2]))
         assert 0.0 < row.ours_mean <= 500.0
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tailcut.errors import InputError
 from tailcut.replication import APPROACHES, PublishedCell, Summary, cell, cells, compare, scenarios
-from tailcut.replication.verdicts import z_score
+from tailcut.replication.published import z_score
 
 
 def published(

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from tailcut.bench.execution import run_cells
-from tailcut.bench.origins import describe_run, describe_scenario
 from tailcut.bench.plan import Contender, plan
-from tailcut.bench.store import opened
+from tailcut.bench.store import describe_run, describe_scenario, opened
 from tailcut.scenarios import Scenario
 from tests.bench.conftest import write_scenario
 

@@ -13,8 +13,8 @@ import pytest
 from tailcut import Scenario
 from tailcut.errors import MissingExtraError, ScenarioError
 from tailcut.scenarios import STATUSES, check_scenario
+from tailcut.scenarios.arff import Problems
 from tailcut.scenarios.aslib_reader import build
-from tailcut.scenarios.problems import Problems
 
 DESCRIPTION = """\
 scenario_id: Odd

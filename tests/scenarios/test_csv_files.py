@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tailcut.errors import InputError
-from tailcut.scenarios.csv_files import read_columns, scenario_from_csv
+from tailcut.scenarios.frames import read_columns, scenario_from_csv
 
 
 def test_two_files_make_a_scenario(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tailcut.scenarios import Scenario
+from tailcut.scenarios.arff import Problems
 from tailcut.scenarios.aslib_reader import FILES, build
-from tailcut.scenarios.problems import Problems
 
 JUNK = [
     b"", b"?", b"''", b"'", b'"', b"\\", b"%", b",", b",,,,", b"{", b"{1 2}", b"@DATA", b"@attribute x",

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tailcut import Decision, Outcome, Selector
-from tailcut.bench.metrics import paid
 from tailcut.bench.replay import replay
+from tailcut.bench.summary import paid
 from tailcut.representation import pipeline
 from tailcut.scenarios.synthetic import SyntheticScenario, generate
 from tailcut.schedules import HazardSchedule

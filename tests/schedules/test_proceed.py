@@ -18,7 +18,7 @@ from tailcut.errors import InputError, OutOfTurnError, UnknownDecisionError
 from tailcut.policies.policy import Choice, Policy
 from tailcut.representation import Pipeline
 from tailcut.testing import CHECKS, factory
-from tailcut.testing.proceeding import budgets_fit_the_cutoff, failed_is_not_offered_again
+from tailcut.testing.conformance import budgets_fit_the_cutoff, failed_is_not_offered_again
 from tailcut.types import Array, Progress, Status
 
 

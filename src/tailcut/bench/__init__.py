@@ -11,8 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tailcut.bench.benchmark import BenchOutcome, BenchProgress
-    from tailcut.bench.notebook import compare, run
+    from tailcut.bench.benchmark import BenchOutcome, BenchProgress, compare, run
     from tailcut.bench.plan import Contender
     from tailcut.bench.store import opened
 
@@ -20,9 +19,9 @@ _PLACES = {
     "BenchOutcome": "tailcut.bench.benchmark",
     "BenchProgress": "tailcut.bench.benchmark",
     "Contender": "tailcut.bench.plan",
-    "compare": "tailcut.bench.notebook",
+    "compare": "tailcut.bench.benchmark",
     "opened": "tailcut.bench.store",
-    "run": "tailcut.bench.notebook",
+    "run": "tailcut.bench.benchmark",
 }
 """Where each public name is defined; imported when first used."""
 
@@ -32,5 +31,5 @@ __all__ = ["BenchOutcome", "BenchProgress", "Contender", "compare", "opened", "r
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'tailcut.bench' has no attribute {name!r}")
-    globals()[name] = found = getattr(import_module(_PLACES[name]), name)
-    return found
+    globals()[name] = value = getattr(import_module(_PLACES[name]), name)
+    return value

@@ -1,23 +1,35 @@
-"""A complete benchmark: reads the scenarios, plans the cells, computes the missing ones, and sums up."""
+"""A complete benchmark: reads the scenarios, plans the cells, computes the missing ones, and sums up.
+
+For programs and notebooks, `run` and `compare` do it in two calls. Scenarios of solution quality have mean
+losses in place of PARk, and a table apart.
+"""
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from tailcut.bench.conditions import STREAM, Conditions
-from tailcut.bench.execution import Executor, run_cells
-from tailcut.bench.origins import describe_run, describe_scenario
+from tailcut.bench.execution import Executor, compute_on, run_cells
+from tailcut.bench.labels import kind_of
 from tailcut.bench.plan import Cell, Contender, plan
-from tailcut.bench.store import Result, Store, opened
-from tailcut.bench.summary import summarise
+from tailcut.bench.ranks import RankedGroup, ranked_groups
+from tailcut.bench.store import Result, Store, describe_run, describe_scenario, opened
+from tailcut.bench.summary import ReferenceCosts, normalised, summarise
 from tailcut.bench.sweeps import find_plan
+from tailcut.catalogue import find_all
 from tailcut.display import data_frame, html_table
 from tailcut.errors import InputError, MissingExtraError
-from tailcut.scenarios import Scenario
-from tailcut.scenarios.collection import scenarios_in
+from tailcut.scenarios import QualityScenario, Scenario, bundled
+from tailcut.scenarios.aslib_reader import scenarios_in
 from tailcut.types import PENALTY
 
 
@@ -37,6 +49,11 @@ class BenchProgress:
 SILENT = BenchProgress()
 """Ignores everything."""
 
+Scenarios = str | os.PathLike[str] | Scenario | Sequence[Scenario] | None
+"""A folder of scenarios, scenarios in memory, or None: the bundled one."""
+
+PICKS = ("oracle", "sbs", "sbs_train")
+"""The hindsight baselines that mean something for solution quality, without times."""
 
 _SHOWN = ("scenario", "selector", "seeds", "par10_mean", "par10_std", "npar10", "unsolved", "decision_us")
 """The columns that a notebook shows."""
@@ -82,8 +99,8 @@ class Benchmark:
     """Those that can be run."""
     cells: tuple[Cell, ...]
     penalty: float
-    missing: tuple[Contender, ...] = ()
-    """Those of the plan that need what is not installed."""
+    missing: dict[str, str] = field(default_factory=dict)
+    """Those of the plan that were not run, by their labels, with what is not installed."""
 
     def run(
         self,
@@ -103,18 +120,13 @@ class Benchmark:
             for _, scenario in self.scenarios:
                 store.describe_scenario(scenario.name, describe_scenario(scenario, self.penalty))
             failed = compute_missing(self.cells, store, jobs=jobs, executor=executor, progress=progress)
-            rows = summarise(self._as_asked(store))
-        order = {label: i for i, label in enumerate(dict.fromkeys(one.label for one in self.contenders))}
-        rows.sort(key=lambda row: (row["scenario"], order[row["selector"]]))
-        return BenchOutcome(rows, failed, {one.label: one.missing for one in self.missing})
-
-    def _as_asked(self, store: Store) -> list[dict[str, Any]]:
-        """Return the rows of the cells under the requested labels, not those they were first stored under.
-
-        `thompson` and `thompson:noise_variance=1.0` are the same cell if 1.0 is the default.
-        """
-        stored = {row["hash"]: row for row in store.rows(cell.hash for cell in self.cells)}
-        return [{**stored[cell.hash], "selector": cell.contender.label} for cell in self.cells]
+            stored = {row["hash"]: row for row in store.rows(cell.hash for cell in self.cells)}
+        # Under the labels of the contenders, not those they were first stored under: `thompson` and
+        # `thompson:noise_variance=1.0` are the same cell if 1.0 is the default.
+        rows = summarise({**stored[cell.hash], "selector": cell.contender.label} for cell in self.cells)
+        labels = [contender.label for contender in self.contenders]
+        rows.sort(key=lambda row: (row["scenario"], labels.index(row["selector"])))
+        return BenchOutcome(rows, failed, self.missing)
 
 
 def benchmark(
@@ -140,14 +152,24 @@ def benchmark(
     """
     named = find_plan(plan_name)
     chosen = under_conditions(contenders or named.contenders, conditions, folds)
-    absent = tuple(one for one in chosen if one.missing)
-    if absent and contenders:  # named by the caller, not by the plan
-        raise MissingExtraError(f"{absent[0].label} {absent[0].missing}")
-    chosen = tuple(one for one in chosen if not one.missing)
+    chosen, missing = installed(chosen, named=bool(contenders))
     preferred = None if whole_folder else named.scenarios
-    found = scenarios_in(folder, scenarios, preferred, progress.scenario_left_out)
-    cells = plan(found, chosen, seeds, penalty, first_seed=first_seed)
-    return Benchmark(tuple(found), chosen, tuple(cells), penalty, absent)
+    read = scenarios_in(folder, scenarios, preferred, progress.scenario_left_out)
+    cells = plan(read, chosen, seeds, penalty, first_seed=first_seed)
+    return Benchmark(tuple(read), chosen, tuple(cells), penalty, missing)
+
+
+def installed(
+    contenders: Sequence[Contender], *, named: bool
+) -> tuple[tuple[Contender, ...], dict[str, str]]:
+    """Return the contenders that can be run, and by label what the others lack.
+
+    Those that the caller `named` must not lack anything.
+    """
+    missing = {contender.label: contender.missing for contender in contenders if contender.missing}
+    if missing and named:
+        raise MissingExtraError(" ".join(next(iter(missing.items()))))
+    return tuple(contender for contender in contenders if not contender.missing), missing
 
 
 def under_conditions(
@@ -161,35 +183,28 @@ def under_conditions(
     >>> [one.label for one in both]
     ['tailcut@cv', 'tailcut@cv,learn-on', 'sbs_train@cv']
     """
-    asked = [conditions]
+    several = [conditions]
     if conditions.cv:
         contenders = [*contenders, Contender.of("sbs_train")]
-        asked = [replace(conditions, learn_on=on) for on in {False, conditions.learn_on}]
-    found = [
-        contender.under(_own_or_given(contender.conditions, one))
+        several = [replace(conditions, learn_on=on) for on in sorted({False, conditions.learn_on})]
+    judged = [
+        contender.under(_own_or_given(contender.conditions, given, folds))
         for contender in contenders
-        for one in sorted(asked, key=lambda one: one.learn_on)
+        for given in several
     ]
-    return tuple(dict.fromkeys(_with_folds(found, folds) if folds else found))
-
-
-def _with_folds(contenders: Sequence[Contender], folds: int) -> list[Contender]:
-    """Return the contenders, the cross-validated ones with `folds` unless they have their own."""
-    if not any(one.conditions.cv for one in contenders):
+    if folds and not any(contender.conditions.cv for contender in judged):
         raise InputError(
             "folds: are for cross-validation, and none of these selectors is in it: --protocol cv"
         )
-    return [
-        one.under(replace(one.conditions, folds=one.conditions.folds or folds)) if one.conditions.cv else one
-        for one in contenders
-    ]
+    return tuple(dict.fromkeys(judged))
 
 
-def _own_or_given(own: Conditions, given: Conditions) -> Conditions:
+def _own_or_given(own: Conditions, given: Conditions, folds: int) -> Conditions:
     """Return a contender's own conditions if it has any; how folds are made is taken from those given."""
-    if own == STREAM:
-        return given
-    return replace(own, folds=own.folds or given.folds) if own.cv and given.cv else own
+    conditions = given if own == STREAM else own
+    if not conditions.cv:
+        return conditions
+    return replace(conditions, folds=conditions.folds or given.folds or folds)
 
 
 def compute_missing(
@@ -205,10 +220,153 @@ def compute_missing(
     progress.cells_planned(cells, [cell for cell in cells if cell.hash in done])
     failed: list[tuple[Cell, Result]] = []
 
-    def heard(cell: Cell, result: Result) -> None:
+    def on_cell(cell: Cell, result: Result) -> None:
         if result.error is not None:
             failed.append((cell, result))
         progress.cell_done(cell, result)
 
-    run_cells(cells, store, jobs=jobs, executor=executor, on_cell=heard)
+    run_cells(cells, store, jobs=jobs, executor=executor, on_cell=on_cell)
     return failed
+
+
+@dataclass(frozen=True)
+class QualityBenchmark:
+    """Scenarios of solution quality and the cells that contenders and seeds make of them."""
+
+    scenarios: tuple[QualityScenario, ...]
+    cells: tuple[Cell, ...]
+    missing: dict[str, str]
+    """Contenders of the plan that need what is not installed."""
+
+    def run(self, out: Path, *, command: str = "") -> list[dict[str, Any]]:
+        """Compute what the result file `out` lacks, and return a row per scenario and contender."""
+        scenarios = {scenario.name: scenario for scenario in self.scenarios}
+        with opened(out) as store:
+            store.begin_run(describe_run(command))
+            stored = store.quality_rows()
+            for cell in self.cells:
+                if cell.hash not in stored:
+                    stored[cell.hash] = _computed(scenarios[cell.scenario], cell)
+                    store.add_quality(stored[cell.hash])
+        return [
+            _summary(scenarios[name], label, [stored[cell.hash] for cell in cells])
+            for (name, label), cells in groupby(
+                self.cells, lambda cell: (cell.scenario, cell.contender.label)
+            )
+        ]
+
+
+def quality_benchmark(
+    folder: Path,
+    names: Sequence[str],
+    *,
+    contenders: Sequence[Contender] | None = None,
+    plan_name: str = "default",
+    seeds: int = 10,
+    first_seed: int = 0,
+    conditions: Conditions = STREAM,
+    folds: int = 0,
+) -> QualityBenchmark:
+    """Return the benchmark of these scenarios of a folder, ready to run.
+
+    Of a plan only those take part that can minimise a loss; one that the caller names must be able to.
+    """
+    chosen = under_conditions(contenders or find_plan(plan_name).contenders, conditions, folds)
+    if any(contender.conditions.runs_extra or contender.conditions.cores > 1 for contender in chosen):
+        raise InputError("scenarios of solution quality know no times: no extra runs, and no races")
+    able = tuple(contender for contender in chosen if _can_be_rated(contender))
+    if contenders and len(able) < len(chosen):
+        unable = next(contender.selector for contender in chosen if contender not in able)
+        known = ", ".join([*(row.name for row in find_all() if row.takes_losses), *PICKS])
+        raise InputError(f"{unable} cannot be judged by losses; these can: {known}")
+    here, missing = installed(able, named=bool(contenders))
+    scenarios = [(str(folder / name), QualityScenario.read(folder / name)) for name in names]
+    cells = plan(scenarios, here, seeds, first_seed=first_seed)
+    return QualityBenchmark(tuple(scenario for _, scenario in scenarios), tuple(cells), missing)
+
+
+def _can_be_rated(contender: Contender) -> bool:
+    return contender.selector in PICKS if contender.row is None else contender.row.takes_losses
+
+
+def _computed(scenario: QualityScenario, cell: Cell) -> dict[str, Any]:
+    result = compute_on(scenario, cell)
+    return {
+        "hash": cell.hash,
+        "scenario": cell.scenario,
+        "selector": cell.contender.label,
+        "seed": cell.seed,
+        "loss": result.par,
+        "best": result.vbs,
+        "single": result.sbs,
+        "decision_us": result.decision_us,
+    }
+
+
+def _summary(scenario: QualityScenario, label: str, cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    losses = np.array([cell["loss"] for cell in cells])
+    mean = float(losses.mean())
+    share = normalised(mean, ReferenceCosts(cells[0]["best"], cells[0]["single"]))
+    return {
+        "scenario": scenario.name,
+        "measure": scenario.measure,
+        "selector": label,
+        "kind": kind_of(label),
+        "seeds": len(cells),
+        "loss_mean": mean,
+        "loss_std": float(losses.std()),
+        "nloss": round(share, 12) + 0.0 if math.isfinite(share) else None,  # no -0 by the rounding of a mean
+        "decision_us": float(np.mean([cell["decision_us"] for cell in cells])),
+    }
+
+
+def run(
+    selectors: Sequence[str] | None = None,
+    scenarios: Scenarios = None,
+    *,
+    seeds: int = 10,
+    out: str | os.PathLike[str] = "results.db",
+    jobs: int = 1,
+    progress: BenchProgress = SILENT,
+    **options: Any,
+) -> BenchOutcome:
+    """Replay scenarios through selectors, and return one row per scenario and selector.
+
+    Selectors are named as on the command line, with hyperparameters and conditions:
+    `thompson:noise_variance=2`, `tailcut@measure-first=25`. Cells that the result file `out` holds are not
+    computed again. `options` are those of `benchmark`. With `jobs` above 1, selectors
+    that were registered in this process are unknown to the others.
+
+    >>> import tempfile
+    >>> runs = {"instance": ["i1", "i1", "i2", "i2"], "algorithm": ["a", "b", "a", "b"],
+    ...         "runtime": [1.0, 60.0, 60.0, 8.0], "status": ["ok", "timeout", "timeout", "ok"]}
+    >>> features = {"instance": ["i1", "i2"], "size": [10.0, 200.0]}
+    >>> scenario = Scenario.from_frames(runs, features, cutoff=60.0, name="tiny")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     outcome = run(["thompson", "sbs"], scenario, seeds=1, out=f"{folder}/results.db")
+    >>> outcome
+    BenchOutcome(1 scenario, 2 selectors, 0 cells failed)
+    >>> [row["npar10"] for row in outcome.rows if row["selector"] == "sbs"]
+    [1.0]
+    """
+    chosen = None if selectors is None else [Contender.parse_label(name) for name in selectors]
+    with TemporaryDirectory() as scratch:
+        folder = _folder(scenarios, Path(scratch))
+        planned = benchmark(folder, contenders=chosen, seeds=seeds, progress=progress, **options)
+        return planned.run(Path(out), jobs=jobs, command="tailcut.bench.run", progress=progress)
+
+
+def compare(outcome: BenchOutcome) -> list[RankedGroup]:
+    """Return the ranking of each kind of contender over the scenarios, as `tailcut compare` makes it."""
+    return ranked_groups(outcome.rows)
+
+
+def _folder(scenarios: Scenarios, scratch: Path) -> Path:
+    """Return a folder that holds the scenarios, writing those that are in memory."""
+    if scenarios is None:
+        return bundled.FOLDER
+    if isinstance(scenarios, str | os.PathLike):
+        return Path(scenarios)
+    for scenario in [scenarios] if isinstance(scenarios, Scenario) else scenarios:
+        scenario.write(scratch / scenario.name)
+    return scratch

@@ -6,14 +6,36 @@ this machine; a third, for a Dask cluster, is `tailcut.cluster.cell_executor`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from importlib import import_module
+from pathlib import Path
 
-from tailcut.bench.compute import compute
+import numpy as np
+
+from tailcut.bench.baselines import best_set_trace, picks_trace, replay_baseline
 from tailcut.bench.plan import Cell
+from tailcut.bench.replay import (
+    Folds,
+    MeasureFirst,
+    Trace,
+    best_in_training,
+    cross_validate,
+    folds_of,
+    losses_of,
+    replay,
+    replay_race,
+)
 from tailcut.bench.store import Result, Store
-from tailcut.errors import MissingExtraError
+from tailcut.bench.summary import ReferenceCosts, paid
+from tailcut.catalogue import BASELINES
+from tailcut.errors import InputError, MissingExtraError
 from tailcut.numerics.processes import unordered
+from tailcut.scenarios import QualityScenario, Scenario
+from tailcut.selector import Selector
 
 Executor = Callable[[Sequence[Cell]], Iterator[Result]]
 """Cells -> their results, as they come."""
@@ -65,3 +87,100 @@ def run_cells(
         cell = missing[result.hash]
         store.add(cell, result)
         on_cell(cell, result)
+
+
+def import_selectors(modules: Iterable[str]) -> None:
+    """Import modules that call `tailcut.register`, each once; raise if one cannot be imported."""
+    for name in modules:
+        if name in sys.modules:
+            continue
+        try:
+            import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+                raise InputError(f"module {name} needs {error.name}, which is not installed") from error
+            hint = "; leave out .py" if name.endswith(".py") else ""
+            where = f"{Path.cwd()}, nor among the installed ones"
+            raise InputError(f"there is no module {name} in {where}{hint}") from error
+        except Exception as error:  # third-party code may raise anything
+            raise InputError(f"module {name} cannot be imported: {type(error).__name__}: {error}") from error
+
+
+@lru_cache(maxsize=2)
+def read(folder: str) -> Scenario:
+    """Return a scenario, read once per process and run of equal cells."""
+    return Scenario.read(folder)
+
+
+def compute(cell: Cell, modules: Sequence[str] = ()) -> Result:
+    """Return the result of one cell; any exception becomes its error.
+
+    `modules` are imported first, in case one of them registers the selector.
+    """
+    import_selectors(modules)
+    return guarded(cell, lambda: read(cell.folder))
+
+
+def guarded(cell: Cell, scenario: Callable[[], Scenario]) -> Result:
+    """Return the result of one cell on the given scenario; any exception becomes its error."""
+    started = time.perf_counter()
+    try:
+        return compute_on(scenario(), cell)
+    except Exception:  # one broken cell must not stop the others; its error is kept for the reader
+        return Result(cell.hash, time.perf_counter() - started, error=traceback.format_exc(limit=-8))
+
+
+def compute_on(scenario: Scenario | QualityScenario, cell: Cell) -> Result:
+    """Return the result of one cell on its scenario: replayed through the selector, and what that cost."""
+    started = time.perf_counter()
+    conditions = cell.contender.conditions
+    folds = folds_of(scenario, conditions.folds, cell.seed) if conditions.cv else None
+    trace, extra_cpu = _replayed(cell, scenario, folds)
+    losses, solved = paid(scenario, trace, cell.penalty)
+    reference = ReferenceCosts.of(scenario, cell.penalty)
+    return Result(
+        cell.hash,
+        time.perf_counter() - started,
+        par=float(losses.mean()),
+        unsolved=float(1.0 - solved.mean()),
+        decision_us=float(trace.seconds.mean() * 1e6),
+        vbs=reference.vbs,
+        sbs=reference.sbs,
+        answer_cpu=float(trace.cpu.sum()),
+        extra_cpu=extra_cpu,
+        sbs_train=None if folds is None else _best_of_training(scenario, folds, cell.penalty),
+        choices=trace.choices.astype(np.int16),
+        losses=losses,
+        step_seconds=trace.seconds.astype(np.float32),
+    )
+
+
+def _best_of_training(scenario: Scenario | QualityScenario, folds: Folds, penalty: float) -> float:
+    """Return the mean loss of the single best solver of the training folds."""
+    losses = losses_of(scenario, penalty)
+    return float(losses[np.arange(len(losses)), best_in_training(losses, folds)].mean())
+
+
+def _replayed(cell: Cell, scenario: Scenario | QualityScenario, folds: Folds | None) -> tuple[Trace, float]:
+    """Return the trace of a contender, and the CPU seconds of its extra runs."""
+    name, conditions, seed = cell.contender.selector, cell.contender.conditions, cell.seed
+    if name == "sbs_train" and folds is not None:
+        choices = best_in_training(losses_of(scenario, cell.penalty), folds)
+        return picks_trace(scenario, choices, seed=seed), 0.0
+    if name == "sbs" and conditions.cores > 1:
+        return best_set_trace(scenario, cores=conditions.cores, seed=seed, penalty=cell.penalty), 0.0
+    if name in BASELINES:
+        return replay_baseline(scenario, name, seed=seed, penalty=cell.penalty), 0.0
+    settings = cell.contender.settings()
+
+    def new_selector() -> Selector:
+        return Selector(name, scenario.algorithms, scenario.cutoff, seed=seed, **settings)
+
+    if folds is not None:
+        return cross_validate(scenario, new_selector, folds, seed=seed, learn_on=conditions.learn_on), 0.0
+    selector = new_selector()
+    if conditions.cores > 1:
+        return replay_race(scenario, selector, cores=conditions.cores, seed=seed), 0.0
+    measure = MeasureFirst(scenario, selector, conditions)
+    trace = replay(scenario, selector, seed=seed, afterwards=measure)
+    return trace, measure.seconds

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tailcut.bench.labels import default_of
-from tailcut.bench.metrics import ReferenceCosts, normalised
+from tailcut.bench.summary import ReferenceCosts, normalised
 from tailcut.errors import InputError
 from tailcut.types import Array
 

@@ -2,26 +2,34 @@
 
 A cell is one selector on one scenario under one seed. Its hash covers all that determines its result: the
 scenario's content, the selector, all its hyperparameters and the conditions it is judged under, the seed, the
-penalty, the code of its parts and of the replay, and the versions of the libraries they call
-(`tailcut.bench.fingerprint`). Equal hash, equal result; so a result is never stale.
+penalty, the code (`fingerprint`), and the versions of the libraries it calls. Equal hash, equal result; so a
+result is never stale.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import importlib.util
+import inspect
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache, partial
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 
 from tailcut.bench.conditions import STREAM, Conditions
-from tailcut.bench.cross_validation import folds_of
-from tailcut.bench.fingerprint import Fingerprint, fingerprint
+from tailcut.bench.replay import folds_of
 from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR, recipe
 from tailcut.errors import InputError
-from tailcut.scenarios import Scenario
+from tailcut.policies.recipes import Row
+from tailcut.scenarios import QualityScenario, Scenario
 from tailcut.types import PENALTY
 
 PUBLISHED = (
@@ -52,6 +60,22 @@ DEFAULT = (
     *(name for name in BASELINES if name != "sbs_train"),
 )
 """What a benchmark compares by default: all but the forests, which take hours."""
+
+DECIDING = (
+    *(
+        "selector",
+        "catalogue",
+        "types",
+        "numerics",
+        "representation",
+        "models",
+        "policies",
+        "schedules",
+        "peers",
+    ),
+    *(f"bench/{name}" for name in ("replay", "baselines", "fixed_schedules", "summary")),
+)
+"""The modules and folders of this package whose code decides, learns and measures."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +127,8 @@ class Contender:
             if given:
                 raise InputError(f"{name} has no hyperparameters")
             return Contender(name)
-        known = recipe(name).settings(given)
-        return Contender(name, tuple((key, known[key]) for key in given))
+        settings = recipe(name).settings(given)
+        return Contender(name, tuple((key, settings[key]) for key in given))
 
     @property
     def label(self) -> str:
@@ -114,26 +138,22 @@ class Contender:
         return f"{named}@{self.conditions.label}" if self.conditions.label else named
 
     @property
+    def row(self) -> Row | None:
+        """Its row of the catalogue; None for a hindsight baseline."""
+        return None if self.selector in BASELINES else recipe(self.selector)
+
+    @property
     def missing(self) -> str:
         """What it needs that is not installed, and how to install it; empty if nothing."""
-        return "" if self.selector in BASELINES else recipe(self.selector).missing
+        return "" if self.row is None else self.row.missing
 
     def settings(self) -> dict[str, Any]:
         """Return all hyperparameters, defaults included."""
-        return (
-            {} if self.selector in BASELINES else recipe(self.selector).settings(dict(self.hyperparameters))
-        )
+        return {} if self.row is None else self.row.settings(dict(self.hyperparameters))
 
     def fingerprint(self) -> Fingerprint:
         """Return the code and libraries that its results depend on."""
-        row = None if self.selector in BASELINES else recipe(self.selector)
-        conditions = self.conditions
-        return fingerprint(
-            row,
-            cross_validated=conditions.cv,
-            runs_extra=conditions.runs_extra,
-            raced=conditions.cores > 1,
-        )
+        return fingerprint(self.row)
 
 
 def _value(text: str) -> Any:
@@ -163,7 +183,7 @@ class Cell:
 
 
 def plan(
-    scenarios: Sequence[tuple[str, Scenario]],
+    scenarios: Sequence[tuple[str, Scenario | QualityScenario]],
     contenders: Iterable[Contender],
     seeds: int,
     penalty: float = PENALTY,
@@ -174,59 +194,173 @@ def plan(
 
     The seeds are `first_seed`, `first_seed + 1`, ..., as many as `seeds` says.
     """
-    chosen = {contender: contender.fingerprint() for contender in contenders}
-    for contender in chosen:
-        _check_conditions(contender)
+    codes = {contender: contender.fingerprint() for contender in contenders}
+    for contender in codes:
+        if contender.selector == "sbs_train" and not contender.conditions.cv:
+            raise InputError("sbs_train is the best of the training folds: it needs cross-validation")
     cells = []
     for folder, scenario in scenarios:
         content = scenario_digest(scenario)
-        for contender, code in chosen.items():
+        for contender, code in codes.items():
             for seed in range(first_seed, first_seed + seeds):
-                name, steps = scenario.name, len(scenario.instances)
-                judged = _judged(contender.conditions, scenario, seed)
-                key = _hash(content, contender, judged, seed, penalty, code)
-                cells.append(Cell(folder, name, contender, seed, penalty, key, steps))
+                identity = {
+                    "scenario": content,
+                    "selector": contender.selector,
+                    "settings": contender.settings(),
+                    "conditions": _judged(contender.conditions, scenario, seed),
+                    "seed": seed,
+                    "penalty": penalty,
+                    **code._asdict(),
+                }
+                key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+                steps = len(scenario.instances)
+                cells.append(Cell(folder, scenario.name, contender, seed, penalty, key, steps))
     return cells
 
 
-def _check_conditions(contender: Contender) -> None:
-    """Raise if a contender cannot run under its conditions."""
-    if contender.selector == "sbs_train" and not contender.conditions.cv:
-        raise InputError("sbs_train is the best of the training folds: it needs cross-validation")
-
-
-def _judged(conditions: Conditions, scenario: Scenario, seed: int) -> dict[str, Any]:
+def _judged(conditions: Conditions, scenario: Scenario | QualityScenario, seed: int) -> dict[str, Any]:
     """Return how a contender is judged, as plain values: of folds, which instances are in which."""
     if not conditions.cv:
-        return {name: value for name, value in asdict(conditions).items() if (name, value) != ("cores", 1)}
+        return asdict(conditions)
     folds = folds_of(scenario, conditions.folds, seed)
     digest = hashlib.sha256(np.ascontiguousarray(folds, dtype=np.int64).tobytes()).hexdigest()
     return {**asdict(conditions), "folds": digest}
 
 
-def _hash(
-    content: str,
-    contender: Contender,
-    judged: dict[str, Any],
-    seed: int,
-    penalty: float,
-    code: Fingerprint,
-) -> str:
-    identity = {
-        "scenario": content,
-        "selector": contender.selector,
-        "settings": contender.settings(),
-        "conditions": judged,
-        "seed": seed,
-        "penalty": penalty,
-        **code._asdict(),
-    }
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-
-
-def scenario_digest(scenario: Scenario) -> str:
+def scenario_digest(scenario: Scenario | QualityScenario) -> str:
     """Return the SHA-256 of what a replay sees of a scenario."""
     digest = hashlib.sha256(json.dumps([scenario.name, scenario.cutoff, scenario.algorithms]).encode())
-    for array in (scenario.features, scenario.runtimes, scenario.solved, scenario.feature_cost):
+    costs = scenario.ratings if isinstance(scenario, QualityScenario) else scenario.feature_cost
+    for array in (scenario.features, scenario.runtimes, scenario.solved, costs):
         digest.update(str(array.shape).encode() + np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
+
+
+class Fingerprint(NamedTuple):
+    """What determines the result of a selector in addition to its input."""
+
+    code: str
+    """Hash of the source of everything that decides, learns and measures."""
+    libraries: dict[str, str]
+    """Version of Python, Tailcut, and each library that this code imports."""
+
+
+def fingerprint(row: Row | None) -> Fingerprint:
+    """Return the fingerprint of a row of the catalogue; None: of a hindsight baseline.
+
+    It covers the `DECIDING` source of this package and, of parts from outside, the source of their modules
+    and of those they import, as far as these are no installed libraries. What they import by a computed name
+    is not seen. A part without source, typed into an interactive session for example, never equals any other:
+    its results are never reused.
+    """
+    parts = (
+        [] if row is None else [part for field in fields(row) for part in _parts(getattr(row, field.name))]
+    )
+    roots = {part.__module__ for part in parts} | ({type(row).__module__} if row else set())
+    own = {root.partition(".")[0] for root in roots}
+    libraries = {"tailcut", "numpy", "scipy", *(row.libraries if row else ())}
+    digest = hashlib.sha256(_deciding_source())
+    digest.update(
+        repr([] if row is None else [_described(getattr(row, f.name)) for f in fields(row)]).encode()
+    )
+    waiting, seen = sorted(roots), set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        file = _file_of(name)
+        if file is None:
+            digest.update(uuid4().bytes if name in roots else b"")
+            continue
+        if not name.startswith("tailcut."):
+            digest.update(file.read_bytes())
+        for imported in _imports(file, name, file.stat().st_mtime_ns):
+            top = imported.partition(".")[0]
+            if top == "tailcut" or top in sys.stdlib_module_names:
+                continue
+            if top in own or not _is_library(top):
+                waiting.append(imported)
+            else:
+                libraries.add(top)
+    python = ".".join(map(str, sys.version_info[:2]))
+    return Fingerprint(
+        digest.hexdigest(), {"python": python, **{name: version_of(name) for name in sorted(libraries)}}
+    )
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """Yield the classes and functions in a slot of a row."""
+    if isinstance(value, partial):
+        for inner in (value.func, *value.args, *value.keywords.values()):
+            yield from _parts(inner)
+    elif callable(value):
+        yield value if isinstance(value, type) or inspect.isroutine(value) else type(value)
+
+
+def _described(value: Any) -> str:
+    """Return what fills a slot of a row, in words that are the same in every process."""
+    if isinstance(value, partial):
+        arguments = [
+            *map(_described, value.args),
+            *(f"{k}={_described(v)}" for k, v in value.keywords.items()),
+        ]
+        return f"{_described(value.func)}({', '.join(arguments)})"
+    return str(getattr(value, "__qualname__", "") or (type(value) if callable(value) else repr(value)))
+
+
+@lru_cache
+def _deciding_source() -> bytes:
+    """Return the hash of the `DECIDING` source, that of the compiled kernels included."""
+    root = Path(__file__).parents[1]
+    patterns = [
+        f"{name}{rest}" for name in DECIDING for rest in (".py", "/**/*.py", "/**/*.pyx", "/**/*.pxd")
+    ]
+    digest = hashlib.sha256()
+    for file in sorted(file for pattern in patterns for file in root.glob(pattern)):
+        digest.update(file.relative_to(root).as_posix().encode() + file.read_bytes())
+    return digest.digest()
+
+
+def _file_of(name: str) -> Path | None:
+    """Return the file of a module, loaded or not; None if it has none or there is no such module."""
+    try:
+        spec = None if name in sys.modules else importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return None
+    file = spec.origin if spec else getattr(sys.modules.get(name), "__file__", None)
+    return Path(file) if file and Path(file).is_file() else None
+
+
+@lru_cache(maxsize=512)
+def _imports(file: Path, name: str, _changed: int) -> tuple[str, ...]:
+    """Return the modules that a source file imports, and its submodules among the names it imports."""
+    if file.suffix != ".py":
+        return ()
+    package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+    found = []
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            if node.level:
+                module = importlib.util.resolve_name("." * node.level + module, package)
+            found += [module, *(f"{module}.{alias.name}" for alias in node.names)]
+    return tuple(found)
+
+
+@lru_cache
+def _is_library(top: str) -> bool:
+    """Return whether a module is installed, perhaps in another environment, rather than one's own file."""
+    file = _file_of(top)
+    return file is None or not {"site-packages", "dist-packages"}.isdisjoint(file.resolve().parts)
+
+
+@lru_cache
+def version_of(library: str) -> str:
+    """Return the version of an installed library, by the name of its package or of its distribution."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return " ".join(version(name) for name in packages_distributions().get(library, [])) or "unknown"

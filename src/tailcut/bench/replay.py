@@ -1,82 +1,50 @@
-"""The replay: instances in a shuffled order, each decided and observed before the next.
+"""The replay: instances in a shuffled order, each decided and observed before the next, or fold by fold.
 
-A run of a schedule starts from scratch and is stopped at its budget: it solves the instance if the
-scenario's runtime is not longer.
+A run starts from scratch and is stopped at its budget: it solves the instance if the scenario's runtime is
+not longer. In a race several algorithms run at once, and wall time counts, until the first solves the
+instance. Where a scenario has `ratings`, an answer costs its rating, whatever time it took, and features cost
+nothing.
 
 Selectors that look at features pay for them. A selector that can skip them (`may_skip_features`) says how
 long computing them may take: where the scenario's cost is higher they are stopped then, that time is lost and
 they are not there. It learns what they cost, and its run gets the time that is left. The others learn nothing
-of it: what features cost is added to what they chose (`tailcut.bench.metrics`).
+of it: what features cost is added to what they chose (`tailcut.bench.summary.paid`).
+
+In cross-validation a selector learns all folds but one by `fit` and is scored on that one. Every instance is
+scored once, so the folds together form one trace, in the order of the seed.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.bench.baselines import FIXED, PICKS
-from tailcut.bench.fixed_schedules import Stages, best_schedule
+from tailcut.bench.conditions import Conditions
+from tailcut.errors import InputError
 from tailcut.numerics.randomness import stream
-from tailcut.policies.recorded_runs import instance_names
+from tailcut.policies.recorded_runs import RecordedRuns, instance_names
 from tailcut.policies.selector_like import Recorded
-from tailcut.types import PENALTY, Array, Decision, Features, Outcome
+from tailcut.scenarios import QualityScenario, Scenario
+from tailcut.selector import Selector
+from tailcut.types import PENALTY, Array, Decision, Features, Outcome, Request
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
-class Replayable(Recorded, Protocol):
-    """What a replay needs from a scenario: recorded runs, and the cost of features."""
-
-    @property
-    def feature_cost(self) -> Array:
-        """Seconds that computing the features takes, shape (n,)."""
-        ...
-
-
-class Replayed(Protocol):
-    """What a replay needs from a selector."""
-
-    @property
-    def schedules(self) -> bool:
-        """Whether `proceed` may run another algorithm on the same instance."""
-        ...
-
-    @property
-    def needs_features(self) -> bool:
-        """Whether it looks at features at all."""
-        ...
-
-    @property
-    def may_skip_features(self) -> bool:
-        """Whether it can skip them."""
-        ...
-
-    def feature_budget(self) -> float:
-        """Return how many seconds computing the next instance's features may take."""
-        ...
-
-    def select(
-        self, features: Features = None, *, instance: str | None = None, feature_cost: float = 0.0
-    ) -> Decision:
-        """Return the first run on an instance."""
-        ...
-
-    def observe(self, decision: Decision, outcome: Outcome) -> object:
-        """Learn the outcome of a run."""
-        ...
-
-    def proceed(self, decision: Decision) -> Decision | None:
-        """Return the next run on the same instance; None: it is over."""
-        ...
+Folds = NDArray[np.int64]
+"""The fold of each instance, shape (n,)."""
 
 
 class Slice(NamedTuple):
     """One run on an instance."""
 
     algorithm: int
+    """Its number; -1 for a race in which nothing ran."""
     seconds: float
     """How long it ran: until it solved the instance or was stopped."""
 
@@ -88,16 +56,15 @@ class ServedInstance(NamedTuple):
     name: str
     features: Array | None
     """The features that the selector saw; None if it did not wait for them."""
-    slices: tuple[Slice, ...]
-    """Its runs, in order."""
+    feature_cost: float
+    slices: list[Slice]
+    """Its runs, in order; of a race, the last to end."""
     solved: bool
     """Whether the last of them solved it."""
     cpu: float
     """Seconds that its features and runs took."""
-
-
-Afterwards = Callable[[ServedInstance], None]
-"""Called after each instance, before the next is decided."""
+    deciding: float
+    """Seconds to decide and to learn."""
 
 
 @dataclass(frozen=True)
@@ -126,9 +93,9 @@ class Slices:
     @property
     def last(self) -> NDArray[np.intp]:
         """Number of the last algorithm run at each step, -1 where none was, shape (n,)."""
-        found = np.full(len(self.solved), -1, dtype=np.intp)
-        found[self.step] = self.algorithm
-        return found
+        algorithms = np.full(len(self.solved), -1, dtype=np.intp)
+        algorithms[self.step] = self.algorithm
+        return algorithms
 
 
 @dataclass(frozen=True)
@@ -149,7 +116,27 @@ class Trace:
     A run takes its recorded time, at most its budget: an unsolved one may have ended early.
     """
     slices: Slices | None = None
-    """The runs of a schedule; None where one algorithm is picked for the whole cutoff."""
+    """The runs of a schedule or race; None where one algorithm is picked for the whole cutoff."""
+
+    @staticmethod
+    def of(served: Sequence[ServedInstance], *, sliced: bool) -> Trace:
+        """Return the trace of instances in the order they were served."""
+        runs = [(step, *run) for step, instance in enumerate(served) for run in instance.slices]
+        steps, algorithms, seconds = zip(*runs, strict=True) if runs else ((), (), ())
+        slices = Slices(
+            np.array(steps, np.intp),
+            np.array(algorithms, np.intp),
+            np.array(seconds, np.float64),
+            np.array([instance.solved for instance in served], np.bool_),
+        )
+        return Trace(
+            np.array([instance.row for instance in served], np.intp),
+            slices.last,
+            np.array([instance.deciding for instance in served], np.float64),
+            np.array([instance.feature_cost for instance in served], np.float64),
+            np.array([instance.cpu for instance in served], np.float64),
+            slices if sliced else None,
+        )
 
 
 def shuffled(n: int, seed: int) -> NDArray[np.intp]:
@@ -157,167 +144,330 @@ def shuffled(n: int, seed: int) -> NDArray[np.intp]:
     return stream(seed, "instance order").permutation(n)
 
 
+def losses_of(runs: Recorded, penalty: float = PENALTY) -> Array:
+    """Return what each run costs without features, shape (n, K): its rating if there are any, else PARk."""
+    ratings: Array | None = getattr(runs, "ratings", None)
+    return np.where(runs.solved, runs.runtimes, penalty * runs.cutoff) if ratings is None else ratings
+
+
 def replay(
-    runs: Replayable,
-    selector: Replayed,
+    runs: Recorded,
+    selector: Selector | FrozenSelector,
     *,
     seed: int,
     order: NDArray[np.intp] | None = None,
-    afterwards: Afterwards | None = None,
+    afterwards: Callable[[ServedInstance], None] | None = None,
 ) -> Trace:
     """Serve every instance once, in the order of `seed`, each observed before the next.
 
     `order` are the rows to serve instead. What is done `afterwards` is not counted as time to decide.
     """
     rows = shuffled(len(runs.runtimes), seed) if order is None else order
-    serve = _run_schedule if selector.schedules else _run_one
-    times = np.where(runs.solved, runs.runtimes, np.inf).tolist()
-    recorded = runs.runtimes.tolist()
-    names = instance_names(runs, len(times)) or tuple(map(str, range(len(times))))
-    costs: list[float] = []
-    cpu: list[float] = []
-    seconds: list[float] = []
-    solved: list[bool] = []
-    taken: list[tuple[int, int, float]] = []
-    for step, row in enumerate(rows.tolist()):
-        started = time.perf_counter()
-        features, cost = _computed(runs, row, selector)
-        elapsed = time.perf_counter() - started
-        arrived = _Arrived(names[row], features, cost, times[row])
-        own, answered, deciding = serve(selector, arrived, runs)
-        seconds.append(elapsed + deciding)
-        costs.append(cost)
-        solved.append(answered)
-        cpu.append(cost + sum(_ran(recorded[row][algorithm], limit) for algorithm, limit in own))
-        taken += [(step, *slice_) for slice_ in own]
+    return Trace.of(serve(runs, selector, rows, afterwards), sliced=selector.schedules)
+
+
+def replay_race(runs: Recorded, selector: Selector, *, cores: int, seed: int) -> Trace:
+    """Serve every instance once, in the order of `seed`, each with up to `cores` algorithms at once."""
+    served = _Race(runs, selector, cores)
+    return Trace.of(
+        [served.instance(row) for row in shuffled(len(runs.runtimes), seed).tolist()], sliced=True
+    )
+
+
+def serve(
+    runs: Recorded,
+    selector: Selector | FrozenSelector,
+    rows: NDArray[np.intp],
+    afterwards: Callable[[ServedInstance], None] | None = None,
+) -> list[ServedInstance]:
+    """Return what became of these instances, served one after the other."""
+    serving = (_Schedule if selector.schedules else _OnePick)(runs, selector)
+    served = []
+    for row in rows.tolist():
+        served.append(serving.instance(row))
         if afterwards is not None:
-            afterwards(ServedInstance(row, names[row], features, tuple(own), answered, cpu[-1]))
-    steps, algorithms, ran = zip(*taken, strict=True) if taken else ((), (), ())
-    slices = Slices(
-        np.array(steps, np.intp),
-        np.array(algorithms, np.intp),
-        np.array(ran, np.float64),
-        np.array(solved, np.bool_),
-    )
-    return Trace(
-        rows,
-        slices.last,
-        np.array(seconds, np.float64),
-        np.array(costs, np.float64),
-        np.array(cpu, np.float64),
-        slices if selector.schedules else None,
-    )
+            afterwards(served[-1])
+    return served
 
 
-def _ran(recorded: float, limit: float) -> float:
-    """Return the seconds that a run took: its recorded time, unless it is longer than the limit or not known.
+def folds_of(scenario: Scenario | QualityScenario, made: int, seed: int) -> Folds:
+    """Return the scenario's own folds (cv.arff); where it has none, `made` many, drawn by `seed`.
 
-    >>> _ran(3.0, limit=5.0), _ran(8.0, limit=5.0), _ran(np.nan, limit=5.0)
-    (3.0, 5.0, 5.0)
+    >>> from types import SimpleNamespace
+    >>> without = SimpleNamespace(name="X", folds=None, instances=("a", "b", "c", "d", "e"))
+    >>> sorted(folds_of(without, 2, seed=0).tolist())
+    [1, 1, 1, 2, 2]
     """
-    return recorded if recorded < limit else limit
+    if scenario.folds is not None:
+        if len(np.unique(scenario.folds)) < 2:
+            raise InputError(f"{scenario.name}: cv.arff: expected 2 folds or more, got 1")
+        return scenario.folds
+    n = len(scenario.instances)
+    if not made:
+        raise InputError(
+            f"{scenario.name}: has no folds (cv.arff, with a row for every instance); --folds 10 makes some"
+        )
+    if made > n:
+        raise InputError(f"{scenario.name}: {made} folds are too many for {n} instances")
+    return np.asarray(stream(seed, "folds").permutation(n) % made + 1, dtype=np.int64)
 
 
-class _Arrived(NamedTuple):
-    """An instance that is to be served."""
+def best_in_training(losses: Array, folds: Folds) -> NDArray[np.intp]:
+    """Return, for every instance, the algorithm with the lowest mean loss over all other folds.
 
-    name: str
-    features: Array | None
-    feature_cost: float
-    times: Sequence[float]
-    """Seconds until each algorithm solves it, inf where it does not."""
-
-
-def _computed(runs: Replayable, row: int, selector: Replayed) -> tuple[Array | None, float]:
-    """Return the features of an instance and what they cost; None where they were not waited for."""
-    if not selector.needs_features:
-        return runs.features[row], 0.0
-    cost = float(runs.feature_cost[row])
-    if not selector.may_skip_features:
-        return runs.features[row], cost
-    budget = selector.feature_budget()
-    if budget > 0.0 and cost <= budget:
-        return runs.features[row], cost
-    return None, budget
+    >>> best_in_training(np.array([[1.0, 2.0], [1.0, 2.0], [9.0, 1.0]]), np.array([1, 1, 2])).tolist()
+    [1, 1, 0]
+    """
+    choices = np.empty(len(losses), dtype=np.intp)
+    for fold in np.unique(folds):
+        choices[folds == fold] = losses[folds != fold].mean(axis=0).argmin()
+    return choices
 
 
-def _run_one(selector: Replayed, arrived: _Arrived, runs: Replayable) -> tuple[list[Slice], bool, float]:
-    """Return the one run on an instance, whether it solved it, and the time to decide and to learn."""
-    started = time.perf_counter()
-    reported = arrived.feature_cost if selector.may_skip_features else 0.0
-    decision = selector.select(arrived.features, instance=arrived.name, feature_cost=reported)
-    elapsed = time.perf_counter() - started
-    choice = runs.algorithms.index(decision.algorithm)
-    runtime = arrived.times[choice]
-    solved = runtime + reported <= runs.cutoff
-    outcome = Outcome.solved(runtime) if solved else Outcome.censored(runs.cutoff - reported)
-    started = time.perf_counter()
-    selector.observe(decision, outcome)
-    elapsed += time.perf_counter() - started
-    return [Slice(choice, runtime if solved else runs.cutoff - reported)], solved, elapsed
+def cross_validate(
+    scenario: Scenario | QualityScenario,
+    new_selector: Callable[[], Selector],
+    folds: Folds,
+    *,
+    seed: int,
+    learn_on: bool = False,
+) -> Trace:
+    """Return the trace of a selector on each fold after learning all others.
+
+    Without `learn_on` it neither learns nor explores on the test fold.
+    """
+    order = shuffled(len(folds), seed)
+    served: dict[int, ServedInstance] = {}
+    for fold in np.unique(folds).tolist():
+        selector = new_selector()
+        selector.fit(scenario, known=np.broadcast_to((folds != fold)[:, None], scenario.solved.shape))
+        judged = selector if learn_on else FrozenSelector(selector)
+        rows = order[folds[order] == fold]
+        served.update((instance.row, instance) for instance in serve(scenario, judged, rows))
+    return Trace.of([served[row] for row in order.tolist()], sliced=selector.schedules)
 
 
-def _run_schedule(selector: Replayed, arrived: _Arrived, runs: Replayable) -> tuple[list[Slice], bool, float]:
-    """Return the runs on an instance until it is solved or given up, and the rest as `_run_one` does."""
-    taken: list[Slice] = []
-    solved = False
-    if arrived.feature_cost >= runs.cutoff:  # the features used up the cutoff
-        return taken, solved, 0.0
-    started = time.perf_counter()
-    decision: Decision | None = selector.select(
-        arrived.features, instance=arrived.name, feature_cost=arrived.feature_cost
-    )
-    elapsed = time.perf_counter() - started
-    while decision is not None:
-        choice, budget = runs.algorithms.index(decision.algorithm), decision.budget
-        runtime = arrived.times[choice]
-        solved = runtime <= budget
-        taken.append(Slice(choice, min(runtime, budget)))
-        outcome = Outcome.solved(runtime) if solved else Outcome.censored(budget)
+class FrozenSelector:
+    """A selector that decides by what it has learned so far, without randomness, and learns no more."""
+
+    def __init__(self, selector: Selector) -> None:
+        self._selector = selector
+        self.schedules = selector.schedules
+        self.needs_features = selector.needs_features
+        self.may_skip_features = selector.may_skip_features
+        self.feature_budget = selector.feature_budget
+        self._request = Request()
+        self._over = False
+
+    def select(
+        self, features: Features = None, *, instance: str | None = None, feature_cost: float = 0.0
+    ) -> Decision:
+        """Return the first run on an instance."""
+        self._request = Request(features, instance, feature_cost=feature_cost)
+        decision = self._selector.decide_frozen(self._request)
+        assert decision is not None, "on a new instance everyone may run"
+        return decision
+
+    def observe(self, decision: Decision, outcome: Outcome) -> None:
+        """Remember the outcome of a run, for this instance only."""
+        self._over = outcome.answered or not self.schedules
+        ran = decision.budget if outcome.time is None else outcome.time
+        failed = dict(self._request.failed or {})
+        failed[decision.algorithm] = max(ran, failed.get(decision.algorithm, 0.0))
+        self._request = replace(self._request, spent=self._request.spent + ran, failed=failed)
+
+    def proceed(self, decision: Decision) -> Decision | None:  # noqa: ARG002
+        """Return the next run on the same instance; None: it is over."""
+        return None if self._over else self._selector.decide_frozen(self._request)
+
+
+class _OnePick:
+    """A selector at work: here one algorithm gets the whole cutoff."""
+
+    def __init__(self, runs: Recorded, selector: Selector | FrozenSelector) -> None:
+        self.runs, self.selector = runs, selector
+        self.times = np.where(runs.solved, runs.runtimes, np.inf).tolist()
+        """Seconds until each algorithm solves each instance, inf where it does not."""
+        self.recorded = runs.runtimes.tolist()
+        self.names = instance_names(runs, len(self.times)) or tuple(map(str, range(len(self.times))))
+        self.feature_cost: Array | None = getattr(runs, "feature_cost", None)
+        self.ratings: Array | None = getattr(runs, "ratings", None)
+        self.deciding = 0.0
+
+    def instance(self, row: int) -> ServedInstance:
+        """Serve one instance."""
+        self.deciding = 0.0
+        features, cost = self.timed(self.features, row)
+        slices, solved, cpu = self.answer(row, features, cost)
+        return ServedInstance(row, self.names[row], features, cost, slices, solved, cost + cpu, self.deciding)
+
+    def timed(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what a call to the selector returns, and count its time as time to decide."""
         started = time.perf_counter()
-        selector.observe(decision, outcome)
-        decision = selector.proceed(decision)
-        elapsed += time.perf_counter() - started
-    return taken, solved, elapsed
+        result = call(*args, **kwargs)
+        self.deciding += time.perf_counter() - started
+        return result
+
+    def features(self, row: int) -> tuple[Array | None, float]:
+        """Return the features of an instance and what they cost; None where they were not waited for."""
+        if self.feature_cost is None or not self.selector.needs_features:
+            return self.runs.features[row], 0.0
+        cost = float(self.feature_cost[row])
+        if not self.selector.may_skip_features:
+            return self.runs.features[row], cost
+        budget = self.selector.feature_budget()
+        return (self.runs.features[row], cost) if budget > 0.0 and cost <= budget else (None, budget)
+
+    def answer(self, row: int, features: Array | None, cost: float) -> tuple[list[Slice], bool, float]:
+        """Return the runs on an instance, whether the last solved it, and the CPU seconds of all."""
+        runs = self.runs
+        reported = cost if self.selector.may_skip_features else 0.0
+        decision = self.timed(self.selector.select, features, instance=self.names[row], feature_cost=reported)
+        choice = runs.algorithms.index(decision.algorithm)
+        runtime, limit = self.times[row][choice], runs.cutoff - reported
+        solved = runtime + reported <= runs.cutoff
+        if self.ratings is not None:
+            outcome = Outcome.rated(float(self.ratings[row, choice]))
+        else:
+            outcome = Outcome.solved(runtime) if solved else Outcome.censored(limit)
+        self.timed(self.selector.observe, decision, outcome)
+        taken = [Slice(choice, runtime if solved else limit)]
+        return taken, solved, self.cpu(row, taken)
+
+    def cpu(self, row: int, taken: list[Slice]) -> float:
+        """Return the seconds that runs took: the recorded time, unless that is longer or not known."""
+        recorded = self.recorded[row]
+        return sum(recorded[k] if recorded[k] < limit else limit for k, limit in taken)
 
 
-def replay_baseline(runs: Replayable, name: str, *, seed: int, penalty: float = PENALTY) -> Trace:
-    """Return the trace of a hindsight baseline (`tailcut.catalogue.BASELINES`); it needs no features."""
-    order = shuffled(len(runs.features), seed)
-    nothing = np.zeros(len(order))
-    if name in FIXED:
-        times = np.where(runs.solved, runs.runtimes, np.inf)
-        stages = best_schedule(times, runs.cutoff, penalty, most=FIXED[name])
-        slices = follow(stages, times[order])
-        ran = np.fmin(runs.runtimes[order[slices.step], slices.algorithm], slices.seconds)
-        cpu = np.bincount(slices.step, ran, len(order)).astype(np.float64)
-        return Trace(order, slices.last, nothing, nothing, cpu, slices)
-    losses = np.where(runs.solved, runs.runtimes, penalty * runs.cutoff)
-    return picks_trace(runs, order, PICKS[name](losses))
+class _Schedule(_OnePick):
+    """Runs until the instance is solved or given up."""
+
+    def answer(self, row: int, features: Array | None, cost: float) -> tuple[list[Slice], bool, float]:
+        taken: list[Slice] = []
+        solved = False
+        if cost >= self.runs.cutoff:  # the features used up the cutoff
+            return taken, solved, 0.0
+        decision: Decision | None = self.timed(
+            self.selector.select, features, instance=self.names[row], feature_cost=cost
+        )
+        while decision is not None:
+            choice = self.runs.algorithms.index(decision.algorithm)
+            runtime, budget = self.times[row][choice], decision.budget
+            solved = runtime <= budget
+            taken.append(Slice(choice, min(runtime, budget)))
+            outcome = Outcome.solved(runtime) if solved else Outcome.censored(budget)
+            self.timed(self.selector.observe, decision, outcome)
+            decision = self.timed(self.selector.proceed, decision)
+        return taken, solved, self.cpu(row, taken)
 
 
-def picks_trace(runs: Replayable, order: NDArray[np.intp], choices: NDArray[np.intp]) -> Trace:
-    """Return the trace of fixed choices; `choices` has one number per row."""
-    nothing = np.zeros(len(order))
-    cpu = np.fmin(runs.runtimes[order, choices[order]], runs.cutoff)
-    return Trace(order, choices[order], nothing, nothing, cpu)
+class _Race(_OnePick):
+    """Several algorithms at once, until the first answer; CPU time is that of all cores together."""
+
+    def __init__(self, runs: Recorded, selector: Selector, cores: int) -> None:
+        super().__init__(runs, selector)
+        self.racer, self.cores = selector, cores
+
+    def features(self, row: int) -> tuple[Array | None, float]:
+        features, cost = super().features(row)
+        return features, min(cost, self.runs.cutoff)  # what takes longer is stopped then
+
+    def answer(self, row: int, features: Array | None, cost: float) -> tuple[list[Slice], bool, float]:
+        times: list[float] = self.times[row]
+        running: list[tuple[Decision, float]] = []  # with the time at which each was begun
+        failed: dict[str, float] = {}
+        cpu, now, last = 0.0, 0.0, -1
+
+        def end(decision: Decision, since: float) -> float:
+            return since + min(times[self.runs.algorithms.index(decision.algorithm)], decision.budget)
+
+        def stop(decision: Decision, ran: float) -> None:
+            # A run that has only just started teaches nothing.
+            self.timed(self.racer.observe, decision, Outcome.censored(max(ran, 1e-9)))
+
+        while now < self.runs.cutoff - cost:
+            running += [
+                (decision, now)
+                for decision in self.timed(
+                    self.racer.race,
+                    features,
+                    k=self.cores - len(running),
+                    instance=self.names[row],
+                    spent=now,
+                    feature_cost=cost,
+                    running={decision.algorithm: now - since for decision, since in running},
+                    failed=failed,
+                )
+            ]
+            if not running:
+                break
+            first = int(np.argmin([end(*run) for run in running]))
+            now = end(*running[first])
+            decision, since = running.pop(first)
+            last = self.runs.algorithms.index(decision.algorithm)
+            runtime = times[last]
+            if since + runtime <= now:
+                cpu += runtime
+                self.timed(self.racer.observe, decision, Outcome.solved(runtime))
+                for other, begun in running:
+                    cpu += now - begun
+                    stop(other, now - begun)
+                return [Slice(last, now)], True, cpu
+            failed[decision.algorithm] = now - since
+            cpu += now - since
+            stop(decision, now - since)
+        return [Slice(last, now)], False, cpu
 
 
-def follow(stages: Stages, times: Array) -> Slices:
-    """Return the runs of a fixed schedule; times (n, K), inf where unsolved.
+class MeasureFirst:
+    """Runs the first instances of a stream with all algorithms, and counts the CPU time of these extra runs.
 
-    >>> from tailcut.bench.fixed_schedules import Stage
-    >>> slices = follow((Stage(0, 2.0), Stage(1, 8.0)), np.array([[1.0, 9.0], [np.inf, 4.0]]))
-    >>> slices.step.tolist(), slices.algorithm.tolist(), slices.seconds.tolist(), slices.solved.tolist()
-    ([0, 1, 1], [0, 0, 1], [1.0, 2.0, 4.0], [True, True])
+    It is not part of the answers' loss. They are learned by `fit`, one instance at a time, and nothing is
+    learned that was not run.
     """
-    solved = np.zeros(len(times), dtype=np.bool_)
-    parts = []
-    for algorithm, budget in stages:
-        (steps,) = np.nonzero(~solved)
-        own = times[steps, algorithm]
-        parts.append((steps, np.full(len(steps), algorithm), np.minimum(own, budget)))
-        solved[steps] = own <= budget
-    step, algorithms, seconds = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    in_turn = np.argsort(step, kind="stable")
-    return Slices(step[in_turn], algorithms[in_turn], seconds[in_turn], solved)
+
+    def __init__(self, runs: Recorded, selector: Selector, conditions: Conditions) -> None:
+        self.seconds = 0.0
+        """CPU seconds of the extra runs so far."""
+        self._runs, self._selector = runs, selector
+        self._limit = conditions.measure_cutoff * runs.cutoff
+        self._left = conditions.measure_first
+
+    def __call__(self, served: ServedInstance) -> None:
+        """Run all algorithms that the answer did not run, or that a schedule stopped early."""
+        if not self._left:
+            return
+        self._left -= 1
+        longest: dict[int, float] = {}
+        for number, seconds in served.slices:
+            longest[number] = max(seconds, longest.get(number, 0.0))
+        if served.solved:
+            longest[served.slices[-1].algorithm] = np.inf
+        enough = self._limit if self._selector.schedules else 0.0
+        rest = [k for k in range(len(self._runs.algorithms)) if k not in longest or longest[k] < enough]
+        if rest:
+            self._selector.fit(self._measured(served, rest))
+
+    def _measured(self, served: ServedInstance, algorithms: Sequence[int]) -> RecordedRuns:
+        """Run algorithms on an instance, each from scratch and up to the limit."""
+        runs, limit = self._runs, self._limit
+        runtimes = np.full((1, len(runs.algorithms)), np.nan)
+        solved = np.zeros(runtimes.shape, dtype=np.bool_)
+        for k in algorithms:
+            recorded = float(runs.runtimes[served.row, k])
+            solved[0, k] = runs.solved[served.row, k] and recorded <= limit
+            runtimes[0, k] = recorded if solved[0, k] else limit
+            self.seconds += float(np.fmin(recorded, limit))  # an unsolved run may have ended early
+        absent = np.full(runs.features.shape[1], np.nan)  # the selector did not wait for them
+        return RecordedRuns(
+            algorithms=runs.algorithms,
+            cutoff=runs.cutoff,
+            feature_names=None,
+            features=(absent if served.features is None else served.features)[None, :],
+            runtimes=runtimes,
+            solved=solved,
+            known=None,
+            instances=(served.name,),
+            watched=np.full(runtimes.shape, limit),
+        )

@@ -8,20 +8,28 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import platform
 import sqlite3
+import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.bench.plan import Cell
+from tailcut.bench.baselines import oracle, single_best
+from tailcut.bench.conditions import Conditions
+from tailcut.bench.labels import conditions_of
+from tailcut.bench.plan import Cell, version_of
 from tailcut.errors import InputError
-from tailcut.types import Array
+from tailcut.scenarios import Scenario
+from tailcut.types import PENALTY, Array
 
 FORMAT = 1
 _APPLICATION = 0x7A11C07  # written into the file's header, so that a foreign database is recognised
@@ -101,11 +109,9 @@ class Store:
     def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
         self.path = Path(path)
         self._run: int | None = None
+        address = f"{self.path.absolute().as_uri()}{'?mode=ro' if read_only else ''}"
         try:
-            if read_only:
-                self._db = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True, timeout=60.0)
-            else:
-                self._db = sqlite3.connect(self.path, timeout=60.0)
+            self._db = sqlite3.connect(address, uri=True, timeout=60.0)
             try:
                 self._check(must_be_ours=read_only)
                 if not read_only:
@@ -154,43 +160,28 @@ class Store:
 
     def add(self, cell: Cell, result: Result) -> None:
         """Write one cell, in place of an earlier failure of it."""
-        columns = {
-            "hash": cell.hash,
-            "scenario": cell.scenario,
-            "selector": cell.contender.label,
-            "settings": json.dumps(cell.contender.settings(), sort_keys=True),
-            "seed": cell.seed,
-            "penalty": cell.penalty,
-            "error": result.error,
-            "par": result.par,
-            "unsolved": result.unsolved,
-            "decision_us": result.decision_us,
-            "vbs": result.vbs,
-            "sbs": result.sbs,
-            **{name: getattr(result, name) for name in _LATER},
-            "seconds": result.seconds,
-            "choices": _squeeze(result.choices),
-            "losses": _squeeze(result.losses),
-            "step_seconds": _squeeze(result.step_seconds),
-        }
-        marks = ", ".join(f":{name}" for name in columns)
+        arrays = {name: _squeeze(getattr(result, name)) for name in ("choices", "losses", "step_seconds")}
+        settings = json.dumps(cell.contender.settings(), sort_keys=True)
+        made = {"scenario": cell.scenario, "selector": cell.contender.label, "settings": settings}
+        row = {**vars(result), **arrays, **made, "seed": cell.seed, "penalty": cell.penalty}
         with self._db:
-            self._db.execute(f"REPLACE INTO cells ({', '.join(columns)}) VALUES ({marks})", columns)
+            self._replace("cells", row)
             if self._run is not None:
-                self._db.execute("REPLACE INTO origins VALUES (?, ?)", (cell.hash, self._run))
+                self._replace("origins", {"hash": cell.hash, "run": self._run})
 
     def add_quality(self, row: Mapping[str, Any]) -> None:
         """Write one cell of a scenario of solution quality, by the names of the columns."""
-        marks = ", ".join(f":{name}" for name in QUALITY_COLUMNS)
         with self._db:
-            self._db.execute(
-                f"REPLACE INTO quality_cells ({', '.join(QUALITY_COLUMNS)}) VALUES ({marks})", row
-            )
+            self._replace("quality_cells", row)
+
+    def _replace(self, table: str, row: Mapping[str, Any]) -> None:
+        marks = ", ".join(f":{name}" for name in row)
+        self._db.execute(f"REPLACE INTO {table} ({', '.join(row)}) VALUES ({marks})", row)
 
     def quality_rows(self) -> dict[str, dict[str, Any]]:
         """Return the cells of scenarios of solution quality, by hash."""
-        found = self._context("quality_cells", ", ".join(QUALITY_COLUMNS))
-        return {values[0]: dict(zip(QUALITY_COLUMNS, values, strict=True)) for values in found}
+        rows = self._context("quality_cells", ", ".join(QUALITY_COLUMNS))
+        return {values[0]: dict(zip(QUALITY_COLUMNS, values, strict=True)) for values in rows}
 
     def begin_run(self, description: dict[str, Any]) -> None:
         """Note what is about to add cells: command, versions, machine; cells added next belong to it."""
@@ -200,8 +191,8 @@ class Store:
 
     def runs(self) -> dict[int, dict[str, Any]]:
         """Return the descriptions given to `begin_run`, by number, in order of time."""
-        found = self._context("runs", "number, description")
-        return {number: self._values(text, f"run {number}") for number, text in found}
+        rows = self._context("runs", "number, description")
+        return {number: self._values(text, f"run {number}") for number, text in rows}
 
     def origins(self) -> dict[str, int]:
         """Return the number of the run that made each cell, by the cell's hash, as far as it is known."""
@@ -210,12 +201,12 @@ class Store:
     def describe_scenario(self, name: str, description: dict[str, Any]) -> None:
         """Note what a scenario is like, in place of what was noted before."""
         with self._db:
-            self._db.execute("REPLACE INTO scenarios VALUES (?, ?)", (name, json.dumps(description)))
+            self._replace("scenarios", {"name": name, "description": json.dumps(description)})
 
     def scenarios(self) -> dict[str, dict[str, Any]]:
         """Return what was noted of the scenarios, by name."""
-        found = self._context("scenarios", "name, description")
-        return {name: self._values(text, f"scenario {name}") for name, text in found}
+        rows = self._context("scenarios", "name, description")
+        return {name: self._values(text, f"scenario {name}") for name, text in rows}
 
     def _values(self, text: Any, what: str) -> dict[str, Any]:
         """Return the JSON object in a text, or say that the file is damaged there."""
@@ -240,13 +231,27 @@ class Store:
         return self._read(f"SELECT {columns} FROM {table} ORDER BY 1") if present else []
 
     def rows(self, hashes: Iterable[str] | None = None) -> list[dict[str, Any]]:
-        """Return the cells without their traces, of the given hashes or all, ordered by name and seed."""
+        """Return the cells without their traces, of the given hashes or all, ordered by name and seed.
+
+        Those judged under conditions that this version does not know are left out, with a warning.
+        """
         present = self._columns()
         columns = ", ".join(name if name in present or name not in _LATER else "NULL" for name in _COLUMNS)
         query = f"SELECT {columns} FROM cells ORDER BY scenario, selector, seed"
         wanted = None if hashes is None else set(hashes)
-        rows = (dict(zip(_COLUMNS, values, strict=True)) for values in self._read(query))
-        return [self._checked(row) for row in rows if wanted is None or row["hash"] in wanted]
+        rows = [dict(zip(_COLUMNS, values, strict=True)) for values in self._read(query)]
+        rows = [self._checked(row) for row in rows if wanted is None or row["hash"] in wanted]
+        unknown = set()
+        for label in dict.fromkeys(row["selector"] for row in rows):
+            try:
+                Conditions.parse(conditions_of(label))
+            except InputError:
+                unknown.add(label)
+                warnings.warn(
+                    f"{self.path}: left out: {label}, whose conditions this version does not know",
+                    stacklevel=2,
+                )
+        return [row for row in rows if row["selector"] not in unknown]
 
     def _checked(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return a cell, or say which value of it is damaged."""
@@ -262,11 +267,11 @@ class Store:
     def trace(self, cell_hash: str) -> tuple[NDArray[np.int16], Array, NDArray[np.float32]]:
         """Return choices, losses and decision times per step of one cell, each of shape (n,)."""
         query = "SELECT choices, losses, step_seconds FROM cells WHERE hash = ? AND error IS NULL"
-        found = self._read(query, cell_hash)
-        if not found:
+        rows = self._read(query, cell_hash)
+        if not rows:
             raise InputError(f"{self.path}: there is no finished cell {cell_hash}")
         try:
-            choices, losses, seconds = (zlib.decompress(blob) for blob in found[0])
+            choices, losses, seconds = (zlib.decompress(blob) for blob in rows[0])
             return np.frombuffer(choices, "<i2"), np.frombuffer(losses, "<f8"), np.frombuffer(seconds, "<f4")
         except (TypeError, ValueError, zlib.error) as error:
             raise InputError(f"{self.path}: cell {cell_hash:.20}: its steps are damaged: {error}") from None
@@ -299,3 +304,50 @@ def opened(path: str | Path, *, must_exist: bool = False, read_only: bool = Fals
         yield store
     finally:
         store.close()
+
+
+def describe_run(command: str) -> dict[str, Any]:
+    """Return the origin of results: command, versions, machine and time, as plain values."""
+    return {
+        "command": command,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        **{name: version_of(name) for name in ("tailcut", "numpy", "scipy")},
+        "system": f"{platform.system()} {platform.release()}",
+        "processor": _processor(),
+        "cores": os.cpu_count() or 1,
+    }
+
+
+def _processor() -> str:
+    """Return the processor's name where the system says it, else its architecture."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())
+
+
+def describe_scenario(scenario: Scenario, penalty: float = PENALTY) -> dict[str, Any]:
+    """Return the size of a scenario, its timeouts and its hindsight baselines, as plain values."""
+    losses = scenario.losses(penalty)
+    rows = np.arange(len(losses))
+    shares = scenario.timeout_shares()
+    best = single_best(losses)
+    return {
+        "name": scenario.name,
+        "instances": len(scenario.instances),
+        "features": len(scenario.feature_names),
+        "algorithms": list(scenario.algorithms),
+        "cutoff": scenario.cutoff,
+        "timeouts_mean": float(shares.mean()),
+        "timeouts_median": float(np.median(shares)),
+        "timeouts_min": float(shares.min()),
+        "timeouts_max": float(shares.max()),
+        "sbs": scenario.algorithms[int(best[0])],
+        "sbs_par": float(losses[rows, best].mean()),
+        "vbs_par": float(losses[rows, oracle(losses)].mean()),
+        "penalty": penalty,
+        "feature_cost_mean": float(scenario.feature_cost.mean()),
+    }

@@ -1,16 +1,77 @@
-"""From cells to a table: one row per scenario and selector, over its seeds."""
+"""What traces cost, and the table of it: PARk with feature costs, against the virtual and the single best."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tailcut.bench.baselines import replay_baseline
 from tailcut.bench.labels import kind_of
-from tailcut.bench.metrics import ReferenceCosts, normalised, relative
+from tailcut.bench.replay import Trace
+from tailcut.policies.selector_like import Recorded
+from tailcut.types import PENALTY, Array
+
+
+def paid(runs: Recorded, trace: Trace, penalty: float = PENALTY) -> tuple[Array, NDArray[np.bool_]]:
+    """Return the PARk loss of each step and whether it was solved, shapes (n,).
+
+    The loss is the runtime, for a schedule that of all its runs, plus the cost of features. If the sum
+    exceeds the cutoff C, the instance is unsolved and the loss is penalty C. Where runs are rated, the loss
+    is the rating of the choice.
+    """
+    rows, choices, slices = trace.order, trace.choices, trace.slices
+    ratings: Array | None = getattr(runs, "ratings", None)
+    if ratings is not None:
+        return ratings[rows, choices], runs.solved[rows, choices]
+    total = runs.runtimes[rows, choices] if slices is None else slices.total
+    total = total + trace.feature_cost
+    if slices is None:
+        solved = runs.solved[rows, choices] & (total <= runs.cutoff)
+    else:  # its budgets fit the cutoff; the sum of the parts may be off by a rounding
+        solved = slices.solved & (total <= runs.cutoff * (1.0 + 1e-9))
+    return np.where(solved, total, penalty * runs.cutoff), solved
+
+
+@dataclass(frozen=True)
+class ReferenceCosts:
+    """Mean loss of a scenario's virtual best and single best solver; neither pays for features."""
+
+    vbs: float
+    sbs: float
+
+    @staticmethod
+    def of(runs: Recorded, penalty: float = PENALTY) -> ReferenceCosts:
+        """Return the costs of a scenario."""
+        means = (
+            float(paid(runs, replay_baseline(runs, name, seed=0, penalty=penalty), penalty)[0].mean())
+            for name in ("oracle", "sbs")
+        )
+        return ReferenceCosts(*means)
+
+
+def relative(par: float, reference: ReferenceCosts) -> float:
+    """Return rePAR = PAR / PAR of the virtual best; 1 is perfect.
+
+    >>> relative(30.0, ReferenceCosts(vbs=10.0, sbs=20.0))
+    3.0
+    """
+    return par / reference.vbs if reference.vbs > 0.0 else math.nan
+
+
+def normalised(par: float, reference: ReferenceCosts) -> float:
+    """Return nPAR = (PAR - VBS) / (SBS - VBS): 0 is perfect, 1 the best single algorithm in hindsight.
+
+    >>> normalised(30.0, ReferenceCosts(vbs=10.0, sbs=20.0))
+    2.0
+    """
+    gap = reference.sbs - reference.vbs
+    return (par - reference.vbs) / gap if gap > 0.0 else math.nan
 
 
 def summarise(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -39,7 +100,9 @@ def _summary(scenario: str, selector: str, cells: list[dict[str, Any]]) -> dict[
         deviation = float(pars.std())
     answers, extra = (sum(cell[name] or 0.0 for cell in cells) for name in ("answer_cpu", "extra_cpu"))
     trained = [cell["sbs_train"] for cell in cells if cell["sbs_train"] is not None]
-    in_training = ReferenceCosts(reference.vbs, float(np.mean(trained))) if trained else None
+    in_training = math.nan
+    if trained:
+        in_training = normalised(mean, ReferenceCosts(reference.vbs, float(np.mean(trained))))
     return {
         "scenario": scenario,
         "selector": selector,
@@ -47,9 +110,9 @@ def _summary(scenario: str, selector: str, cells: list[dict[str, Any]]) -> dict[
         "seeds": len(cells),
         "par10_mean": mean,
         "par10_std": deviation,
-        "repar10": _number(relative(mean, reference)),
-        "npar10": _number(normalised(mean, reference)),
-        "npar10_train": None if in_training is None else _number(normalised(mean, in_training)),
+        "repar10": _finite(relative(mean, reference)),
+        "npar10": _finite(normalised(mean, reference)),
+        "npar10_train": _finite(in_training),
         "unsolved": float(np.mean([cell["unsolved"] for cell in cells])),
         "decision_us": float(np.mean([cell["decision_us"] for cell in cells])),
         "cpu_seconds": answers / len(cells),
@@ -57,5 +120,5 @@ def _summary(scenario: str, selector: str, cells: list[dict[str, Any]]) -> dict[
     }
 
 
-def _number(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None

@@ -10,6 +10,7 @@ An error that the user can fix is one line on stderr and exit code 2; a tracebac
 from __future__ import annotations
 
 import sys
+import warnings
 from importlib import import_module
 from typing import Any
 
@@ -100,8 +101,18 @@ def _options(
     pass
 
 
+_format_warning = warnings.formatwarning
+
+
+def _on_one_line(message: Warning | str, category: type[Warning], *place: Any, **line: Any) -> str:
+    """Return a warning that is meant for the user without the place in the code."""
+    for_user = category is UserWarning
+    return f"tailcut: {message}\n" if for_user else _format_warning(message, category, *place, **line)
+
+
 def run() -> None:
     """Run the command line; errors of the user's making end it with code 2 and no traceback."""
+    warnings.formatwarning = _on_one_line
     try:
         app()
     except TailcutError as error:

@@ -33,7 +33,7 @@ def existing(aslib: Path | None) -> Path:
 def or_bundled(aslib: Path | None, wanted: Sequence[str] = ()) -> Path:
     """Return the folder, or that of the bundled scenario if none is named and no other one is wanted."""
     from tailcut.scenarios import bundled
-    from tailcut.scenarios.collection import names_in
+    from tailcut.scenarios.aslib_reader import names_in
 
     if aslib is not None:
         return existing(aslib)
@@ -50,7 +50,7 @@ def or_bundled(aslib: Path | None, wanted: Sequence[str] = ()) -> Path:
 
 def scenario_folder(given: str, aslib: Path | None) -> Path:
     """Return the folder of a scenario that is given by its path, or by its name where --aslib says."""
-    from tailcut.scenarios.collection import names_in
+    from tailcut.scenarios.aslib_reader import names_in
 
     path = Path(given)
     if path.exists() or path.name != given:

@@ -136,12 +136,11 @@ def command(
     Extra runs (--measure-first) cost nothing in PARk. Their time is shown in a separate column,
     as a share of the answers' CPU time.
     """
-    from tailcut.bench.benchmark import benchmark
+    from tailcut.bench.benchmark import benchmark, quality_benchmark
     from tailcut.bench.plan import Contender
-    from tailcut.bench.quality_benchmark import quality_benchmark
     from tailcut.cli.bench_tables import print_quality, print_tables
     from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
-    from tailcut.scenarios.collection import quality_names
+    from tailcut.scenarios.aslib_reader import quality_names
 
     started = time.perf_counter()
     check_executor(executor, CELLS, scheduler)

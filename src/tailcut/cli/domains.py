@@ -41,7 +41,7 @@ def command(
 
 
 def _row(name: str, domain: Any) -> dict[str, Any]:
-    from tailcut.domains.found import find_solvers
+    from tailcut.domains.domain import find_solvers
 
     return {
         "name": name,

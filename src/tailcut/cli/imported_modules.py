@@ -24,7 +24,7 @@ def import_with_folder(modules: Sequence[str]) -> None:
 
     Processes started later get the same search path.
     """
-    from tailcut.bench.imported import import_selectors
+    from tailcut.bench.execution import import_selectors
 
     if modules and not {"", str(Path.cwd())} & set(sys.path):
         sys.path.insert(0, str(Path.cwd()))

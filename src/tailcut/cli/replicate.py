@@ -18,8 +18,8 @@ from rich.progress import MofNCompleteColumn, Progress
 from rich.table import Table
 
 from tailcut.cli.aslib_folder import AslibOption, existing
+from tailcut.replication.published import VERDICTS, ReplicatedCell
 from tailcut.replication.rerun import ReplicationProgress, replicate_folder
-from tailcut.replication.verdicts import VERDICTS, ReplicatedCell
 
 
 class _Bars(ReplicationProgress):

@@ -34,7 +34,7 @@ def generate(
     from rich.console import Console
     from rich.progress import Progress
 
-    from tailcut.domains.sat.generators.stream_files import write_stream
+    from tailcut.domains.sat.generators import write_stream
 
     with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("generating", total=count)

@@ -24,7 +24,7 @@ _SHOWN = 50
 
 def summary(scenario: Scenario) -> dict[str, Any]:
     """Return what `info` says of a scenario, as plain values."""
-    from tailcut.bench.origins import describe_scenario
+    from tailcut.bench.store import describe_scenario
 
     found = describe_scenario(scenario)
     return {
@@ -46,7 +46,7 @@ def show(
 ) -> None:
     """List the available scenarios: the bundled one and, with --aslib, those of that folder."""
     from tailcut.scenarios import bundled
-    from tailcut.scenarios.collection import names_in
+    from tailcut.scenarios.aslib_reader import names_in
 
     folders = [bundled.FOLDER, *([] if aslib is None else [existing(aslib)])]
     found = [{"name": name, "folder": str(folder / name)} for folder in folders for name in names_in(folder)]
@@ -165,7 +165,7 @@ def from_csv(
     with one, it is one of ok, timeout, memout, not_applicable, crash, other. Every algorithm needs a
     run on every instance.
     """
-    from tailcut.scenarios.csv_files import scenario_from_csv
+    from tailcut.scenarios.frames import scenario_from_csv
 
     scenario = scenario_from_csv(runs, features, cutoff=cutoff, name=name)
     scenario.write(out)

@@ -19,8 +19,7 @@ from uuid import uuid4
 
 from distributed import Client, Future, KilledWorker, as_completed
 
-from tailcut.bench.compute import compute, read
-from tailcut.bench.execution import Executor
+from tailcut.bench.execution import Executor, compute, read
 from tailcut.bench.plan import Cell, scenario_digest
 from tailcut.bench.store import Result
 from tailcut.cluster.connect import Capacity

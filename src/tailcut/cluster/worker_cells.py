@@ -10,8 +10,7 @@ from typing import Any
 
 from distributed import get_worker
 
-from tailcut.bench.compute import guarded
-from tailcut.bench.imported import import_selectors
+from tailcut.bench.execution import guarded, import_selectors
 from tailcut.bench.plan import Cell, Contender
 from tailcut.bench.store import Result
 from tailcut.errors import InputError

@@ -13,8 +13,7 @@ from distributed import Worker, WorkerPlugin, get_worker
 
 from tailcut.cluster.parcel import Parcel, unpacked
 from tailcut.errors import InputError, LiveError, TailcutError
-from tailcut.live.limits import Call, Command, Ended, Ending, Launcher
-from tailcut.live.limits.running_program import RunningProgram
+from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, RunningProgram
 from tailcut.live.runnable import why_not
 
 _IDLE = 60.0

@@ -12,11 +12,11 @@ import re
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
-from tailcut.domains.extraction import print_features
-from tailcut.domains.files import read_bytes
+from tailcut.domains.programs import print_features, read_bytes
 
 _MOST = 2**20
 """Bytes that are looked at."""
@@ -100,9 +100,7 @@ def _numbers(data: bytes) -> dict[str, float]:
     }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the features of a file as JSON; return the exit code."""
-    return print_features("tailcut.domains.file_features", extract, arguments)
+main = partial(print_features, "tailcut.domains.file_features", extract, "file")
 
 
 if __name__ == "__main__":

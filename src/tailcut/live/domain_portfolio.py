@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tailcut.domains import find_domain
-from tailcut.domains.found import FoundSolver, find_solvers
+from tailcut.domains.domain import FoundSolver, find_solvers
 from tailcut.errors import InputError
 from tailcut.live.portfolio import Portfolio, parse_portfolio
 

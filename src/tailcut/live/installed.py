@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tailcut.domains import Domain
-from tailcut.domains.found import is_installed
+from tailcut.domains.domain import is_installed
 
 
 def needed_module(domain: Domain, entry: str | None, words: Sequence[str]) -> str | None:

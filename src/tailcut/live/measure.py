@@ -25,7 +25,7 @@ from tailcut.live.portfolio import Clock, Portfolio
 from tailcut.live.runnable import check_runnable
 from tailcut.live.workflows import ProgramExecutor, run_workflows
 from tailcut.scenarios import Scenario
-from tailcut.scenarios.yamltree import yaml_module
+from tailcut.scenarios.description import yaml_module
 
 
 class MeasureObserver:

@@ -11,8 +11,14 @@ from pathlib import Path
 
 from tailcut.catalogue import recipe
 from tailcut.domains import Domain, domain_names, find_domain
-from tailcut.domains.domain import EXIT_CODE_0_SOLVES, AnswerRule, EntryProgram, TinyInstance
-from tailcut.domains.found import find_solver, is_installed
+from tailcut.domains.domain import (
+    EXIT_CODE_0_SOLVES,
+    AnswerRule,
+    EntryProgram,
+    TinyInstance,
+    find_solver,
+    is_installed,
+)
 from tailcut.errors import InputError, PortfolioError
 from tailcut.live.installed import needed_module, worth_preloading
 from tailcut.live.objective import ObjectiveRule, objective_rule

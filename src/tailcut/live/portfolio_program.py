@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tailcut.domains import Domain
-from tailcut.domains.found import find_program
+from tailcut.domains.domain import find_program
 from tailcut.live.limits import Call, Command
 
 PLACE = re.compile(r"\{(\w+)\}")

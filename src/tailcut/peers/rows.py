@@ -8,15 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from tailcut.peers.asf_selectors import AsfSelector
-from tailcut.peers.libraries import ASF_EXTRA, EXTRA
-from tailcut.peers.mab_wiser import MabWiser
-from tailcut.peers.medley import Exp3Medley, NearestMedley, ThompsonMedley
-from tailcut.peers.online_greedy import OnlineGreedy
-from tailcut.peers.recorded_rows import BestLabelForest, PairwiseForests
-from tailcut.peers.refitted_trees import RefittedTrees
-from tailcut.peers.river_forests import RiverForests
-from tailcut.peers.vowpal_wabbit import ByProbability, VowpalWabbit
+from tailcut.peers import ASF_EXTRA, EXTRA
+from tailcut.peers.bandits import ByProbability, MabWiser, RiverForests, VowpalWabbit
+from tailcut.peers.forests import AsfSelector, BestLabelForest, PairwiseForests, RefittedTrees
+from tailcut.peers.schedules import Exp3Medley, NearestMedley, OnlineGreedy, ThompsonMedley
 from tailcut.policies.censoring import AtMaximumLoss
 from tailcut.policies.exploration import ForcedExploration, Greedy
 from tailcut.policies.losses import BoundedLoss

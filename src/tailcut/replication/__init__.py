@@ -9,10 +9,9 @@ is not meant for reuse. `tailcut.catalogue` has the same approaches by the paper
 
 from tailcut.replication.approaches import APPROACHES, approach
 from tailcut.replication.protocol import SEEDS, ExperimentData, Summary, evaluate, experiment_data
-from tailcut.replication.published import PublishedCell, cell, cells, scenarios
+from tailcut.replication.published import PublishedCell, ReplicatedCell, cell, cells, compare, scenarios
 from tailcut.replication.rerun import ReplicationProgress, replicate, replicate_folder
 from tailcut.replication.switches import PAPER, PUBLISHED, Switches
-from tailcut.replication.verdicts import ReplicatedCell, compare
 
 __all__ = [
     "APPROACHES",

@@ -1,57 +1,384 @@
-"""The thirteen approaches of the published table by name."""
+"""The thirteen approaches of the published table: eight of LinUCB, four of Thompson sampling, and a baseline.
+
+The published Thompson runs drew whole weight vectors through a singular value decomposition, whose signs and
+bases depend on the BLAS in use. Here the one number that matters, eta = x'theta~ ~ N(x'theta, sigma v), is
+drawn directly: the same distribution, other draws. So these cells match in distribution only.
+
+So do those of the baseline after Degroote et al., linear regression per algorithm, epsilon-greedy. Each
+algorithm's regression is fitted again after each of its runs: runtime min(m, C) on its own instances, missing
+features at the mean of its own data, then unit norm, then ordinary least squares with an intercept. Least
+squares of fewer instances than features has singular values that are zero but for rounding; the published cut
+(the machine epsilon, scikit-learn 0.24 through scipy's default) keeps some of them, so the predictions of the
+first steps depend on the LAPACK in use.
+"""
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lstsq
+from scipy.special import log_ndtr, ndtr, ndtri_exp
 
 from tailcut.errors import InputError
-from tailcut.replication.degroote import DegrooteLinear
-from tailcut.replication.linucb import LinUCB
 from tailcut.replication.protocol import ExperimentData, MakePolicy, PublishedPolicy
 from tailcut.replication.switches import PUBLISHED, Switches
-from tailcut.replication.thompson import ThompsonBandit
+from tailcut.types import PENALTY, Array
 
-DEGROOTE = "degroote_epsilon_greedy_lr"
+EPSILON = 0.05
+"""Share of the steps at which Degroote's baseline draws an algorithm at random."""
+UNTRIED = -1e5
+"""Its prediction for an algorithm without a fit."""
+TRIES = 20
+"""Draws that Buckley-James makes at most; the last one does not count even if it succeeds."""
+SMALLEST_RUNTIME = 1e-4
+"""Seconds that a runtime of 0 counts, since 0 has no logarithm."""
+ALMOST_NOTHING = 1e-9
+"""First entry that Thompson gives to an all-zero vector, so that it has a direction."""
 
-Build = Callable[[ExperimentData, np.random.RandomState, Switches], PublishedPolicy]
+
+class UnitVectors:
+    """Missing values take running means that start at 0; then the vector is divided by its norm."""
+
+    def __init__(self, n_features: int, switches: Switches, *, guard_zero: bool) -> None:
+        self.switches = switches
+        self.guard_zero = guard_zero
+        self.means = np.zeros(n_features)
+        self.seen = np.zeros(n_features)
+
+    def imputed(self, features: Array) -> Array:
+        full = np.where(np.isnan(features), self.means, features)
+        if self.guard_zero and not full.any():
+            full[0] = ALMOST_NOTHING
+        return full
+
+    def vector(self, features: Array) -> Array:
+        full = self.imputed(features)
+        norm = np.linalg.norm(full)
+        if norm == 0.0 and not self.switches.zero_vector_is_nan:
+            return full
+        with np.errstate(invalid="ignore"):
+            return np.asarray(full / norm)
+
+    def update(self, features: Array) -> None:
+        """Move the means; as published, values that were put in for missing ones count like seen ones."""
+        full = self.imputed(features)
+        counts = ~np.isnan(features) if self.switches.means_of_observed_only else np.ones(len(full), bool)
+        self.seen[counts] += 1.0
+        self.means[counts] += (1.0 / self.seen[counts]) * (full[counts] - self.means[counts])
 
 
-def _linucb(*, corrected: bool, randomised: bool, revisited: bool) -> Build:
-    def build(table: ExperimentData, rng: np.random.RandomState, switches: Switches) -> PublishedPolicy:
-        return LinUCB(
-            table, rng, corrected=corrected, randomised=randomised, revisited=revisited, switches=switches
+class RidgeBandit(ABC):
+    """A policy with A = lambda I + sum x x', b = sum y x and theta = A^-1 b per algorithm.
+
+    The inverse is computed again from A whenever A changed. Updating it instead is faster, and its
+    rounding errors change decisions where scores tie: two algorithms of which nothing was learned.
+    """
+
+    untried: float
+    """Score of an algorithm without runs. Finite as published."""
+    guards_zero_vectors: bool
+
+    def __init__(
+        self, table: ExperimentData, rng: np.random.RandomState, *, ridge: float, switches: Switches
+    ) -> None:
+        d, k = table.features.shape[1], table.performances.shape[1]
+        self.cutoff = table.cutoff
+        self.log_cutoff = math.log(table.cutoff)
+        self.rng = rng
+        self.switches = switches
+        self.vectors = UnitVectors(d, switches, guard_zero=self.guards_zero_vectors)
+        self.gram = np.tile(ridge * np.eye(d), (k, 1, 1))
+        self.inverse = np.tile(np.linalg.inv(ridge * np.eye(d)), (k, 1, 1))
+        self.moment = np.zeros((k, d))
+        self.theta = np.zeros((k, d))
+        self.runs = np.zeros(k)
+        self.timeouts = np.zeros(k)
+
+    @property
+    def penalty(self) -> float:
+        """What the `*_rev` scores charge for a timeout."""
+        worst = PENALTY * self.cutoff
+        return math.log(worst) if self.switches.penalty_is_log else worst
+
+    @abstractmethod
+    def scores(self, known: NDArray[np.intp], mean: Array, variance: Array) -> Array:
+        """Return the scores of the algorithms numbered `known`; mean is x'theta, variance x'A^-1 x."""
+
+    @abstractmethod
+    def target(self, algorithm: int, x: Array, performance: float, censored: bool) -> float | None:
+        """Return the log-runtime to learn, or None to learn nothing."""
+
+    def belief(self, known: NDArray[np.intp], x: Array) -> tuple[Array, Array]:
+        """Return x'theta and x'A^-1 x of the algorithms numbered `known`.
+
+        Sums run through einsum, row by row alike: a matrix product may round equal rows differently,
+        and equal algorithms must tie.
+        """
+        mean = np.einsum("kd,d->k", self.theta, x)
+        variance = np.einsum("kd,d->k", np.matmul(self.inverse, x), x)
+        return mean[known], variance[known]
+
+    def select(self, features: Array) -> int:
+        """Return the algorithm with the lowest score; ties and nan resolve as numpy's argmin does."""
+        known = np.flatnonzero(self.runs)
+        scores = np.full(len(self.runs), self.untried)
+        if known.size:
+            scores[known] = self.scores(known, *self.belief(known, self.vectors.vector(features)))
+        if self.switches.untried_are_forced and known.size < len(scores):
+            return int(np.argmin(self.runs))
+        return int(np.argmin(scores))
+
+    def learn(self, algorithm: int, features: Array, performance: float) -> None:
+        if self.switches.first_outcome_goes_to_last and not self.runs.any():
+            algorithm = len(self.runs) - 1
+        x = self.vectors.vector(features)
+        self.vectors.update(features)
+        if self.switches.reaching_cutoff_is_censored:
+            censored = performance >= self.cutoff
+        else:
+            censored = performance > self.cutoff
+        y = self.target(algorithm, x, performance, censored)
+        self.runs[algorithm] += 1
+        self.timeouts[algorithm] += censored
+        if y is not None:
+            self.moment[algorithm] += y * x
+            self.gram[algorithm] += np.outer(x, x)
+            self.inverse[algorithm] = np.linalg.inv(self.gram[algorithm])
+            self.theta[algorithm] = self.inverse[algorithm] @ self.moment[algorithm]
+
+
+def log_runtime(performance: float) -> float:
+    """Return the logarithm of a runtime, of 1e-4 for 0.
+
+    >>> log_runtime(0.0) == log_runtime(1e-4)
+    True
+    """
+    return math.log(performance or SMALLEST_RUNTIME)
+
+
+class LinUCB(RidgeBandit):
+    """Bounds x'theta -+ alpha w; lambda = 1, alpha = 1, sigma = 10 as published."""
+
+    untried = -1.1e6
+    guards_zero_vectors = False
+    sigma = 10.0
+
+    def __init__(
+        self,
+        table: ExperimentData,
+        rng: np.random.RandomState,
+        *,
+        corrected: bool,
+        randomised: bool,
+        revisited: bool,
+        switches: Switches = PUBLISHED,
+    ) -> None:
+        super().__init__(table, rng, ridge=1.0, switches=switches)
+        self.corrected = corrected
+        self.randomised = randomised
+        self.revisited = revisited
+
+    def scores(self, known: NDArray[np.intp], mean: Array, variance: Array) -> Array:
+        width = np.sqrt(variance)
+        if self.corrected:
+            extra = width if self.switches.width_adds_one else 0.0
+            width = width * np.sqrt(self.timeouts[known]) * self.log_cutoff * 2.0 + extra
+        if self.randomised:
+            draws = self.rng.standard_normal(len(known))
+            width = width * (np.abs(draws) * self.switches.rand_scale)
+        if self.revisited:
+            return expected_loss(mean - width, mean + width, self.sigma, self.log_cutoff, self.penalty)
+        return mean - width
+
+    def target(self, algorithm: int, x: Array, performance: float, censored: bool) -> float | None:  # noqa: ARG002
+        """Return the log-runtime; for a censored run log C (bias-corrected) or nothing (blind)."""
+        if not censored:
+            return log_runtime(performance)
+        return self.log_cutoff if self.corrected else None
+
+
+def expected_loss(low: Array, high: Array, s: float, log_cutoff: float, penalty: float) -> Array:
+    """Return the loss that `*_rev` minimises, from optimistic and pessimistic log-runtimes.
+
+    Algorithm 2 of the paper's appendix, its terms computed as they stand: they may overflow or become
+    nan, and the published choices follow from that too.
+
+    >>> at = np.array([1.0])
+    >>> round(float(expected_loss(at, at, 1.0, 2.0, 100.0)[0]), 4)  # 0.841 E_C + 0.159 * 100
+    18.1064
+    """
+    with np.errstate(all="ignore"):
+        low_mean = np.exp(low + s**2 / 2) * (
+            ndtr((log_cutoff - high - s**2) / s) / ndtr((log_cutoff - low) / s)
         )
-
-    return build
-
-
-def _thompson(*, buckley_james: bool, revisited: bool) -> Build:
-    def build(table: ExperimentData, rng: np.random.RandomState, switches: Switches) -> PublishedPolicy:
-        return ThompsonBandit(table, rng, buckley_james=buckley_james, revisited=revisited, switches=switches)
-
-    return build
+        high_mean = np.exp(high + s**2 / 2) * (
+            ndtr((log_cutoff - low - s**2) / s) / ndtr((log_cutoff - high) / s)
+        )
+        return np.asarray(low_mean + (1 - ndtr((log_cutoff - high) / s)) * (penalty - high_mean))
 
 
-def _degroote(table: ExperimentData, rng: np.random.RandomState, switches: Switches) -> PublishedPolicy:  # noqa: ARG001
-    return DegrooteLinear(table, rng)
+class ThompsonBandit(RidgeBandit):
+    """Scores from one posterior sample per algorithm; sigma = 1, lambda = 0.5 as published."""
+
+    untried = -1e6
+    guards_zero_vectors = True
+
+    def __init__(
+        self,
+        table: ExperimentData,
+        rng: np.random.RandomState,
+        *,
+        buckley_james: bool,
+        revisited: bool,
+        sigma: float = 1.0,
+        ridge: float = 0.5,
+        switches: Switches = PUBLISHED,
+    ) -> None:
+        super().__init__(table, rng, ridge=ridge, switches=switches)
+        self.buckley_james = buckley_james
+        self.revisited = revisited
+        self.sigma = sigma
+
+    def scores(self, known: NDArray[np.intp], mean: Array, variance: Array) -> Array:
+        eta = mean + np.sqrt(self.sigma * variance) * self.rng.standard_normal(len(known))
+        if not self.revisited:
+            return eta
+        published = self.switches.tail_uses_variance
+        # sigma^2 v is what the table was made with, sigma v what the paper defines: the same at sigma = 1
+        spread = (self.sigma**2 if published else self.sigma) * variance
+        return self.expected_loss(eta, spread)
+
+    def expected_loss(self, eta: Array, variance: Array) -> Array:
+        """Return the loss that `*_rev` minimises at log-runtimes eta (K,), with these variances (K,)."""
+        deviation = np.sqrt(variance)
+        shift = variance / 2 if self.switches.half_shift else variance
+        tail_scale = variance if self.switches.tail_uses_variance else deviation
+        with np.errstate(all="ignore"):
+            ratio = ndtr((self.log_cutoff - eta - shift) / deviation) / ndtr(
+                (self.log_cutoff - eta) / deviation
+            )
+            solved_mean = np.exp(eta + variance / 2) * ratio
+            in_time = ndtr((self.log_cutoff - eta) / tail_scale)
+            return np.asarray(solved_mean + (1 - in_time) * (self.penalty - solved_mean))
+
+    def target(self, algorithm: int, x: Array, performance: float, censored: bool) -> float | None:
+        """Return the log-runtime; for a censored run log C, or a draw above it."""
+        if not censored:
+            return log_runtime(performance)
+        if not self.buckley_james:
+            return self.log_cutoff
+        mean, variance = self.belief(np.array([algorithm]), x)
+        deviation = math.sqrt(self.sigma * float(variance[0]))
+        if self.switches.bj_gives_up:
+            return self.retried(float(mean[0]), deviation)
+        log_tail = float(log_ndtr((float(mean[0]) - self.log_cutoff) / deviation))
+        log_uniform = math.log(1.0 - self.rng.random_sample())
+        return float(mean[0]) - deviation * float(ndtri_exp(log_tail + log_uniform))
+
+    def retried(self, mean: float, deviation: float) -> float:
+        """Return the first of 19 draws that exceeds log C, else log C."""
+        for _ in range(TRIES - 1):
+            draw = mean + deviation * self.rng.standard_normal()
+            if draw > self.log_cutoff:
+                return float(draw)
+        return self.log_cutoff
 
 
-APPROACHES: dict[str, Build] = {
-    "bj_thompson_rev": _thompson(buckley_james=True, revisited=True),
-    "bj_thompson": _thompson(buckley_james=True, revisited=False),
-    "thompson_rev": _thompson(buckley_james=False, revisited=True),
-    "thompson": _thompson(buckley_james=False, revisited=False),
-    "bclinucb_rev": _linucb(corrected=True, randomised=False, revisited=True),
-    "bclinucb": _linucb(corrected=True, randomised=False, revisited=False),
-    "blinducb_rev": _linucb(corrected=False, randomised=False, revisited=True),
-    "blinducb": _linucb(corrected=False, randomised=False, revisited=False),
-    "rand_bclinucb_rev": _linucb(corrected=True, randomised=True, revisited=True),
-    "rand_bclinucb": _linucb(corrected=True, randomised=True, revisited=False),
-    "rand_blinducb_rev": _linucb(corrected=False, randomised=True, revisited=True),
-    "rand_blinducb": _linucb(corrected=False, randomised=True, revisited=False),
-    DEGROOTE: _degroote,
+class Fit(NamedTuple):
+    """A fitted regression with its preprocessing."""
+
+    means: Array
+    """Put in for missing features, shape (d,)."""
+    weights: Array
+    """Coefficients of the unit vectors, shape (d,)."""
+    intercept: float
+
+
+def unit_rows(features: Array, means: Array) -> Array:
+    """Return `features` (n, d) with gaps filled by `means` (d,), each row at unit norm, zero rows zero.
+
+    >>> unit_rows(np.array([[3.0, np.nan], [0.0, 0.0]]), np.array([9.0, 4.0])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    full = np.where(np.isnan(features), means, features)
+    norms = np.sqrt(np.einsum("nd,nd->n", full, full))[:, None]
+    norms[norms == 0.0] = 1.0
+    return np.asarray(full / norms)
+
+
+def fit(features: Array, runtimes: Array) -> Fit:
+    """Return the least-squares fit of `runtimes` (n,) on `features` (n, d)."""
+    means = np.nanmean(features, axis=0)
+    rows = unit_rows(features, means)
+    row_mean, runtime_mean = rows.mean(axis=0), runtimes.mean()
+    weights = lstsq(rows - row_mean, runtimes - runtime_mean, check_finite=False)[0]
+    return Fit(means, weights, float(runtime_mean - row_mean @ weights))
+
+
+class DegrooteLinear:
+    """Epsilon-greedy over one linear regression per algorithm, refitted after each of its runs."""
+
+    def __init__(
+        self,
+        table: ExperimentData,
+        rng: np.random.RandomState,
+        switches: Switches = PUBLISHED,  # noqa: ARG002 - nothing of it was found to depart from the paper
+    ) -> None:
+        n, d = table.features.shape
+        k = table.performances.shape[1]
+        self.cutoff = table.cutoff
+        self.rng = rng
+        self.features = np.empty((k, n, d))
+        self.runtimes = np.empty((k, n))
+        self.counts = np.zeros(k, dtype=np.intp)
+        self.fits: list[Fit | None] = [None] * k
+
+    def predict(self, features: Array) -> Array:
+        """Return the predicted runtime of every algorithm, shape (K,)."""
+        return np.array([UNTRIED if f is None else predicted(f, features) for f in self.fits])
+
+    def select(self, features: Array) -> int:
+        best = int(np.argmin(self.predict(features)))
+        if self.rng.uniform() < EPSILON:
+            return int(self.rng.randint(low=0, high=len(self.fits)))
+        return best
+
+    def learn(self, algorithm: int, features: Array, performance: float) -> None:
+        """Store the outcome and refit, once there is an instance without missing features."""
+        count = self.counts[algorithm]
+        self.features[algorithm, count] = features
+        self.runtimes[algorithm, count] = min(performance, self.cutoff)
+        self.counts[algorithm] = count + 1
+        if self.fits[algorithm] is not None or not np.isnan(features).any():
+            seen = slice(0, count + 1)
+            self.fits[algorithm] = fit(self.features[algorithm, seen], self.runtimes[algorithm, seen])
+
+
+def predicted(fitted: Fit, features: Array) -> float:
+    """Return the runtime that `fitted` predicts for `features` (d,)."""
+    return float(unit_rows(features[None], fitted.means)[0] @ fitted.weights) + fitted.intercept
+
+
+APPROACHES: dict[str, Callable[..., PublishedPolicy]] = {
+    "bj_thompson_rev": partial(ThompsonBandit, buckley_james=True, revisited=True),
+    "bj_thompson": partial(ThompsonBandit, buckley_james=True, revisited=False),
+    "thompson_rev": partial(ThompsonBandit, buckley_james=False, revisited=True),
+    "thompson": partial(ThompsonBandit, buckley_james=False, revisited=False),
+    "bclinucb_rev": partial(LinUCB, corrected=True, randomised=False, revisited=True),
+    "bclinucb": partial(LinUCB, corrected=True, randomised=False, revisited=False),
+    "blinducb_rev": partial(LinUCB, corrected=False, randomised=False, revisited=True),
+    "blinducb": partial(LinUCB, corrected=False, randomised=False, revisited=False),
+    "rand_bclinucb_rev": partial(LinUCB, corrected=True, randomised=True, revisited=True),
+    "rand_bclinucb": partial(LinUCB, corrected=True, randomised=True, revisited=False),
+    "rand_blinducb_rev": partial(LinUCB, corrected=False, randomised=True, revisited=True),
+    "rand_blinducb": partial(LinUCB, corrected=False, randomised=True, revisited=False),
+    "degroote_epsilon_greedy_lr": DegrooteLinear,
 }
 """In the order of the published table's columns."""
 
@@ -62,15 +389,10 @@ def approach(name: str, switches: Switches = PUBLISHED) -> MakePolicy:
     >>> approach("thomson")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    tailcut.errors.InputError: no published approach 'thomson'; there are: bj_thompson_rev, ...
+    tailcut.errors.InputError: approach thomson: not in the published table, which has bj_thompson_rev, ...
     """
-    if name not in APPROACHES:
-        raise InputError(f"no published approach {name!r}; there are: {', '.join(APPROACHES)}")
-
-    def make(table: ExperimentData, rng: np.random.RandomState) -> PublishedPolicy:
-        return APPROACHES[name](table, rng, switches)
-
-    return make
+    (name,) = chosen_approaches([name])
+    return partial(APPROACHES[name], switches=switches)
 
 
 def chosen_approaches(wanted: Sequence[str] = ()) -> list[str]:

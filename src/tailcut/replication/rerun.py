@@ -8,8 +8,7 @@ from pathlib import Path
 from tailcut.numerics.processes import unordered
 from tailcut.replication.approaches import approach, chosen_approaches
 from tailcut.replication.protocol import SEEDS, ExperimentData, evaluate, experiment_data
-from tailcut.replication.published import cell, published_in
-from tailcut.replication.verdicts import ReplicatedCell, compare
+from tailcut.replication.published import ReplicatedCell, cell, compare, published_in
 from tailcut.scenarios import Scenario
 
 
@@ -54,10 +53,9 @@ def read_experiment(folder: Path) -> ExperimentData:
     return experiment_data(Scenario.read(folder))
 
 
-def replicate_cell(
-    scenario: str, table: ExperimentData, name: str, seeds: Sequence[int] = SEEDS
-) -> ReplicatedCell:
-    """Return one cell: an approach on a scenario, run again and compared."""
+def replicate_cell(item: tuple[str, ExperimentData, str, Sequence[int]]) -> ReplicatedCell:
+    """Return one cell: an approach on a scenario under some seeds, run again and compared."""
+    scenario, table, name, seeds = item
     return compare(evaluate(table, approach(name), seeds), cell(scenario, name))
 
 
@@ -79,11 +77,7 @@ def replicate(
         cell(scenario, name)  # an unknown name should fail before hours of work, not after
     done: dict[tuple[str, str], ReplicatedCell] = {}
     items = ((scenario, tables[scenario], name, tuple(seeds)) for scenario, name in units)
-    for replicated in unordered(_replicate_item, items, jobs=jobs):
+    for replicated in unordered(replicate_cell, items, jobs=jobs):
         done[replicated.scenario, replicated.approach] = replicated
         progress.cell_done(replicated)
     return [done[unit] for unit in units]
-
-
-def _replicate_item(item: tuple[str, ExperimentData, str, Sequence[int]]) -> ReplicatedCell:
-    return replicate_cell(*item)

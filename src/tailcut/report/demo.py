@@ -10,9 +10,8 @@ from typing import Any
 
 import tailcut.domains.sat
 from tailcut.bench.benchmark import compute_missing
-from tailcut.bench.origins import describe_run
 from tailcut.bench.plan import Contender, plan
-from tailcut.bench.store import opened
+from tailcut.bench.store import describe_run, opened
 from tailcut.bench.summary import summarise
 from tailcut.domains.sat.cnf import write
 from tailcut.domains.sat.generators import generate

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from tailcut.bench.benchmark import compute_missing
 from tailcut.bench.execution import Executor, local
-from tailcut.bench.origins import describe_run, describe_scenario
 from tailcut.bench.plan import DEFAULT, Cell, Contender, plan
-from tailcut.bench.store import Store, opened
+from tailcut.bench.store import Store, describe_run, describe_scenario, opened
 from tailcut.bench.sweeps import PLANS
 from tailcut.report.figures.canvas import FORMATS
 from tailcut.report.numbers.complement import complement
@@ -20,7 +19,7 @@ from tailcut.report.pages.results_page import write_results_page
 from tailcut.report.pages.scenario_page import write_scenario_page
 from tailcut.report.progress import SILENT, ReportProgress
 from tailcut.scenarios import Scenario
-from tailcut.scenarios.collection import scenarios_in
+from tailcut.scenarios.aslib_reader import scenarios_in
 
 
 def report_results(

@@ -1,4 +1,4 @@
-"""ARFF tables, read column by column.
+"""ARFF tables, read column by column, and the problems found on the way, each with its file, line and field.
 
 Nearly every line of nearly every ASlib file is free of quotes, so the body is split at its commas in one
 go; only lines with a quote are taken apart piece by piece. A missing value (an unquoted ``?``) is None.
@@ -6,19 +6,96 @@ go; only lines with a quote are taken apart piece by piece. A missing value (an 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
-from tailcut.scenarios.problems import Problems, shown
+import numpy as np
+from numpy.typing import NDArray
+
+from tailcut.errors import NotRuntimeError, ScenarioError
+from tailcut.types import Array
 
 Column = list[str | None]
+Codes = NDArray[np.int64]
+Severity = Literal["error", "warning"]
+
+STATUSES = ("ok", "timeout", "memout", "not_applicable", "crash", "other", "presolved", "unknown")
+"""How a run or a feature step can end (ASlib format); a status array holds positions in this tuple."""
 
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
 _SPACE = re.compile(r"\s*")
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
-_NUMERIC = {"numeric", "real", "integer"}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a scenario.
+
+    >>> print(Problem("cv.arff", 9, "fold", "expected a whole number >= 1, got 'x'"))
+    cv.arff, line 9, fold: expected a whole number >= 1, got 'x'
+    """
+
+    file: str
+    """Name of the file, without its folder."""
+    line: int | None
+    """Line in that file, counted from 1; None if no single line is to blame."""
+    field: str | None
+    """Column of the table, or field of the description."""
+    message: str
+    severity: Severity = "error"
+    """An error makes the scenario unreadable; a warning does not."""
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}, line {self.line}"
+        return f"{place}{', ' + self.field if self.field else ''}: {self.message}"
+
+
+@dataclass
+class Problems:
+    """Collects problems while files are read, so that reading and checking are the same code."""
+
+    found: list[Problem] = field(default_factory=list)
+    not_runtime: bool = False
+    """Whether the scenario is about the quality of solutions, which is no fault of its files."""
+
+    def error(self, file: str, line: int | None, field: str | None, message: str) -> None:
+        self.found.append(Problem(file, line, field, message))
+
+    def warning(self, file: str, line: int | None, field: str | None, message: str) -> None:
+        self.found.append(Problem(file, line, field, message, "warning"))
+
+    @property
+    def errors(self) -> list[Problem]:
+        return [problem for problem in self.found if problem.severity == "error"]
+
+    def raise_if_any(self, folder: str) -> None:
+        """Raise `ScenarioError` with the first error, and say how many more there are."""
+        errors = self.errors
+        if errors:
+            more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+            kind = NotRuntimeError if self.not_runtime else ScenarioError
+            raise kind(f"{folder}: {errors[0]}{more}")
+
+
+def shown(value: object) -> str:
+    """Return a value for a message: quoted, and cut if a damaged file made it very long.
+
+    >>> shown("x" * 100)
+    "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'..."
+    """
+    if isinstance(value, str) and len(value) > 60:
+        return repr(value[:60]) + "..."
+    return repr(value)
+
+
+def codes(column: Sequence[str | None], names: Sequence[str]) -> Codes:
+    """Return the position of each cell among the names, -1 for one that is none of them."""
+    position = {name: number for number, name in enumerate(names)}.get
+    return np.fromiter((position(cell, -1) for cell in column), np.int64, len(column))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +111,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class ArffTable:
-    """The columns of one ARFF file."""
+    """The columns of one ARFF file; reading them notes every bad cell with its line."""
 
     file: str
     attributes: tuple[Attribute, ...]
@@ -42,11 +119,107 @@ class ArffTable:
     """One list per attribute, all of the same length."""
     lines: Sequence[int]
     """The line each row stands on, counted from 1."""
+    problems: Problems
 
     def find(self, name: str) -> int | None:
         """Return the position of a column, by its name in any case."""
         wanted = name.lower()
         return next((i for i, a in enumerate(self.attributes) if a.name.lower() == wanted), None)
+
+    def require(self, *names: str) -> list[int] | None:
+        """Return the positions of columns, or None after noting which are missing."""
+        present = []
+        for name in names:
+            position = self.find(name)
+            if position is None:
+                self.error(None, name, "this column is missing")
+            else:
+                present.append(position)
+        return present if len(present) == len(names) else None
+
+    def error(self, row: int | None, column: int | str, message: str) -> None:
+        self.problems.error(*self._place(row, column), message)
+
+    def warning(self, row: int | None, column: int | str, message: str) -> None:
+        self.problems.warning(*self._place(row, column), message)
+
+    def _place(self, row: int | None, column: int | str) -> tuple[str, int | None, str]:
+        name = self.attributes[column].name if isinstance(column, int) else column
+        return self.file, None if row is None else self.lines[row], name
+
+    def numbers(self, position: int) -> Array:
+        """Return a column as float64, nan where a value is missing or not a number."""
+        column = self.columns[position]
+        given = [cell for cell in column if cell is not None] if None in column else column
+        try:
+            values = np.array(list(map(float, given)), dtype=np.float64)  # type: ignore[arg-type]
+            strict = "_" not in "".join(given)  # type: ignore[arg-type]
+        except ValueError:
+            strict = False
+        if strict and given is column:
+            return values
+        result = np.full(len(column), math.nan)
+        if strict:
+            result[np.fromiter((cell is not None for cell in column), bool, len(column))] = values
+            return result
+        for row, cell in enumerate(column):
+            number = math.nan if cell is None else as_number(cell)
+            if number is None:
+                self.error(row, position, f"expected a number or ?, got {shown(cell)}")
+            else:
+                result[row] = number
+        return result
+
+    def whole_numbers(self, position: int) -> Codes:
+        """Return a column of whole numbers >= 1; bad cells are noted and read as 0."""
+        before = len(self.problems.found)
+        values = self.numbers(position)
+        good = np.isfinite(values) & (values >= 1.0) & (values <= 2.0**53) & (values == np.floor(values))
+        if len(self.problems.found) == before:
+            for row in np.flatnonzero(~good).tolist():
+                cell = self.columns[position][row] or "?"
+                self.error(row, position, f"expected a whole number >= 1, got {shown(cell)}")
+        return np.where(good, values, 0.0).astype(np.int64)
+
+    def texts(self, position: int) -> list[str]:
+        """Return a column of names; missing or empty ones are noted and read as ''."""
+        column = self.columns[position]
+        if None in column or "" in column:
+            for row, cell in enumerate(column):
+                if not cell:
+                    self.error(row, position, "expected a name, got none")
+        return [cell or "" for cell in column]
+
+    def statuses(self, position: int) -> Codes:
+        """Return a column of statuses as positions in `STATUSES`; bad cells are noted and read as 'other'."""
+        column = self.columns[position]
+        numbers = codes(column, STATUSES)
+        for row in np.flatnonzero(numbers < 0).tolist():
+            lowered = (column[row] or "").lower()
+            numbers[row] = STATUSES.index(lowered if lowered in STATUSES else "other")
+            if lowered not in STATUSES:
+                names = ", ".join(STATUSES)
+                self.error(row, position, f"expected one of {names}; got {shown(column[row] or '?')}")
+        return numbers
+
+    def check_levels(self, position: int) -> None:
+        """Note values of a nominal column that the header does not declare."""
+        attribute = self.attributes[position]
+        levels = {*attribute.levels, None}
+        if attribute.kind != "nominal" or set(self.columns[position]) <= levels:
+            return
+        declared = shown(", ".join(attribute.levels))
+        for row, cell in enumerate(self.columns[position]):
+            if cell not in levels:
+                self.error(row, position, f"{shown(cell)} is not among the declared values {declared}")
+
+
+def as_number(cell: str) -> float | None:
+    """Return the number that a text is, or None; ``1_000``, which float() reads, is none."""
+    try:
+        return None if "_" in cell else float(cell)
+    except ValueError:
+        return None
 
 
 def parse(data: bytes, file: str, problems: Problems) -> ArffTable | None:
@@ -108,9 +281,8 @@ def _header(lines: list[str], file: str, problems: Problems) -> tuple[list[Attri
                 names.add(attribute.name)
                 attributes.append(attribute)
         elif keyword != "@relation":
-            problems.error(
-                file, position + 1, None, f"expected @RELATION, @ATTRIBUTE or @DATA, got {shown(line)}"
-            )
+            message = f"expected @RELATION, @ATTRIBUTE or @DATA, got {shown(line)}"
+            problems.error(file, position + 1, None, message)
             return None
     else:
         problems.error(file, None, None, "has no @DATA line")
@@ -134,7 +306,7 @@ def _attribute(text: str, file: str, line: int, problems: Problems) -> Attribute
     if not name:
         problems.error(file, line, None, "expected @ATTRIBUTE with a name and a type")
         return None
-    if kind.lower() in _NUMERIC:
+    if kind.lower() in ("numeric", "real", "integer"):
         return Attribute(name, "numeric")
     if kind.lower() == "string":
         return Attribute(name, "string")
@@ -142,9 +314,8 @@ def _attribute(text: str, file: str, line: int, problems: Problems) -> Attribute
         levels_found = _fields(kind[1:-1])
         if levels_found is not None and None not in levels_found:
             return Attribute(name, "nominal", tuple(level for level in levels_found if level is not None))
-    problems.error(
-        file, line, name, f"expected the type NUMERIC, REAL, INTEGER, STRING or {{...}}, got {shown(kind)}"
-    )
+    expected = "expected the type NUMERIC, REAL, INTEGER, STRING or {...}"
+    problems.error(file, line, name, f"{expected}, got {shown(kind)}")
     return None
 
 
@@ -162,10 +333,10 @@ def _table(
         for i, column in enumerate(columns):
             if "?" in column:
                 columns[i] = [None if cell == "?" else cell for cell in column]
-        return ArffTable(file, attributes, columns, numbers)
+        return ArffTable(file, attributes, columns, numbers, problems)
     rows, kept = _rows(file, width, body, numbers, problems)
     columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
-    return ArffTable(file, attributes, columns, kept)
+    return ArffTable(file, attributes, columns, kept, problems)
 
 
 def _rows(
@@ -177,9 +348,8 @@ def _rows(
     for line, number in zip(body, numbers, strict=True):
         fields = _fields(line)
         if fields is None:
-            problems.error(
-                file, number, None, "a quoted value does not end, or is followed by something else"
-            )
+            message = "a quoted value does not end, or is followed by something else"
+            problems.error(file, number, None, message)
         elif line.lstrip().startswith("{"):
             problems.error(file, number, None, "sparse rows ({...}) are not part of the ASlib format")
         elif len(fields) != width:
@@ -222,11 +392,7 @@ def _skip_space(line: str, position: int) -> int:
 
 
 def _unquote(match: re.Match[str]) -> str:
-    """Return what a quoted value says."""
-    content = match[1] if match[1] is not None else match[2]
-    if "\\" not in content:
-        return content
-    return _ESCAPE.sub(_unescape, content)
+    return _ESCAPE.sub(_unescape, match[1] if match[1] is not None else match[2])
 
 
 def _unescape(match: re.Match[str]) -> str:

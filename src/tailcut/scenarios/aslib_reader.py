@@ -1,29 +1,29 @@
-"""Reading a scenario's folder: the files, one by one, into arrays; reading and checking share this code."""
+"""Reading ASlib folders: the files, one by one, into arrays; reading and checking share this code."""
 
 from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tailcut.errors import ScenarioError
-from tailcut.scenarios import arff, description, run_table, tables
+from tailcut.errors import InputError, NotRuntimeError, ScenarioError, did_you_mean
+from tailcut.scenarios import arff, description
 from tailcut.scenarios import cache as scenario_cache
-from tailcut.scenarios.columns import STATUSES, Codes
-from tailcut.scenarios.description import Description
-from tailcut.scenarios.problems import Problem, Problems
-from tailcut.scenarios.scenario import FeatureStep, Scenario
-from tailcut.scenarios.tables import PerInstance
+from tailcut.scenarios.aggregate import RunColumns, collect_runs, doubles, mean, median, most_frequent
+from tailcut.scenarios.arff import STATUSES, ArffTable, Codes, Problem, Problems, as_number, codes, shown
+from tailcut.scenarios.description import QUALITY, RUNTIME, Description
+from tailcut.scenarios.scenario import FeatureStep, QualityScenario, Scenario
 from tailcut.types import Array
 
 REQUIRED = ("description.txt", "algorithm_runs.arff", "feature_values.arff")
 OPTIONAL = ("feature_runstatus.arff", "feature_costs.arff", "cv.arff", "ground_truth.arff")
 FILES = (*REQUIRED, *OPTIONAL)
-RUNTIME, QUALITY = "runtime", "solution_quality"
-"""The types of performance measures."""
 _WANTED = {
     RUNTIME: "expected a runtime. QualityScenario.read reads it; `tailcut bench --scenario NAME` runs it",
     QUALITY: "expected a solution_quality. Scenario.read reads runtimes",
@@ -32,21 +32,41 @@ _WANTED = {
 
 def read(path: str | os.PathLike[str], *, cache: bool = True) -> Scenario:
     """Return the scenario in the folder `path`, or raise `ScenarioError` with the first thing wrong."""
-    folder = Path(path)
-    files = load(folder)
-    if cache:
-        key = scenario_cache.key(files)
-        known = scenario_cache.get(key)
-        if known is not None:
-            return known
+    files = load(Path(path))
+    key = scenario_cache.key(files) if cache else ""
+    cached = scenario_cache.get(key) if cache else None
+    if cached is not None:
+        return cached
     problems = Problems()
     scenario = build(files, problems)
-    problems.raise_if_any(str(folder))
-    if scenario is None:  # cannot be: nothing is given up without an error
-        raise ScenarioError(f"{folder}: cannot be read")
+    problems.raise_if_any(str(path))
+    assert scenario is not None, "nothing is given up without an error"
     if cache:
         scenario_cache.put(key, scenario)
     return scenario
+
+
+def read_quality(path: str | os.PathLike[str]) -> QualityScenario:
+    """Return the scenario in the folder `path`, which must measure the quality of solutions."""
+    problems = Problems()
+    described, runs, parts = _gather(load(Path(path)), QUALITY, problems)
+    if described and runs and not problems.errors and np.isnan(runs.runtimes).all():
+        problems.error("algorithm_runs.arff", None, described.measures[0], "no run has a value")
+    problems.raise_if_any(str(path))
+    assert described is not None, "nothing is given up without an error"
+    assert runs is not None
+    return QualityScenario(
+        name=described.name,
+        measure=described.measures[0],
+        maximise=bool(described.maximise and described.maximise[0]),
+        instances=runs.instances,
+        algorithms=runs.algorithms,
+        feature_names=parts["feature_names"],
+        features=parts["features"],
+        values=runs.runtimes,
+        cutoff=described.cutoff if 0.0 < described.cutoff < math.inf else 1.0,
+        folds=parts["folds"],
+    )
 
 
 def check_scenario(path: str | os.PathLike[str]) -> list[Problem]:
@@ -57,14 +77,60 @@ def check_scenario(path: str | os.PathLike[str]) -> list[Problem]:
     >>> [problem.severity for problem in check_scenario("no/such/folder")]
     ['error']
     """
-    folder = Path(path)
-    try:
-        files = load(folder)
-    except ScenarioError as error:
-        return [Problem(folder.name, None, None, str(error))]
     problems = Problems()
-    build(files, problems)
+    try:
+        build(load(Path(path)), problems)
+    except ScenarioError as error:
+        return [Problem(Path(path).name, None, None, str(error))]
     return sorted(problems.found, key=lambda problem: problem.severity)
+
+
+def names_in(folder: Path) -> list[str]:
+    """Return the names of the scenarios in a folder, which are those of its subfolders."""
+    return sorted(path.parent.name for path in folder.glob("*/description.txt"))
+
+
+def quality_names(folder: Path, wanted: Sequence[str]) -> list[str]:
+    """Return which of the wanted scenarios of a folder judge the quality of solutions, not times."""
+    names = []
+    for name in dict.fromkeys(wanted):
+        file = folder / name / description.FILE
+        described = description.parse(file.read_bytes(), Problems()) if file.is_file() else None
+        if described is not None and described.types[0] == QUALITY:
+            names.append(name)
+    return names
+
+
+def scenarios_in(
+    folder: Path,
+    wanted: Sequence[str] | None = None,
+    preferred: Sequence[str] | None = None,
+    on_left_out: Callable[[str, str], None] = lambda _name, _reason: None,
+) -> list[tuple[str, Scenario]]:
+    """Return the wanted scenarios with their folders; if none is named, the preferred ones, or all.
+
+    A named scenario must exist and be about runtimes. Others that are not are left out, and `on_left_out` is
+    called with the name and the reason.
+    """
+    present = names_in(folder)
+    if not present:
+        raise InputError(f"{folder}: holds no scenario (no folder with a description.txt)")
+    unknown = [name for name in wanted or () if name not in present]
+    if unknown:
+        missing = ", ".join(f"{name}{did_you_mean(name, present)}" for name in unknown)
+        raise InputError(f"{folder} holds no scenario {missing}; it holds: {', '.join(present)}")
+    scenarios = []
+    for name in dict.fromkeys(wanted or preferred or present):
+        if name not in present:
+            on_left_out(name, f"{name} is not in {folder}")
+            continue
+        try:
+            scenarios.append((str((folder / name).resolve()), Scenario.read(folder / name)))
+        except NotRuntimeError as error:
+            if wanted:
+                raise
+            on_left_out(name, str(error))
+    return scenarios
 
 
 def load(folder: Path) -> dict[str, bytes]:
@@ -87,7 +153,7 @@ def load(folder: Path) -> dict[str, bytes]:
 
 def build(files: dict[str, bytes], problems: Problems) -> Scenario | None:
     """Return the scenario in the files, or None; note everything that is wrong with them."""
-    described, runs, parts = gather(files, RUNTIME, problems)
+    described, runs, parts = _gather(files, RUNTIME, problems)
     if described is None or runs is None or problems.errors:
         return None
     return Scenario(
@@ -102,10 +168,13 @@ def build(files: dict[str, bytes], problems: Problems) -> Scenario | None:
     )
 
 
-def gather(
+def _gather(
     files: dict[str, bytes], measured: str, problems: Problems
-) -> tuple[Description | None, run_table.RunColumns | None, dict[str, Any]]:
-    """Return what the files hold of a scenario whose first measure is of the type `measured`."""
+) -> tuple[Description | None, RunColumns | None, dict[str, Any]]:
+    """Return what the files hold of a scenario whose first measure is of the type `measured`.
+
+    Without a description or runs, the other files are still checked as far as possible.
+    """
     for name in REQUIRED:
         if name not in files:
             problems.error(name, None, None, "this file is missing")
@@ -113,14 +182,17 @@ def gather(
     parsed = {
         name: arff.parse(data, name, problems) for name, data in files.items() if name.endswith(".arff")
     }
-    found = {name: table for name, table in parsed.items() if table is not None}
-    runs_table = found.pop("algorithm_runs.arff", None)
-    runs = None if runs_table is None else _runs(described, runs_table, measured, problems)
-    numbering = _numbering(runs, found)
-    matched = _matched(found, numbering, problems)
-    parts = _parts(described or _UNDESCRIBED, matched, max(1, len(numbering)), problems)
+    tables = {name: table for name, table in parsed.items() if table is not None}
+    run_table = tables.pop("algorithm_runs.arff", None)
+    runs = None if run_table is None else _runs(run_table, described, measured)
+    instances = runs.instances if runs is not None else _instances(tables.get("feature_values.arff"))
+    matched = {name: _match(table, instances) for name, table in tables.items() if instances}
+    per_instance = {name: match for name, match in matched.items() if match is not None}
+    parts = _parts(described, per_instance, max(1, len(instances)), problems)
     if described is not None and runs is not None and not problems.errors:
-        _compare_algorithms(described, runs, problems)
+        for name in sorted(set(described.algorithms) ^ set(runs.algorithms)) if described.algorithms else ():
+            where = "has no runs" if name in described.algorithms else "has runs, but is not described"
+            problems.warning(description.FILE, None, "metainfo_algorithms", f"{name!r} {where}")
     return described, runs, parts
 
 
@@ -128,134 +200,213 @@ def _description(files: dict[str, bytes], measured: str, problems: Problems) -> 
     """Return the description if its first measure is of the right type."""
     if description.FILE not in files:
         return None
-    found = description.parse(files[description.FILE], problems)
-    if found is None:
+    described = description.parse(files[description.FILE], problems)
+    if described is None:
         return None
-    if found.types[0] != measured:
+    if described.types[0] != measured:
         problems.not_runtime = measured == RUNTIME
-        problems.error(
-            description.FILE,
-            found.lines["performance_type"],
-            "performance_type",
-            f"the first measure, {found.measures[0]}, is of type {found.types[0]}; " + _WANTED[measured],
-        )
+        name = "performance_type"
+        message = f"the first measure, {described.measures[0]}, is of type {described.types[0]}; "
+        problems.error(description.FILE, described.lines[name], name, message + _WANTED[measured])
         return None
-    if measured == QUALITY:
-        return found
-    if not 0.0 < found.cutoff < math.inf:
-        problems.error(
-            description.FILE,
-            found.lines["algorithm_cutoff_time"],
-            "algorithm_cutoff_time",
-            f"expected a finite number of seconds > 0, got {found.cutoff:g}",
-        )
+    if measured == RUNTIME and not 0.0 < described.cutoff < math.inf:
+        name = "algorithm_cutoff_time"
+        message = f"expected a finite number of seconds > 0, got {described.cutoff:g}"
+        problems.error(description.FILE, described.lines[name], name, message)
         return None
-    return found
+    return described
 
 
-_UNDESCRIBED = Description("", (), (), 1.0, (), ())
+def _runs(table: ArffTable, described: Description | None, measured: str) -> RunColumns | None:
+    """Return the runs with repetitions combined, or None if columns are missing.
 
-
-def _runs(
-    described: Description | None, table: arff.ArffTable, measured: str, problems: Problems
-) -> run_table.RunColumns | None:
-    """Return the runs; without a description any column will do as the measure, to check the others."""
+    Without a description any numeric column will do as the measure. After an error the arrays are of no use,
+    but other files can still be compared with them.
+    """
+    quality = measured == QUALITY and described is not None
     if described is not None:
-        missing = described.cutoff if measured == RUNTIME else math.nan
-        return run_table.runs(table, described.measures[0], missing, problems, any_sign=measured == QUALITY)
-    known = {"instance_id", "repetition", "algorithm", "runstatus"}
-    measures = [a.name for a in table.attributes if a.name.lower() not in known and a.kind == "numeric"]
-    return run_table.runs(table, measures[0] if measures else "runtime", 1.0, problems)
+        measure, missing = described.measures[0], math.nan if quality else described.cutoff
+    else:
+        identity = {"instance_id", "repetition", "algorithm", "runstatus"}
+        numeric = [a.name for a in table.attributes if a.name.lower() not in identity and a.kind == "numeric"]
+        measure, missing = numeric[0] if numeric else "runtime", 1.0
+    positions = table.require("instance_id", "repetition", "algorithm", measure, "runstatus")
+    if positions is None:
+        return None
+    instance, repetition, algorithm, runtime, status = positions
+    instances, algorithms = table.texts(instance), table.texts(algorithm)
+    repetitions, statuses = table.whole_numbers(repetition), table.statuses(status)
+    table.check_levels(status)
+    seconds = _seconds(table, runtime, statuses, quality=quality)
+    if not table.lines:
+        table.problems.error(table.file, None, None, "has no runs")
+    return collect_runs(instances, algorithms, repetitions, seconds, statuses, missing, table.error)
 
 
-def _numbering(runs: run_table.RunColumns | None, found: dict[str, arff.ArffTable]) -> dict[str, int]:
-    """Return the number of each instance; without runs, those of the features, to check the others."""
-    if runs is not None:
-        return tables.number_of(runs.instances)
-    features = found.get("feature_values.arff")
+def _seconds(table: ArffTable, position: int, statuses: Codes, *, quality: bool) -> Array:
+    """Return the measure: that of an `ok` run must be known, that of another may be missing.
+
+    A quality may be any finite number, a time must not be negative.
+    """
+    before = len(table.problems.found)
+    seconds = table.numbers(position)
+    if len(table.problems.found) > before:
+        return seconds
+    bad = ~(np.isfinite(seconds) & ((seconds >= 0.0) | quality))
+    kind = "value" if quality else "time"
+    what = "value of an ok run, a finite number" if quality else "seconds of an ok run, a finite number >= 0"
+    for row in np.flatnonzero(bad).tolist():
+        cell = table.columns[position][row]
+        if statuses[row] == 0:
+            table.error(row, position, f"expected the {what}, got {shown(cell or '?')}")
+        elif cell is not None:
+            table.warning(row, position, f"{shown(cell)} is not a {kind}; treated as not recorded")
+    return np.where(bad, math.nan, seconds)
+
+
+def _instances(features: ArffTable | None) -> tuple[str, ...]:
+    """Return the instances of the features, for want of runs."""
     position = None if features is None else features.find("instance_id")
     if features is None or position is None:
-        return {}
-    return tables.number_of(tuple({name: None for name in features.columns[position] if name}))
+        return ()
+    return tuple({name: None for name in features.columns[position] if name})
 
 
-def _matched(
-    found: dict[str, arff.ArffTable], numbering: dict[str, int], problems: Problems
-) -> dict[str, PerInstance]:
-    """Return the tables that have a row per instance."""
-    if not numbering:
-        return {}
-    matched = {
-        name: tables.per_instance(
-            table,
-            numbering,
-            problems,
-            all_needed=name == "feature_values.arff",
-            repetition=name != "ground_truth.arff",
-        )
-        for name, table in found.items()
-    }
-    return {name: match for name, match in matched.items() if match is not None}
+@dataclass(frozen=True)
+class _PerInstance:
+    """A table with one row per instance and repetition."""
+
+    table: ArffTable
+    rows: Codes
+    """Number of each row's instance, shape (rows,)."""
+    others: tuple[int, ...]
+    """Positions of the columns that are neither instance nor repetition."""
+
+    def name(self, position: int) -> str:
+        return self.table.attributes[position].name
+
+
+def _match(table: ArffTable, instances: tuple[str, ...]) -> _PerInstance | None:
+    """Return a table's rows matched to the instances of the runs, or None if columns are missing.
+
+    Rows of other instances are left out with a warning: nothing can be replayed on them.
+    """
+    identity = ["instance_id", "repetition"][: 1 if table.file == "ground_truth.arff" else 2]
+    positions = table.require(*identity)
+    if positions is None:
+        return None
+    names = table.texts(positions[0])
+    repetitions = [table.whole_numbers(position) for position in positions[1:]]
+    ones = np.ones(len(names), dtype=np.int64)
+    for row in doubles(codes(names, tuple(set(names))), *(repetitions or [ones])):
+        table.error(row, "repetition", "this instance and repetition already had a row")
+    rows = codes(names, instances)
+    for row in np.flatnonzero(rows < 0).tolist():
+        table.warning(row, "instance_id", f"{shown(names[row])} has no algorithm runs; the row is left out")
+    missing = sorted(set(instances) - set(names))
+    if table.file == "feature_values.arff":
+        for name in missing:
+            table.error(None, "instance_id", f"no row for instance {shown(name)}")
+    elif missing:
+        table.warning(None, "instance_id", f"{len(missing)} instances have no row")
+    others = tuple(i for i in range(len(table.attributes)) if i not in positions)
+    kept = rows >= 0
+    if not kept.all():
+        columns = [list(compress(column, kept)) for column in table.columns]
+        table = replace(table, columns=columns, lines=list(compress(table.lines, kept)))
+    return _PerInstance(table, rows[kept], others)
 
 
 def _parts(
-    described: Description, matched: dict[str, PerInstance], n: int, problems: Problems
+    described: Description | None, tables: dict[str, _PerInstance], n: int, problems: Problems
 ) -> dict[str, Any]:
     """Return the fields of the scenario that come from tables with a row per instance."""
-    features, folds = matched.get("feature_values.arff"), matched.get("cv.arff")
-    truths = matched.get("ground_truth.arff")
-    names = features.names if features else ()
-    total, steps = _feature_steps(described, matched, names, n, problems)
+    features, folds = tables.get("feature_values.arff"), tables.get("cv.arff")
+    truths = tables.get("ground_truth.arff")
+    names = tuple(features.name(position) for position in features.others) if features else ()
+    steps = _feature_steps(described, tables, names, n, problems)
     return {
         "feature_names": names,
-        "features": tables.feature_values(features, n, problems) if features else np.empty((n, 0)),
-        "feature_cost": total,
+        "features": _feature_values(features, n) if features else np.empty((n, 0)),
+        "feature_cost": sum((step.costs for step in steps), np.zeros(n)),
         "feature_steps": steps,
-        "has_feature_costs": "feature_costs.arff" in matched,
-        "folds": tables.folds(folds, n, problems) if folds else None,
-        "ground_truth": tables.ground_truth(truths, n, problems) if truths else None,
+        "has_feature_costs": "feature_costs.arff" in tables,
+        "folds": _folds(folds, n) if folds else None,
+        "ground_truth": _ground_truth(truths, n) if truths else None,
     }
 
 
-def _compare_algorithms(described: Description, runs: run_table.RunColumns, problems: Problems) -> None:
-    for name in sorted(set(described.algorithms) ^ set(runs.algorithms)) if described.algorithms else ():
-        where = "has no runs" if name in described.algorithms else "has runs, but is not described"
-        problems.warning(description.FILE, None, "metainfo_algorithms", f"{name!r} {where}")
+def _feature_values(values: _PerInstance, n: int) -> Array:
+    """Return the mean of each feature over repetitions, shape (n, d); nan where missing."""
+    table = values.table
+    result = np.empty((n, len(values.others)))
+    for number, position in enumerate(values.others):
+        column = table.numbers(position)
+        odd = ~np.isfinite(column)
+        for row in np.flatnonzero(odd).tolist():  # selectors know no infinite features
+            cell = table.columns[position][row]
+            if cell is not None and as_number(cell) is not None:
+                table.warning(row, position, f"{shown(cell)} is not finite; taken as missing")
+        column[odd] = math.nan
+        result[:, number] = mean(values.rows, column, n)
+    return result
 
 
 def _feature_steps(
-    described: Description,
-    optional: dict[str, PerInstance],
+    described: Description | None,
+    tables: dict[str, _PerInstance],
     feature_names: tuple[str, ...],
     n: int,
     problems: Problems,
-) -> tuple[Array, tuple[FeatureStep, ...]]:
-    """Return the total cost of each instance, and the steps, those described first."""
-    costs_table, status_table = optional.get("feature_costs.arff"), optional.get("feature_runstatus.arff")
-    costs = tables.feature_costs(costs_table, n, problems) if costs_table else {}
+) -> tuple[FeatureStep, ...]:
+    """Return the steps, those described first."""
+    costs_table, status_table = tables.get("feature_costs.arff"), tables.get("feature_runstatus.arff")
+    costs = _feature_costs(costs_table, n) if costs_table else {}
     if status_table is None:
         problems.warning("feature_runstatus.arff", None, None, "this file is missing")
-    statuses = tables.feature_statuses(status_table, n, problems) if status_table else {}
-    by_name = {step.name: step for step in described.steps}
-    unknown = np.full(n, STATUSES.index("unknown"))
-    names = [*by_name, *(name for name in costs if name not in by_name)]
-    if described is not _UNDESCRIBED:
+    statuses = _feature_statuses(status_table, n) if status_table else {}
+    by_name = {step.name: step for step in described.steps} if described else {}
+    if described is not None:
         _compare_steps(by_name, costs, statuses, feature_names, problems)
-    steps = tuple(
+    steps = [*by_name.values()]
+    steps += [description.Step(name, (), (), default=False) for name in costs if name not in by_name]
+    unknown = np.full(n, STATUSES.index("unknown"))
+    return tuple(
         FeatureStep(
-            name=name,
-            features=by_name[name].provides if name in by_name else (),
-            requires=by_name[name].requires if name in by_name else (),
-            costs=costs.get(name, np.zeros(n)),
-            statuses=statuses.get(name, unknown).astype(np.uint8),
-            default=by_name[name].default if name in by_name else False,
+            name=step.name,
+            features=step.provides,
+            requires=step.requires,
+            costs=costs.get(step.name, np.zeros(n)),
+            statuses=statuses.get(step.name, unknown).astype(np.uint8),
+            default=step.default,
         )
-        for name in names
+        for step in steps
     )
-    total = np.zeros(n)
-    for step in steps:
-        total += step.costs
-    return total, steps
+
+
+def _feature_costs(costs: _PerInstance, n: int) -> dict[str, Array]:
+    """Return the median cost of each step over repetitions, missing ones as 0: name -> shape (n,)."""
+    medians = {}
+    for position in costs.others:
+        seconds = costs.table.numbers(position)
+        for row in np.flatnonzero((seconds < 0.0) | np.isinf(seconds)).tolist():
+            cell = costs.table.columns[position][row]
+            costs.table.error(row, position, f"expected seconds >= 0 or ?, got {shown(cell)}")
+        medians[costs.name(position)] = np.nan_to_num(median(costs.rows, np.nan_to_num(seconds), n))
+    return medians
+
+
+def _feature_statuses(statuses: _PerInstance, n: int) -> dict[str, Codes]:
+    """Return the most frequent status of each step over repetitions: name -> shape (n,)."""
+    absent = np.bincount(statuses.rows, minlength=n) == 0
+    result = {}
+    for position in statuses.others:
+        statuses.table.check_levels(position)
+    for position in statuses.others:
+        modes = most_frequent(statuses.rows, statuses.table.statuses(position), n, len(STATUSES))
+        modes[absent] = STATUSES.index("unknown")
+        result[statuses.name(position)] = modes
+    return result
 
 
 def _compare_steps(
@@ -274,3 +425,38 @@ def _compare_steps(
     for name in sorted(provided ^ set(feature_names)) if described else ():
         where = "is missing" if name in provided else "is provided by no described step"
         problems.warning("feature_values.arff", None, name, f"this feature {where}")
+
+
+def _folds(cv: _PerInstance, n: int) -> Codes | None:
+    """Return each instance's fold in the first repetition, or None if some have none."""
+    positions = cv.table.require("fold", "repetition")
+    if positions is None:
+        return None
+    numbers = cv.table.whole_numbers(positions[0])
+    first = cv.table.whole_numbers(positions[1]) == 1
+    folds = np.zeros(n, dtype=np.int64)
+    folds[cv.rows[first]] = numbers[first]
+    without = int((folds == 0).sum())
+    if without:
+        cv.table.warning(None, "fold", f"{without} instances have no fold; folds unused")
+        return None
+    return folds
+
+
+def _ground_truth(truths: _PerInstance, n: int) -> dict[str, Array | tuple[str | None, ...]]:
+    """Return what is known about the instances' answers: numbers, or texts with None where unknown."""
+    result: dict[str, Array | tuple[str | None, ...]] = {}
+    table = truths.table
+    for position in truths.others:
+        table.check_levels(position)
+    for position in truths.others:
+        if table.attributes[position].kind == "numeric":
+            values = np.full(n, math.nan)
+            values[truths.rows] = table.numbers(position)
+            result[truths.name(position)] = values
+        else:
+            texts: list[str | None] = [None] * n
+            for row, cell in zip(truths.rows.tolist(), table.columns[position], strict=True):
+                texts[row] = cell
+            result[truths.name(position)] = tuple(texts)
+    return result

@@ -6,6 +6,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from numpy.typing import NDArray
 
 from tailcut import state as statefile
 from tailcut.errors import InputError, ScenarioError
+from tailcut.scenarios.arff import STATUSES
 from tailcut.scenarios.aslib_reader import FILES
-from tailcut.scenarios.columns import STATUSES
+from tailcut.scenarios.description import yaml_module
 from tailcut.scenarios.scenario import Scenario
-from tailcut.scenarios.yamltree import yaml_module
 from tailcut.types import Array
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:+=*#@()<>^~-]+")
@@ -47,25 +48,38 @@ def write(scenario: Scenario, folder: str | os.PathLike[str]) -> None:
 
 def documents(scenario: Scenario) -> dict[str, str]:
     """Return the text of each file, by name."""
+    steps = scenario.feature_steps
+    ends = _levels(_STEP_ENDS, *(step.statuses for step in steps))
     files = {
         "algorithm_runs.arff": _runs(scenario),
-        "feature_values.arff": _values(scenario),
-        "feature_runstatus.arff": _per_step(
+        "feature_values.arff": _per_instance(
+            scenario,
+            "FEATURE_VALUES",
+            [
+                (name, "NUMERIC", numbers(column))
+                for name, column in zip(scenario.feature_names, scenario.features.T, strict=True)
+            ],
+        ),
+        "feature_runstatus.arff": _per_instance(
             scenario,
             "FEATURE_RUNSTATUS",
-            _levels(_STEP_ENDS, *(step.statuses for step in scenario.feature_steps)),
-            [[STATUSES[code] for code in step.statuses.tolist()] for step in scenario.feature_steps],
+            [(step.name, ends, [STATUSES[code] for code in step.statuses.tolist()]) for step in steps],
         ),
     }
     if scenario.has_feature_costs:
-        costs = [numbers(step.costs) for step in scenario.feature_steps]
-        files["feature_costs.arff"] = _per_step(scenario, "FEATURE_COSTS", "NUMERIC", costs)
+        costs = [(step.name, "NUMERIC", numbers(step.costs)) for step in steps]
+        files["feature_costs.arff"] = _per_instance(scenario, "FEATURE_COSTS", costs)
     if scenario.folds is not None:
-        files["cv.arff"] = _per_instance(
-            scenario, "CV", [("fold", "NUMERIC")], [[str(fold) for fold in scenario.folds.tolist()]]
-        )
+        folds = [("fold", "NUMERIC", list(map(str, scenario.folds.tolist())))]
+        files["cv.arff"] = _per_instance(scenario, "CV", folds)
     if scenario.ground_truth is not None:
-        files["ground_truth.arff"] = _truths(scenario)
+        truths = [
+            (name, "NUMERIC", numbers(values))
+            if isinstance(values, np.ndarray)
+            else (name, "STRING", ["?" if value is None else quote(value) for value in values])
+            for name, values in scenario.ground_truth.items()
+        ]
+        files["ground_truth.arff"] = _per_instance(scenario, "GROUND_TRUTH", truths, repeated=False)
     files["description.txt"] = _description(scenario)  # last: without it there is no scenario yet
     return files
 
@@ -106,50 +120,25 @@ def _runs(scenario: Scenario) -> str:
         ("runtime", "NUMERIC"),
         ("runstatus", _levels(_RUN_ENDS, scenario.statuses)),
     ]
-    algorithms = [quote(name) for name in scenario.algorithms]
+    pairs = product(map(quote, scenario.instances), map(quote, scenario.algorithms))
+    runs = zip(pairs, scenario.runtimes.ravel().tolist(), scenario.statuses.ravel().tolist(), strict=True)
     rows = (
         (instance, "1", algorithm, repr(seconds), STATUSES[status])
-        for instance, times, ends in zip(
-            map(quote, scenario.instances),
-            scenario.runtimes.tolist(),
-            scenario.statuses.tolist(),
-            strict=True,
-        )
-        for algorithm, seconds, status in zip(algorithms, times, ends, strict=True)
+        for (instance, algorithm), seconds, status in runs
     )
     return _arff(f"ALGORITHM_RUNS_{scenario.name}", attributes, rows)
 
 
-def _values(scenario: Scenario) -> str:
-    attributes = [(name, "NUMERIC") for name in scenario.feature_names]
-    columns = [numbers(column) for column in scenario.features.T]
-    return _per_instance(scenario, "FEATURE_VALUES", attributes, columns)
-
-
-def _per_step(scenario: Scenario, title: str, kind: str, columns: list[list[str]]) -> str:
-    return _per_instance(scenario, title, [(step.name, kind) for step in scenario.feature_steps], columns)
-
-
 def _per_instance(
-    scenario: Scenario, title: str, attributes: Sequence[tuple[str, str]], columns: Sequence[Sequence[str]]
+    scenario: Scenario, title: str, columns: list[tuple[str, str, list[str]]], *, repeated: bool = True
 ) -> str:
-    instances = [quote(name) for name in scenario.instances]
-    rows = zip(instances, ["1"] * len(instances), *columns, strict=True)
-    identity = [("instance_id", "STRING"), ("repetition", "NUMERIC")]
-    return _arff(f"{title}_{scenario.name}", [*identity, *attributes], rows)
-
-
-def _truths(scenario: Scenario) -> str:
-    truths = scenario.ground_truth or {}
-    attributes = [("instance_id", "STRING")]
-    columns: list[list[str]] = [[quote(name) for name in scenario.instances]]
-    for name, values in truths.items():
-        attributes.append((name, "NUMERIC" if isinstance(values, np.ndarray) else "STRING"))
-        if isinstance(values, np.ndarray):
-            columns.append(numbers(values))
-        else:
-            columns.append(["?" if value is None else quote(value) for value in values])
-    return _arff(f"GROUND_TRUTH_{scenario.name}", attributes, zip(*columns, strict=True))
+    """Return a table with one row per instance from name, type and cells of each column."""
+    identity = [("instance_id", "STRING", [quote(name) for name in scenario.instances])]
+    if repeated:
+        identity.append(("repetition", "NUMERIC", ["1"] * len(scenario.instances)))
+    table = [*identity, *columns]
+    attributes = [(name, kind) for name, kind, _ in table]
+    return _arff(f"{title}_{scenario.name}", attributes, zip(*(cells for *_, cells in table), strict=True))
 
 
 def _description(scenario: Scenario) -> str:

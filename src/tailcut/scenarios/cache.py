@@ -15,16 +15,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tailcut import state as statefile
 from tailcut.errors import TailcutError
 from tailcut.scenarios.scenario import FeatureStep, Scenario
 
-READER_VERSION = 1
-"""Raise it whenever the same files would be read as something else."""
-
-ARRAYS = ("features", "runtimes", "solved", "statuses", "feature_cost")
+READER_VERSION = 2
+"""Raise it whenever the same files would be read as something else, or kept in another form."""
 
 
 def user_cache() -> Path:
@@ -80,54 +76,23 @@ def _entry(key: str) -> Path:
 
 
 def _to_state(scenario: Scenario) -> dict[str, Any]:
-    state: dict[str, Any] = {name: getattr(scenario, name) for name in ARRAYS}
-    truths = scenario.ground_truth
-    state |= {
-        "name": scenario.name,
-        "cutoff": scenario.cutoff,
-        "instances": scenario.instances,
-        "algorithms": scenario.algorithms,
-        "feature_names": scenario.feature_names,
-        "has_feature_costs": scenario.has_feature_costs,
-        "folds": scenario.folds,
-        "steps": {
-            str(number): {
-                "name": step.name,
-                "features": step.features,
-                "requires": step.requires,
-                "costs": step.costs,
-                "statuses": step.statuses,
-                "default": step.default,
-            }
-            for number, step in enumerate(scenario.feature_steps)
-        },
-        # Names are values here, not keys: a key of their own could be one the file format uses itself.
-        "truth_names": None if truths is None else list(truths),
-        "truths": {str(number): column for number, column in enumerate((truths or {}).values())},
-    }
+    state = dict(vars(scenario))
+    truths = state.pop("ground_truth")
+    state["feature_steps"] = {str(i): dict(vars(step)) for i, step in enumerate(scenario.feature_steps)}
+    # Names are values here, not keys: a key of their own could be one the file format uses itself.
+    state["truth_names"] = None if truths is None else list(truths)
+    state["truths"] = {str(i): column for i, column in enumerate((truths or {}).values())}
     return state
 
 
 def _from_state(state: dict[str, Any]) -> Scenario:
-    names = state["truth_names"]
-    truths = [
-        column if isinstance(column, np.ndarray) else tuple(column) for column in state["truths"].values()
-    ]
+    names, truths, steps = (state.pop(name) for name in ("truth_names", "truths", "feature_steps"))
     return Scenario(
-        **{name: state[name] for name in (*ARRAYS, "name", "cutoff", "has_feature_costs", "folds")},
-        instances=tuple(state["instances"]),
-        algorithms=tuple(state["algorithms"]),
-        feature_names=tuple(state["feature_names"]),
-        feature_steps=tuple(
-            FeatureStep(
-                name=step["name"],
-                features=tuple(step["features"]),
-                requires=tuple(step["requires"]),
-                costs=step["costs"],
-                statuses=step["statuses"],
-                default=step["default"],
-            )
-            for step in state["steps"].values()
-        ),
-        ground_truth=None if names is None else dict(zip(names, truths, strict=True)),
+        **_with_tuples(state),
+        feature_steps=tuple(FeatureStep(**_with_tuples(step)) for step in steps.values()),
+        ground_truth=None if names is None else dict(zip(names, _with_tuples(truths).values(), strict=True)),
     )
+
+
+def _with_tuples(state: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in state.items()}

@@ -1,17 +1,25 @@
-"""description.txt: what a scenario says of itself, in YAML."""
+"""description.txt: what a scenario says of itself, in YAML.
+
+PyYAML's nodes are read here, not the values it would make of them: every node has its line, and names such
+as ``no`` or ``1e3`` stay text.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from tailcut.scenarios.arff import decode
-from tailcut.scenarios.problems import Problems, shown
-from tailcut.scenarios.yamltree import Node, tree
+from tailcut.errors import MissingExtraError
+from tailcut.scenarios.arff import Problems, decode, shown
 
 FILE = "description.txt"
+DEPTH = 20
+"""How deep lists and mappings may be nested; ASlib descriptions need four levels."""
 _NOTHING = {"", "?", "null", "~", "none"}
+Node = Any
+"""A node of PyYAML: `id` is "scalar", "sequence" or "mapping"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +34,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """The fields that reading runtimes needs."""
-
     name: str
     measures: tuple[str, ...]
     types: tuple[str, ...]
+    """RUNTIME or QUALITY, of each measure."""
     cutoff: float
     steps: tuple[Step, ...]
     algorithms: tuple[str, ...]
@@ -41,6 +48,21 @@ class Description:
     """Of each measure, whether more is better; empty if the description does not say."""
 
 
+RUNTIME, QUALITY = "runtime", "solution_quality"
+"""The types of performance measures."""
+
+
+def yaml_module() -> Any:
+    """Return PyYAML, or say how to install it."""
+    try:
+        import yaml
+    except ModuleNotFoundError:
+        raise MissingExtraError(
+            "reading and writing ASlib scenarios needs PyYAML: pip install 'tailcut[aslib]'"
+        ) from None
+    return yaml
+
+
 def parse(data: bytes, problems: Problems) -> Description | None:
     r"""Return the description, or None if it cannot be used; note what is wrong.
 
@@ -49,123 +71,158 @@ def parse(data: bytes, problems: Problems) -> Description | None:
     1000.0
     """
     before = len(problems.errors)
-    text = decode(data, FILE, problems)
-    root = None if text is None else tree(text, FILE, problems)
+    root = _compose(data, problems)
     if root is None:
         return None
-    if not isinstance(root.value, dict):
-        problems.error(FILE, root.line, None, "expected 'field: value' lines")
+    fields = _Fields(root, None, "expected 'field: value' lines", problems)
+    if root.id != "mapping":
         return None
-    fields = root.value
     description = Description(
-        name=_text(fields, "scenario_id", problems),
-        measures=_texts(fields, "performance_measures", problems, required=True),
-        types=tuple(kind.lower() for kind in _texts(fields, "performance_type", problems, required=True)),
-        cutoff=_cutoff(fields, problems),
-        steps=_steps(fields, problems),
-        algorithms=_keys(fields, "metainfo_algorithms"),
-        lines={name: node.line for name, node in fields.items()},
-        maximise=tuple(text.lower() == "true" for text in _texts(fields, "maximize", problems)),
+        name=fields.text("scenario_id"),
+        measures=fields.texts("performance_measures", required=True),
+        types=tuple(kind.lower() for kind in fields.texts("performance_type", required=True)),
+        cutoff=_cutoff(fields),
+        steps=_steps(fields),
+        algorithms=_algorithms(fields),
+        lines={name: _line(node) for name, node in fields.nodes.items()},
+        maximise=tuple(text.lower() == "true" for text in fields.texts("maximize")),
     )
-    _check_measures(description, fields, problems)
+    n = len(description.measures)
+    if description.types and len(description.types) != n:
+        message = f"expected one per performance measure ({n}), got {len(description.types)}"
+        fields.error("performance_type", message)
+    for kind in description.types:
+        if kind not in (RUNTIME, QUALITY):
+            fields.error("performance_type", f"expected runtime or solution_quality, got {shown(kind)}")
     return description if len(problems.errors) == before else None
 
 
-def _check_measures(description: Description, fields: dict[str, Node], problems: Problems) -> None:
-    """Note lists of measures that do not fit together."""
-    line = _line(fields, "performance_type")
-    if description.types and len(description.types) != len(description.measures):
-        problems.error(
-            FILE,
-            line,
-            "performance_type",
-            f"expected one per performance measure ({len(description.measures)}), "
-            f"got {len(description.types)}",
-        )
-    for kind in description.types:
-        if kind not in ("runtime", "solution_quality"):
-            problems.error(
-                FILE, line, "performance_type", f"expected runtime or solution_quality, got {shown(kind)}"
-            )
+def _compose(data: bytes, problems: Problems) -> Node | None:
+    """Return the node of the whole file, or None after noting why it cannot be read."""
+    text = decode(data, FILE, problems)
+    if text is None:
+        return None
+    yaml = yaml_module()
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    depth = 0
+    anchors: set[str | None] = set()
+    try:
+        # PyYAML's composer ends the whole process on a file that opens a million lists, and does not name
+        # an alias that refers to nothing: look for both first.
+        for event in yaml.parse(text, Loader=loader):
+            line = event.start_mark.line + 1
+            if isinstance(event, yaml.AliasEvent) and event.anchor not in anchors:
+                problems.error(FILE, line, None, f"*{event.anchor} refers to nothing")
+                return None
+            anchors.add(getattr(event, "anchor", None))
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            if depth > DEPTH:
+                problems.error(FILE, line, None, f"nested deeper than {DEPTH} levels")
+                return None
+        root = yaml.compose(text, Loader=loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        reason = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
+        problems.error(FILE, mark.line + 1 if mark else None, None, f"not valid YAML: {reason}")
+        return None
+    if root is None:
+        problems.error(FILE, None, None, "is empty")
+    return root
 
 
-def _cutoff(fields: dict[str, Node], problems: Problems) -> float:
+def _line(node: Node) -> int:
+    line: int = node.start_mark.line + 1
+    return line
+
+
+class _Fields:
+    """The nodes of a mapping by name; errors name the line and the field."""
+
+    def __init__(self, mapping: Node, place: str | None, expected: str, problems: Problems) -> None:
+        self.problems, self.place = problems, place
+        self.nodes: dict[str, Node] = {}
+        if mapping.id != "mapping":
+            problems.error(FILE, _line(mapping), place, expected)
+            return
+        for key, value in mapping.value:
+            if key.id != "scalar":
+                problems.error(FILE, _line(key), None, "expected a field name, got a list or mapping")
+            elif key.value in self.nodes:
+                problems.error(FILE, _line(key), None, f"field {shown(key.value)} is given twice")
+            else:
+                self.nodes[key.value] = value
+
+    def error(self, field: str, message: str) -> None:
+        node = self.nodes.get(field)
+        place = f"{self.place}.{field}" if self.place else field
+        self.problems.error(FILE, _line(node) if node else None, place, message)
+
+    def text(self, field: str) -> str:
+        """Return a required field's text."""
+        node = self.nodes.get(field)
+        if node is None or node.value in ("", "null"):
+            self.error(field, "this field is missing")
+        elif node.id != "scalar":
+            self.error(field, "expected one value, got a list or mapping")
+        else:
+            return str(node.value)
+        return ""
+
+    def texts(self, field: str, *, required: bool = False) -> tuple[str, ...]:
+        """Return a field's list of texts; a single text is a list of one."""
+        node = self.nodes.get(field)
+        texts: tuple[str, ...] = ()
+        if node is not None and node.id == "scalar":
+            texts = () if node.value.lower() in _NOTHING else (node.value,)
+        elif node is not None:
+            items = node.value if node.id == "sequence" else [node]
+            texts = tuple(item.value for item in items if item.id == "scalar")
+            if len(texts) != len(items):
+                self.error(field, "expected a list of names")
+                return ()
+        if required and not texts:
+            self.error(field, "this field is missing")
+        return texts
+
+
+def _cutoff(fields: _Fields) -> float:
     """Return the cutoff in seconds; nan where none is set."""
-    text = _text(fields, "algorithm_cutoff_time", problems)
+    text = fields.text("algorithm_cutoff_time")
     if text in _NOTHING:
         return math.nan
     try:
         return float(text)
     except ValueError:
-        line = _line(fields, "algorithm_cutoff_time")
-        problems.error(
-            FILE, line, "algorithm_cutoff_time", f"expected a number of seconds, got {shown(text)}"
-        )
+        fields.error("algorithm_cutoff_time", f"expected a number of seconds, got {shown(text)}")
         return math.nan
 
 
-def _steps(fields: dict[str, Node], problems: Problems) -> tuple[Step, ...]:
-    node = fields.get("feature_steps")
+def _steps(fields: _Fields) -> tuple[Step, ...]:
+    problems, node = fields.problems, fields.nodes.get("feature_steps")
     if node is None or node.value in ("", "null", "?"):
         problems.warning(FILE, None, "feature_steps", "no feature steps are described")
         return ()
-    if not isinstance(node.value, dict):
-        problems.error(FILE, node.line, "feature_steps", "expected step names, each with 'provides'")
-        return ()
-    defaults = _texts(fields, "default_steps", problems)
+    described = _Fields(node, "feature_steps", "expected step names, each with 'provides'", problems).nodes
+    defaults = fields.texts("default_steps")
     steps = []
-    for name, content in node.value.items():
-        if not isinstance(content.value, dict):
-            problems.error(FILE, content.line, f"feature_steps.{name}", "expected 'provides' and 'requires'")
-            continue
-        provides = _texts(content.value, "provides", problems, f"feature_steps.{name}.provides")
-        requires = _texts(content.value, "requires", problems, f"feature_steps.{name}.requires")
-        steps.append(Step(name, provides, requires, name in defaults or "default_steps" not in fields))
-    names = {step.name for step in steps}
-    for place, mentioned in [("default_steps", defaults)] + [
-        (f"feature_steps.{step.name}.requires", step.requires) for step in steps
-    ]:
-        for name in mentioned:
-            if name not in names:
+    for name, content in described.items():
+        parts = _Fields(content, f"feature_steps.{name}", "expected 'provides' and 'requires'", problems)
+        if content.id == "mapping":
+            default = name in defaults or "default_steps" not in fields.nodes
+            steps.append(Step(name, parts.texts("provides"), parts.texts("requires"), default))
+    required = [(f"feature_steps.{step.name}.requires", step.requires) for step in steps]
+    for place, names in [("default_steps", defaults), *required] if node.id == "mapping" else ():
+        for name in names:
+            if name not in {step.name for step in steps}:
                 problems.warning(FILE, None, place, f"names {shown(name)}, which is not a feature step")
     return tuple(steps)
 
 
-def _line(fields: dict[str, Node], field: str) -> int | None:
-    return fields[field].line if field in fields else None
-
-
-def _text(fields: dict[str, Node], field: str, problems: Problems) -> str:
-    """Return a required field's text."""
-    node = fields.get(field)
-    if node is None or node.value in ("", "null"):
-        problems.error(FILE, node.line if node else None, field, "this field is missing")
-        return ""
-    if not isinstance(node.value, str):
-        problems.error(FILE, node.line, field, "expected one value, got a list or mapping")
-        return ""
-    return node.value
-
-
-def _texts(
-    fields: dict[str, Node], field: str, problems: Problems, shown_as: str = "", *, required: bool = False
-) -> tuple[str, ...]:
-    """Return a field's list of texts; a single text is a list of one."""
-    node = fields.get(field)
-    found: tuple[str, ...] = ()
-    if node is not None and isinstance(node.value, str):
-        found = () if node.value.lower() in _NOTHING else (node.value,)
-    elif node is not None:
-        items = node.value if isinstance(node.value, list) else [node]
-        found = tuple(item.value for item in items if isinstance(item.value, str))
-        if len(found) != len(items):
-            problems.error(FILE, node.line, shown_as or field, "expected a list of names")
-            return ()
-    if required and not found:
-        problems.error(FILE, _line(fields, field), field, "this field is missing")
-    return found
-
-
-def _keys(fields: dict[str, Node], field: str) -> tuple[str, ...]:
-    node = fields.get(field)
-    return tuple(node.value) if node is not None and isinstance(node.value, dict) else ()
+def _algorithms(fields: _Fields) -> tuple[str, ...]:
+    node = fields.nodes.get("metainfo_algorithms")
+    return (
+        () if node is None or node.id != "mapping" else tuple(_Fields(node, None, "", fields.problems).nodes)
+    )

@@ -1,4 +1,4 @@
-"""Scenarios from tables in memory: mappings of columns, or data frames of pandas or polars.
+"""Scenarios from tables: mappings of columns, data frames of pandas or polars, or CSV files.
 
 Neither library is imported: a frame is whatever gives its column names by ``keys()`` or ``.columns`` and a
 column by ``frame[name]``.
@@ -6,16 +6,18 @@ column by ``frame[name]``.
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from tailcut.errors import InputError
-from tailcut.scenarios import aggregate, run_table, tables
-from tailcut.scenarios.columns import STATUSES, Codes, codes
-from tailcut.scenarios.problems import shown
+from tailcut.scenarios.aggregate import RunColumns, collect_runs, doubles, mean, median
+from tailcut.scenarios.arff import STATUSES, Codes, codes, shown
 from tailcut.scenarios.scenario import FeatureStep, Scenario
 from tailcut.types import Array, check_names, check_seconds
 
@@ -24,8 +26,7 @@ class DataFrame(Protocol):
     """The part of pandas' and polars' data frames that is used."""
 
     @property
-    def columns(self) -> Any:
-        """The column names."""
+    def columns(self) -> Any: ...
 
     def __getitem__(self, name: Any, /) -> Any: ...
 
@@ -40,9 +41,6 @@ class FileColumns(dict[str, list[str | None]]):
 
 Frame = Mapping[str, Sequence[Any]] | DataFrame
 
-RESERVED = ("instance_id", "repetition")
-"""Column names that ASlib's files use themselves, so that no feature or step can have them."""
-
 
 def from_frames(
     runs: Frame, features: Frame, *, cutoff: float, name: str = "scenario", feature_costs: Frame | None = None
@@ -55,10 +53,10 @@ def from_frames(
     given = _FrameReader("features", features)
     n = len(recorded.instances)
     rows = given.rows(recorded.instances, all_needed=True)
-    names = given.names_except("instance")
+    names = given.measured()
     values = np.empty((n, len(names)))
     for number, feature in enumerate(names):
-        values[:, number] = aggregate.mean(rows, given.numbers(feature), n)
+        values[:, number] = mean(rows, given.numbers(feature), n)
     total, steps = _steps(feature_costs, recorded.instances, names, values)
     return Scenario(
         name=name,
@@ -76,27 +74,68 @@ def from_frames(
     )
 
 
-def _runs(frame: _FrameReader, cutoff: float) -> run_table.RunColumns:
+def scenario_from_csv(runs: Path, features: Path, *, cutoff: float, name: str) -> Scenario:
+    """Return the scenario that two CSV files hold; their columns are those of `Scenario.from_frames`.
+
+    Errors name the file and the line.
+    """
+    return Scenario.from_frames(read_columns(runs), read_columns(features), cutoff=cutoff, name=name)
+
+
+def read_columns(path: Path) -> FileColumns:
+    """Return the columns of a CSV file; empty cells are None."""
+    rows, lines = _rows(path)
+    if not rows:
+        raise InputError(f"{path}: is empty; expected a line of column names")
+    names = [name.strip() for name in rows[0]]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{path}, line {lines[0]}: column {name!r} comes twice")
+    columns: dict[str, list[str | None]] = {name: [] for name in names}
+    for line, row in zip(lines[1:], rows[1:], strict=True):
+        if len(row) != len(names):
+            raise InputError(f"{path}, line {line}: expected {len(names)} cells, got {len(row)}")
+        for name, cell in zip(names, row, strict=True):
+            columns[name].append(cell.strip() or None)
+    return FileColumns(columns, str(path), lines[1:])
+
+
+def _rows(path: Path) -> tuple[list[list[str]], list[int]]:
+    """Return the rows that are not empty, and the line of the file on which each begins."""
+    rows, lines, line = [], [], 1
+    try:
+        content = path.read_bytes()
+        reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+        for row in reader:
+            if row:
+                rows.append(row)
+                lines.append(line)
+            line = reader.line_num + 1
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError(f"{path}, line {line}: is not a CSV file in UTF-8: {error.reason}") from None
+    except csv.Error as error:
+        raise InputError(f"{path}, line {line}: is not a CSV file: {error}") from None
+    return rows, lines
+
+
+def _runs(frame: _FrameReader, cutoff: float) -> RunColumns:
     instances, algorithms = frame.texts("instance"), frame.texts("algorithm")
     if not instances:
         raise InputError(f"{frame.title} has no rows")
     seconds = frame.numbers("runtime")
-    negative = np.flatnonzero(seconds < 0.0)
-    if len(negative):
-        place = frame.place("runtime", negative[0])
-        raise InputError(f"{place} must be >= 0, got {seconds[negative[0]]:g}")
+    for row in np.flatnonzero(seconds < 0.0):
+        raise InputError(f"{frame.place('runtime', row)} must be >= 0, got {seconds[row]:g}")
     statuses = frame.statuses("status") if "status" in frame.names else np.where(seconds <= cutoff, 0, 1)
-    unknown = np.flatnonzero(np.isnan(seconds) & (statuses == 0))
-    if len(unknown):
-        raise InputError(f"{frame.place('runtime', unknown[0])} is missing, but its status is ok")
+    for row in np.flatnonzero(np.isnan(seconds) & (statuses == 0)):
+        raise InputError(f"{frame.place('runtime', row)} is missing, but its status is ok")
 
     def complain(row: int | None, field: str, message: str) -> None:
-        place = frame.column_place(field) if row is None else frame.row_place(row)
-        raise InputError(f"{place}: {message}")
+        raise InputError(f"{frame.place(field if row is None else None, row)}: {message}")
 
-    return run_table.collect_runs(
-        instances, algorithms, frame.repetitions(), seconds, statuses, cutoff, complain
-    )
+    return collect_runs(instances, algorithms, frame.repetitions(), seconds, statuses, cutoff, complain)
 
 
 def _steps(
@@ -114,14 +153,14 @@ def _steps(
         return np.zeros(n), (FeatureStep("all", features, (), np.zeros(n), statuses),)
     frame = _FrameReader("feature_costs", costs)
     rows = frame.rows(instances, all_needed=False)
-    names = frame.names_except("instance")
+    names = frame.measured()
     total = np.zeros(n)
     steps = []
     for number, name in enumerate(names):
         seconds = frame.numbers(name)
         if (seconds < 0.0).any():
-            raise InputError(f"{frame.column_place(name)} must be >= 0 seconds")
-        column = np.nan_to_num(aggregate.median(rows, np.nan_to_num(seconds), n))
+            raise InputError(f"{frame.place(name)} must be >= 0 seconds")
+        column = np.nan_to_num(median(rows, np.nan_to_num(seconds), n))
         last = number == len(names) - 1
         steps.append(
             FeatureStep(name, features if last else (), names[:-1] if last else (), column, statuses)
@@ -135,59 +174,49 @@ class _FrameReader:
 
     def __init__(self, title: str, frame: Frame) -> None:
         self.title = frame.file if isinstance(frame, FileColumns) else title
-        self.frame = frame
         self._lines = frame.lines if isinstance(frame, FileColumns) else None
-        listed = list(frame) if isinstance(frame, Mapping) else self._columns(frame)
-        self.names = check_names(f"columns of {title}", [str(name) for name in listed])
-        self.labels = dict(zip(self.names, listed, strict=True))
-        lengths = {name: len(self.column(name)) for name in self.names}
-        if len(set(lengths.values())) > 1:
-            raise InputError(f"the columns of {title} differ in length: {lengths}")
-
-    def _columns(self, frame: Any) -> list[Any]:
-        columns = getattr(frame, "columns", None)
-        if columns is None or not hasattr(frame, "__getitem__"):
+        if not hasattr(frame, "__getitem__") or not (isinstance(frame, Mapping) or hasattr(frame, "columns")):
             raise InputError(
                 f"{self.title} must be a mapping of columns or a data frame, got {type(frame).__name__}"
             )
-        return list(columns)
+        labels = list(frame) if isinstance(frame, Mapping) else list(frame.columns)
+        self.names = check_names(f"columns of {title}", [str(label) for label in labels])
+        self._columns = {name: list(frame[label]) for name, label in zip(self.names, labels, strict=True)}
+        lengths = {name: len(column) for name, column in self._columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise InputError(f"the columns of {title} differ in length: {lengths}")
 
-    def place(self, name: str, row: int) -> str:
-        """Return where a value is, for errors."""
-        return f"{self.title}[{name!r}][{row}]" if self._lines is None else f"{self.row_place(row)}: {name}"
-
-    def row_place(self, row: int) -> str:
-        """Return where a row is, for errors."""
-        return f"{self.title}, row {row}" if self._lines is None else f"{self.title}, line {self._lines[row]}"
-
-    def column_place(self, name: str) -> str:
-        """Return where a column is, for errors."""
-        return f"{self.title}[{name!r}]" if self._lines is None else f"{self.title}, {name}"
+    def place(self, name: str | None, row: int | None = None) -> str:
+        """Return where a row, a column or a value is, for errors."""
+        if self._lines is not None:
+            where = f"{self.title}, line {self._lines[row]}" if row is not None else self.title
+            separator = ", " if row is None else ": "
+            return where if name is None else f"{where}{separator}{name}"
+        if name is None:
+            return f"{self.title}, row {row}"
+        return f"{self.title}[{name!r}]" + ("" if row is None else f"[{row}]")
 
     def column(self, name: str) -> list[Any]:
-        """Return a column as a list."""
         if name not in self.names:
             raise InputError(f"{self.title} has no column {name!r}; it has {', '.join(self.names)}")
-        return list(self.frame[self.labels[name]])
+        return self._columns[name]
 
-    def names_except(self, *known: str) -> tuple[str, ...]:
+    def measured(self) -> tuple[str, ...]:
         """Return the names of the columns that hold features or steps."""
-        names = tuple(name for name in self.names if name not in (*known, "repetition"))
-        for name in names:
-            if name in RESERVED:
-                raise InputError(f"{self.title}: {name!r} is a name that ASlib's own columns have")
+        names = tuple(name for name in self.names if name not in ("instance", "repetition"))
+        if "instance_id" in names:  # as "repetition", a name that ASlib's files use themselves
+            raise InputError(f"{self.title}: 'instance_id' is a name that ASlib's own columns have")
         return names
 
     def texts(self, name: str) -> list[str]:
         """Return a column of names; whole numbers become text."""
-        return [self._text(name, row, value) for row, value in enumerate(self.column(name))]
-
-    def _text(self, name: str, row: int, value: Any) -> str:
-        if isinstance(value, int | np.integer) and not isinstance(value, bool):
-            return str(value)
-        if not isinstance(value, str) or not value:
-            raise InputError(f"{self.place(name, row)} must be a non-empty string, got {shown(value)}")
-        return str(value)
+        texts = []
+        for row, value in enumerate(self.column(name)):
+            number = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            if not number and (not isinstance(value, str) or not value):
+                raise InputError(f"{self.place(name, row)} must be a non-empty string, got {shown(value)}")
+            texts.append(str(value))
+        return texts
 
     def numbers(self, name: str) -> Array:
         """Return a column of finite numbers, nan where missing."""
@@ -207,13 +236,11 @@ class _FrameReader:
 
     def statuses(self, name: str) -> Codes:
         """Return a column of statuses as positions in `STATUSES`."""
-        found = [str(value).lower() for value in self.column(name)]
-        numbers = codes(found, {status: number for number, status in enumerate(STATUSES)})
-        bad = np.flatnonzero(numbers < 0)
-        if len(bad):
-            raise InputError(
-                f"{self.place(name, bad[0])} must be one of {', '.join(STATUSES)}; got {shown(found[bad[0]])}"
-            )
+        statuses = [str(value).lower() for value in self.column(name)]
+        numbers = codes(statuses, STATUSES)
+        for row in np.flatnonzero(numbers < 0):
+            expected = f"one of {', '.join(STATUSES)}"
+            raise InputError(f"{self.place(name, row)} must be {expected}; got {shown(statuses[row])}")
         return numbers
 
     def repetitions(self) -> Codes:
@@ -221,22 +248,19 @@ class _FrameReader:
         if "repetition" not in self.names:
             return np.ones(len(self.column(self.names[0])), dtype=np.int64)
         given = self.numbers("repetition")
-        bad = np.flatnonzero(~((given >= 1.0) & (given == np.floor(given)) & (given < 2.0**53)))
-        if len(bad):
-            raise InputError(f"{self.place('repetition', bad[0])} must be a whole number >= 1")
+        for row in np.flatnonzero(~((given >= 1.0) & (given == np.floor(given)) & (given < 2.0**53))):
+            raise InputError(f"{self.place('repetition', row)} must be a whole number >= 1")
         return given.astype(np.int64)
 
     def rows(self, instances: tuple[str, ...], *, all_needed: bool) -> Codes:
         """Return the number of each row's instance; each instance and repetition may come once."""
         names = self.texts("instance")
-        found = codes(names, tables.number_of(instances))
-        unknown = np.flatnonzero(found < 0)
-        if len(unknown):
-            row = unknown[0]
+        rows = codes(names, instances)
+        for row in np.flatnonzero(rows < 0):
             raise InputError(f"{self.place('instance', row)}: {shown(names[row])} has no runs")
-        for row in tables.doubles(found, self.repetitions()):
+        for row in doubles(rows, self.repetitions()):
             raise InputError(f"{self.place('instance', row)} repeats {shown(names[row])}")
         missing = sorted(set(instances) - set(names))
         if missing and all_needed:
             raise InputError(f"{self.title} has no row for instance {shown(missing[0])}")
-        return found
+        return rows

@@ -1,4 +1,4 @@
-"""Scenario: recorded runs of K algorithms on n instances, as read-only arrays."""
+"""Recorded runs of K algorithms on n instances, as arrays: of runtimes, or of the quality of answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.display import data_frame, html_table
-from tailcut.scenarios.columns import STATUSES
+from tailcut.scenarios.arff import STATUSES
 from tailcut.types import PENALTY, Array
 
 if TYPE_CHECKING:
@@ -187,3 +187,69 @@ class Scenario(_ByValue):
         from tailcut.scenarios.aslib_writer import write
 
         write(self, folder)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class QualityScenario:
+    """What K algorithms achieved on n instances with d features, by a measure such as accuracy.
+
+    >>> scenario = QualityScenario("tiny", "accuracy", True, ("i", "j"), ("a", "b"), ("x",), np.zeros((2, 1)),
+    ...     values=np.array([[0.9, 0.5], [0.7, np.nan]]))
+    >>> scenario
+    QualityScenario('tiny': 2 instances, 2 algorithms, 1 features, accuracy to maximise)
+    >>> scenario.ratings.tolist()  # the best value counts 0, the worst 1, as does a run without a value
+    [[0.0, 1.0], [0.5000000000000001, 1.0]]
+    """
+
+    name: str
+    measure: str
+    """What the measure is called."""
+    maximise: bool
+    """Whether more is better."""
+    instances: tuple[str, ...]
+    algorithms: tuple[str, ...]
+    feature_names: tuple[str, ...]
+    features: Array
+    """Mean over repetitions, nan where missing, shape (n, d)."""
+    values: Array
+    """The measure as recorded, median over repetitions, nan for a run without one, shape (n, K)."""
+    cutoff: float = 1.0
+    """Seconds that runs had, where that is recorded; it counts for nothing."""
+    folds: NDArray[np.int64] | None = None
+    """Fold of each instance in the first repetition of the scenario's cross-validation, shape (n,)."""
+
+    def __repr__(self) -> str:
+        n, k, d = len(self.instances), len(self.algorithms), len(self.feature_names)
+        aim = "maximise" if self.maximise else "minimise"
+        counts = f"{n} instances, {k} algorithms, {d} features"
+        return f"QualityScenario({self.name!r}: {counts}, {self.measure} to {aim})"
+
+    @property
+    def ratings(self) -> Array:
+        """The loss of every run, shape (n, K): 0 for the best value of the scenario, 1 for the worst.
+
+        A run without a value, for example a failed one, has a loss of 1.
+        """
+        worst, best = float(np.nanmin(self.values)), float(np.nanmax(self.values))
+        if not self.maximise:
+            worst, best = best, worst
+        if best == worst:
+            return np.where(np.isnan(self.values), 1.0, 0.0)
+        return np.nan_to_num(np.abs(self.values - best) / abs(worst - best), nan=1.0)
+
+    @property
+    def runtimes(self) -> Array:
+        """The cutoff, for every run: how long it took is not known. What `fit` needs beside the ratings."""
+        return np.full(self.values.shape, self.cutoff)
+
+    @property
+    def solved(self) -> NDArray[np.bool_]:
+        """Whether a run has a value, shape (n, K)."""
+        return ~np.isnan(self.values)
+
+    @staticmethod
+    def read(path: str | os.PathLike[str]) -> QualityScenario:
+        """Return the scenario in the folder `path`, whose first performance measure is a solution quality."""
+        from tailcut.scenarios.aslib_reader import read_quality
+
+        return read_quality(path)

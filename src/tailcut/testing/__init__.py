@@ -5,7 +5,6 @@
 ...     check(factory("thompson"))
 """
 
-from tailcut.testing.conformance import CHECKS
-from tailcut.testing.small_stream import Factory, factory
+from tailcut.testing.conformance import CHECKS, Factory, factory
 
 __all__ = ["CHECKS", "Factory", "factory"]

@@ -1,25 +1,125 @@
 """The conformance suite: what must hold for every selector, whatever it is made of.
 
 A check takes a `Factory`, which makes fresh selectors of one kind, and raises AssertionError where the
-selector breaks a promise of `tailcut.Selector`. The package's own tests cross all checks with all rows
-of the catalogue; a selector of your own is checked the same way.
+selector breaks a promise of `tailcut.Selector`. The package's own tests cross all checks with the rows of the
+catalogue; a selector of your own is checked the same way.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from tailcut.errors import ConflictingOutcomeError, StateFileError
-from tailcut.scenarios.synthetic import SyntheticScenario
+from tailcut.catalogue import recipe
+from tailcut.errors import (
+    ConflictingOutcomeError,
+    InputError,
+    NotExplainedError,
+    OutOfTurnError,
+    StateFileError,
+    TailcutError,
+    UnknownDecisionError,
+)
+from tailcut.explain import AlgorithmBelief, Explanation
+from tailcut.policies.recipes import Row
+from tailcut.scenarios.synthetic import SyntheticScenario, generate
 from tailcut.selector import Selector
-from tailcut.testing.absent_features import FEATURE_BUDGET
-from tailcut.testing.explaining import EXPLAINING
-from tailcut.testing.proceeding import PROCEEDING
-from tailcut.testing.small_stream import Factory, learned, outcome_of, serve, small_scenario
 from tailcut.types import Array, Decision, Outcome
+
+_MOST = 1000
+"""More runs than any sensible schedule starts on one instance."""
+
+
+@dataclass(frozen=True)
+class Factory:
+    """Makes fresh selectors of one kind."""
+
+    recipe: Row
+    hyperparameters: dict[str, Any] = field(default_factory=dict)
+
+    def __call__(self, scenario: SyntheticScenario, **options: Any) -> Selector:
+        """Return a new selector for the algorithms and the cutoff of `scenario`."""
+        settings: dict[str, Any] = {
+            "algorithms": scenario.algorithms,
+            "cutoff": scenario.cutoff,
+            **self.hyperparameters,
+            **options,
+        }
+        return Selector(self.recipe, **settings)
+
+
+def factory(selector: str | Row, **hyperparameters: Any) -> Factory:
+    """Return the factory of a selector, by name or by recipe."""
+    return Factory(recipe(selector) if isinstance(selector, str) else selector, hyperparameters)
+
+
+def small_scenario(n_instances: int = 60, n_algorithms: int = 4) -> SyntheticScenario:
+    """Return made-up instances of five features, two in five runs beyond the cutoff."""
+    return generate(n_instances=n_instances, n_algorithms=n_algorithms, n_features=5, timeouts=0.4, seed=7)
+
+
+def outcome_of(scenario: SyntheticScenario, row: int, decision: Decision) -> Outcome:
+    """Return how the run went, from scratch and for at most its budget; every eleventh instance fails."""
+    algorithm = scenario.algorithms.index(decision.algorithm)
+    if row % 11 == 10:
+        return Outcome.failed()
+    runtime = float(scenario.runtimes[row, algorithm])
+    if scenario.solved[row, algorithm] and runtime <= decision.budget:
+        return Outcome.solved(runtime)
+    return Outcome.censored(decision.budget)
+
+
+def learned(selector: Selector) -> bytes:
+    """Return all that a selector has learned, for comparison; nothing where it keeps that to itself."""
+    return selector.to_bytes() if selector.can_be_saved else b""
+
+
+def unsolved(decision: Decision) -> Outcome:
+    return Outcome.censored(decision.budget)
+
+
+def finish(
+    selector: Selector, first: Decision | None, outcome: Callable[[Decision], Outcome]
+) -> Iterator[Decision]:
+    """Yield the runs on an instance until it is over, each before its outcome is observed."""
+    decision = first
+    while decision is not None:
+        yield decision
+        selector.observe(decision, outcome(decision))
+        decision = selector.proceed(decision)
+
+
+def serve(selector: Selector, scenario: SyntheticScenario, rows: range) -> Iterator[Decision]:
+    """Serve instances one after the other, each until it is over, every run observed at once."""
+    for row in rows:
+        first = selector.select(scenario.features[row], instance=f"i{row}")
+        yield from finish(selector, first, partial(outcome_of, scenario, row))
+
+
+def refused(selector: Selector, expected: type[TailcutError], call: Callable[[], object]) -> str:
+    """Return the message of the error that a call raises, having changed nothing."""
+    before = learned(selector)
+    try:
+        call()
+    except expected as error:
+        assert learned(selector) == before, "a refused call changed the selector"
+        return str(error)
+    raise AssertionError(f"expected {expected.__name__}, and the call was accepted")
+
+
+def decide_alike(
+    original: Selector, restored: Selector, serve: Callable[[Selector], Iterable[Decision]]
+) -> None:
+    """Check that a restored selector continues like the original."""
+    assert list(serve(original)) == list(serve(restored)), "a restored selector decided differently"
+    assert original.to_bytes() == restored.to_bytes(), "a restored selector learned differently"
 
 
 def same_seed_same_choices(make: Factory) -> None:
@@ -34,27 +134,16 @@ def save_and_load_continue(make: Factory) -> None:
     scenario = small_scenario()
     original = make(scenario)
     if not make.recipe.can_be_saved:
-        _refuses_to_be_saved(original, scenario)
+        original.observe(original.select(scenario.features[0]), runtime=1.0)
+        message = refused(original, StateFileError, original.to_bytes)
+        assert "cannot be saved" in message, f"its row says that it cannot be saved, and it says {message!r}"
         return
-    for _ in serve(original, scenario, range(30)):
-        pass
+    list(serve(original, scenario, range(30)))
     waiting = original.select(scenario.features[30], instance="waiting")
     restored = Selector.from_bytes(original.to_bytes())
     for selector in (original, restored):
         selector.observe(waiting, censored_at=scenario.cutoff)
-    continued = [list(serve(selector, scenario, range(31, 60))) for selector in (original, restored)]
-    assert continued[0] == continued[1], "a restored selector decided differently"
-    assert original.to_bytes() == restored.to_bytes(), "a restored selector learned differently"
-
-
-def _refuses_to_be_saved(selector: Selector, scenario: SyntheticScenario) -> None:
-    selector.observe(selector.select(scenario.features[0]), runtime=1.0)
-    said = ""
-    try:
-        selector.to_bytes()
-    except StateFileError as error:
-        said = str(error)
-    assert "cannot be saved" in said, f"its row says that it cannot be saved, and saving it said {said!r}"
+    decide_alike(original, restored, partial(serve, scenario=scenario, rows=range(31, 60)))
 
 
 def feedback_in_any_order(make: Factory) -> None:
@@ -79,14 +168,8 @@ def observed_once(make: Factory) -> None:
     assert selector.observe(decision, runtime=1.0)
     before = learned(selector)
     assert not selector.observe(decision, runtime=1.0)
-    try:
-        selector.observe(decision, censored_at=1.0)
-    except ConflictingOutcomeError:
-        pass
-    else:
-        raise AssertionError("a second, different outcome was accepted")
-    after = learned(selector)
-    assert after == before, "a repeated outcome changed the selector"
+    assert learned(selector) == before, "a repeated outcome changed the selector"
+    refused(selector, ConflictingOutcomeError, lambda: selector.observe(decision, censored_at=1.0))
 
 
 def bounded_memory(make: Factory) -> None:
@@ -119,15 +202,12 @@ def only_offered_are_chosen(make: Factory) -> None:
     selector = make(scenario)
     for row in range(60):
         offered = {scenario.algorithms[row % 4], scenario.algorithms[(row // 4 + 1) % 4]}
-        decision: Decision | None = selector.select(scenario.features[row], among=offered)
-        while decision is not None:
+        first = selector.select(scenario.features[row], among=offered)
+        for decision in finish(selector, first, partial(outcome_of, scenario, row)):
             assert decision.algorithm in offered, f"{decision.algorithm} was chosen among {offered}"
             assert set(decision.scores) == offered
-            outcome = outcome_of(scenario, row, decision)
-            selector.observe(decision, outcome)
-            if outcome.time is None:  # it failed, and is not offered again
+            if outcome_of(scenario, row, decision).time is None:  # it failed, and is not offered again
                 offered.discard(decision.algorithm)
-            decision = selector.proceed(decision)
 
 
 def scores_are_finite(make: Factory) -> None:
@@ -189,13 +269,10 @@ def algorithms_come_and_go(make: Factory) -> None:
     selector.add_algorithm("newcomer")
     seen = set()
     for row in range(21, 60):
-        decision: Decision | None = selector.select(scenario.features[row])
-        while decision is not None:
+        # Where everything is solved at once, there is no need to try others.
+        for decision in finish(selector, selector.select(scenario.features[row]), unsolved):
             _assert_finite(decision)
             seen.add(decision.algorithm)
-            # Where everything is solved at once, there is no need to try others.
-            selector.observe(decision, censored_at=decision.budget)
-            decision = selector.proceed(decision)
     assert gone not in seen, "a removed algorithm was chosen"
     assert "newcomer" in seen, "an added algorithm was never tried"
 
@@ -231,6 +308,285 @@ def warm_start_saves_first_runs(make: Factory) -> None:
         _assert_finite(decision)
 
 
+def budgets_fit_the_cutoff(make: Factory) -> None:
+    """All runs on an instance together take at most what is left of its cutoff; stages are counted."""
+    scenario = small_scenario()
+    selector = make(scenario)
+    for row in range(40):
+        spent = (row % 4) * 0.25 * scenario.cutoff
+        first = selector.select(scenario.features[row], instance=str(row), spent=spent)
+        stage = 0
+        for decision in finish(selector, first, unsolved):
+            assert decision.budget > 0.0, f"a run was given {decision.budget} s"
+            assert (decision.instance, decision.cutoff) == (str(row), scenario.cutoff)
+            assert (decision.stage, decision.spent) == (stage, spent), "stages or seconds are miscounted"
+            stage, spent = stage + 1, min(scenario.cutoff, spent + decision.budget)
+            assert decision.spent + decision.budget <= scenario.cutoff * (1 + 1e-9), (
+                "budgets exceed the cutoff"
+            )
+            assert stage < _MOST, "the instance never ends"
+        if not selector.schedules:
+            assert (stage, spent) == (1, scenario.cutoff), "one pick gets all the time there is"
+
+
+def solved_ends_it(make: Factory) -> None:
+    """Once solved, an instance is over, however often one asks."""
+    scenario = small_scenario()
+    selector = make(scenario)
+    for row in range(20):
+        decision = selector.select(scenario.features[row])
+        selector.observe(decision, runtime=decision.budget / 2)
+        assert selector.proceed(decision) is None, "a solved instance was continued"
+        assert selector.proceed(decision.id) is None
+
+
+def save_and_load_within_an_instance(make: Factory) -> None:
+    """Restored between two runs on an instance, or during one, a selector continues exactly as before."""
+    scenario = small_scenario()
+    original = make(scenario)
+    if not original.can_be_saved:
+        return
+    list(serve(original, scenario, range(30)))
+    decision: Decision | None = original.select(scenario.features[30], among=scenario.algorithms[1:])
+    while decision is not None:
+        restored = Selector.from_bytes(original.to_bytes())
+        for selector in (original, restored):
+            selector.observe(decision, censored_at=decision.budget)
+        restored = Selector.from_bytes(restored.to_bytes())
+        following = original.proceed(decision)
+        assert restored.proceed(decision) == following, "a restored selector continued differently"
+        assert original.to_bytes() == restored.to_bytes(), "a restored selector differs after continuing"
+        original, decision = restored, following
+
+
+def failed_is_not_offered_again(make: Factory) -> None:
+    """Algorithms that failed on an instance are not run on it again, however much time is left."""
+    scenario = small_scenario()
+    selector = make(scenario)
+    for row in range(20):
+        decision: Decision | None = selector.select(scenario.features[row])
+        tried: set[str] = set()
+        while decision is not None:
+            assert decision.algorithm not in tried, f"{decision.algorithm} failed and was run again"
+            assert not tried & set(decision.scores), "what failed was still weighed"
+            tried.add(decision.algorithm)
+            selector.observe(decision, failed=True)
+            decision = selector.proceed(decision, spent=0.001 * len(tried) * scenario.cutoff)
+
+
+def algorithms_change_within_an_instance(make: Factory) -> None:
+    """Algorithms may come and go between two runs on an instance."""
+    scenario = small_scenario()
+    selector = make(scenario)
+    for row in range(20):
+        first = selector.select(scenario.features[row])
+        selector.observe(first, censored_at=first.budget / 2)
+        gone, new = selector.algorithms[row % 4], f"new{row}"
+        selector.remove_algorithm(gone)
+        selector.add_algorithm(new)
+        for decision in finish(selector, selector.proceed(first), unsolved):
+            assert decision.algorithm in selector.algorithms
+            assert set(decision.scores) <= set(selector.algorithms)
+    chosen = selector.select(scenario.features[0], among=[selector.algorithms[0]])
+    selector.remove_algorithm(chosen.algorithm)
+    selector.observe(chosen, censored_at=chosen.budget / 2)
+    assert selector.proceed(chosen) is None, "continued with an algorithm that was not offered"
+
+
+def out_of_turn_is_refused(make: Factory) -> None:
+    """Without the outcome, twice, or from a decision never made, `proceed` raises and changes nothing."""
+    scenario = small_scenario()
+    selector = make(scenario)
+    first = selector.select(scenario.features[0])
+    refused(selector, OutOfTurnError, lambda: selector.proceed(first))
+    refused(selector, UnknownDecisionError, lambda: selector.proceed(99))
+    selector.observe(first, censored_at=first.budget / 2)
+    if selector.proceed(first) is not None:
+        refused(selector, OutOfTurnError, lambda: selector.proceed(first))
+    else:
+        assert selector.proceed(first) is None, "over, and then not"
+
+
+def explains_itself(make: Factory) -> None:
+    """Every decision has an explanation, in order and in strict JSON, and asking for it changes nothing."""
+    scenario = small_scenario()
+    selector = make(scenario)
+    for row in range(30):
+        features = scenario.features[row].copy()
+        features[row % 5] = np.nan
+        decision: Decision | None = selector.select(features, among=scenario.algorithms[row % 2 :])
+        while decision is not None:
+            if row % 5 == 0:
+                _check_explanation(selector, decision)
+            selector.observe(decision, outcome_of(scenario, row, decision))
+            if row % 5 == 0:
+                assert decision.explain().outcomes_since == 1, "the outcome just learned is not reported"
+            decision = selector.proceed(decision)
+
+
+def _check_explanation(selector: Selector, decision: Decision) -> None:
+    before = learned(selector)
+    explanation = decision.explain()
+    assert learned(selector) == before, "explaining changed the selector"
+    assert explanation.outcomes_since == 0, "nothing was learned since the decision"
+    assert (explanation.decision, explanation.algorithm) == (decision.id, decision.algorithm)
+    assert {belief.name: belief.score for belief in explanation.algorithms} == dict(decision.scores)
+    assert explanation.features == tuple(
+        sorted(explanation.features, key=lambda feature: -abs(feature.effect))
+    )
+    for belief in explanation.algorithms:
+        _check_belief(belief, explanation)
+    json.loads(explanation.to_json(), parse_constant=_refuse)
+    assert decision.algorithm in explanation.text()
+    _check_elsewhere(selector, decision, explanation)
+
+
+def _check_belief(belief: AlgorithmBelief, explanation: Explanation) -> None:
+    """Check that a forecast has all its numbers or none, and that they make sense."""
+    values = (
+        belief.predicted_runtime,
+        belief.low,
+        belief.high,
+        belief.timeout_probability,
+        belief.expected_par,
+    )
+    if None in values:
+        assert set(values) == {None}, f"an incomplete forecast: {belief}"
+        return
+    median, low, high, timeout, loss = (float(value or 0.0) for value in values)
+    assert all(map(math.isfinite, (timeout, loss))), f"{belief}"
+    # A quantile may be infinite: where nothing was ever seen, nothing is known.
+    assert 0.0 <= low <= median <= high, f"an interval out of order: {belief}"
+    assert 0.0 <= timeout <= 1.0, f"no probability: {belief}"
+    assert 0.0 <= loss <= explanation.penalty * explanation.cutoff * (1 + 1e-9), f"no PARk: {belief}"
+
+
+def _refuse(constant: str) -> float:
+    raise AssertionError(f"{constant} is not strict JSON")
+
+
+def _check_elsewhere(selector: Selector, decision: Decision, explanation: Explanation) -> None:
+    """Check that selectors, restored ones too, explain a decision that has travelled."""
+    travelled = pickle.loads(pickle.dumps(decision))
+    assert travelled == decision
+    restored = Selector.from_bytes(selector.to_bytes()) if selector.can_be_saved else selector
+    assert restored.explain(travelled) == explanation, "a restored selector explains differently"
+    refused(selector, NotExplainedError, travelled.explain)
+
+
+def asking_changes_nothing(make: Factory) -> None:
+    """Say at any time how long features may take, and is the same afterwards."""
+    scenario = small_scenario()
+    selector = make(scenario)
+    _asked(selector, scenario.cutoff)
+    for row in range(20):
+        decision = selector.select(scenario.features[row])
+        _asked(selector, scenario.cutoff)
+        selector.observe(decision, outcome_of(scenario, row, decision))
+        _asked(selector, scenario.cutoff)
+
+
+def _asked(selector: Selector, cutoff: float) -> None:
+    before = learned(selector)
+    for limit in (cutoff, cutoff / 2):
+        budget = selector.feature_budget(cutoff=limit)
+        assert 0.0 <= budget <= limit, f"features may take {budget} s of {limit} s"
+        if not selector.needs_features:
+            assert budget == 0.0, "wants features it never looks at"
+        elif not selector.may_skip_features:
+            assert budget == limit, "wants to skip features, and cannot"
+    assert learned(selector) == before, "asking for the budget changed the selector"
+
+
+def none_is_refused_or_served(make: Factory) -> None:
+    """Refuse None and stay the same, or take it, even first."""
+    scenario = small_scenario()
+    selector = make(scenario)
+    if selector.needs_features and not selector.may_skip_features:
+        selector.select(scenario.features[0])
+        refused(selector, InputError, lambda: selector.select(None))
+        return
+    for decision in _mixed(selector, scenario, range(60)):
+        assert decision.algorithm in scenario.algorithms
+        assert all(math.isfinite(score) for score in decision.scores.values()), f"{decision.scores}"
+
+
+def absent_features_are_saved(make: Factory) -> None:
+    """Continue, restored, exactly as before, with instances of both kinds waiting."""
+    scenario = small_scenario()
+    original = make(scenario)
+    if original.needs_features and not original.may_skip_features:
+        return
+    for last in (1, 2, 30):  # before there were any features, at the first of them, and later
+        _mixed(original, scenario, range(last))
+        waiting = [original.select(None), original.select(scenario.features[last]), original.select(None)]
+        restored = Selector.from_bytes(original.to_bytes())
+        for selector in (original, restored):
+            for decision in waiting:
+                selector.observe(decision, censored_at=decision.budget)
+        rows = range(last + 1, last + 20)
+        decide_alike(original, restored, partial(_mixed, scenario=scenario, rows=rows))
+
+
+def free_features_are_wanted(make: Factory) -> None:
+    """Want features that cost nothing, and saying so changes nothing."""
+    scenario = small_scenario()
+    plain, charged = make(scenario), make(scenario)
+    expected = list(serve(plain, scenario, range(60)))
+    taken: list[Decision] = []
+    for row in range(60):
+        assert (charged.feature_budget() > 0.0) == charged.needs_features
+        first = charged.select(scenario.features[row], instance=f"i{row}", feature_cost=0.0)
+        taken += finish(charged, first, partial(outcome_of, scenario, row))
+    assert taken == expected, "decided differently"
+
+
+def late_features_lose_nothing(make: Factory) -> None:
+    """Check that what was learned without features is still known when the first features arrive."""
+    scenario = small_scenario()
+    selector = make(scenario)
+    if selector.needs_features and not selector.may_skip_features:
+        return
+    for row in range(20):
+        list(finish(selector, selector.select(None), partial(outcome_of, scenario, row)))
+    before = selector.consider(None)
+    waiting = selector.select(scenario.features[20])
+    after = selector.consider(None)
+    for one, other in zip(before.algorithms, after.algorithms, strict=True):
+        assert _forecast(one) == _forecast(other), f"forgotten: {one} became {other}"
+        if one.runs is not None and other.runs is not None:
+            assert other.runs >= one.runs, f"{one.name} ran {one.runs} times before, {other.runs} now"
+    restored = Selector.from_bytes(selector.to_bytes())
+    for each in (selector, restored):
+        each.observe(waiting, outcome_of(scenario, 20, waiting))
+    decide_alike(selector, restored, partial(serve, scenario=scenario, rows=range(21, 50)))
+
+
+def _forecast(belief: AlgorithmBelief) -> tuple[str, ...]:
+    numbers = (
+        belief.predicted_runtime,
+        belief.low,
+        belief.high,
+        belief.timeout_probability,
+        belief.expected_par,
+    )
+    return tuple("" if number is None else f"{number:.6g}" for number in numbers)
+
+
+def _mixed(selector: Selector, scenario: SyntheticScenario, rows: range) -> list[Decision]:
+    """Serve instances of which some have features, some were given up on, and some have none."""
+    taken = []
+    for row in rows:
+        given = scenario.features[row] if row % 3 == 1 else None
+        cost = 0.02 * scenario.cutoff if row % 3 else 0.0
+        first = selector.select(given, instance=f"i{row}", feature_cost=cost)
+        assert first.spent == cost, "what features cost is not counted"
+        for decision in finish(selector, first, partial(outcome_of, scenario, row)):
+            taken.append(decision)
+            decision.explain()
+    return taken
+
+
 CHECKS: list[Callable[[Factory], None]] = [
     same_seed_same_choices,
     save_and_load_continue,
@@ -242,8 +598,17 @@ CHECKS: list[Callable[[Factory], None]] = [
     algorithms_come_and_go,
     one_algorithm,
     warm_start_saves_first_runs,
-    *PROCEEDING,
-    *EXPLAINING,
-    *FEATURE_BUDGET,
+    budgets_fit_the_cutoff,
+    solved_ends_it,
+    save_and_load_within_an_instance,
+    failed_is_not_offered_again,
+    algorithms_change_within_an_instance,
+    out_of_turn_is_refused,
+    explains_itself,
+    asking_changes_nothing,
+    none_is_refused_or_served,
+    absent_features_are_saved,
+    free_features_are_wanted,
+    late_features_lose_nothing,
 ]
 """Every check, in the order of reading."""

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from tailcut.domains.csp.generate import main
-from tailcut.domains.found import find_program
+from tailcut.domains.domain import find_program
 from tests.domains.end_to_end import COUNT, found_or_skip, run_domain
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # hundreds of runs of real solvers
 
 
 @pytest.mark.slow
-def test_sixty_models(tmp_path: Path) -> None:
+def test_a_queue_of_models(tmp_path: Path) -> None:
     found_or_skip("csp")
     if find_program("minizinc") is None:
         pytest.skip("MiniZinc flattens models and is not installed: apt install minizinc")

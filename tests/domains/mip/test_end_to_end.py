@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # hundreds of runs of
 
 
 @pytest.mark.slow
-def test_sixty_programs(tmp_path: Path) -> None:
+def test_a_queue_of_programs(tmp_path: Path) -> None:
     found_or_skip("mip")
     assert main([str(tmp_path / "queue"), "--count", str(COUNT)]) == 0
     lines = run_domain(tmp_path, "mip")

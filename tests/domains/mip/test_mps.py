@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tailcut.domains.found import FoundSolver, find_solvers
+from tailcut.domains.domain import FoundSolver, find_solvers
 from tailcut.domains.mip import DOMAIN
+from tailcut.domains.mip.answers import refuted
 from tailcut.domains.mip.features import extract
 from tailcut.domains.mip.generate import FAMILIES
 from tailcut.domains.mip.mps import dump_mps, parse_mps, read_program
 from tailcut.domains.mip.solve import main
-from tailcut.domains.mip.verify import refuted
 from tailcut.errors import InputError
 
 FOUND = [one for one in find_solvers(DOMAIN) if one.way is not None]

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tailcut.domains.mip.answers import verify
 from tailcut.domains.mip.mps import parse_mps, read_program
 from tailcut.domains.mip.solve import main
-from tailcut.domains.mip.verify import main as verify
 from tailcut.errors import InputError
 
 BLANKS = """NAME          blanks

@@ -6,7 +6,7 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from tailcut.domains.found import is_installed
+from tailcut.domains.domain import is_installed
 from tailcut.domains.sat.cnf import Formula
 from tailcut.domains.sat.solvers import COMPLETE, SOLVERS
 

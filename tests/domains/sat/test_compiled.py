@@ -11,11 +11,9 @@ from pathlib import Path
 import pytest
 
 from tailcut.domains.sat.cnf import write
-from tailcut.domains.sat.compiled import compile_once, library
+from tailcut.domains.sat.local_search import compile_once, load
 from tailcut.errors import CompilerError
 from tests.domains.sat.small import SATISFIABLE
-
-SOURCE = "local_search.c"
 
 
 @pytest.fixture
@@ -26,17 +24,17 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_it_is_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with ThreadPoolExecutor(3) as several:
-        made = set(several.map(lambda _: compile_once(SOURCE), range(3)))
+        made = set(several.map(lambda _: compile_once(), range(3)))
     assert len(made) == 1
     assert [path.name for path in (cache / "compiled").iterdir()] == [made.pop().name]
     monkeypatch.setenv("PATH", "")  # no compiler is needed any more
-    compile_once(SOURCE)
+    compile_once()
 
 
 def test_no_compiler(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(cache))
     with pytest.raises(CompilerError, match=r"no C compiler 'cc': install one .* or name it in TAILCUT_CC"):
-        compile_once(SOURCE)
+        compile_once()
 
 
 def test_the_program_says_that_there_is_no_compiler(cache: Path, tmp_path: Path) -> None:
@@ -54,7 +52,7 @@ def test_the_program_says_that_there_is_no_compiler(cache: Path, tmp_path: Path)
 def test_a_compiler_that_fails(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAILCUT_CC", "cc --no-such-option")
     with pytest.raises(CompilerError, match=r"cc --no-such-option failed on local_search-.*no-such-option"):
-        compile_once(SOURCE)
+        compile_once()
     assert list((cache / "compiled").iterdir()) == []
 
 
@@ -62,11 +60,11 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TAILCUT_CACHE", str(tmp_path / "file"))
     with pytest.raises(CompilerError, match=r"cannot be written: .*; set TAILCUT_CACHE to a folder"):
-        compile_once(SOURCE)
+        compile_once()
 
 
 @pytest.mark.usefixtures("cache")
 def test_a_damaged_library() -> None:
-    compile_once(SOURCE).write_bytes(b"not a library")
+    compile_once().write_bytes(b"not a library")
     with pytest.raises(CompilerError, match=r"cannot be loaded: .* delete it to have it made again"):
-        library(SOURCE)
+        load.__wrapped__()

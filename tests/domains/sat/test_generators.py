@@ -10,14 +10,22 @@ import pytest
 
 from tailcut.domains.sat.answers import SatStatus
 from tailcut.domains.sat.cnf import Formula, dump, satisfies
-from tailcut.domains.sat.generators import FAMILIES, generate, plan, stream
-from tailcut.domains.sat.generators.factoring import factoring, is_prime
-from tailcut.domains.sat.generators.ordering import ordering
-from tailcut.domains.sat.generators.pigeonhole import pigeonhole
-from tailcut.domains.sat.generators.quasigroup import latin_square, quasigroup
-from tailcut.domains.sat.generators.shuffling import shuffle
-from tailcut.domains.sat.generators.tseitin import regular_graph, tseitin
-from tailcut.domains.sat.generators.uniform import uniform
+from tailcut.domains.sat.generators import (
+    FAMILIES,
+    factoring,
+    generate,
+    is_prime,
+    latin_square,
+    ordering,
+    pigeonhole,
+    plan,
+    quasigroup,
+    regular_graph,
+    shuffle,
+    stream,
+    tseitin,
+    uniform,
+)
 from tailcut.domains.sat.solvers import answer
 from tailcut.errors import InputError
 from tests.domains.sat.small import SATISFIABLE, UNSATISFIABLE, has_model

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.domains.found import find_program
+from tailcut.domains.domain import find_program
 from tailcut.domains.sat import DOMAIN
-from tailcut.domains.sat.verify import main as verify
-from tailcut.domains.sat.verify import refuted
+from tailcut.domains.sat.answers import refuted, verify
 from tailcut.live.portfolio import read_portfolio
 
 SAT, UNSAT = (tiny.path for tiny in DOMAIN.check)
+PROGRAM = "import sys; from tailcut.domains.sat.solve import run_program; sys.exit(run_program(sys.argv[1:]))"
 WAYS = [way for solver in DOMAIN.solvers for way in solver.ways if way.program is not None]
 
 
@@ -30,7 +30,7 @@ def test_programs_on_the_path(way, tmp_path: Path) -> None:  # type: ignore[no-u
         words = [
             word.replace("{program}", program).replace("{instance}", str(path)) for word in way.arguments
         ]
-        command = [sys.executable, "-m", "tailcut.domains.sat.program", *words]
+        command = [sys.executable, "-c", PROGRAM, *words]
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         assert ended.returncode == code, ended.stderr
         assert ("s SATISFIABLE" if code == 10 else "s UNSATISFIABLE") in ended.stdout.splitlines()
@@ -64,4 +64,4 @@ def test_a_command_with_answers_of_its_own_is_left_alone(tmp_path: Path) -> None
     file.write_text(text + "answers.SATISFIABLE.exit_code = 10\n")
     assert read_portfolio(file).solvers["mine"].program.entry is None
     file.write_text(text)
-    assert read_portfolio(file).solvers["mine"].program.entry == "tailcut.domains.sat.program:main"
+    assert read_portfolio(file).solvers["mine"].program.entry == "tailcut.domains.sat.solve:run_program"

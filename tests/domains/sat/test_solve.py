@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.domains.found import is_installed
+from tailcut.domains.domain import is_installed
 from tailcut.domains.sat import DOMAIN
 from tailcut.domains.sat.answers import Answer, parse_output
 from tailcut.domains.sat.cnf import satisfies, write

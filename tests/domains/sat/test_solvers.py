@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from tailcut.domains.sat.answers import Answer, SatStatus, parse_output
 from tailcut.domains.sat.cnf import Formula, satisfies
-from tailcut.domains.sat.generators.pigeonhole import pigeonhole
+from tailcut.domains.sat.generators import pigeonhole
 from tailcut.domains.sat.local_search import search
 from tailcut.domains.sat.solvers import answer
 from tailcut.errors import InputError

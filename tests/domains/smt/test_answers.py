@@ -6,7 +6,8 @@ import pytest
 
 from tailcut.domains.domain import read_answer
 from tailcut.domains.smt import DOMAIN
-from tailcut.domains.smt.answers import model_of, plain_output, with_model
+from tailcut.domains.smt.answers import model_of
+from tailcut.domains.smt.solve import plain_output, with_model
 
 
 @pytest.mark.parametrize(

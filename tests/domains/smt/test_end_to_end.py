@@ -13,10 +13,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # hundreds of runs of
 
 
 @pytest.mark.slow
-def test_sixty_scripts(tmp_path: Path) -> None:
+def test_a_queue_of_scripts(tmp_path: Path) -> None:
     found_or_skip("smt")
     assert main([str(tmp_path / "queue"), "--count", str(COUNT)]) == 0
     lines = run_domain(tmp_path, "smt")
     answers = [line["answer"] for line in lines.values()]
     assert set(answers) == {"sat", "unsat"}
-    assert min(answers.count("sat"), answers.count("unsat")) >= 10
+    assert min(answers.count("sat"), answers.count("unsat")) >= 3

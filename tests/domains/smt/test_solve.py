@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.domains.domain import read_answer
-from tailcut.domains.found import FoundSolver, find_solvers
+from tailcut.domains.domain import FoundSolver, find_solvers, read_answer
 from tailcut.domains.smt import DOMAIN
+from tailcut.domains.smt.answers import verify
 from tailcut.domains.smt.features import extract
 from tailcut.domains.smt.solve import main
-from tailcut.domains.smt.verify import main as verify
 
 FOUND = [one for one in find_solvers(DOMAIN) if one.way is not None]
 SAT, UNSAT = (tiny.path for tiny in DOMAIN.check)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tailcut.errors import InputError, LiveError, UnsupportedSystemError
-from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, ResourceLimits, memory
+from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, ResourceLimits, tree
 from tests.live.limits.conftest import Solver, alive, busy, wait_for
 
 NONE = ResourceLimits()
@@ -186,10 +186,10 @@ def test_gigabytes_of_output_are_let_go(launcher: Launcher, solver: Solver) -> N
     run = launcher.start(solver("chatter"), ResourceLimits(cpu=0.3), keep_output=1000)
     wait_for(lambda: busy(launcher))
     (supervisor,) = busy(launcher)
-    before = memory.held([supervisor]).now
+    before = tree.memory_held([supervisor]).now
     peak = 0
     while (ended := run.wait(timeout=0.02)) is None:
-        peak = max(peak, memory.held([supervisor]).now)
+        peak = max(peak, tree.memory_held([supervisor]).now)
     assert (ended.ending, ended.output_truncated) == (Ending.CPU_LIMIT, True)
     assert ended.output == b"c " + b"x" * 998
     assert len(ended.errors) == 2**16

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tailcut.live.limits import linux, memory, tree
+from tailcut.live.limits import tree
 from tests.live.limits.conftest import HERE, wait_for
 
 
@@ -34,18 +34,18 @@ def test_a_process_that_is_gone_has_nothing() -> None:
     process = subprocess.Popen(["true"])
     process.wait()
     assert tree.children(process.pid) == []
-    assert memory.held([process.pid]) == (0, 0)
-    assert memory.share([process.pid]) == 0
+    assert tree.memory_held([process.pid]) == (0, 0)
+    assert tree.memory_share([process.pid]) == 0
     with pytest.raises(OSError):  # noqa: PT011 - which one depends on the kernel
-        linux.cpu_clock(process.pid)
+        tree.cpu_clock(process.pid)
     tree.kill(process.pid)
 
 
 def test_shared_memory(family: int) -> None:
     processes = [family, *tree.below(family)]
     assert len(processes) == 4
-    assert memory.held(processes).now >= 4 * 40 * 2**20
-    assert 40 * 2**20 <= memory.share(processes) <= 80 * 2**20
+    assert tree.memory_held(processes).now >= 4 * 40 * 2**20
+    assert 40 * 2**20 <= tree.memory_share(processes) <= 80 * 2**20
 
 
 def test_the_cpu_clock_of_another_process() -> None:
@@ -60,7 +60,7 @@ def test_the_cpu_clock_of_another_process() -> None:
         for _ in range(2):
             process.stdin.write("\n")
             process.stdin.flush()
-            readings += [float(process.stdout.readline()), linux.cpu_clock(process.pid)]
+            readings += [float(process.stdout.readline()), tree.cpu_clock(process.pid)]
     assert 0 < readings[0] <= readings[1] <= readings[2] <= readings[3]
 
 
@@ -68,7 +68,7 @@ def test_the_time_of_children_waited_for() -> None:
     command = [sys.executable, "-S", str(HERE / "solvers.py"), "burn_by_children", "0.1", "1000"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         wait_for(lambda: tree._waited_for(process.pid) > 0.3)
-        assert linux.cpu_clock(process.pid) < 0.3, "its children's time is not its own"
+        assert tree.cpu_clock(process.pid) < 0.3, "its children's time is not its own"
         for child in [process.pid, *tree.below(process.pid)]:
             tree.kill(child)
 

@@ -6,6 +6,7 @@ MiniZinc flattens a model with its standard decompositions; Gecode and CP-SAT so
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 from tailcut.domains.domain import (
@@ -20,34 +21,22 @@ from tailcut.domains.domain import (
 
 _TINY = Path(__file__).parent / "tiny"
 _SOLVE = "tailcut.domains.csp.solve:main"
-_OBJECTIVE = rb"\A(?=[\s\S]*^==========\s*$)[\s\S]*^_objective = (?P<objective>-?\d+);"
+_program = partial(as_program, entry=_SOLVE)
+_gecode = _program("fzn-gecode", "gecode", "{program}", install="apt install minizinc flatzinc")
+_chuffed = _program("fzn-chuffed", "chuffed", "{program}")
+_cp_sat = in_python(_SOLVE, "cp-sat", module="ortools", extra="csp")
+_OPTIMAL = rb"\A(?=[\s\S]*^==========\s*$)[\s\S]*^_objective = (?P<objective>-?\d+);"
 
 DOMAIN = Domain(
     what="constraint programs: MiniZinc models, with data or without, and FlatZinc",
     solvers=(
-        DomainSolver(
-            "gecode",
-            "propagation and search",
-            (
-                as_program(
-                    "fzn-gecode", "gecode", "{program}", entry=_SOLVE, install="apt install minizinc flatzinc"
-                ),
-            ),
-        ),
-        DomainSolver(
-            "cp-sat",
-            "clause learning on integers; FlatZinc is read by Tailcut",
-            (in_python(_SOLVE, "cp-sat", module="ortools", extra="csp"),),
-        ),
-        DomainSolver(
-            "chuffed",
-            "lazy clause generation",
-            (as_program("fzn-chuffed", "chuffed", "{program}", entry=_SOLVE),),
-        ),
+        DomainSolver("gecode", "propagation and search", (_gecode,)),
+        DomainSolver("cp-sat", "clause learning on integers; FlatZinc is read by Tailcut", (_cp_sat,)),
+        DomainSolver("chuffed", "lazy clause generation", (_chuffed,)),
     ),
     answers=(
         AnswerRule("unsatisfiable", pattern=re.compile(rb"^=====UNSATISFIABLE=====", re.M)),
-        AnswerRule("optimal {objective}", pattern=re.compile(_OBJECTIVE, re.M)),
+        AnswerRule("optimal {objective}", pattern=re.compile(_OPTIMAL, re.M)),
         AnswerRule(
             "satisfiable",
             pattern=re.compile(rb"^----------", re.M),
@@ -55,14 +44,14 @@ DOMAIN = Domain(
         ),
     ),
     features=EntryProgram("tailcut.domains.csp.features:main", ("{instance}",)),
-    verify=EntryProgram("tailcut.domains.csp.verify:main", ("{instance}", "{output}")),
+    verify=EntryProgram("tailcut.domains.csp.answers:verify", ("{instance}", "{output}")),
     instances=("*.mzn", "*.dzn", "*.fzn"),
     models={"*.mzn": "*.dzn"},
     preload=(
         "ortools.sat.python.cp_model",
         "tailcut.domains.csp.solve",
         "tailcut.domains.csp.features",
-        "tailcut.domains.csp.verify",
+        "tailcut.domains.csp.answers",
     ),
     extra="csp",
     check=(

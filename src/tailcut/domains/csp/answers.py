@@ -1,28 +1,22 @@
-"""Solutions as MiniZinc prints them: ``NAME = VALUE;``, then ten dashes, ten equal signs if optimal."""
+"""Solutions as MiniZinc prints them, and the program that verifies one.
+
+``python -m tailcut.domains.csp.answers FILE OUTPUT``: every printed variable is fixed to its value, and a
+solver must still find a solution with the same objective. FlatZinc files, and models without an available
+solver, are not verified. Optimality is not verified.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
 
-from tailcut.domains.csp.flatzinc import FlatModel, Var
-
-
-def solution_lines(flat: FlatModel, found: dict[str, int | bool]) -> str:
-    """Return the lines of a solution, for MiniZinc to format as the model specifies."""
-    lines = []
-    for name, sets in flat.outputs.items():
-        if sets is None:
-            lines.append(f"{name} = {_text(found[name])};")
-        else:
-            values = [_text(found[one.name] if isinstance(one, Var) else one) for one in flat.values[name]]
-            ranges = ",".join(f"{one.start}..{one.stop - 1}" for one in sets)
-            lines.append(f"{name} = array{len(sets)}d({ranges},[{','.join(values)}]);")
-    return "\n".join(lines) + "\n"
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+from tailcut.domains.csp import DOMAIN
+from tailcut.domains.csp.solve import solved
+from tailcut.domains.domain import find_solvers
+from tailcut.domains.programs import print_verdict
 
 
 def parse_solution_lines(text: str) -> dict[str, str]:
@@ -35,3 +29,29 @@ def parse_solution_lines(text: str) -> dict[str, str]:
     if len(solutions) < 2:
         return {}
     return dict(re.findall(r"^(\w+) = (.*?);\s*$", solutions[-2], flags=re.M | re.S))
+
+
+def refuted(file: Path, text: str, _: str = "") -> str | None:
+    """Return what is wrong with a printed solution, None if nothing is."""
+    claimed = parse_solution_lines(text)
+    available = next((found for found in find_solvers(DOMAIN) if found.way is not None), None)
+    if not claimed or file.suffix == ".fzn" or available is None:
+        return None
+    objective = claimed.pop("_objective", None)
+    with tempfile.NamedTemporaryFile("w", suffix=".mzn") as extra:
+        extra.write("".join(f"constraint {name} = {value};\n" for name, value in claimed.items()))
+        extra.flush()
+        again = parse_solution_lines(solved(available.solver.name, available.program, file, extra.name))
+    if not again:
+        return "no solution has these values"
+    if again.get("_objective") != objective:
+        return f"the objective is {again.get('_objective')}, not {objective}"
+    return None
+
+
+verify = partial(
+    print_verdict, "tailcut.domains.csp.answers", "model or its data (.mzn, .dzn, .fzn)", refuted
+)
+
+if __name__ == "__main__":
+    sys.exit(verify())

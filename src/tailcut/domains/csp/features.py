@@ -6,13 +6,12 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from tailcut.domains.csp.solve import model_files
-from tailcut.domains.extraction import print_features
 from tailcut.domains.file_features import extract as describe_file
-from tailcut.domains.files import read_bytes
+from tailcut.domains.programs import print_features, read_bytes
 
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _GROUPS = {
@@ -35,9 +34,7 @@ def extract(path: str | Path) -> dict[str, float | None]:
     return {**{name: math.log1p(count) for name, count in named.items()}, **describe_file(path)}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the features of an instance as JSON; return the exit code."""
-    return print_features("tailcut.domains.csp.features", extract, arguments, "MiniZinc or FlatZinc file")
+main = partial(print_features, "tailcut.domains.csp.features", extract, "MiniZinc or FlatZinc file")
 
 
 if __name__ == "__main__":

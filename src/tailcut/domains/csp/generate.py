@@ -8,9 +8,9 @@ from __future__ import annotations
 import itertools
 import random
 import sys
-from collections.abc import Sequence
+from functools import partial
 
-from tailcut.domains.generating import Family, generate_program
+from tailcut.domains.programs import Draw, print_generated
 
 
 def colours(chance: random.Random) -> str:
@@ -69,12 +69,10 @@ def jobs(chance: random.Random) -> str:
     return "\n".join([*lines, ""])
 
 
-FAMILIES: dict[str, Family] = {"colours": colours, "queens": queens, "sacks": sacks, "jobs": jobs}
+FAMILIES: dict[str, Draw] = {"colours": colours, "queens": queens, "sacks": sacks, "jobs": jobs}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write models; return the exit code."""
-    return generate_program("tailcut.domains.csp.generate", FAMILIES, "mzn", arguments)
+main = partial(print_generated, "tailcut.domains.csp.generate", FAMILIES, "mzn")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 FILE is a MiniZinc model (.mzn), data for the only model beside it (.dzn), or FlatZinc (.fzn). MiniZinc
 flattens with its standard library, so that every solver gets the same constraints. It prints the best
-solution and ``_objective``, then ``----------`` and, if it is optimal, ``==========``; or
+solution, ``NAME = VALUE;``, and ``_objective``, then ``----------`` and, if it is optimal, ``==========``; or
 ``=====UNSATISFIABLE=====``.
 """
 
@@ -10,30 +10,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from tailcut.domains.csp.answers import solution_lines
-from tailcut.domains.csp.flatzinc import FlatModel, parse_flatzinc
-from tailcut.domains.files import ScratchFile
-from tailcut.domains.found import find_program
-from tailcut.errors import InputError, MissingExtraError, TailcutError
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Solve a model and print the result; return the exit code."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if len(words) not in (2, 3):
-        sys.stderr.write("tailcut.domains.csp.solve: expected SOLVER [PROGRAM] FILE\n")
-        return 2
-    try:
-        said = solved(words[0], words[1] if len(words) == 3 else None, Path(words[-1]))
-    except (TailcutError, OSError) as error:
-        sys.stderr.write(f"tailcut.domains.csp.solve: {error}\n")
-        return 2
-    sys.stdout.write(said)
-    sys.stdout.flush()
-    return 0
+from tailcut.domains.csp.flatzinc import FlatModel, Var, parse_flatzinc
+from tailcut.domains.domain import find_program
+from tailcut.domains.programs import ScratchFile, needs_extra, print_answer, run
+from tailcut.errors import InputError, MissingExtraError
 
 
 def solved(solver: str, program: str | None, file: Path, *more: Path | str) -> str:
@@ -43,25 +27,19 @@ def solved(solver: str, program: str | None, file: Path, *more: Path | str) -> s
     with ScratchFile() as flat, ScratchFile() as output:
         options = ["-c", "-G", "std", "--output-mode", "dzn", "--output-objective", "-o", flat.path]
         command = [_minizinc(), *options, "--ozn", output.path, *map(str, (*model_files(file), *more))]
-        files = [flat.descriptor, output.descriptor]
-        ended = subprocess.run(command, pass_fds=files, capture_output=True, text=True, check=False)
-        if ended.returncode or "=====ERROR=====" in ended.stdout:
-            lines = (ended.stderr or ended.stdout).strip().splitlines() or ["nothing"]
+        ended = run(command, flat, output, stderr=subprocess.PIPE)
+        printed, complaints = (text.decode("utf-8", "replace") for text in (ended.stdout, ended.stderr))
+        if ended.returncode or "=====ERROR=====" in printed:
+            lines = (complaints or printed).strip().splitlines() or ["nothing"]
             raise InputError(f"{file}: MiniZinc says: {next((x for x in lines if 'rror' in x), lines[0])}")
-        if "=====UNSATISFIABLE=====" in ended.stdout + ended.stderr:
+        if "=====UNSATISFIABLE=====" in printed + complaints:
             return "=====UNSATISFIABLE=====\n"
         said = _answered(solver, program, flat.read())
         if "----------" not in said:
             return said
-        translated = subprocess.run(
-            [_minizinc(), "--ozn-file", output.path],
-            input=said,
-            pass_fds=files,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return translated.stdout
+        command = [_minizinc(), "--ozn-file", output.path]
+        formatted = run(command, flat, output, input=said.encode(), stderr=subprocess.PIPE)
+        return formatted.stdout.decode("utf-8", "replace")
 
 
 def model_files(file: Path) -> list[Path]:
@@ -75,19 +53,16 @@ def model_files(file: Path) -> list[Path]:
 
 
 def _minizinc() -> str:
-    found = find_program("minizinc")
-    if found is None:
+    program = find_program("minizinc")
+    if program is None:
         raise MissingExtraError("models are flattened by MiniZinc: apt install minizinc")
-    return found
+    return program
 
 
 def _answered(solver: str, program: str | None, flat: bytes) -> str:
     if program is not None:
         with ScratchFile(flat) as file:
-            ended = subprocess.run(
-                [program, file.path], pass_fds=[file.descriptor], stdout=subprocess.PIPE, check=False
-            )
-        return ended.stdout.decode("utf-8", "replace")
+            return run([program, file.path], file).stdout.decode("utf-8", "replace")
     if solver != "cp-sat":
         raise InputError(f"{solver} is a program: expected SOLVER PROGRAM FILE")
     return cp_sat(parse_flatzinc(flat.decode("utf-8", "replace")))
@@ -95,18 +70,205 @@ def _answered(solver: str, program: str | None, flat: bytes) -> str:
 
 def cp_sat(flat: FlatModel) -> str:
     """Return what CP-SAT finds, as a FlatZinc solver prints it."""
-    try:
-        from tailcut.domains.csp.cp_sat import CpSat
-
-        status, found = CpSat(flat).solve()
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            f"CP-SAT needs {error.name}, of the extra 'csp': pip install 'tailcut[csp]'"
-        ) from None
+    with needs_extra("CP-SAT", "csp"):
+        status, solution = CpSat(flat).solve()
     if status in ("=====UNSATISFIABLE=====", "=====UNKNOWN====="):
         return f"{status}\n"
-    return f"{solution_lines(flat, found)}----------\n" + (f"{status}\n" if status else "")
+    return f"{_solution_lines(flat, solution)}----------\n" + (f"{status}\n" if status else "")
 
+
+def _solution_lines(flat: FlatModel, solution: dict[str, int | bool]) -> str:
+    """Return the lines of a solution, for MiniZinc to format as the model specifies."""
+    lines = []
+    for name, sets in flat.outputs.items():
+        if sets is None:
+            lines.append(f"{name} = {_text(solution[name])};")
+        else:
+            values = [
+                _text(solution[item.name] if isinstance(item, Var) else item) for item in flat.values[name]
+            ]
+            ranges = ",".join(f"{indices.start}..{indices.stop - 1}" for indices in sets)
+            lines.append(f"{name} = array{len(sets)}d({ranges},[{','.join(values)}]);")
+    return "\n".join(lines) + "\n"
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class CpSat:
+    """CP-SAT on a model in FlatZinc: each standard constraint becomes one or more of CP-SAT's."""
+
+    def __init__(self, flat: FlatModel) -> None:
+        from ortools.sat.python import cp_model
+
+        self.cp, self.flat, self.model = cp_model, flat, cp_model.CpModel()
+        self.variables: dict[str, Any] = {}
+        for name, domain in flat.domains.items():
+            if domain is None:
+                self.variables[name] = self.model.new_bool_var(name)
+            elif isinstance(domain, range):
+                self.variables[name] = self.model.new_int_var(domain.start, domain.stop - 1, name)
+            else:
+                values = cp_model.Domain.from_values(sorted(domain))
+                self.variables[name] = self.model.new_int_var_from_domain(values, name)
+        for constraint in flat.constraints:
+            self._post(constraint.name, [self._value(a) for a in constraint.arguments])
+
+    def solve(self) -> tuple[str, dict[str, int | bool]]:
+        """Return the status, in words of MiniZinc, and a solution if there is one."""
+        if self.flat.objective is not None:
+            objective = self._value(self.flat.objective)
+            (self.model.minimize if self.flat.goal == "minimize" else self.model.maximize)(objective)
+        solver = self.cp.CpSolver()
+        solver.parameters.num_workers = 1
+        status = solver.solve(self.model)
+        if status == self.cp.INFEASIBLE:
+            return "=====UNSATISFIABLE=====", {}
+        if status not in (self.cp.OPTIMAL, self.cp.FEASIBLE):
+            return "=====UNKNOWN=====", {}
+        solution = {
+            name: bool(solver.value(x)) if self.flat.domains[name] is None else int(solver.value(x))
+            for name, x in self.variables.items()
+        }
+        return "==========" if status == self.cp.OPTIMAL else "", solution
+
+    def _value(self, given: Any) -> Any:
+        if isinstance(given, Var):
+            if given.name not in self.variables:
+                raise InputError(f"the model names {given.name}, which is not declared")
+            return self.variables[given.name]
+        if isinstance(given, list):
+            return [self._value(item) for item in given]
+        return given
+
+    def _post(self, name: str, a: list[Any]) -> None:
+        base, reified = (name[:-5], True) if name.endswith("_reif") else (name, False)
+        if reified and base not in ("bool_clause", "array_bool_and"):
+            truth = a.pop()
+            relation = self._relation(base, a)
+            if relation is not None:
+                self._when(relation[0], truth, wanted=True)
+                self._when(relation[1], truth, wanted=False)
+                return
+            a.append(truth)
+        relation = self._relation(base, a) if not reified else None
+        if relation is not None:
+            self._when(relation[0], True, wanted=True)
+        else:
+            self._function(name, a)
+
+    def _when(self, bounded: Any, truth: Any, *, wanted: bool) -> None:
+        """Require a relation if a truth value is as wanted."""
+        if isinstance(truth, bool | int):
+            if bool(truth) == wanted:
+                self.model.add(bounded)
+        else:
+            self.model.add(bounded).only_enforce_if(truth if wanted else truth.negated())
+
+    def _relation(self, name: str, a: list[Any]) -> tuple[Any, Any] | None:
+        """Return a linear relation and its opposite; None if the constraint is none."""
+        kind, _, relation = name.rpartition("_")
+        if kind in ("int_lin", "bool_lin"):
+            left, right = sum(c * x for c, x in zip(a[0], a[1], strict=True)), a[2]
+        elif kind in ("int", "bool") and len(a) == 2 and relation in ("eq", "ne", "le", "lt", "not"):
+            left, right = 1 * self._int(a[0]), a[1]
+        elif name in ("equal", "bool2int"):
+            left, right, relation = 1 * self._int(a[0]), a[1], "eq"
+        elif name == "bool_xor" and len(a) == 2:
+            left, right, relation = 1 * self._int(a[0]), a[1], "ne"
+        elif name == "set_in":
+            return self._membership(a[0], a[1])
+        else:
+            return None
+        if isinstance(left, int):
+            left = self.model.new_constant(left)
+        right = int(right) if isinstance(right, bool) else right
+        match relation:
+            case "eq":
+                return left == right, left != right
+            case "ne" | "not":
+                return left != right, left == right
+            case "le":
+                return left <= right, left > right
+            case "lt":
+                return left < right, left >= right
+        return None
+
+    def _membership(self, x: Any, values: range | frozenset[int]) -> tuple[Any, Any]:
+        inside = self.cp.Domain.from_values(sorted(values))
+        if isinstance(values, range):
+            inside = self.cp.Domain(values.start, values.stop - 1)
+        value = self._int(x)
+        if isinstance(value, int):
+            value = self.model.new_constant(value)
+        expression = self.cp.BoundedLinearExpression
+        return expression(value, inside), expression(value, inside.complement())
+
+    @staticmethod
+    def _int(value: Any) -> Any:
+        return int(value) if isinstance(value, bool) else value
+
+    def _negated(self, value: Any) -> Any:
+        return (not value) if isinstance(value, bool) else value.negated()
+
+    def _function(self, name: str, a: list[Any]) -> None:
+        """Add a constraint that defines a value by others."""
+        m = self.model
+        match name:
+            case "int_plus":
+                m.add(a[0] + a[1] == a[2])
+            case "int_times":
+                m.add_multiplication_equality(a[2], [a[0], a[1]])
+            case "int_div":
+                m.add_division_equality(a[2], a[0], a[1])
+            case "int_mod":
+                m.add_modulo_equality(a[2], a[0], a[1])
+            case "int_abs":
+                m.add_abs_equality(a[1], a[0])
+            case "int_max":
+                m.add_max_equality(a[2], [a[0], a[1]])
+            case "int_min":
+                m.add_min_equality(a[2], [a[0], a[1]])
+            case "array_int_maximum":
+                m.add_max_equality(a[0], a[1])
+            case "array_int_minimum":
+                m.add_min_equality(a[0], a[1])
+            case (
+                "array_int_element"
+                | "array_var_int_element"
+                | "array_bool_element"
+                | "array_var_bool_element"
+            ):
+                m.add_element(a[0] - 1, [self._int(x) for x in a[1]], self._int(a[2]))
+            case "bool_clause":
+                m.add_bool_or([*a[0], *map(self._negated, a[1])])
+            case "bool_clause_reif":
+                self._disjunction([*a[0], *map(self._negated, a[1])], a[2])
+            case "array_bool_or" | "bool_or":
+                self._disjunction(a[0] if name.startswith("array") else a[:2], a[-1])
+            case "array_bool_and" | "bool_and" | "array_bool_and_reif":
+                every = a[0] if name.startswith("array") else a[:2]
+                self._disjunction([self._negated(x) for x in every], self._negated(a[-1]))
+            case "array_bool_xor":
+                m.add_bool_xor(a[0])
+            case "bool_xor":
+                m.add_bool_xor([a[0], a[1], self._negated(a[2])])
+            case _:
+                raise InputError(f"CP-SAT is not given the constraint {name} here")
+
+    def _disjunction(self, literals: list[Any], truth: Any) -> None:
+        """Require that a truth value says whether one of some literals holds."""
+        self.model.add_bool_or([*literals, self._negated(truth)])
+        for literal in literals:
+            self.model.add_bool_or([self._negated(literal), truth])
+
+
+def _answer(solver: str, program: str | None, file: str) -> tuple[bytes, int]:
+    return solved(solver, program, Path(file)).encode(), 0
+
+
+main = partial(print_answer, "tailcut.domains.csp.solve", _answer)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 from tailcut.domains.domain import (
@@ -10,38 +11,29 @@ from tailcut.domains.domain import (
     Domain,
     DomainSolver,
     EntryProgram,
-    SolverWay,
     TinyInstance,
     as_program,
     in_python,
 )
-from tailcut.domains.files import endings
+from tailcut.domains.programs import endings
 
 _TINY = Path(__file__).parent / "tiny"
 _OPTIMUM = rb"\A(?=[\s\S]*^s OPTIMUM FOUND\s*$)[\s\S]*^o (?P<cost>\d+)\s*$"
 """The last `o` line, if the status is the right one."""
-
-
-def _wheel(solver: str, module: str = "pysat.examples.rc2") -> SolverWay:
-    return in_python("tailcut.domains.maxsat.solve:main", solver, module=module, extra="maxsat")
-
+_wheel = partial(in_python, "tailcut.domains.maxsat.solve:main", extra="maxsat")
+_rc2 = partial(_wheel, module="pysat.examples.rc2")
+_fm = _wheel("fm", module="pysat.examples.fm")
+_lsu = _wheel("lsu", module="pysat.examples.lsu")
+_highs = _wheel("highs", module="highspy")
 
 DOMAIN = Domain(
     what="maximum satisfiability: WCNF files, old format and new",
     solvers=(
-        DomainSolver("rc2", "cores relaxed by totalizers, as in RC2", (_wheel("rc2"),)),
-        DomainSolver("rc2_stratified", "RC2, heavy clauses first", (_wheel("rc2_stratified"),)),
-        DomainSolver(
-            "fm", "cores relaxed one by one, after Fu and Malik", (_wheel("fm", "pysat.examples.fm"),)
-        ),
-        DomainSolver(
-            "lsu",
-            "models improved step by step; clauses of one weight",
-            (_wheel("lsu", "pysat.examples.lsu"),),
-        ),
-        DomainSolver(
-            "highs", "integer programs, on the clauses as inequalities", (_wheel("highs", "highspy"),)
-        ),
+        DomainSolver("rc2", "cores relaxed by totalizers, as in RC2", (_rc2("rc2"),)),
+        DomainSolver("rc2_stratified", "RC2, heavy clauses first", (_rc2("rc2_stratified"),)),
+        DomainSolver("fm", "cores relaxed one by one, after Fu and Malik", (_fm,)),
+        DomainSolver("lsu", "models improved step by step; clauses of one weight", (_lsu,)),
+        DomainSolver("highs", "integer programs, on the clauses as inequalities", (_highs,)),
         DomainSolver("open-wbo", "cores and linear search", (as_program("open-wbo"),)),
         DomainSolver("uwrmaxsat", "cores and linear search", (as_program("uwrmaxsat"),)),
         DomainSolver("evalmaxsat", "cores", (as_program("EvalMaxSAT"),)),
@@ -51,7 +43,7 @@ DOMAIN = Domain(
         AnswerRule("UNSATISFIABLE", pattern=re.compile(rb"^s UNSATISFIABLE\s*$", re.M)),
     ),
     features=EntryProgram("tailcut.domains.maxsat.features:main", ("{instance}",)),
-    verify=EntryProgram("tailcut.domains.maxsat.verify:main", ("{instance}", "{output}")),
+    verify=EntryProgram("tailcut.domains.maxsat.answers:verify", ("{instance}", "{output}")),
     instances=endings("wcnf"),
     preload=(
         "numpy",
@@ -61,7 +53,7 @@ DOMAIN = Domain(
         "highspy",
         "tailcut.domains.maxsat.solve",
         "tailcut.domains.maxsat.features",
-        "tailcut.domains.maxsat.verify",
+        "tailcut.domains.maxsat.answers",
     ),
     extra="maxsat",
     check=(

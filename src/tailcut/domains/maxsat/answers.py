@@ -1,10 +1,20 @@
-"""What MaxSAT solvers print: ``o COST``, ``s OPTIMUM FOUND`` and a model, as bits or as literals."""
+"""What MaxSAT solvers print: ``o COST``, ``s OPTIMUM FOUND`` and a model, as bits or as literals.
+
+``python -m tailcut.domains.maxsat.answers FILE OUTPUT`` verifies it: the model must satisfy every hard clause
+and have the cost that is claimed. Optimality is not verified: contradictions between solvers are found
+elsewhere.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
+from tailcut.domains.maxsat.wcnf import WeightedFormula, read_wcnf
+from tailcut.domains.programs import print_verdict, read_to_check
 from tailcut.errors import InputError
 
 OPTIMUM_FOUND, UNSATISFIABLE = 30, 20
@@ -50,3 +60,27 @@ def parse_optimum(text: str) -> Optimum | None:
     if not costs:
         raise InputError("an optimum was found, but no line 'o COST' says which")
     return Optimum(costs[-1], [literal for literal in literals if literal])
+
+
+def refuted(formula: WeightedFormula, text: str) -> str | None:
+    """Return what is wrong with a printed optimum, None if nothing is."""
+    try:
+        claimed = parse_optimum(text)
+    except InputError as error:
+        return str(error)
+    if claimed is None:
+        return None
+    cost = formula.cost(claimed.model)
+    if cost is None:
+        return "the model breaks a hard clause"
+    return None if cost == claimed.cost else f"the model costs {cost}, not {claimed.cost}"
+
+
+def _refuted_file(file: Path, output: str, _: str) -> str | None:
+    return refuted(read_to_check(read_wcnf, file), output)
+
+
+verify = partial(print_verdict, "tailcut.domains.maxsat.answers", "WCNF file", _refuted_file)
+
+if __name__ == "__main__":
+    sys.exit(verify())

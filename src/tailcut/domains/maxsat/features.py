@@ -6,10 +6,11 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from tailcut.domains.extraction import print_features
 from tailcut.domains.maxsat.wcnf import read_wcnf
+from tailcut.domains.programs import print_features
 
 
 def extract(path: str | Path) -> dict[str, float | None]:
@@ -52,9 +53,7 @@ def _shape(name: str, values: Sequence[float]) -> dict[str, float | None]:
     return {f"{name}_mean": mean, f"{name}_spread": spread, f"{name}_max": max(values, default=0.0)}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the features of a formula as JSON; return the exit code."""
-    return print_features("tailcut.domains.maxsat.features", extract, arguments, "WCNF file")
+main = partial(print_features, "tailcut.domains.maxsat.features", extract, "WCNF file")
 
 
 if __name__ == "__main__":

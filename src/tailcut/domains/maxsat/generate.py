@@ -9,10 +9,10 @@ from __future__ import annotations
 import itertools
 import random
 import sys
-from collections.abc import Sequence
+from functools import partial
 
-from tailcut.domains.generating import Family, generate_program
 from tailcut.domains.maxsat.wcnf import WeightedFormula, dump_wcnf
+from tailcut.domains.programs import Draw, print_generated
 
 
 def random_soft(chance: random.Random) -> str:
@@ -61,7 +61,7 @@ def cover(chance: random.Random) -> str:
     return "\n".join(lines) + "\n"
 
 
-FAMILIES: dict[str, Family] = {
+FAMILIES: dict[str, Draw] = {
     "random": random_soft,
     "independent": independent,
     "colours": colours,
@@ -69,9 +69,7 @@ FAMILIES: dict[str, Family] = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write formulas; return the exit code."""
-    return generate_program("tailcut.domains.maxsat.generate", FAMILIES, "wcnf", arguments)
+main = partial(print_generated, "tailcut.domains.maxsat.generate", FAMILIES, "wcnf")
 
 
 if __name__ == "__main__":

@@ -7,36 +7,19 @@ It prints the optimum as MaxSAT Evaluations have it (`tailcut.domains.maxsat.ans
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
 
 import numpy as np
 
 from tailcut.domains.maxsat.answers import OPTIMUM_FOUND, UNSATISFIABLE, Optimum, optimum_text
 from tailcut.domains.maxsat.wcnf import WeightedFormula, read_wcnf
-from tailcut.errors import InputError, MissingExtraError, TailcutError
+from tailcut.domains.programs import needs_extra, print_answer
+from tailcut.domains.sat.cnf import Formula
+from tailcut.domains.sat.solvers import solve_as_integer_program
+from tailcut.errors import InputError
 
+SOLVERS = ("rc2", "rc2_stratified", "fm", "lsu", "highs")
 NOT_MY_KIND = 3
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Solve a formula and print the optimum; return the exit code."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if len(words) != 2:
-        sys.stderr.write("tailcut.domains.maxsat.solve: expected SOLVER FILE\n")
-        return 2
-    try:
-        formula = read_wcnf(words[1])
-        if words[0] == "lsu" and len({weight for weight, _ in formula.soft}) > 1:
-            return NOT_MY_KIND
-        found = optimum(words[0], formula)
-    except (TailcutError, OSError) as error:
-        sys.stderr.write(f"tailcut.domains.maxsat.solve: {error}\n")
-        return 2
-    text = "s UNSATISFIABLE\n" if found is None else optimum_text(*found, formula.n_variables)
-    sys.stdout.write(text)
-    sys.stdout.flush()
-    return UNSATISFIABLE if found is None else OPTIMUM_FOUND
 
 
 def optimum(solver: str, formula: WeightedFormula) -> Optimum | None:
@@ -48,13 +31,10 @@ def optimum(solver: str, formula: WeightedFormula) -> Optimum | None:
         raise InputError(f"there is no solver {solver!r}; there are {', '.join(SOLVERS)}")
     if [] in formula.hard:
         return None
-    softs = [(weight, clause) for weight, clause in formula.soft if clause]
-    try:
-        model = SOLVERS[solver](WeightedFormula(formula.n_variables, formula.hard, softs))
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            f"the solver {solver} needs {error.name}, of the extra 'maxsat': pip install 'tailcut[maxsat]'"
-        ) from None
+    soft = [(weight, clause) for weight, clause in formula.soft if clause]
+    ask = _highs if solver == "highs" else partial(_pysat, solver)
+    with needs_extra(f"the solver {solver}", "maxsat"):
+        model = ask(formula._replace(soft=soft))
     if model is None:
         return None
     cost = formula.cost(model)
@@ -63,89 +43,53 @@ def optimum(solver: str, formula: WeightedFormula) -> Optimum | None:
     return Optimum(cost, model)
 
 
-def _pysat(formula: WeightedFormula) -> Any:
+def _pysat(solver: str, formula: WeightedFormula) -> list[int] | None:
     from pysat.formula import WCNF
 
-    made = WCNF()
-    made.extend(formula.hard)
-    made.extend([clause for _, clause in formula.soft], weights=[weight for weight, _ in formula.soft])
-    return made
+    wcnf = WCNF()
+    wcnf.extend(formula.hard)
+    weights = [1 if solver == "lsu" else weight for weight, _ in formula.soft]
+    wcnf.extend([clause for _, clause in formula.soft], weights=weights)
+    if solver == "fm":
+        from pysat.examples.fm import FM
 
+        fm = FM(wcnf, verbose=0)
+        model = fm.model if fm.compute() else None
+    elif solver == "lsu":
+        from pysat.examples.lsu import LSU
 
-def _rc2(formula: WeightedFormula) -> list[int] | None:
-    from pysat.examples.rc2 import RC2
+        lsu = LSU(wcnf)
+        model = lsu.model if lsu.solve() else None
+    else:
+        from pysat.examples.rc2 import RC2, RC2Stratified
 
-    with RC2(_pysat(formula)) as solver:
-        return _list(solver.compute())
-
-
-def _rc2_stratified(formula: WeightedFormula) -> list[int] | None:
-    from pysat.examples.rc2 import RC2Stratified
-
-    with RC2Stratified(_pysat(formula)) as solver:
-        return _list(solver.compute())
-
-
-def _fm(formula: WeightedFormula) -> list[int] | None:
-    from pysat.examples.fm import FM
-
-    solver = FM(_pysat(formula), verbose=0)
-    return _list(solver.model) if solver.compute() else None
-
-
-def _lsu(formula: WeightedFormula) -> list[int] | None:
-    from pysat.examples.lsu import LSU
-
-    unweighted = formula._replace(soft=[(1, clause) for _, clause in formula.soft])
-    solver = LSU(_pysat(unweighted))
-    return _list(solver.model) if solver.solve() else None
-
-
-def _list(model: Sequence[int] | None) -> list[int] | None:
+        with (RC2 if solver == "rc2" else RC2Stratified)(wcnf) as rc2:
+            model = rc2.compute()
     return None if model is None else list(model)
 
 
 def _highs(formula: WeightedFormula) -> list[int] | None:
-    """Return a model by integer programming: a column per variable and per soft clause."""
-    import highspy
-
+    """Return a model by integer programming: a soft clause may instead make a variable true that costs."""
     n = formula.n_variables
-    clauses = [*formula.hard, *(clause for _, clause in formula.soft)]
-    solver = highspy.Highs()
-    for option, value in (("output_flag", False), ("threads", 1), ("mip_rel_gap", 0.0), ("mip_abs_gap", 0.0)):
-        solver.setOptionValue(option, value)
+    soft = [[*clause, n + number] for number, (_, clause) in enumerate(formula.soft, 1)]
     costs = np.array([0.0] * n + [float(weight) for weight, _ in formula.soft])
-    total = len(costs)
-    solver.addCols(total, costs, np.zeros(total), np.ones(total), 0, [0] * total, [], [])
-    solver.changeColsIntegrality(total, np.arange(total), [highspy.HighsVarType.kInteger] * total)
-    for number, clause in enumerate(clauses):
-        literals = set(clause)
-        if any(-literal in literals for literal in literals):
-            continue
-        columns = [abs(literal) - 1 for literal in literals]
-        values = [1.0 if literal > 0 else -1.0 for literal in literals]
-        if number >= len(formula.hard):
-            columns.append(n + number - len(formula.hard))
-            values.append(1.0)
-        side = 1.0 - sum(literal < 0 for literal in literals)
-        solver.addRow(side, highspy.kHighsInf, len(columns), np.array(columns), np.array(values))
-    solver.run()
-    status = solver.getModelStatus()
-    if status == highspy.HighsModelStatus.kInfeasible:
-        return None
-    if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kModelEmpty):
-        raise InputError(f"HiGHS ended with status {solver.modelStatusToString(status)!r}")
-    values = list(solver.getSolution().col_value)[:n]
-    return [number if value > 0.5 else -number for number, value in enumerate(values, 1)]
+    model = solve_as_integer_program(Formula.of([*formula.hard, *soft], len(costs)), costs, seed=0).model
+    return None if model is None else model[:n].tolist()
 
 
-SOLVERS: dict[str, Callable[[WeightedFormula], list[int] | None]] = {
-    "rc2": _rc2,
-    "rc2_stratified": _rc2_stratified,
-    "fm": _fm,
-    "lsu": _lsu,
-    "highs": _highs,
-}
+def _answer(solver: str, program: str | None, file: str) -> tuple[bytes, int]:
+    if program is not None:
+        raise InputError("expected SOLVER FILE")
+    formula = read_wcnf(file)
+    if solver == "lsu" and len({weight for weight, _ in formula.soft}) > 1:
+        return b"", NOT_MY_KIND
+    best = optimum(solver, formula)
+    if best is None:
+        return b"s UNSATISFIABLE\n", UNSATISFIABLE
+    return optimum_text(*best, formula.n_variables).encode(), OPTIMUM_FOUND
+
+
+main = partial(print_answer, "tailcut.domains.maxsat.solve", _answer)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tailcut.domains.files import read_bytes
+from tailcut.domains.programs import read_bytes
 from tailcut.errors import FormulaError
 
 

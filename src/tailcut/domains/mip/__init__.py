@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 from tailcut.domains.domain import (
@@ -10,38 +11,29 @@ from tailcut.domains.domain import (
     Domain,
     DomainSolver,
     EntryProgram,
-    SolverWay,
     TinyInstance,
     as_program,
     in_python,
 )
-from tailcut.domains.files import endings
+from tailcut.domains.programs import endings
 
 _TINY = Path(__file__).parent / "tiny"
 _SOLVE = "tailcut.domains.mip.solve:main"
-
-
-def _wheel(solver: str, module: str) -> SolverWay:
-    return in_python(_SOLVE, solver, module=module, extra="mip")
-
-
-def _program(solver: str, program: str, install: str) -> SolverWay:
-    return as_program(program, solver, "{program}", entry=_SOLVE, install=install)
-
+_wheel = partial(in_python, _SOLVE, extra="mip")
+_program = partial(as_program, entry=_SOLVE)
+_cbc = (_wheel("cbc", module="pulp"), _program("cbc", "cbc", "{program}", install="apt install coinor-cbc"))
+_glpk = (
+    _program("glpsol", "glpk", "{program}", install="apt install glpk-utils"),
+    _wheel("glpk", module="swiglpk"),
+)
 
 DOMAIN = Domain(
     what="mixed-integer linear programs: MPS and LP files",
     solvers=(
-        DomainSolver("highs", "branch and cut", (_wheel("highs", "highspy"),)),
-        DomainSolver("scip", "constraint integer programming", (_wheel("scip", "pyscipopt"),)),
-        DomainSolver(
-            "cbc", "branch and cut", (_wheel("cbc", "pulp"), _program("cbc", "cbc", "apt install coinor-cbc"))
-        ),
-        DomainSolver(
-            "glpk",
-            "branch and bound",
-            (_program("glpk", "glpsol", "apt install glpk-utils"), _wheel("glpk", "swiglpk")),
-        ),
+        DomainSolver("highs", "branch and cut", (_wheel("highs", module="highspy"),)),
+        DomainSolver("scip", "constraint integer programming", (_wheel("scip", module="pyscipopt"),)),
+        DomainSolver("cbc", "branch and cut", _cbc),
+        DomainSolver("glpk", "branch and bound", _glpk),
     ),
     answers=(
         AnswerRule(
@@ -55,7 +47,7 @@ DOMAIN = Domain(
         AnswerRule("unbounded", exit_code=0, pattern=re.compile(rb"^Unbounded", re.M)),
     ),
     features=EntryProgram("tailcut.domains.mip.features:main", ("{instance}",)),
-    verify=EntryProgram("tailcut.domains.mip.verify:main", ("{instance}", "{output}")),
+    verify=EntryProgram("tailcut.domains.mip.answers:verify", ("{instance}", "{output}")),
     instances=endings("mps", "lp"),
     preload=(
         "numpy",
@@ -64,7 +56,7 @@ DOMAIN = Domain(
         "swiglpk",
         "tailcut.domains.mip.solve",
         "tailcut.domains.mip.features",
-        "tailcut.domains.mip.verify",
+        "tailcut.domains.mip.answers",
     ),
     extra="mip",
     check=(

@@ -4,15 +4,28 @@
           3 x3                     2                       7
 
 The fields are number, name, value and, by CBC only, reduced cost.
+
+``python -m tailcut.domains.mip.answers FILE OUTPUT`` verifies what a solver printed: bounds, integrality,
+rows and the objective. That no solution is better, or that there is none, would be too expensive to check. If
+solvers claim different objectives, the code that ran them reports it.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 
+import numpy as np
+
+from tailcut.domains.mip.mps import Floats, IntegerProgram, read_program
+from tailcut.domains.programs import print_verdict, read_to_check
 from tailcut.errors import InputError
 
+TOLERANCE = 1e-5
+"""Relative to the size of what is compared: solvers compute with floating-point numbers."""
 _HEADLINE = re.compile(r"Optimal - objective value (\S+)")
 
 
@@ -55,3 +68,47 @@ def parse_solution(text: str) -> tuple[float, dict[str, float]]:
         except (IndexError, ValueError):
             raise InputError(f"a line must have a number, a name and a value, got {line[:80]!r}") from None
     return float(found[1]), values
+
+
+def refuted(program: IntegerProgram, text: str) -> str | None:
+    """Return what is wrong with a printed solution, None if nothing is."""
+    try:
+        claimed, values = parse_solution(text)
+    except InputError as error:
+        return f"cannot be read: {error}"
+    names = [one_word(name) for name in program.names]
+    strange = values.keys() - set(names)
+    if strange:
+        return f"there is no variable {min(strange)}"
+    return fault(program, np.array([values.get(name, 0.0) for name in names]), claimed)
+
+
+def fault(program: IntegerProgram, x: Floats, claimed: float) -> str | None:
+    """Return what is wrong with a solution and its claimed objective, None if nothing is."""
+    if not np.isfinite([*x, claimed]).all():
+        return "every value and the objective must be a finite number"
+    outside = np.maximum(program.lower - x, x - program.upper) > TOLERANCE * (1 + np.abs(x))
+    if outside.any():
+        return f"{program.names[outside.argmax()]} is out of its bounds"
+    broken = program.whole & (np.abs(x - x.round()) > TOLERANCE)
+    if broken.any():
+        return f"{program.names[broken.argmax()]} must be a whole number"
+    activity = program.activity(x)
+    violation = np.maximum(program.row_lower - activity, activity - program.row_upper)
+    size = program.activity(np.abs(x)) if (program.values >= 0).all() else np.abs(activity)
+    if (violation > TOLERANCE * (1 + size)).any():
+        return f"row {violation.argmax()} is violated by {violation.max():g}"
+    objective = program.objective(x)
+    if abs(objective - claimed) > TOLERANCE * (1 + abs(objective)):
+        return f"the objective is {objective:.8g}, not {claimed:.8g}"
+    return None
+
+
+def _refuted_file(file: Path, output: str, _: str) -> str | None:
+    return refuted(read_to_check(read_program, file), output) if output.startswith("Optimal") else None
+
+
+verify = partial(print_verdict, "tailcut.domains.mip.answers", "MPS or LP file", _refuted_file)
+
+if __name__ == "__main__":
+    sys.exit(verify())

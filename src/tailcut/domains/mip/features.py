@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.domains.extraction import print_features
 from tailcut.domains.mip.mps import Floats, read_program
+from tailcut.domains.programs import print_features
 
 
 def extract(path: str | Path) -> dict[str, float | None]:
@@ -61,9 +61,7 @@ def _shape(name: str, values: Floats) -> dict[str, float | None]:
     }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the features of a program as JSON; return the exit code."""
-    return print_features("tailcut.domains.mip.features", extract, arguments, "MPS or LP file")
+main = partial(print_features, "tailcut.domains.mip.features", extract, "MPS or LP file")
 
 
 if __name__ == "__main__":

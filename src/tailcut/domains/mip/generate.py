@@ -8,8 +8,9 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Iterable, Sequence
+from functools import partial
 
-from tailcut.domains.generating import Family, generate_program
+from tailcut.domains.programs import Draw, print_generated
 
 Row = tuple[str, dict[str, float], float]
 """Sense, coefficients and side."""
@@ -107,12 +108,10 @@ def knapsack(chance: random.Random) -> str:
     )
 
 
-FAMILIES: dict[str, Family] = {"change": change, "cover": cover, "lots": lots, "knapsack": knapsack}
+FAMILIES: dict[str, Draw] = {"change": change, "cover": cover, "lots": lots, "knapsack": knapsack}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write programs; return the exit code."""
-    return generate_program("tailcut.domains.mip.generate", FAMILIES, "mps", arguments)
+main = partial(print_generated, "tailcut.domains.mip.generate", FAMILIES, "mps")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.domains.files import COMPRESSED, read_bytes
+from tailcut.domains.programs import COMPRESSED, read_bytes
 from tailcut.errors import InputError, MissingExtraError
 
 _REMARK = re.compile(r"(?<=\s)[$*].*")

@@ -8,117 +8,94 @@ optimal what may be 0.01% off.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from tailcut.domains.files import COMPRESSED, ScratchFile, read_bytes
 from tailcut.domains.mip.answers import parse_solution, solution_text
 from tailcut.domains.mip.mps import IntegerProgram, dump_mps, read_program
-from tailcut.errors import InputError, MissingExtraError, TailcutError
+from tailcut.domains.programs import COMPRESSED, ScratchFile, needs_extra, print_answer, read_bytes, run
+from tailcut.errors import InputError
 
 NOT_SOLVED = 3
 INFEASIBLE, UNBOUNDED = "Infeasible\n", "Unbounded\n"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Solve a program and print the result; return the exit code."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if len(words) not in (2, 3):
-        sys.stderr.write("tailcut.domains.mip.solve: expected SOLVER [PROGRAM] FILE\n")
-        return 2
-    try:
-        said = solved(words[0], words[1] if len(words) == 3 else None, words[-1])
-    except (TailcutError, OSError) as error:
-        sys.stderr.write(f"tailcut.domains.mip.solve: {error}\n")
-        return 2
-    if said is None:
-        return NOT_SOLVED
-    sys.stdout.write(said)
-    sys.stdout.flush()
-    return 0
-
-
 def solved(solver: str, program: str | None, file: str) -> str | None:
     """Return the result of a solver as text, or None."""
-    try:
+    with needs_extra(f"the solver {solver}", "mip"):
         if solver in _READERS:
             return _READERS[solver](file)
         if solver == "cbc":
             return _cbc(program or _cbc_of_pulp(), read_program(file))
         if solver == "glpk":
             return _glpsol(program, read_program(file)) if program else _glpk(read_program(file))
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            f"the solver {solver} needs {error.name}, of the extra 'mip': pip install 'tailcut[mip]'"
-        ) from None
     raise InputError(f"there is no solver {solver!r}; there are {', '.join([*_READERS, 'cbc', 'glpk'])}")
 
 
-def _readable(file: str, read: Callable[[str], str | None]) -> str | None:
-    """Call a reader that goes by a file's ending; a compressed file is uncompressed for it."""
+@contextmanager
+def _uncompressed(file: str) -> Iterator[str]:
+    """Yield the path of a file, uncompressed for readers that go by its ending."""
     if not Path(file).is_file():
         raise InputError(f"{file}: cannot be read: there is no such file")
     if not file.endswith(COMPRESSED):
-        return read(file)
+        yield file
+        return
     with tempfile.NamedTemporaryFile(suffix=Path(Path(file).stem).suffix) as plain:
         plain.write(read_bytes(file))
         plain.flush()
-        return read(plain.name)
+        yield plain.name
 
 
 def _highs(file: str) -> str | None:
     import highspy
 
-    def read(path: str) -> str | None:
-        solver = highspy.Highs()
-        for option, value in (("output_flag", False), ("threads", 1), ("mip_rel_gap", 0.0)):
-            solver.setOptionValue(option, value)
+    solver = highspy.Highs()
+    for option, value in (("output_flag", False), ("threads", 1), ("mip_rel_gap", 0.0)):
+        solver.setOptionValue(option, value)
+    with _uncompressed(file) as path:
         if solver.readModel(path) == highspy.HighsStatus.kError:
             raise InputError(f"{file}: HiGHS cannot read it")
-        solver.run()
-        status = solver.getModelStatus()
-        if status == highspy.HighsModelStatus.kInfeasible:
-            return INFEASIBLE
-        if status == highspy.HighsModelStatus.kUnbounded:
-            return UNBOUNDED
-        if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kModelEmpty):
-            return None
-        values = list(solver.getSolution().col_value)
-        return _stated(solver.getLp().col_names_, values, solver.getObjectiveValue())
-
-    return _readable(file, read)
+    solver.run()
+    status = solver.getModelStatus()
+    if status == highspy.HighsModelStatus.kInfeasible:
+        return INFEASIBLE
+    if status == highspy.HighsModelStatus.kUnbounded:
+        return UNBOUNDED
+    if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kModelEmpty):
+        return None
+    values = list(solver.getSolution().col_value)
+    return _stated(solver.getLp().col_names_, values, solver.getObjectiveValue())
 
 
 def _scip(file: str) -> str | None:
     import pyscipopt
 
-    def read(path: str) -> str | None:
-        model = pyscipopt.Model()
-        model.hideOutput()
+    model = pyscipopt.Model()
+    model.hideOutput()
+    with _uncompressed(file) as path:
         try:
             model.readProblem(path)
         except OSError as error:
             raise InputError(f"{file}: SCIP cannot read it: {error}") from None
-        model.setParam("limits/gap", 0.0)
-        variables = model.getVars()
-        try:
-            model.optimize()
-        except Exception as error:  # it has no class of its own
-            raise InputError(f"{file}: {error}") from None
-        status = model.getStatus()
-        if status in ("infeasible", "unbounded"):
-            return INFEASIBLE if status == "infeasible" else UNBOUNDED
-        if status != "optimal":
-            return None
-        values = [model.getVal(variable) for variable in variables]
-        return _stated([variable.name for variable in variables], values, model.getObjVal())
-
-    return _readable(file, read)
+    model.setParam("limits/gap", 0.0)
+    variables = model.getVars()
+    try:
+        model.optimize()
+    except Exception as error:  # it has no class of its own
+        raise InputError(f"{file}: {error}") from None
+    status = model.getStatus()
+    if status in ("infeasible", "unbounded"):
+        return INFEASIBLE if status == "infeasible" else UNBOUNDED
+    if status != "optimal":
+        return None
+    values = [model.getVal(variable) for variable in variables]
+    return _stated([variable.name for variable in variables], values, model.getObjVal())
 
 
 _READERS: dict[str, Callable[[str], str | None]] = {"highs": _highs, "scip": _scip}
@@ -136,9 +113,8 @@ def _cbc_of_pulp() -> str:
 
 def _cbc(program: str, problem: IntegerProgram) -> str | None:
     with ScratchFile(dump_mps(problem).encode()) as file, ScratchFile() as solution, ScratchFile() as exact:
-        command = [program, file.path, "solve", "solution", solution.path, "saveSolution", exact.path]
-        files = [file.descriptor, solution.descriptor, exact.descriptor]
-        subprocess.run(command, pass_fds=files, stdout=subprocess.DEVNULL, check=False)
+        options = ["solve", "solution", solution.path, "saveSolution", exact.path]
+        run([program, file.path, *options], file, solution, exact)
         text, saved = solution.read().decode("utf-8", "replace"), exact.read()
     if text.startswith(("Integer infeasible", "Infeasible")):
         return INFEASIBLE
@@ -173,13 +149,7 @@ def _saved_values(saved: bytes, n: int) -> list[float] | None:
 def _glpsol(program: str, problem: IntegerProgram) -> str | None:
     """Ask the program of GLPK, which writes numbers: a head, then a line per row and per column."""
     with ScratchFile(dump_mps(problem).encode()) as file, ScratchFile() as solution:
-        command = [program, "--freemps", file.path, "--write", solution.path]
-        ended = subprocess.run(
-            command,
-            pass_fds=[file.descriptor, solution.descriptor],
-            stdout=subprocess.PIPE,
-            check=False,
-        )
+        ended = run([program, "--freemps", file.path, "--write", solution.path], file, solution)
         lines = [line.split() for line in solution.read().decode("ascii", "replace").splitlines()]
     if b"HAS NO PRIMAL FEASIBLE" in ended.stdout or b"HAS NO INTEGER FEASIBLE" in ended.stdout:
         return INFEASIBLE
@@ -236,6 +206,13 @@ def _found(problem: IntegerProgram, values: list[float]) -> str | None:
     """Return a solution of a program that was rewritten, in its own names and its own sense."""
     return _stated(problem.names, values, problem.objective(np.asarray(values)))
 
+
+def _answer(solver: str, program: str | None, file: str) -> tuple[bytes, int]:
+    text = solved(solver, program, file)
+    return (b"", NOT_SOLVED) if text is None else (text.encode(), 0)
+
+
+main = partial(print_answer, "tailcut.domains.mip.solve", _answer)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -7,6 +7,7 @@ made by `generators`. Nothing here knows about selection: these are programs, fi
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 from tailcut.domains.domain import (
@@ -19,72 +20,57 @@ from tailcut.domains.domain import (
     as_program,
     in_python,
 )
-from tailcut.domains.files import endings
+from tailcut.domains.programs import endings
 
 _TINY = Path(__file__).parent / "tiny"
+_wheel = partial(in_python, "tailcut.domains.sat.solve:main", extra="sat")
+_pysat = partial(_wheel, module="pysat.solvers")
 
 
-def _status_line(status: str) -> AnswerRule:
-    line = rb"^s " + status.encode() + rb"[ \t\r]*$"
-    return AnswerRule(status, pattern=re.compile(line, re.MULTILINE))
-
-
-def _wheel(solver: str, module: str) -> SolverWay:
-    return in_python("tailcut.domains.sat.solve:main", solver, module=module, extra="sat")
-
-
-def _program(name: str, install: str, *options: str) -> SolverWay:
-    entry = "tailcut.domains.sat.program:main"
+def _program(name: str, *options: str, install: str = "") -> SolverWay:
+    entry = "tailcut.domains.sat.solve:run_program"
     way = as_program(name, name, "{program}", *options, entry=entry, install=install)
     return way._replace(takes_options=True)
 
 
-_SOLVERS = (
-    DomainSolver(
-        "kissat",
-        "clause learning with much pre- and inprocessing",
-        (_wheel("kissat404", "pysat.solvers"), _program("kissat", "", "-q")),
-    ),
-    DomainSolver(
-        "cadical",
-        "clause learning with much inprocessing",
-        (_wheel("cadical300", "pysat.solvers"), _program("cadical", "apt install cadical", "-q")),
-    ),
-    DomainSolver(
-        "minisat",
-        "plain clause learning",
-        (_wheel("minisat22", "pysat.solvers"), _program("minisat", "apt install minisat", "-verb=0")),
-    ),
-    DomainSolver(
-        "lingeling",
-        "clause learning with inprocessing, including Gaussian elimination",
-        (_wheel("lingeling", "pysat.solvers"), _program("lingeling", "", "-q")),
-    ),
-    DomainSolver("ergo", "as bundled with PySAT", (_wheel("ergo", "pysat.solvers"),)),
-    DomainSolver(
-        "cryptominisat",
-        "clause learning with Gauss-Jordan elimination on XOR constraints",
-        (
-            _wheel("cryptominisat", "pycryptosat"),
-            _program("cryptominisat5", "apt install cryptominisat", "--verb", "0"),
-        ),
-    ),
-    DomainSolver("highs", "integer programming on clauses as inequalities", (_wheel("highs", "highspy"),)),
-    DomainSolver(
-        "local_search",
-        "finds models of large random formulas, proves nothing; compiled on first use",
-        (_wheel("local_search", "tailcut.domains.sat.warm"),),
-    ),
-    DomainSolver("glucose", "clause learning", (_program("glucose", "", "-model", "-verb=0"),)),
-    DomainSolver("picosat", "small clause learning solver", (_program("picosat", "apt install picosat"),)),
+_kissat = (_pysat("kissat404"), _program("kissat", "-q"))
+_cadical = (_pysat("cadical300"), _program("cadical", "-q", install="apt install cadical"))
+_minisat = (_pysat("minisat22"), _program("minisat", "-verb=0", install="apt install minisat"))
+_lingeling = (_pysat("lingeling"), _program("lingeling", "-q"))
+_cryptominisat = (
+    _wheel("cryptominisat", module="pycryptosat"),
+    _program("cryptominisat5", "--verb", "0", install="apt install cryptominisat"),
 )
+_local_search = _wheel("local_search", module="tailcut.domains.sat.warm")
+_picosat = _program("picosat", install="apt install picosat")
+
+_GAUSS = "clause learning with Gauss-Jordan elimination on XOR constraints"
+_SEARCH = "finds models of large random formulas, proves nothing; compiled on first use"
 
 DOMAIN = Domain(
     what="satisfiability: formulas in DIMACS CNF",
-    solvers=_SOLVERS,
-    answers=(_status_line("SATISFIABLE"), _status_line("UNSATISFIABLE")),
+    solvers=(
+        DomainSolver("kissat", "clause learning with much pre- and inprocessing", _kissat),
+        DomainSolver("cadical", "clause learning with much inprocessing", _cadical),
+        DomainSolver("minisat", "plain clause learning", _minisat),
+        DomainSolver(
+            "lingeling", "clause learning with inprocessing, including Gaussian elimination", _lingeling
+        ),
+        DomainSolver("ergo", "as bundled with PySAT", (_pysat("ergo"),)),
+        DomainSolver("cryptominisat", _GAUSS, _cryptominisat),
+        DomainSolver(
+            "highs", "integer programming on clauses as inequalities", (_wheel("highs", module="highspy"),)
+        ),
+        DomainSolver("local_search", _SEARCH, (_local_search,)),
+        DomainSolver("glucose", "clause learning", (_program("glucose", "-model", "-verb=0"),)),
+        DomainSolver("picosat", "small clause learning solver", (_picosat,)),
+    ),
+    answers=tuple(
+        AnswerRule(status, pattern=re.compile(rb"^s " + status.encode() + rb"[ \t\r]*$", re.MULTILINE))
+        for status in ("SATISFIABLE", "UNSATISFIABLE")
+    ),
     features=EntryProgram("tailcut.domains.sat.features:main", ("{instance}",), needs="gbdc"),
-    verify=EntryProgram("tailcut.domains.sat.verify:main", ("{instance}", "{output}")),
+    verify=EntryProgram("tailcut.domains.sat.answers:verify", ("{instance}", "{output}")),
     instances=endings("cnf"),
     preload=(
         "numpy",
@@ -93,11 +79,9 @@ DOMAIN = Domain(
         "highspy",
         "gbdc",
         "tailcut.domains.sat.solve",
-        "tailcut.domains.sat.program",
         "tailcut.domains.sat.features",
-        "tailcut.domains.sat.highs",
+        "tailcut.domains.sat.answers",
         "tailcut.domains.sat.warm",  # has the local search compiled and loaded
-        "tailcut.domains.sat.verify",
     ),
     extra="sat",
     check=(

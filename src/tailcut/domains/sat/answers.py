@@ -2,17 +2,24 @@
 
 ``s SATISFIABLE``, ``s UNSATISFIABLE`` or ``s UNKNOWN``; with a model, ``v`` lines of literals that end in 0.
 The exit code repeats it: 10, 20, or 0.
+
+``python -m tailcut.domains.sat.answers FILE OUTPUT`` verifies what a solver printed: a model clause by
+clause. Unsatisfiability is not verified: contradictions between solvers are found elsewhere.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 
-from tailcut.domains.sat.formula import Literals
+from tailcut.domains.programs import print_verdict, read_to_check
+from tailcut.domains.sat.cnf import Literals, read, satisfies
 from tailcut.errors import InputError
 
 _PER_LINE = 12
@@ -104,3 +111,20 @@ def parse_output(text: str) -> Answer:
         return Answer(status, np.array(literals, dtype=np.int64).astype(np.int32))
     except (ValueError, OverflowError):
         return Answer(status)
+
+
+def refuted(formula: Path, output: str, _: str = "") -> str | None:
+    """Return what is wrong with an answer, None if nothing is."""
+    answer = parse_output(output)
+    if answer.status is not SatStatus.SATISFIABLE:
+        return None
+    if answer.model is None:
+        return "there is no model (v lines of whole numbers)"
+    satisfied = satisfies(read_to_check(read, formula), answer.model)
+    return None if satisfied else "the model does not satisfy every clause"
+
+
+verify = partial(print_verdict, "tailcut.domains.sat.answers", "DIMACS CNF file", refuted)
+
+if __name__ == "__main__":
+    sys.exit(verify())

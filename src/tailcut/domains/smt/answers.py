@@ -1,98 +1,82 @@
-"""What SMT solvers are asked and what they answer: scripts that ask for a model, and outputs made plain."""
+"""The program that verifies an answer: ``python -m tailcut.domains.smt.answers FILE OUTPUT [SOLVER]``.
+
+OUTPUT is what a solver printed. A model is checked by another solver than SOLVER: it gets the script with
+every symbol defined as the model has it, and must not call that unsatisfiable. What cannot be checked is
+accepted: unsat, scripts with several checks or with sorts of their own, numbers that only the solver can
+write, such as roots of polynomials. If solvers contradict each other, the code that ran them reports it.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+import sys
+from functools import partial
+from pathlib import Path
 
-_LEAVE = rb';[^\n]*|"[^"]*"|\|[^|]*\|'
-"""Comments, texts and quoted symbols, in which brackets mean nothing."""
-_CHECK = re.compile(_LEAVE + rb"|\(\s*(?P<check>check-sat(?:-assuming)?)(?![\w-])|\(\s*(?P<get>get-[\w-]+)")
-_INCREMENTAL = re.compile(_LEAVE + rb"|\(\s*(check-sat(?:-assuming)?|push|pop)(?![\w-])")
-_UNKNOWN_OPTION = re.compile(rb"\(error \"line \d+ column \d+: unknown parameter '[^\"]*\"\)\s*")
-"""What z3 says of an option that is another solver's; it is passed over."""
-_BRACKET = re.compile(_LEAVE + rb"|[()]")
-_STATUS = re.compile(rb"^(sat|unsat|unknown|timeout|unsupported)[ \t\r]*$", re.M)
+from tailcut.domains.domain import find_solver
+from tailcut.domains.programs import print_verdict, read_bytes
+from tailcut.domains.smt import DOMAIN
+from tailcut.domains.smt.solve import ask, commands, with_model
+from tailcut.errors import TailcutError
 
-
-class Script(NamedTuple):
-    """A script as it is given to a solver."""
-
-    text: bytes
-    checks: int
-    """How often it asks whether what was asserted is satisfiable."""
+EVALUATORS = ("z3", "cvc5", "bitwuzla", "yices")
+"""The evaluating solvers: the first that is installed and did not give the answer is used."""
+_LARGEST = 20 * 2**20
+"""Bytes of a script that is still checked: seconds."""
+_DECLARED = re.compile(rb"\(\s*declare-(?:fun|const)\s+(\|[^|]*\||[^\s()]+)")
+_OWN_SORTS = re.compile(rb"\(\s*(?:declare-sort|declare-datatype)")
+_ROOTS = re.compile(rb"\(\s*set-logic\s+\w*N(?:RA|IRA)")
 
 
-def with_model(text: bytes) -> Script:
-    r"""Return a script that asks for a model, too, if it asks once and for nothing else.
+def refuted(file: Path, output: bytes, solver: str = "") -> str | None:
+    """Return what is wrong with an answer, None if nothing is, or nothing can be found."""
+    if not re.match(rb"\s*sat\s*$", output, re.M):
+        return None
+    model = model_of(output)
+    script = read_bytes(file)
+    if not model or len(script) > _LARGEST or _OWN_SORTS.search(script) or _ROOTS.search(script):
+        return None
+    if with_model(script).checks != 1:
+        return None
+    evaluator, said = _evaluated(evaluation(script, model), solver)
+    return f"{evaluator} says that the model does not satisfy the script" if said == "unsat" else None
 
-    >>> with_model(b"(assert true)(check-sat)(exit)").text
-    b'(set-option :produce-models true)\n(assert true)(check-sat)\n(get-model)\n'
+
+def evaluation(script: bytes, model: dict[bytes, bytes]) -> bytes:
+    r"""Return the script with the symbols of a model defined instead of declared.
+
+    >>> evaluation(b"(declare-const x Int)(assert (< x 3))(check-sat)", {b"x": b"(define-fun x () Int 5)"})
+    b'(define-fun x () Int 5)\n(assert (< x 3))\n(check-sat)\n'
     """
-    found = list(_CHECK.finditer(text))
-    checks = [match for match in found if match["check"]]
-    if len(checks) != 1 or any(match["get"] for match in found):
-        return Script(text, len(checks))
-    end = next(
-        (stop for start, stop in commands(text, checks[0].start()) if start == checks[0].start()), None
-    )
-    if end is None:
-        return Script(text, 1)
-    return Script(b"(set-option :produce-models true)\n" + text[:end] + b"\n(get-model)\n", 1)
+    lines: list[bytes] = []
+    defined = False
+    for start, end in commands(script):
+        command = script[start:end]
+        declared = _DECLARED.match(command)
+        if declared and not defined:
+            lines += model.values()
+            defined = True
+        if not (declared and declared[1] in model):
+            lines.append(command)
+        if re.match(rb"\(\s*check-sat", command):
+            break
+    return b"\n".join(lines) + b"\n"
 
 
-def is_incremental(text: bytes) -> bool:
-    """Return whether a script asks more than once, or takes assertions back: solvers know more tricks if not.
-
-    >>> is_incremental(b"(assert true)(check-sat)"), is_incremental(b"(push 1)(assert true)(check-sat)")
-    (False, True)
-    """
-    found = [match[1] for match in _INCREMENTAL.finditer(text) if match[1]]
-    return found.count(b"check-sat") + found.count(b"check-sat-assuming") > 1 or bool(
-        {b"push", b"pop"} & {*found}
-    )
-
-
-def commands(text: bytes, start: int = 0) -> Iterator[tuple[int, int]]:
-    r"""Yield where each expression that stands in no other begins and ends.
-
-    >>> [b"(a (b)) ; )\n(c)"[start:end] for start, end in commands(b"(a (b)) ; )\n(c)")]
-    [b'(a (b))', b'(c)']
-    """
-    depth = begun = 0
-    for match in _BRACKET.finditer(text, start):
-        if match[0] == b"(":
-            if depth == 0:
-                begun = match.start()
-            depth += 1
-        elif match[0] == b")":
-            depth -= 1
-            if depth == 0:
-                yield begun, match.end()
-
-
-def plain_output(output: bytes, checks: int) -> bytes:
-    r"""Return what a solver printed as one answer, with its model; without an answer, as it is.
-
-    What follows an ``unsat``, such as the complaint that there is no model, is cut off, and complaints about
-    other solvers' options are left out. Of a script with several checks the last line is a comment that sums
-    the answers up.
-
-    >>> plain_output(b'unsat\n(error "no model")\n', 1)
-    b'unsat\n'
-    >>> plain_output(b"sat\nunsat\n", 2)[:24]
-    b'sat\nunsat\n; 2 checks: a6'
-    """
-    output = _UNKNOWN_OPTION.sub(b"", output)
-    said = _STATUS.findall(output)
-    if checks == 1:
-        return b"unsat\n" if re.match(rb"\s*unsat\s*$", output, re.M) else output
-    if len(said) != checks or not {*said} <= {b"sat", b"unsat"} or b"(error" in output:
-        return output + b"unknown\n"
-    digest = hashlib.sha256(b" ".join(said)).hexdigest()[:12]
-    return output + f"; {checks} checks: {digest}\n".encode()
+def _evaluated(script: bytes, but: str) -> tuple[str, str]:
+    """Return which solver evaluated a script, and its result; ("", "") if none could."""
+    known = {solver.name: solver for solver in DOMAIN.solvers}
+    for name in EVALUATORS:
+        found = find_solver(known[name])
+        if name == but or found.way is None:
+            continue
+        try:
+            said = ask(name, found.program, script).decode("utf-8", "replace").strip()
+        except TailcutError:
+            continue
+        if said in ("sat", "unsat"):
+            return name, said
+    return "", ""
 
 
 def model_of(output: bytes) -> dict[bytes, bytes]:
@@ -103,11 +87,21 @@ def model_of(output: bytes) -> dict[bytes, bytes]:
     """
     _, _, rest = output.partition(b"(")
     inner = re.sub(rb"\A\s*model\b", b"", rest[: rest.rfind(b")")])
-    found = {}
+    definitions = {}
     for start, end in commands(inner):
         definition = inner[start:end]
         name = re.match(rb"\(\s*define-fun\s+(\|[^|]*\||[^\s()]+)", definition)
         if name is None:
             return {}
-        found[name[1]] = definition
-    return found
+        definitions[name[1]] = definition
+    return definitions
+
+
+def _refuted_text(file: Path, output: str, solver: str) -> str | None:
+    return refuted(file, output.encode(errors="replace"), solver)
+
+
+verify = partial(print_verdict, "tailcut.domains.smt.answers", "SMT-LIB 2 script", _refuted_text)
+
+if __name__ == "__main__":
+    sys.exit(verify())

@@ -11,10 +11,10 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from tailcut.domains.extraction import print_features
-from tailcut.domains.files import read_bytes
+from tailcut.domains.programs import print_features, read_bytes
 
 _MOST = 4 * 2**20
 _TOKEN = re.compile(rb';[^\n]*|"[^"]*"|\|[^|]*\||[()]|[^\s()|";]+')
@@ -84,9 +84,7 @@ def _widest(text: bytes) -> int:
     return max((int(width) for width in re.findall(rb"BitVec\s+(\d{1,6})", text)), default=0)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the features of a script as JSON; return the exit code."""
-    return print_features("tailcut.domains.smt.features", extract, arguments, "SMT-LIB 2 script")
+main = partial(print_features, "tailcut.domains.smt.features", extract, "SMT-LIB 2 script")
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Sequence
+from functools import partial
 
-from tailcut.domains.generating import Family, generate_program
+from tailcut.domains.programs import Draw, print_generated
 
 
 def _script(logic: str, lines: Sequence[str]) -> str:
@@ -114,7 +115,7 @@ def swaps(chance: random.Random) -> str:
     return _script("QF_ABV", lines)
 
 
-FAMILIES: dict[str, Family] = {
+FAMILIES: dict[str, Draw] = {
     "factors": factors,
     "knapsack": knapsack,
     "shop": shop,
@@ -124,9 +125,7 @@ FAMILIES: dict[str, Family] = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write scripts; return the exit code."""
-    return generate_program("tailcut.domains.smt.generate", FAMILIES, "smt2", arguments)
+main = partial(print_generated, "tailcut.domains.smt.generate", FAMILIES, "smt2")
 
 
 if __name__ == "__main__":

@@ -6,14 +6,17 @@ unknown and, after sat, a model, whether the script asks for it or not.
 
 from __future__ import annotations
 
+import ctypes
+import hashlib
 import os
-import subprocess
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
 
-from tailcut.domains.files import ScratchFile, read_bytes
-from tailcut.domains.smt.answers import is_incremental, plain_output, with_model
-from tailcut.errors import InputError, MissingExtraError, TailcutError
+from tailcut.domains.programs import ScratchFile, needs_extra, print_answer, read_bytes, run
+from tailcut.errors import InputError, TailcutError
 
 OPTIONS = {
     "z3": ("-smt2",),
@@ -23,22 +26,92 @@ OPTIONS = {
 }
 """Solver -> the arguments of its program besides the file."""
 
+_LEAVE = rb';[^\n]*|"[^"]*"|\|[^|]*\|'
+"""Comments, texts and quoted symbols, in which brackets mean nothing."""
+_CHECK = re.compile(_LEAVE + rb"|\(\s*(?P<check>check-sat(?:-assuming)?)(?![\w-])|\(\s*(?P<get>get-[\w-]+)")
+_INCREMENTAL = re.compile(_LEAVE + rb"|\(\s*(check-sat(?:-assuming)?|push|pop)(?![\w-])")
+_UNKNOWN_OPTION = re.compile(rb"\(error \"line \d+ column \d+: unknown parameter '[^\"]*\"\)\s*")
+"""What z3 says of an option that is another solver's; it is passed over."""
+_BRACKET = re.compile(_LEAVE + rb"|[()]")
+_STATUS = re.compile(rb"^(sat|unsat|unknown|timeout|unsupported)[ \t\r]*$", re.M)
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Answer a script; return 0 if there is an answer."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if len(words) not in (2, 3):
-        sys.stderr.write("tailcut.domains.smt.solve: expected SOLVER [PROGRAM] FILE\n")
-        return 2
-    try:
-        script = with_model(read_bytes(words[-1]))
-        output = ask(words[0], words[1] if len(words) == 3 else None, script.text)
-    except (TailcutError, OSError) as error:
-        sys.stderr.write(f"tailcut.domains.smt.solve: {error}\n")
-        return 2
-    sys.stdout.buffer.write(plain_output(output, script.checks))
-    sys.stdout.flush()
-    return 0
+
+class Script(NamedTuple):
+    """A script as it is given to a solver."""
+
+    text: bytes
+    checks: int
+    """How often it asks whether what was asserted is satisfiable."""
+
+
+def with_model(text: bytes) -> Script:
+    r"""Return a script that asks for a model, too, if it asks once and for nothing else.
+
+    >>> with_model(b"(assert true)(check-sat)(exit)").text
+    b'(set-option :produce-models true)\n(assert true)(check-sat)\n(get-model)\n'
+    """
+    found = list(_CHECK.finditer(text))
+    checks = [match for match in found if match["check"]]
+    if len(checks) != 1 or any(match["get"] for match in found):
+        return Script(text, len(checks))
+    end = next(
+        (stop for start, stop in commands(text, checks[0].start()) if start == checks[0].start()), None
+    )
+    if end is None:
+        return Script(text, 1)
+    return Script(b"(set-option :produce-models true)\n" + text[:end] + b"\n(get-model)\n", 1)
+
+
+def is_incremental(text: bytes) -> bool:
+    """Return whether a script asks more than once, or takes assertions back: solvers know more tricks if not.
+
+    >>> is_incremental(b"(assert true)(check-sat)"), is_incremental(b"(push 1)(assert true)(check-sat)")
+    (False, True)
+    """
+    found = [match[1] for match in _INCREMENTAL.finditer(text) if match[1]]
+    return found.count(b"check-sat") + found.count(b"check-sat-assuming") > 1 or bool(
+        {b"push", b"pop"} & {*found}
+    )
+
+
+def commands(text: bytes, start: int = 0) -> Iterator[tuple[int, int]]:
+    r"""Yield where each expression that stands in no other begins and ends.
+
+    >>> [b"(a (b)) ; )\n(c)"[start:end] for start, end in commands(b"(a (b)) ; )\n(c)")]
+    [b'(a (b))', b'(c)']
+    """
+    depth = begun = 0
+    for match in _BRACKET.finditer(text, start):
+        if match[0] == b"(":
+            if depth == 0:
+                begun = match.start()
+            depth += 1
+        elif match[0] == b")":
+            depth -= 1
+            if depth == 0:
+                yield begun, match.end()
+
+
+def plain_output(output: bytes, checks: int) -> bytes:
+    r"""Return what a solver printed as one answer, with its model; without an answer, as it is.
+
+    What follows an ``unsat``, such as the complaint that there is no model, is cut off, and complaints about
+    other solvers' options are left out. Of a script with several checks the last line is a comment that sums
+    the answers up.
+
+    >>> plain_output(b'unsat\n(error "no model")\n', 1)
+    b'unsat\n'
+    >>> plain_output(b"sat\nunsat\n", 2)[:24]
+    b'sat\nunsat\n; 2 checks: a6'
+    """
+    output = _UNKNOWN_OPTION.sub(b"", output)
+    said = _STATUS.findall(output)
+    if checks == 1:
+        return b"unsat\n" if re.match(rb"\s*unsat\s*$", output, re.M) else output
+    if len(said) != checks or not {*said} <= {b"sat", b"unsat"} or b"(error" in output:
+        return output + b"unknown\n"
+    digest = hashlib.sha256(b" ".join(said)).hexdigest()[:12]
+    return output + f"; {checks} checks: {digest}\n".encode()
 
 
 def ask(solver: str, program: str | None, script: bytes) -> bytes:
@@ -47,19 +120,11 @@ def ask(solver: str, program: str | None, script: bytes) -> bytes:
         if solver not in OPTIONS:
             raise InputError(f"there is no program of the solver {solver!r}; there are {', '.join(OPTIONS)}")
         with ScratchFile(script) as file:
-            command = [program, *OPTIONS[solver], file.path]
-            return subprocess.run(
-                command, pass_fds=[file.descriptor], stdout=subprocess.PIPE, check=False
-            ).stdout
+            return run([program, *OPTIONS[solver], file.path], file).stdout
     if solver not in _WHEELS:
         raise InputError(f"there is no wheel of the solver {solver!r}; there are {', '.join(_WHEELS)}")
-    try:
-        with ScratchFile(script) as file:
-            return _printed(lambda: _WHEELS[solver](file.path))
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            f"the solver {solver} needs {error.name}, of the extra 'smt': pip install 'tailcut[smt]'"
-        ) from None
+    with needs_extra(f"the solver {solver}", "smt"), ScratchFile(script) as file:
+        return _printed(partial(_WHEELS[solver], file.path, script))
 
 
 def _printed(run: Callable[[], None]) -> bytes:
@@ -70,30 +135,23 @@ def _printed(run: Callable[[], None]) -> bytes:
         os.dup2(output.descriptor, 1)
         try:
             run()
-        except TailcutError:
+        except (TailcutError, ModuleNotFoundError):
             raise
         except Exception as error:  # every wheel has its own
             raise InputError(f"not supported, or not a script: {error}") from None
         finally:
-            _flush()
+            sys.stdout.flush()
+            ctypes.CDLL(None).fflush(None)
             os.dup2(before, 1)
             os.close(before)
         return output.read()
 
 
-def _flush() -> None:
-    import ctypes
-
-    sys.stdout.flush()
-    ctypes.CDLL(None).fflush(None)
-
-
-def _cvc5(path: str) -> None:
+def _cvc5(path: str, script: bytes) -> None:
     import cvc5
 
     solver = cvc5.Solver(cvc5.TermManager())
-    with open(path, "rb") as script:  # noqa: PTH123 - not a path of a file but of a descriptor
-        solver.setOption("incremental", "true" if is_incremental(script.read()) else "false")
+    solver.setOption("incremental", "true" if is_incremental(script) else "false")
     parser = cvc5.InputParser(solver)
     parser.setFileInput(cvc5.InputLanguage.SMT_LIB_2_6, path)
     symbols = parser.getSymbolManager()
@@ -101,24 +159,34 @@ def _cvc5(path: str) -> None:
         os.write(1, str(command.invoke(solver, symbols)).encode())
 
 
-def _bitwuzla(path: str) -> None:
+def _bitwuzla(path: str, _: bytes) -> None:
     import bitwuzla
 
     bitwuzla.Parser(bitwuzla.TermManager(), bitwuzla.Options()).parse(path)
 
 
-def _boolector(path: str) -> None:
+def _boolector(path: str, script: bytes) -> None:
     import pyboolector
 
-    with open(path, "rb") as script:  # noqa: PTH123 - not a path of a file but of a descriptor
-        incremental = is_incremental(script.read())
     solver = pyboolector.Boolector()
-    if incremental:
+    if is_incremental(script):
         solver.Set_opt(pyboolector.BtorOption.BTOR_OPT_INCREMENTAL, 1)
     solver.Parse(path)
 
 
-_WHEELS: dict[str, Callable[[str], None]] = {"cvc5": _cvc5, "bitwuzla": _bitwuzla, "boolector": _boolector}
+_WHEELS: dict[str, Callable[[str, bytes], None]] = {
+    "cvc5": _cvc5,
+    "bitwuzla": _bitwuzla,
+    "boolector": _boolector,
+}
+
+
+def _answer(solver: str, program: str | None, file: str) -> tuple[bytes, int]:
+    script = with_model(read_bytes(file))
+    return plain_output(ask(solver, program, script.text), script.checks), 0
+
+
+main = partial(print_answer, "tailcut.domains.smt.solve", _answer)
 
 if __name__ == "__main__":
     sys.exit(main())

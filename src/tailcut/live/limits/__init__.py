@@ -4,8 +4,8 @@
 
 `Launcher` is the entry point. The server (`fork_server`) has the solvers' modules loaded and assigns each run
 to a supervisor, which it forks if none is free. The `supervisor` forks the solver (`solver_process`), watches
-it (`watch`) through a control group (`cgroups`) or the process tree (`tree`), keeps its output (`output`),
-ends whatever is left of it and reports once. If any process of the chain dies, its neighbours end the
+it (`watch`) through a control group (`cgroups`) or the process tree (`tree`), keeps its output, ends whatever
+is left of it and reports once. If any process of the chain dies, its neighbours end the
 solvers. What Tailcut's process needs can be imported on every system, the rest on Linux only.
 """
 
@@ -13,8 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tailcut.live.limits.launcher import Launcher
-    from tailcut.live.limits.running_program import RunningProgram
+    from tailcut.live.limits.launcher import Launcher, RunningProgram
     from tailcut.live.limits.values import Call, Command, Ended, Ending, ResourceLimits
 
 _HOMES = {
@@ -24,7 +23,7 @@ _HOMES = {
     "Ending": "tailcut.live.limits.values",
     "Launcher": "tailcut.live.limits.launcher",
     "ResourceLimits": "tailcut.live.limits.values",
-    "RunningProgram": "tailcut.live.limits.running_program",
+    "RunningProgram": "tailcut.live.limits.launcher",
 }
 """Imported when first used: the server forks twice per run, and every module that it has not loaded, threads
 above all, is memory that no fork has to copy."""

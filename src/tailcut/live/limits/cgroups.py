@@ -14,12 +14,11 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from tailcut.live.limits.linux import die_with_parent
-from tailcut.live.limits.tree import kill
+from tailcut.live.limits.tree import die_with_parent, kill
 
 
 class Group:
-    """One run's group: the interface of a `Tree`, implemented by the kernel."""
+    """One run's group: what `tree` does for the processes below this one, implemented by the kernel."""
 
     def __init__(self, folder: Path, memory: int | None) -> None:
         folder.mkdir()
@@ -38,13 +37,11 @@ class Group:
         return True
 
     def join(self) -> None:
-        """Put this process into the group."""
         procs = os.open(f"{self.folder}/cgroup.procs", os.O_WRONLY)
         os.write(procs, b"0")
         os.close(procs)
 
     def processes(self) -> list[int]:
-        """Return the processes that are in the group now."""
         return [int(line) for line in (self.folder / "cgroup.procs").read_text().split()]
 
     def cpu(self) -> float:
@@ -58,10 +55,6 @@ class Group:
             line = (self.folder / "cpu.pressure").read_text().split("\n", 1)[0]
             return int(line.rpartition("total=")[2]) / 1e6
         return 0.0
-
-    def kill(self) -> None:
-        """End every process in the group."""
-        end_group(self.folder)
 
     def ran_out_of_memory(self) -> bool:
         """Return whether the kernel ended processes of the group because of its memory limit."""
@@ -127,7 +120,6 @@ def make_base() -> Path | None:
 
 
 def has_memory(base: Path) -> bool:
-    """Return whether groups below `base` can limit memory."""
     try:
         return "memory" in (base / "cgroup.subtree_control").read_text().split()
     except OSError:
@@ -178,13 +170,12 @@ def _works(base: Path) -> bool:
 
 
 def _is_counted_and_killed(child: int, group: Group) -> bool:
-    """Return whether the group contains `child`, can end it, and does."""
     try:
         while child not in group.processes():
             if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
                 return False  # it could not join
         group.cpu()
-        group.kill()
+        end_group(group.folder)
     except (OSError, ValueError, IndexError):
         return False
     _, status = os.waitpid(child, 0)

@@ -8,6 +8,7 @@ backs the supervisors up: if one is killed, the server adopts and ends its orpha
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import select
 import signal
@@ -15,13 +16,13 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from tailcut.live.limits import cgroups, linux, preloading, solver_process, tree, wire
+from tailcut.live.limits import cgroups, solver_process, tree, wire
 from tailcut.live.limits.supervisor import NotSupervisedError, Supervisor
 
 _GRACE = 15.0
@@ -31,9 +32,8 @@ _GRACE = 15.0
 def main(control: int) -> None:
     """Serve the process at the other end of the socket `control` until it closes it or ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(
-        signal.SIGCHLD, signal.SIG_DFL
-    )  # may be inherited as ignored, and then waiting would not work
+    # It may be inherited as ignored, and then waiting would not work.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.set_inheritable(control, False)
     front = socket.socket(fileno=control)
     try:
@@ -42,15 +42,72 @@ def main(control: int) -> None:
     except (EOFError, ProcessLookupError):
         return
     try:
-        preloading.load(wishes["preload"], wishes["entry"])
-    except preloading.PreloadError as error:
+        preload(wishes["preload"], wishes["entry"])
+    except PreloadError as error:
         wire.send(front, {"error": str(error), "clash": error.clash})
         return
     solver_process.prepare_all()
     sys.stdout.flush()  # otherwise every solver would repeat what the modules printed
-    linux.flush_c_output()
+    tree.flush_c_output()
     base = cgroups.make_base() if wishes["cgroups"] else None
     ForkServer(front, lifeline, base).serve(_method(base, wanted=wishes["cgroups"]))
+
+
+class PreloadError(Exception):
+    """A module cannot be loaded; the text says why."""
+
+    def __init__(self, message: str, *, clash: bool) -> None:
+        super().__init__(message)
+        self.clash = clash
+        """Whether other loaded modules may be the cause."""
+
+
+def preload(modules: Sequence[str], entry: str | None = None) -> None:
+    """Load the modules of entry points, for all that is forked from here; with `entry`, its own first.
+
+    Some modules clash: one fails or crashes when another is already loaded, or changes `sys.path`, so that
+    the next imports the wrong module. Then each entry point has its own server, which loads its module, and
+    of the others only those that are compatible with it. This is tested in a forked process.
+
+    >>> preload(["json", "json.decoder"])
+    >>> preload(["json", "no_such_module"], entry="json")
+    """
+    if entry is None:
+        for module in modules:
+            _load(module, alone=len(modules) == 1)
+        return
+    _load(entry, alone=True)
+    for module in modules:
+        if module != entry and _gets_along(module):
+            _load(module, alone=False)
+
+
+def _load(module: str, *, alone: bool) -> None:
+    before = list(sys.path)
+    try:
+        importlib.import_module(module)
+    except Exception as error:
+        absent = isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}.")
+        raise PreloadError(f"cannot preload {module}: {error}", clash=not (alone or absent)) from error
+    if sys.path != before and not alone:
+        raise PreloadError(f"cannot preload {module} with others: it changes sys.path", clash=True)
+
+
+def _gets_along(module: str) -> bool:
+    """Return whether a module can be loaded here without affecting the others, tested in a fork."""
+    process = os.fork()
+    if process == 0:
+        code = 1
+        try:
+            _load(module, alone=False)
+            code = 0
+        except PreloadError:
+            pass
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    return os.waitpid(process, 0)[1] == 0
 
 
 @dataclass
@@ -65,7 +122,6 @@ class Supervised:
     """The supervisor's end of the run's socket, open until the run's last process is gone; None if free."""
 
     def release(self) -> None:
-        """Close the run's socket: no process of the run is left."""
         if self.run is not None:
             self.run.close()
             self.run = None
@@ -75,8 +131,8 @@ class ForkServer:
     """The loop: assigns each incoming socket to a supervisor, and cleans up after each that ends."""
 
     def __init__(self, front: socket.socket, lifeline: int, base: Path | None) -> None:
-        linux.adopt_orphans()
-        linux.set_name("tailcut-server")
+        tree.adopt_orphans()
+        tree.set_name("tailcut-server")
         self._front = front
         self._lifeline = lifeline
         self._base = base
@@ -113,7 +169,7 @@ class ForkServer:
                 self._poll.unregister(self._front.fileno())
                 self._poll.unregister(self._lifeline)
                 self._dismiss()
-        tree.end(lambda: tree.Tree().kill(), lambda _reaped: None)
+        tree.end(tree.kill_below)
         if self._base is not None:
             cgroups.remove_all(self._base)
 
@@ -173,8 +229,8 @@ class ForkServer:
         """Be a supervisor, of one run after the other. This runs in the forked process."""
         code = 1
         try:
-            linux.adopt_orphans()
-            linux.set_name("tailcut-run")
+            tree.adopt_orphans()
+            tree.set_name("tailcut-run")
             self._front.close()
             for pidfd, kept in self._supervisors.items():
                 os.close(pidfd)
@@ -238,13 +294,14 @@ class ForkServer:
         """End all processes below this one that have no supervisor."""
         supervisors = {kept.process for kept in self._supervisors.values()}
 
-        def kill_all() -> None:
-            for process in _below_but(supervisors):
-                tree.kill(process)
+        def kill_strays() -> None:
+            for child in set(tree.children(os.getpid())) - supervisors:
+                for process in [child, *tree.below(child)]:
+                    tree.kill(process)
 
         if group is not None:
             cgroups.end_group(group)
-        tree.end(kill_all, lambda _reaped: None, spare=supervisors)
+        tree.end(kill_strays, spare=supervisors)
         if group is not None:
             cgroups.remove_all(group)
 
@@ -275,15 +332,6 @@ def _open_descriptors() -> set[int]:
         with suppress(OSError):  # the one that listed them
             os.fstat(int(name))
             found.add(int(name))
-    return found
-
-
-def _below_but(supervisors: Collection[int]) -> list[int]:
-    """Return the processes below this one, without the supervisors and what is below them."""
-    found: list[int] = []
-    for child in tree.children(os.getpid()):
-        if child not in supervisors:
-            found += [child, *tree.below(child)]
     return found
 
 

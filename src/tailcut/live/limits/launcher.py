@@ -1,24 +1,26 @@
-"""Starts programs under limits: the entry point of this folder."""
+"""Starts programs under limits, and the handle of each run: the entry point of this folder."""
 
 from __future__ import annotations
 
 import json
 import logging
+import math
 import os
+import select
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from tailcut.errors import InputError, LiveError
-from tailcut.live.limits import linux, wire
-from tailcut.live.limits.running_program import RunningProgram
-from tailcut.live.limits.values import Call, Command, ResourceLimits
+from tailcut.errors import InputError, LiveError, UnsupportedSystemError
+from tailcut.live.limits import wire
+from tailcut.live.limits.values import Call, Command, Ended, Ending, ResourceLimits
 from tailcut.numerics.processes import BLAS_THREADS
 
 _SERVER = (
@@ -27,6 +29,7 @@ _SERVER = (
 )
 _ENOUGH = 15.0
 """Seconds after which a server that does not end is killed."""
+_LONGEST_POLL = 3600.0
 
 log = logging.getLogger("tailcut.live")
 
@@ -68,17 +71,14 @@ class Launcher:
         limits: ResourceLimits,
         *,
         keep_output: int = 16 * 2**20,
-        lowest_priority: bool = False,
     ) -> RunningProgram:
         """Start a program; `keep_output` bytes of its output are kept, the rest is discarded.
-
-        With `lowest_priority` it gets a processor only while no other process needs it.
 
         A program that cannot be started is an outcome (`Ending.CRASHED`), not an error here.
         """
         if keep_output < 0:
             raise InputError(f"keep_output must be a number of bytes >= 0, got {keep_output!r}")
-        request = _request(program, limits, keep_output) | {"lowest_priority": lowest_priority}
+        request = _request(program, limits, keep_output)
         near, far = socket.socketpair()
         with far:
             try:
@@ -157,6 +157,81 @@ class Launcher:
             self._runs.discard(run)
 
 
+class RunningProgram:
+    """A run that was started; any thread may wait for it or cancel it."""
+
+    def __init__(self, supervisor: socket.socket, on_end: Callable[[RunningProgram], None]) -> None:
+        self._supervisor = supervisor
+        self._on_end = on_end
+        self._reading = threading.Lock()
+        self._closing = threading.Lock()
+        self._ended: Ended | LiveError | None = None
+
+    def fileno(self) -> int:
+        """Return a file descriptor that can be read when the run has ended, for `select` and event loops.
+
+        It is -1 once `wait` has returned the outcome.
+        """
+        return self._supervisor.fileno()
+
+    def cancel(self) -> None:
+        """End the run, if it has not ended yet; `wait` returns its outcome."""
+        with self._closing:
+            if self._supervisor.fileno() >= 0:
+                with suppress(OSError):  # the supervisor is gone; `wait` will say so
+                    self._supervisor.send(wire.CANCEL, socket.MSG_DONTWAIT)
+
+    def wait(self, timeout: float | None = None) -> Ended | None:
+        """Return how the run ended; None if it has not after `timeout` seconds.
+
+        Raises LiveError if there is no outcome, because a supervising process was killed.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        if not self._reading.acquire(timeout=-1 if timeout is None else max(timeout, 0)):
+            return None
+        try:
+            if self._ended is None:
+                if not self._readable(deadline):
+                    return None
+                try:
+                    self._ended = self._receive()
+                finally:  # also when interrupted: half an outcome cannot be read on
+                    with self._closing:
+                        self._supervisor.close()
+                    self._on_end(self)
+        finally:
+            self._reading.release()
+        if isinstance(self._ended, LiveError):
+            raise self._ended
+        return self._ended
+
+    def _readable(self, deadline: float | None) -> bool:
+        poll = select.poll()
+        poll.register(self._supervisor, select.POLLIN)
+        while True:
+            left = math.inf if deadline is None else max(deadline - time.monotonic(), 0)
+            if poll.poll(min(left, _LONGEST_POLL) * 1000):
+                return True
+            if left <= _LONGEST_POLL:
+                return False
+
+    def _receive(self) -> Ended | LiveError:
+        try:
+            report, output, errors = wire.receive(self._supervisor)
+        except EOFError:
+            return LiveError(
+                "the run has no outcome: the process that watched it, or the server behind it, was killed; "
+                "its processes have been ended"
+            )
+        except BaseException:
+            self._ended = LiveError("the run's outcome is lost: reading it was interrupted")
+            raise
+        if "error" in report:
+            return LiveError(report["error"])
+        report["ending"] = Ending(report["ending"])
+        return Ended(**report, output=output, errors=errors)
+
+
 def _alive(server: _ServerProcess | None) -> _ServerProcess | None:
     """Return a running server; clean up after one that has ended."""
     if server is None or server.process.poll() is None:
@@ -173,7 +248,7 @@ class _ServerProcess:
     """The server's process and the socket to it."""
 
     def __init__(self, preload: Sequence[str], use_cgroups: bool, entry: str | None = None) -> None:
-        linux.require()
+        _require_linux()
         self.control, far = socket.socketpair()
         environment = dict.fromkeys(BLAS_THREADS, "1") | dict(os.environ)
         environment.pop("PYTHONUNBUFFERED", None)  # unbuffered printing of a model would slow the solver down
@@ -222,6 +297,18 @@ class _ServerProcess:
             from tailcut.live.limits.cgroups import remove_all  # cannot be imported on other systems
 
             remove_all(self.base)
+
+
+def _require_linux() -> None:
+    """Raise `UnsupportedSystemError` unless this system can enforce limits."""
+    if not sys.platform.startswith("linux"):
+        raise UnsupportedSystemError(f"running solvers under limits needs Linux, this is {sys.platform}")
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (AttributeError, OSError) as error:
+        raise UnsupportedSystemError(
+            "running solvers under limits needs Linux 5.3 or newer with pidfd_open"
+        ) from error
 
 
 def _request(program: Command | Call, limits: ResourceLimits, keep_output: int) -> dict[str, Any]:

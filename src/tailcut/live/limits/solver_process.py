@@ -1,10 +1,11 @@
-"""The solver's own process, from the fork until the program or the function is entered."""
+"""The solver's own process, from the fork until the program or function is entered, and its report on that."""
 
 from __future__ import annotations
 
 import errno
 import importlib
 import json
+import operator
 import os
 import resource
 import signal
@@ -16,16 +17,47 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from tailcut.live.limits.cgroups import Group
-from tailcut.live.limits.linux import die_with_parent, flush_c_output, set_name
+from tailcut.live.limits.tree import die_with_parent, flush_c_output, set_name
 
 EntryPoint = Callable[[list[str]], int | None]
-
-
 _NOT_HERE = (errno.ENOENT, errno.ENOTDIR)
 
 
 class NotStartedError(Exception):
     """The program cannot be started; the text says why."""
+
+
+class StartUp:
+    """What the solver's process reports of its start-up: everything before the solver is entered."""
+
+    def __init__(self, pipe: int) -> None:
+        os.set_blocking(pipe, False)
+        self.pipe = pipe
+        self.since_fork = self.since_joining = 0.0
+        """CPU seconds that belong to the start-up: by the clock of the tree, by that of the group."""
+        self.time = time.monotonic()
+        self.resident = 0
+        """The most memory, in KiB, that the process had held when it was entered."""
+        self.entered = False
+        self.over = False
+        """Whether nothing more will be reported, because the program has been entered."""
+        self.failure = ""
+        self._text = b""
+
+    def read(self) -> None:
+        """Read what has been reported since."""
+        try:
+            piece = os.read(self.pipe, 1 << 16)
+        except BlockingIOError:
+            return
+        self.over = not piece
+        *lines, self._text = (self._text + piece).split(b"\n")
+        for line in lines:
+            report = json.loads(line)
+            self.failure = report.get("failed", "")
+            if "entered" in report:
+                self.since_fork, self.since_joining, self.time, self.resident = report["entered"]
+                self.entered = True
 
 
 def become(
@@ -51,17 +83,15 @@ def become(
             joined = time.process_time()
             group.join()
         _settle(request["folder"], streams)
-        if request["lowest_priority"]:
-            _stand_back()
         if "argv" in request:  # these descriptors close themselves then
-            _tell_entered(report, joined)
+            _report_entered(report, joined)
             _execute(request["argv"], request["environment"])
         set_name("tailcut-solver")
         _close_all_but({report, *leave_open})
         os.environ.clear()
         os.environ.update(request["environment"])
         function = _function(request["entry"])
-        _tell_entered(report, joined)
+        _report_entered(report, joined)
         os.close(report)
         code = _call(function, request["arguments"])
     except NotStartedError as error:
@@ -100,15 +130,6 @@ def _settle(folder: str, streams: tuple[int, int]) -> None:
         raise NotStartedError(f"cannot run in the folder {folder}: {error.strerror}") from error
 
 
-def _stand_back() -> None:
-    """Take the lowest priority; where Linux shares processors among sessions first, for the session, too."""
-    os.nice(19)
-    with suppress(OSError):
-        group = os.open("/proc/self/autogroup", os.O_WRONLY)
-        os.write(group, b"19")
-        os.close(group)
-
-
 def _close_all_but(leave_open: Collection[int]) -> None:
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
         if int(name) > 2 and int(name) not in leave_open:
@@ -116,7 +137,7 @@ def _close_all_but(leave_open: Collection[int]) -> None:
                 os.close(int(name))
 
 
-def _tell_entered(report: int, joined: float) -> None:
+def _report_entered(report: int, joined: float) -> None:
     resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     spent = time.process_time()
     line = f'{{"entered": [{spent}, {spent - joined}, {time.monotonic()}, {resident}]}}\n'
@@ -158,12 +179,9 @@ def _function(entry: str) -> EntryPoint:
     """Find the function; a module that was not preloaded is imported now."""
     module, _, path = entry.partition(":")
     try:
-        found: Any = importlib.import_module(module)
-        for name in path.split("."):
-            found = getattr(found, name)
+        function: EntryPoint = operator.attrgetter(path)(importlib.import_module(module))
     except Exception as error:
         raise NotStartedError(f"cannot import {entry}: {error}") from error
-    function: EntryPoint = found
     return function
 
 

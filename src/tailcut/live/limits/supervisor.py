@@ -12,14 +12,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tailcut.live.limits import solver_process, tree, wire
-from tailcut.live.limits.cgroups import Group
-from tailcut.live.limits.output import Head, Tail, take_rest
-from tailcut.live.limits.tree import Tree
+from tailcut.live.limits import cgroups, solver_process, tree, wire
 from tailcut.live.limits.values import Ending, ResourceLimits
-from tailcut.live.limits.watch import Beginning, Watch
+from tailcut.live.limits.watch import Watch
 
 _ERRORS_KEPT = 1 << 16
+_PIECE = 1 << 16
+"""Bytes of output taken at a time: what a pipe holds by default."""
+_MOST_IN_A_PIPE = 1 << 22
+"""Bytes; more than a pipe can be made to hold without privileges."""
 _LONGEST_POLL = 3600.0
 _LIGHT = 1 << 20
 """Bytes of output after which a supervisor is not reused: it has grown, and larger processes fork more
@@ -32,6 +33,66 @@ class Abandoned(Exception):  # noqa: N818 - it is not an error
 
 class NotSupervisedError(Exception):
     """The solver's process could not be created; the text says why."""
+
+
+class KeptOutput:
+    """The first `size` bytes that come out of a pipe, or the last; the rest is discarded, not stored.
+
+    >>> reading, writing = os.pipe()
+    >>> head = KeptOutput(reading, size=5)
+    >>> os.write(writing, b"s SATISFIABLE")
+    13
+    >>> os.close(writing)
+    >>> head.take_rest()
+    >>> bytes(head.kept), head.truncated
+    (b's SAT', True)
+    """
+
+    def __init__(self, pipe: int, size: int, *, last: bool = False) -> None:
+        os.set_blocking(pipe, False)
+        self.pipe = pipe
+        self.kept = bytearray()
+        self.truncated = False
+        """Whether there was more than the first bytes that are kept."""
+        self._size, self._last = size, last
+        self._nowhere = -1
+
+    def take(self) -> int:
+        """Take one piece out of the pipe, if there is one, and return its length; 0 at the end."""
+        if self.truncated:
+            return self._discard()
+        piece = os.read(self.pipe, _PIECE)
+        self.kept += piece
+        if self._last:
+            del self.kept[: -self._size]
+        else:
+            self.truncated = len(self.kept) > self._size
+            del self.kept[self._size :]
+        return len(piece)
+
+    def take_rest(self) -> None:
+        """Take what is in the pipe now; do not wait for more if another process still holds it open."""
+        with suppress(BlockingIOError):
+            for _ in range(_MOST_IN_A_PIPE // _PIECE):
+                if self.take() == 0:
+                    break
+
+    def close(self) -> None:
+        """Close the pipe."""
+        os.close(self.pipe)
+        if self._nowhere >= 0:
+            os.close(self._nowhere)
+
+    def _discard(self) -> int:
+        """Discard a piece inside the kernel."""
+        if self._nowhere < 0:
+            self._nowhere = os.open(os.devnull, os.O_WRONLY)
+        try:
+            return os.splice(self.pipe, self._nowhere, 1 << 20)
+        except BlockingIOError:
+            raise
+        except OSError:  # a system that cannot
+            return len(os.read(self.pipe, _PIECE))
 
 
 class Supervisor:
@@ -50,7 +111,10 @@ class Supervisor:
         self._lifelines = lifelines
         self._request, _, _ = wire.receive(run)
         self._limits = ResourceLimits(**self._request["limits"])
-        self._group = _group(base, name, self._limits.memory)
+        self._group: cgroups.Group | None = None
+        if base is not None:
+            with suppress(OSError):  # continue without one if that no longer works
+                self._group = cgroups.Group(base / name, self._limits.memory)
         self._status: int | None = None
         self._peak_of_one = 0
         self._verdict: Ending | None = None
@@ -77,11 +141,10 @@ class Supervisor:
             )
         for _, writing in pipes:
             os.close(writing)
-        self._output = Head(pipes[0][0], self._request["keep_output"])
-        self._errors = Tail(pipes[1][0], _ERRORS_KEPT)
-        self._beginning = Beginning(pipes[2][0])
-        self._tree = Tree()
-        self._watch = Watch(self._limits, self._tree, self._group, self._beginning)
+        self._output = KeptOutput(pipes[0][0], self._request["keep_output"])
+        self._errors = KeptOutput(pipes[1][0], _ERRORS_KEPT, last=True)
+        self._start_up = solver_process.StartUp(pipes[2][0])
+        self._watch = Watch(self._limits, self._group, self._start_up)
 
     def keep(self) -> bool:
         """Watch the solver to its end, end what it leaves behind, and report.
@@ -93,45 +156,42 @@ class Supervisor:
         except Abandoned:
             self._end_all()
             return False
-        self._wall = max(time.monotonic() - self._beginning.time, 0.0)
+        wall = max(time.monotonic() - self._start_up.time, 0.0)
         stuck = self._end_all()
         for stream in (self._output, self._errors):
-            take_rest(stream)
+            stream.take_rest()
         with suppress(BrokenPipeError, ConnectionResetError):
-            wire.send(self._run, self._report(stuck), bytes(self._output.kept), bytes(self._errors.kept))
-        for part in (self._output, self._errors, self._beginning):
-            part.close()
+            report = {"wall": wall, **self._report(stuck)}
+            wire.send(self._run, report, bytes(self._output.kept), bytes(self._errors.kept))
+        for stream in (self._output, self._errors):
+            stream.close()
+        os.close(self._start_up.pipe)
         return not stuck and len(self._output.kept) <= _LIGHT
 
     def _await_end(self) -> None:
         """Wait until the solver's first process has ended, or there is a reason to end it."""
         main = os.pidfd_open(self._main)
-        takers = {part.pipe: part for part in (self._output, self._errors)}
+        streams = {stream.pipe: stream for stream in (self._output, self._errors)}
         poll = select.poll()
-        for descriptor in (main, *takers, self._run.fileno(), *self._lifelines):
+        for descriptor in (main, *streams, self._run.fileno(), *self._lifelines):
             poll.register(descriptor, select.POLLIN)
-        while True:
-            ready = {descriptor for descriptor, _ in poll.poll(self._milliseconds())}
+        while self._verdict is None:
+            wait = min(self._watch.due() - time.monotonic(), _LONGEST_POLL)
+            ready = {descriptor for descriptor, _ in poll.poll(max(wait, 0.0) * 1000)}
             if ready.intersection(self._lifelines):
                 raise Abandoned
             if self._run.fileno() in ready:
                 self._obey()
             if main in ready:
-                self._beginning.read()
+                self._start_up.read()
                 break
-            for descriptor in ready.intersection(takers):
-                if takers[descriptor].take() == 0:
+            for descriptor in ready.intersection(streams):
+                if streams[descriptor].take() == 0:
                     poll.unregister(descriptor)  # the solver has closed it
             if self._verdict is None and time.monotonic() >= self._watch.due():
                 tree.reap(self._note, spare={self._main})
-                self._verdict = self._watch.look()
-            if self._verdict is not None:
-                break
+                self._verdict = self._watch.limit_reached()
         os.close(main)
-
-    def _milliseconds(self) -> float:
-        wait = min(self._watch.due() - time.monotonic(), _LONGEST_POLL)
-        return max(wait, 0.0) * 1000
 
     def _obey(self) -> None:
         """Read from Tailcut's process, which either cancels the run or has closed its end."""
@@ -141,7 +201,7 @@ class Supervisor:
             wish = b""
         if wish != wire.CANCEL:
             raise Abandoned
-        self._beginning.read()
+        self._start_up.read()
         self._verdict = Ending.CANCELLED
 
     def _note(self, reaped: tree.Reaped) -> None:
@@ -154,8 +214,8 @@ class Supervisor:
 
         def kill_all() -> None:
             if self._group is not None:
-                self._group.kill()
-            self._tree.kill()  # a process may have moved itself to another group
+                cgroups.end_group(self._group.folder)
+            tree.kill_below()  # a process may have moved itself to another group
 
         stuck = tree.end(kill_all, self._note)
         self._cpu = self._watch.cpu()
@@ -173,7 +233,7 @@ class Supervisor:
         may have grown a little, in KiB, after it took its own measure.
         """
         peak = self._peak_of_one
-        known = peak > self._beginning.resident + 2048 or "entry" in self._request
+        known = peak > self._start_up.resident + 2048 or "entry" in self._request
         return peak * 1024 if known else 0
 
     def _report(self, stuck: list[int]) -> dict[str, Any]:
@@ -185,7 +245,6 @@ class Supervisor:
             "exit_code": code,
             "signal": number,
             "cpu": self._cpu,
-            "wall": self._wall,
             "waited": self._watch.waited,
             "peak_memory": self._peak,
             "output_truncated": self._output.truncated,
@@ -194,41 +253,25 @@ class Supervisor:
 
     def _how(self) -> tuple[Ending, int | None, int | None, str]:
         """Return the ending, exit code, signal and detail, from how the solver's first process ended."""
-        if self._beginning.failure:
-            return Ending.CRASHED, None, None, self._beginning.failure
+        if self._start_up.failure:
+            return Ending.CRASHED, None, None, self._start_up.failure
         if self._status is None:
             return self._verdict or Ending.CRASHED, None, None, ""
         if os.WIFEXITED(self._status):
-            if not self._beginning.entered:
+            if not self._start_up.entered:
                 return Ending.CRASHED, None, None, "could not be started, see its errors"
             return Ending.FINISHED, os.WEXITSTATUS(self._status), None, ""
         number = os.WTERMSIG(self._status)
-        if number == signal.SIGKILL and self._out_of_memory:
-            return Ending.MEMORY_LIMIT, None, number, self._limit_text(Ending.MEMORY_LIMIT)
-        if number == signal.SIGKILL and self._verdict is not None:
-            return self._verdict, None, number, self._limit_text(self._verdict)
-        return Ending.CRASHED, None, number, f"ended by {_signal_name(number)}"
-
-    def _limit_text(self, ending: Ending) -> str:
-        return {
-            Ending.CPU_LIMIT: f"stopped at its limit of {self._limits.cpu} s CPU time",
-            Ending.WALL_LIMIT: f"stopped at its limit of {self._limits.wall} s wall time",
-            Ending.MEMORY_LIMIT: f"stopped at its limit of {self._limits.memory} bytes of memory",
-        }.get(ending, "cancelled")
-
-
-def _group(base: Path | None, name: str, limit: int | None) -> Group | None:
-    """Create the run's group; continue without one if that no longer works."""
-    if base is None:
-        return None
-    try:
-        return Group(base / name, limit)
-    except OSError:
-        return None
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+        verdict = Ending.MEMORY_LIMIT if self._out_of_memory else self._verdict
+        if number == signal.SIGKILL and verdict is not None:
+            texts = {
+                Ending.CPU_LIMIT: f"stopped at its limit of {self._limits.cpu} s CPU time",
+                Ending.WALL_LIMIT: f"stopped at its limit of {self._limits.wall} s wall time",
+                Ending.MEMORY_LIMIT: f"stopped at its limit of {self._limits.memory} bytes of memory",
+            }
+            return verdict, None, number, texts.get(verdict, "cancelled")
+        try:
+            name = signal.Signals(number).name
+        except ValueError:
+            name = f"signal {number}"
+        return Ending.CRASHED, None, number, f"ended by {name}"

@@ -1,63 +1,64 @@
-"""The processes below this one: their CPU time, and an end to all of them.
+"""The processes below this one: their CPU time, their memory, and an end to all of them.
 
-This process must have called `linux.adopt_orphans`: then whatever a solver starts stays below it, even a
-process that detaches itself from its parent, its session and its terminal. Nothing else is needed, so this
-works for every user on every Linux. `cgroups` does the same at less cost.
+This process must have called `adopt_orphans`: then whatever a solver starts stays below it, even a process
+that detaches itself from its parent, its session and its terminal. Nothing else is needed, so this works for
+every user on every Linux. `cgroups` does the same at less cost. The system calls that Python's standard
+library lacks are here too.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
+import re
 import resource
 import signal
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from tailcut.live.limits.linux import cpu_clock
-
+_PR_SET_PDEATHSIG = 1
+_PR_SET_NAME = 15
+_PR_SET_CHILD_SUBREAPER = 36
+_CPUCLOCK_SCHED = 2
 _TICKS = os.sysconf("SC_CLK_TCK")
 _HAS_CHILDREN_FILES = Path(f"/proc/self/task/{os.getpid()}/children").exists()  # CONFIG_PROC_CHILDREN
+_HELD = re.compile(rb"^(VmHWM|VmRSS|VmSwap):\s+(\d+) kB", re.MULTILINE)
+_SHARE = re.compile(rb"^(?:Pss|SwapPss):\s+(\d+) kB", re.MULTILINE)
 _PATIENCE = 10.0
 """Seconds after which processes that do not die are given up: another user's, or stuck in the kernel."""
 
+_libc = ctypes.CDLL(None, use_errno=True)
 
-class Tree:
-    """All processes below this one, with a common CPU clock."""
 
-    def __init__(self) -> None:
-        self._before = _cpu_of_reaped()
-        self._read = 0.0
+def adopt_orphans() -> None:
+    """Make this process the parent of all orphans among its descendants, even detached ones."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
-    def processes(self) -> list[int]:
-        """Return the current processes, parents before their children."""
-        return list(below(os.getpid()))
 
-    def processes_gone(self, processes: list[int]) -> list[int]:
-        """Return those that have ended since: they hold nothing, and are in no group."""
-        return [process for process in processes if not is_alive(process)]
+def die_with_parent(parent: int) -> None:
+    """Have this process killed when its parent ends; at once, if `parent` has ended already."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
 
-    def cpu(self) -> float:
-        """Return the CPU seconds used so far: never too high, and never less than before.
 
-        Parents are read before their children: a child that ends in between is missed this time, but no
-        second is counted twice, once by its own clock and once as its parent's.
-        """
-        total = _cpu_of_reaped() - self._before
-        for process in below(os.getpid()):
-            try:
-                total += _waited_for(process) + cpu_clock(process)
-            except OSError:
-                continue  # ended since it was listed
-        self._read = max(self._read, total)
-        return self._read
+def set_name(name: str) -> None:
+    """Set the name under which `ps` and `top` show this process, at most 15 letters."""
+    _libc.prctl(_PR_SET_NAME, ctypes.c_char_p(name.encode()), 0, 0, 0)
 
-    def kill(self) -> None:
-        """Send SIGKILL to every process there is now."""
-        for process in below(os.getpid()):
-            kill(process)
+
+def _prctl(option: int, value: int) -> None:
+    if _libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def flush_c_output() -> None:
+    """Flush the output buffers of the C library."""
+    _libc.fflush(None)
 
 
 def below(parent: int) -> Iterator[int]:
@@ -79,37 +80,28 @@ def children(parent: int) -> list[int]:
     found: list[int] = []
     with suppress(OSError):  # the process has ended
         for thread in os.listdir(f"/proc/{parent}/task"):  # noqa: PTH208 - pathlib is slow, and this is often called
-            with (
-                suppress(OSError),  # the thread has ended; its children are another thread's now
-                open(f"/proc/{parent}/task/{thread}/children", "rb", buffering=0) as file,  # noqa: PTH123
-            ):
-                found.extend(map(int, file.read().split()))
+            with suppress(OSError):  # the thread has ended; its children are another thread's now
+                found.extend(map(int, _read(f"{parent}/task/{thread}/children").split()))
     return found
 
 
 def _children_by_search(parent: int) -> list[int]:
-    """Return the children of a process by asking every process for its parent."""
     found = []
     for name in os.listdir("/proc"):  # noqa: PTH208
-        if name.isdigit():
-            try:
-                if int(_stat(int(name))[1]) == parent:
-                    found.append(int(name))
-            except OSError:
-                continue
+        with suppress(OSError):
+            if name.isdigit() and int(_stat(int(name))[1]) == parent:
+                found.append(int(name))
     return found
 
 
-def _waited_for(process: int) -> float:
-    """Return the CPU seconds of the children a process has waited for, in whole ticks, rounded down."""
-    fields = _stat(process)
-    return (int(fields[13]) + int(fields[14])) / _TICKS
+def _read(file: str) -> bytes:
+    with open(f"/proc/{file}", "rb", buffering=0) as opened:  # noqa: PTH123 - often called
+        return opened.read()
 
 
 def _stat(process: int) -> list[bytes]:
     """Return the fields of /proc/N/stat from the third on; the second, a name, may hold spaces."""
-    with open(f"/proc/{process}/stat", "rb", buffering=0) as file:  # noqa: PTH123
-        return file.read().rpartition(b")")[2].split()
+    return _read(f"{process}/stat").rpartition(b")")[2].split()
 
 
 def is_alive(process: int) -> bool:
@@ -120,10 +112,117 @@ def is_alive(process: int) -> bool:
         return False
 
 
+def cpu_clock(process: int) -> float:
+    """Return the CPU seconds of all threads of a process, running and ended, to the nanosecond.
+
+    It can still be read while the process is a zombie; afterwards OSError is raised.
+
+    >>> import os
+    >>> cpu_clock(os.getpid()) > 0
+    True
+    """
+    return time.clock_gettime((~process << 3) | _CPUCLOCK_SCHED)
+
+
+def _waited_for(process: int) -> float:
+    """Return the CPU seconds of the children a process has waited for, in whole ticks, rounded down."""
+    fields = _stat(process)
+    return (int(fields[13]) + int(fields[14])) / _TICKS
+
+
+def _cpu_of_reaped() -> float:
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
+class TreeClock:
+    """The CPU time of all processes below this one, and how long they waited for a processor."""
+
+    def __init__(self) -> None:
+        self._before = _cpu_of_reaped()
+        self._cpu = 0.0
+        self._delays: dict[int, int] = {}
+        """Thread -> the nanoseconds it was ready but had no processor."""
+
+    def cpu(self) -> float:
+        """Return the CPU seconds used so far: never too high, and never less than before.
+
+        Parents are read before their children: a child that ends in between is missed this time, but no
+        second is counted twice, once by its own clock and once as its parent's.
+        """
+        total = _cpu_of_reaped() - self._before
+        for process in below(os.getpid()):
+            with suppress(OSError):  # ended since it was listed
+                total += _waited_for(process) + cpu_clock(process)
+        self._cpu = max(self._cpu, total)
+        return self._cpu
+
+    def waited(self) -> float:
+        """Return the seconds that threads were ready but had no processor, as opposed to sleeping.
+
+        The last wait of a thread that ends between two samples is lost, so the sum is never too high.
+        """
+        for process in below(os.getpid()):
+            with suppress(OSError):  # ended since it was listed
+                for thread in os.listdir(f"/proc/{process}/task"):  # noqa: PTH208 - pathlib is slow
+                    schedstat = _read(f"{process}/task/{thread}/schedstat")
+                    self._delays[int(thread)] = int(schedstat.split()[1])  # time spent on a run queue
+        return sum(self._delays.values()) / 1e9
+
+
+class Held(NamedTuple):
+    """Bytes held by some processes."""
+
+    now: int
+    """In memory or swapped out, summed; what two processes share is counted twice."""
+    peak: int
+    """The most that any single one of them ever held in memory."""
+
+
+def memory_held(processes: Iterable[int]) -> Held:
+    """Return the memory of the processes; those that have ended hold none.
+
+    >>> import os
+    >>> 0 < memory_held([os.getpid()]).now <= memory_held([os.getpid(), os.getpid()]).now
+    True
+    """
+    now = peak = 0
+    for process in processes:
+        with suppress(OSError):
+            amounts = {name: int(amount) for name, amount in _HELD.findall(_read(f"{process}/status"))}
+            now += amounts.get(b"VmRSS", 0) + amounts.get(b"VmSwap", 0)
+            peak = max(peak, amounts.get(b"VmHWM", 0))
+    return Held(now * 1024, peak * 1024)
+
+
+def memory_share(processes: Iterable[int]) -> int:
+    """Return the bytes the processes hold, a page that n processes share counted as 1/n; this is slow.
+
+    Where the system does not say (a program that runs as another user), shared pages count in full.
+
+    >>> import os
+    >>> 0 < memory_share([os.getpid()])
+    True
+    """
+    total = 0
+    for process in processes:
+        amounts: list[bytes] = []
+        with suppress(OSError):
+            amounts = _SHARE.findall(_read(f"{process}/smaps_rollup"))
+        total += sum(map(int, amounts)) * 1024 if amounts else memory_held([process]).now
+    return total
+
+
 def kill(process: int) -> None:
     """Send SIGKILL; not an error if the process is gone, or not ours to kill."""
     with suppress(ProcessLookupError, PermissionError):
         os.kill(process, signal.SIGKILL)
+
+
+def kill_below() -> None:
+    """Send SIGKILL to every process that is below this one now."""
+    for process in below(os.getpid()):
+        kill(process)
 
 
 class Reaped(NamedTuple):
@@ -140,12 +239,6 @@ def _reap(child: int) -> Reaped | None:
     """Wait for a child, -1 for any, if it has ended."""
     process, status, used = os.wait4(child, os.WNOHANG)
     return None if process == 0 else Reaped(process, status, used.ru_maxrss)
-
-
-def _cpu_of_reaped() -> float:
-    """Return the CPU seconds of all children this process has waited for."""
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return spent.ru_utime + spent.ru_stime
 
 
 def reap(note: Callable[[Reaped], None], *, spare: Collection[int] = ()) -> int:
@@ -172,7 +265,10 @@ def _reap_all(note: Callable[[Reaped], None]) -> bool:
 
 
 def end(
-    kill_all: Callable[[], None], note: Callable[[Reaped], None], *, spare: Collection[int] = ()
+    kill_all: Callable[[], None],
+    note: Callable[[Reaped], None] = lambda _reaped: None,
+    *,
+    spare: Collection[int] = (),
 ) -> list[int]:
     """Kill until no child but those in `spare` is left. Return those that could not be ended, none as a rule.
 

@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tailcut.bench.baselines import FIXED
-from tailcut.bench.metrics import ReferenceCosts, paid
-from tailcut.bench.origins import describe_scenario
+from tailcut.bench.baselines import FIXED, replay_baseline
 from tailcut.bench.ranks import Ranking
-from tailcut.bench.replay import replay_baseline
-from tailcut.bench.store import Store
+from tailcut.bench.store import Store, describe_scenario
+from tailcut.bench.summary import ReferenceCosts, paid
 from tailcut.errors import TailcutError
 from tailcut.report.numbers.against_single_best import InstanceScatter, against_single_best
 from tailcut.report.numbers.explained_decisions import ExplainedDecisions, explain_decisions, explainable
@@ -40,7 +38,7 @@ class ScenarioPart:
 
     name: str
     description: dict[str, Any]
-    """As `tailcut.bench.origins.describe_scenario`, as far as it is known."""
+    """As `tailcut.bench.store.describe_scenario`, as far as it is known."""
     regret: StreamCurves | None
     solved: StreamCurves | None
     shares: tuple[Shares, ...]

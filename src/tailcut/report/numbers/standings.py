@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailcut.bench.labels import ContenderKind, kind_of, name_of
-from tailcut.bench.metrics import ReferenceCosts, normalised, relative
 from tailcut.bench.ranks import Ranking, rank
+from tailcut.bench.summary import ReferenceCosts, normalised, relative
 from tailcut.catalogue import BASELINES
 from tailcut.report.numbers.results import CellRow, Results
 from tailcut.types import Array
