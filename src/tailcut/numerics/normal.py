@@ -45,15 +45,6 @@ def timeout_probability(mu: Array, s: Array, cutoff: float) -> Array:
     return probability
 
 
-def tail_beyond(mean: float, deviation: float, floor: float) -> float:
-    """Return the probability that a draw from N(mean, deviation^2) exceeds `floor`.
-
-    >>> tail_beyond(0.0, 1.0, 0.0)
-    0.5
-    """
-    return 0.5 * math.erfc((floor - mean) / max(deviation, SMALLEST_SPREAD) * _SQRT_HALF)
-
-
 def mean_if_solved(mu: Array, s: Array, cutoff: float) -> Array:
     """Return E_C(mu, s) = E[m | m <= C] for log m ~ N(mu, s^2), in [0, C].
 

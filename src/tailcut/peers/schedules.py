@@ -105,10 +105,10 @@ class MedleySchedule(Policy):
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
         return self._next(x, offered, progress, randomness.Still())
 
-    def peek(self, features: Array) -> Array:
+    def transform(self, features: Array) -> Array:
         return self.representation.transform(features)
 
-    def represent(self, features: Array) -> Array:
+    def fit_transform(self, features: Array) -> Array:
         return self.representation.fit_transform(features)
 
     def _next(

@@ -26,8 +26,6 @@ from tailcut.representation import Pipeline
 from tailcut.state import expect, expect_finite
 from tailcut.types import NO_FEATURES, PENALTY, Array, Belief, Forecasts, Outcome, Progress, Quantity, Status
 
-MAY_BE = 3.0
-"""An algorithm may be the best if errors of this many deviations could make it so."""
 FAIL_OVER = "fail-over"
 """The reason of a choice after a failed run."""
 

@@ -26,27 +26,22 @@ class Recorded(Protocol):
     @property
     def algorithms(self) -> tuple[str, ...]:
         """Names of the algorithms."""
-        ...
 
     @property
     def cutoff(self) -> float:
         """Seconds after which a run is stopped."""
-        ...
 
     @property
     def features(self) -> Array:
         """Features, nan where missing, shape (n, d)."""
-        ...
 
     @property
     def runtimes(self) -> Array:
         """Seconds of every run, meaningful where solved, shape (n, K)."""
-        ...
 
     @property
     def solved(self) -> NDArray[np.bool_]:
         """Whether the run finished within the cutoff, shape (n, K)."""
-        ...
 
 
 class SelectorLike(Protocol):
@@ -67,7 +62,6 @@ class SelectorLike(Protocol):
         feature_cost: float = 0.0,
     ) -> Decision:
         """Return which algorithm to run on an instance, and for how long."""
-        ...
 
     def race(
         self,
@@ -83,7 +77,6 @@ class SelectorLike(Protocol):
         failed: Mapping[str, float] | None = None,
     ) -> list[Decision]:
         """Return up to `k` runs to make at once on an instance: those that are best together."""
-        ...
 
     def observe(
         self,
@@ -96,19 +89,15 @@ class SelectorLike(Protocol):
         loss: float | None = None,
     ) -> bool:
         """Learn how a decision went; False: that was known already."""
-        ...
 
     def proceed(self, decision: Decision | int, *, spent: float | None = None) -> Decision | None:
         """Return what to run next on the instance of a decision that was observed; None: it is over."""
-        ...
 
     def fit(self, scenario: Recorded, *, known: NDArray[np.bool_] | None = None) -> int:
         """Learn from recorded runs; return how many there were."""
-        ...
 
     def feature_budget(self, *, cutoff: float | None = None) -> float:
         """Return how many seconds computing the next instance's features may take; 0: skip them."""
-        ...
 
     def consider(
         self,
@@ -119,16 +108,12 @@ class SelectorLike(Protocol):
         top: int = 5,
     ) -> Explanation:
         """Return what would be chosen for an instance, and why, without deciding or learning."""
-        ...
 
     def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
         """Return why a decision was made, by what the selector believes now."""
-        ...
 
     def add_algorithm(self, name: str) -> None:
         """Offer one more algorithm from now on."""
-        ...
 
     def remove_algorithm(self, name: str) -> None:
         """Stop offering an algorithm and forget what was learned of it."""
-        ...

@@ -188,16 +188,6 @@ class HazardSchedule(Policy):
         """Return the first run of the best plan, by what is expected."""
         return self._next(x, offered, progress, self.current.view(x))
 
-    def draw(self, x: Array, progress: Progress, stream: np.random.Generator) -> Array:
-        """Return what whole runs may cost, in seconds, drawn from what the skills may be; shape (K,)."""
-        view, skill = self.view(x), np.sqrt(self.hazards.skill_variance)
-        noise = skill * stream.standard_normal(len(skill))
-        survival, integral = Curves(view.odds + noise[:, None, None], cuts=self.cuts).at_all(
-            np.array([progress.left])
-        )
-        unsolved = (self.penalty - 1.0) * progress.cutoff
-        return np.asarray((integral[0] + unsolved * survival[0]) @ view.classes)
-
     def judge(self, x: Array, progress: Progress, algorithms: Sequence[int]) -> Array:
         """Return the expected loss of the best plan that starts with each of these algorithms."""
         plan = self._plan(self.current.view(x) or self.view(x), None, progress)
