@@ -13,7 +13,7 @@ True
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pkgutil import iter_modules
 
 from tailcut.domains.domain import Domain
@@ -27,7 +27,7 @@ ENTRY_POINTS = "tailcut.domains"
 
 def domain_names() -> list[str]:
     """Return the names of all domains: ours, and those of installed packages."""
-    return sorted({*_folders(), *_offered()})
+    return sorted({*_folders(), *entry_points(group=ENTRY_POINTS).names})
 
 
 def find_domain(name: str) -> Domain:
@@ -35,29 +35,21 @@ def find_domain(name: str) -> Domain:
     if name in _folders():
         domain: Domain = import_module(f"{__name__}.{name}").DOMAIN
         return domain
-    offered = _offered()
-    if name not in offered:
-        known = domain_names()
+    offered = entry_points(group=ENTRY_POINTS)
+    if name not in offered.names:
+        names = domain_names()
         raise InputError(
-            f"there is no domain {name!r}; there are {', '.join(known)}{did_you_mean(name, known)}"
+            f"there is no domain {name!r}; there are {', '.join(names)}{did_you_mean(name, names)}"
         )
-    return _loaded(offered[name])
+    point = offered[name]
+    try:
+        loaded = point.load()
+    except Exception as error:  # third-party code may raise anything
+        raise InputError(f"the domain {name!r} ({point.value}) cannot be loaded: {error}") from error
+    if not isinstance(loaded, Domain):
+        raise InputError(f"the domain {name!r} ({point.value}) must be a Domain, got {loaded!r}")
+    return loaded
 
 
 def _folders() -> list[str]:
     return [module.name for module in iter_modules(__path__) if module.ispkg]
-
-
-def _offered() -> dict[str, EntryPoint]:
-    return {one.name: one for one in entry_points(group=ENTRY_POINTS)}
-
-
-def _loaded(point: EntryPoint) -> Domain:
-    """Return the domain that an entry point names; raise if it is not one."""
-    try:
-        found = point.load()
-    except Exception as error:  # third-party code may raise anything
-        raise InputError(f"the domain {point.name!r} ({point.value}) cannot be loaded: {error}") from error
-    if not isinstance(found, Domain):
-        raise InputError(f"the domain {point.name!r} ({point.value}) must be a Domain, got {found!r}")
-    return found

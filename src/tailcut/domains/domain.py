@@ -42,11 +42,11 @@ class AnswerRule:
             return None
         if self.pattern is None:
             return self.answer
-        found = self.pattern.search(output)
-        if found is None:
+        match = self.pattern.search(output)
+        if match is None:
             return None
         answer = self.answer
-        for name, text in found.groupdict(b"").items():
+        for name, text in match.groupdict(b"").items():
             answer = answer.replace(f"{{{name}}}", text.decode(errors="replace"))
         return answer
 
@@ -75,8 +75,8 @@ def read_answer(rules: Sequence[AnswerRule], exit_code: int | None, output: byte
     """
     if exit_code is None:
         return None
-    said = (rule.read(exit_code, output) for rule in rules)
-    return next((answer for answer in said if answer is not None), None)
+    answers = (rule.read(exit_code, output) for rule in rules)
+    return next((answer for answer in answers if answer is not None), None)
 
 
 def answers_agree(first: str, second: str) -> bool:
@@ -89,18 +89,18 @@ def answers_agree(first: str, second: str) -> bool:
     """
     if first == second:
         return True
-    one, other = first.split(), second.split()
-    return len(one) == len(other) and all(map(_words_agree, one, other))
+    words = first.split(), second.split()
+    return len(words[0]) == len(words[1]) and all(map(_words_agree, *words))
 
 
 def _words_agree(first: str, second: str) -> bool:
     if first == second:
         return True
     try:
-        one, other = float(first), float(second)
+        a, b = float(first), float(second)
     except ValueError:
         return False
-    return abs(one - other) <= OBJECTIVE_TOLERANCE * max(1.0, abs(one), abs(other))
+    return abs(a - b) <= OBJECTIVE_TOLERANCE * max(1.0, abs(a), abs(b))
 
 
 class EntryProgram(NamedTuple):
@@ -153,7 +153,6 @@ class DomainSolver(NamedTuple):
 
     @property
     def install(self) -> str:
-        """What installs it, one way or another."""
         return " or ".join(dict.fromkeys(way.install for way in self.ways if way.install))
 
 
@@ -208,13 +207,11 @@ class FoundSolver(NamedTuple):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The command, or the arguments of the entry point."""
         assert self.way is not None
         return tuple(word.replace("{program}", self.program or "") for word in self.way.arguments)
 
 
 def find_solvers(domain: Domain) -> list[FoundSolver]:
-    """Return every solver that a domain knows, with how it can be called here."""
     return [find_solver(solver) for solver in domain.solvers]
 
 
@@ -222,8 +219,7 @@ def find_solver(solver: DomainSolver) -> FoundSolver:
     """Return the first available way to run a solver."""
     for way in solver.ways:
         program = None if way.program is None else find_program(way.program)
-        there = (way.module is None or is_installed(way.module)) and (way.program is None or program)
-        if there:
+        if (way.module is None or is_installed(way.module)) and (way.program is None or program):
             return FoundSolver(solver, way, program)
     return FoundSolver(solver)
 

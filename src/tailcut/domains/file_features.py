@@ -54,7 +54,6 @@ def _share(data: bytes, kind: bytes) -> float:
 
 
 def _entropy(counts: Mapping[int, int] | Mapping[bytes, int]) -> float:
-    """Return the entropy in bits."""
     total = sum(counts.values())
     return -sum(n / total * math.log2(n / total) for n in counts.values()) if total else 0.0
 

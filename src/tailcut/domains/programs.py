@@ -102,16 +102,29 @@ def needs_extra(who: str, extra: str) -> Iterator[None]:
         ) from None
 
 
-class OneLineParser(argparse.ArgumentParser):
-    """Raises `InputError` where argparse would print the usage and exit.
+class Program(argparse.ArgumentParser):
+    """A program, `python -m MODULE`, that reports a wrong call in one line and exits with 2.
 
-    >>> OneLineParser(prog="x").parse_args(["y"])
+    >>> Program("x", "Do nothing.").parse_args(["y"])
     Traceback (most recent call last):
     tailcut.errors.InputError: unrecognized arguments: y
     """
 
+    def __init__(self, module: str, description: str, epilog: str | None = None) -> None:
+        super().__init__(prog=f"python -m {module}", description=description, epilog=epilog)
+        self._module = module
+
     def error(self, message: str) -> NoReturn:
         raise InputError(message)
+
+    def call(self, action: Callable[[argparse.Namespace], int], arguments: Sequence[str] | None) -> int:
+        """Return the exit code of an action on the arguments, those of the command line if None."""
+        try:
+            return action(self.parse_args(arguments))
+        except SystemExit:  # --help has been printed
+            return 0
+        except (TailcutError, OSError) as error:
+            return _wrong(self._module, error)
 
 
 def print_answer(
@@ -139,24 +152,20 @@ def print_features(
     arguments: Sequence[str] | None = None,
 ) -> int:
     """Print the features of the file that the arguments name as a JSON object; return the exit code."""
-    parser = OneLineParser(
-        prog=f"python -m {module}",
-        description=f"Print the features of a {what} (plain, .gz, .xz or .bz2) as a JSON object.",
-    )
-    parser.add_argument("file", metavar="FILE", help=f"the {what}")
-    try:
-        features = extract(parser.parse_args(arguments).file)
-    except SystemExit:  # --help has been printed
+
+    def act(given: argparse.Namespace) -> int:
+        finite = {
+            name: value if value is not None and math.isfinite(value) else None
+            for name, value in extract(given.file).items()
+        }
+        sys.stdout.write(json.dumps(finite) + "\n")
+        sys.stdout.flush()
         return 0
-    except TailcutError as error:
-        return _wrong(module, error)
-    finite = {
-        name: value if value is not None and math.isfinite(value) else None
-        for name, value in features.items()
-    }
-    sys.stdout.write(json.dumps(finite) + "\n")
-    sys.stdout.flush()
-    return 0
+
+    description = f"Print the features of a {what} (plain, .gz, .xz or .bz2) as a JSON object."
+    program = Program(module, description)
+    program.add_argument("file", metavar="FILE", help=f"the {what}")
+    return program.call(act, arguments)
 
 
 class UncheckableError(TailcutError):
@@ -174,29 +183,25 @@ def print_verdict(
     Return 0 if the answer is confirmed or cannot be verified, 1 if it is refuted, 2 for a wrong call; the
     last line on standard error is the reason.
     """
-    parser = OneLineParser(
-        prog=f"python -m {module}",
-        description=f"Check what a solver printed about a {what}: exit code 1 refutes it.",
-    )
-    parser.add_argument("file", metavar="FILE", help=f"the {what}; plain, .gz, .xz or .bz2")
-    parser.add_argument("output", metavar="OUTPUT", help="a file with what the solver printed")
-    parser.add_argument("solver", metavar="SOLVER", nargs="?", default="", help="who printed it")
-    try:
-        given = parser.parse_args(arguments)
+
+    def act(given: argparse.Namespace) -> int:
         if not Path(given.file).is_file():
             raise InputError(f"{given.file}: cannot be read: there is no such file")
         output = Path(given.output).read_text(errors="replace")
-        problem = refuted(Path(given.file), output, given.solver)
-    except SystemExit:  # --help has been printed
-        return 0
-    except UncheckableError as error:
-        sys.stderr.write(f"{module}: not checked: {error}\n")
-        return 0
-    except (TailcutError, OSError) as error:
-        return _wrong(module, error)
-    if problem is not None:
-        sys.stderr.write(f"{problem}\n")
-    return 0 if problem is None else 1
+        try:
+            problem = refuted(Path(given.file), output, given.solver)
+        except UncheckableError as error:
+            sys.stderr.write(f"{module}: not checked: {error}\n")
+            return 0
+        if problem is not None:
+            sys.stderr.write(f"{problem}\n")
+        return 0 if problem is None else 1
+
+    program = Program(module, f"Check what a solver printed about a {what}: exit code 1 refutes it.")
+    program.add_argument("file", metavar="FILE", help=f"the {what}; plain, .gz, .xz or .bz2")
+    program.add_argument("output", metavar="OUTPUT", help="a file with what the solver printed")
+    program.add_argument("solver", metavar="SOLVER", nargs="?", default="", help="who printed it")
+    return program.call(act, arguments)
 
 
 def read_to_check(read: Callable[[Path], Instance], file: Path) -> Instance:
@@ -211,27 +216,23 @@ def print_generated(
     module: str, families: Mapping[str, Draw], ending: str, arguments: Sequence[str] | None = None
 ) -> int:
     """Write instances, the families in turn, named FAMILY-NUMBER; the same seed writes the same files."""
-    parser = OneLineParser(
-        prog=f"python -m {module}",
-        description=f"Write instances of {len(families)} families in turn: {', '.join(families)}.",
-    )
-    parser.add_argument("folder", metavar="FOLDER", help="where to; created if missing")
-    parser.add_argument("--count", type=int, default=60, help="how many (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="same seed, same files (default: %(default)s)")
-    try:
-        given = parser.parse_args(arguments)
+
+    def act(given: argparse.Namespace) -> int:
         folder = Path(given.folder)
         folder.mkdir(parents=True, exist_ok=True)
         for number in range(given.count):
             name = list(families)[number % len(families)]
             text = families[name](random.Random(f"{given.seed} {number} {name}"))
             (folder / f"{name}-{number:04}.{ending}").write_text(text, encoding="ascii")
-    except SystemExit:  # --help has been printed
+        sys.stdout.write(f"{given.folder}: {max(given.count, 0)} instances written\n")
         return 0
-    except (TailcutError, OSError) as error:
-        return _wrong(module, error)
-    sys.stdout.write(f"{given.folder}: {max(given.count, 0)} instances written\n")
-    return 0
+
+    description = f"Write instances of {len(families)} families in turn: {', '.join(families)}."
+    program = Program(module, description)
+    program.add_argument("folder", metavar="FOLDER", help="where to; created if missing")
+    program.add_argument("--count", type=int, default=60, help="how many (default: %(default)s)")
+    program.add_argument("--seed", type=int, default=0, help="same seed, same files (default: %(default)s)")
+    return program.call(act, arguments)
 
 
 def _wrong(module: str, problem: object) -> int:

@@ -6,6 +6,7 @@ go; only lines with a quote are taken apart piece by piece. A missing value (an 
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Sequence
@@ -100,8 +101,6 @@ def codes(column: Sequence[str | None], names: Sequence[str]) -> Codes:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A column's name and type."""
-
     name: str
     kind: str
     """'numeric', 'string' or 'nominal'."""
@@ -150,18 +149,11 @@ class ArffTable:
     def numbers(self, position: int) -> Array:
         """Return a column as float64, nan where a value is missing or not a number."""
         column = self.columns[position]
-        given = [cell for cell in column if cell is not None] if None in column else column
-        try:
-            values = np.array(list(map(float, given)), dtype=np.float64)  # type: ignore[arg-type]
-            strict = "_" not in "".join(given)  # type: ignore[arg-type]
-        except ValueError:
-            strict = False
-        if strict and given is column:
-            return values
+        cells = ["nan" if cell is None else cell for cell in column]
+        with contextlib.suppress(ValueError):  # if one cell is no number, find which
+            if "_" not in "".join(cells):
+                return np.array(list(map(float, cells)), dtype=np.float64)
         result = np.full(len(column), math.nan)
-        if strict:
-            result[np.fromiter((cell is not None for cell in column), bool, len(column))] = values
-            return result
         for row, cell in enumerate(column):
             number = math.nan if cell is None else as_number(cell)
             if number is None:
@@ -260,7 +252,6 @@ def decode(data: bytes, file: str, problems: Problems) -> str | None:
 
 
 def _header(lines: list[str], file: str, problems: Problems) -> tuple[list[Attribute], int] | None:
-    """Return the attributes and the position of the first line of data."""
     attributes: list[Attribute] = []
     names: set[str] = set()
     before = len(problems.errors)
@@ -293,7 +284,6 @@ def _header(lines: list[str], file: str, problems: Problems) -> tuple[list[Attri
 
 
 def _attribute(text: str, file: str, line: int, problems: Problems) -> Attribute | None:
-    """Return the attribute declared by ``name type``."""
     quoted = _QUOTED.match(text)
     if quoted:
         name, kind = _unquote(quoted), text[quoted.end() :].strip()

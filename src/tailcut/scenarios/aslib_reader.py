@@ -197,7 +197,6 @@ def _gather(
 
 
 def _description(files: dict[str, bytes], measured: str, problems: Problems) -> Description | None:
-    """Return the description if its first measure is of the right type."""
     if description.FILE not in files:
         return None
     described = description.parse(files[description.FILE], problems)
@@ -320,7 +319,6 @@ def _match(table: ArffTable, instances: tuple[str, ...]) -> _PerInstance | None:
 def _parts(
     described: Description | None, tables: dict[str, _PerInstance], n: int, problems: Problems
 ) -> dict[str, Any]:
-    """Return the fields of the scenario that come from tables with a row per instance."""
     features, folds = tables.get("feature_values.arff"), tables.get("cv.arff")
     truths = tables.get("ground_truth.arff")
     names = tuple(features.name(position) for position in features.others) if features else ()
@@ -359,7 +357,6 @@ def _feature_steps(
     n: int,
     problems: Problems,
 ) -> tuple[FeatureStep, ...]:
-    """Return the steps, those described first."""
     costs_table, status_table = tables.get("feature_costs.arff"), tables.get("feature_runstatus.arff")
     costs = _feature_costs(costs_table, n) if costs_table else {}
     if status_table is None:

@@ -47,7 +47,6 @@ def write(scenario: Scenario, folder: str | os.PathLike[str]) -> None:
 
 
 def documents(scenario: Scenario) -> dict[str, str]:
-    """Return the text of each file, by name."""
     steps = scenario.feature_steps
     ends = _levels(_STEP_ENDS, *(step.statuses for step in steps))
     files = {

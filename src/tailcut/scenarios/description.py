@@ -77,13 +77,15 @@ def parse(data: bytes, problems: Problems) -> Description | None:
     fields = _Fields(root, None, "expected 'field: value' lines", problems)
     if root.id != "mapping":
         return None
+    listed = fields.nodes.get("metainfo_algorithms")
+    algorithms = _Fields(listed, None, "", problems) if listed and listed.id == "mapping" else None
     description = Description(
         name=fields.text("scenario_id"),
         measures=fields.texts("performance_measures", required=True),
         types=tuple(kind.lower() for kind in fields.texts("performance_type", required=True)),
         cutoff=_cutoff(fields),
         steps=_steps(fields),
-        algorithms=_algorithms(fields),
+        algorithms=tuple(algorithms.nodes) if algorithms else (),
         lines={name: _line(node) for name, node in fields.nodes.items()},
         maximise=tuple(text.lower() == "true" for text in fields.texts("maximize")),
     )
@@ -161,7 +163,6 @@ class _Fields:
         self.problems.error(FILE, _line(node) if node else None, place, message)
 
     def text(self, field: str) -> str:
-        """Return a required field's text."""
         node = self.nodes.get(field)
         if node is None or node.value in ("", "null"):
             self.error(field, "this field is missing")
@@ -219,10 +220,3 @@ def _steps(fields: _Fields) -> tuple[Step, ...]:
             if name not in {step.name for step in steps}:
                 problems.warning(FILE, None, place, f"names {shown(name)}, which is not a feature step")
     return tuple(steps)
-
-
-def _algorithms(fields: _Fields) -> tuple[str, ...]:
-    node = fields.nodes.get("metainfo_algorithms")
-    return (
-        () if node is None or node.id != "mapping" else tuple(_Fields(node, None, "", fields.problems).nodes)
-    )

@@ -202,7 +202,6 @@ class _FrameReader:
         return self._columns[name]
 
     def measured(self) -> tuple[str, ...]:
-        """Return the names of the columns that hold features or steps."""
         names = tuple(name for name in self.names if name not in ("instance", "repetition"))
         if "instance_id" in names:  # as "repetition", a name that ASlib's files use themselves
             raise InputError(f"{self.title}: 'instance_id' is a name that ASlib's own columns have")
@@ -235,7 +234,6 @@ class _FrameReader:
         return result
 
     def statuses(self, name: str) -> Codes:
-        """Return a column of statuses as positions in `STATUSES`."""
         statuses = [str(value).lower() for value in self.column(name)]
         numbers = codes(statuses, STATUSES)
         for row in np.flatnonzero(numbers < 0).tolist():

@@ -31,7 +31,6 @@ class SyntheticScenario:
 
     @property
     def solved(self) -> NDArray[np.bool_]:
-        """Which runs finish within the cutoff, shape (n, K)."""
         return self.runtimes <= self.cutoff
 
     @property
@@ -40,7 +39,6 @@ class SyntheticScenario:
         return np.zeros(len(self.features))
 
     def losses(self, penalty: float = PENALTY) -> Array:
-        """Return the PARk loss of every run, shape (n, K)."""
         return np.where(self.solved, self.runtimes, penalty * self.cutoff)
 
 

@@ -18,14 +18,10 @@ _WIDEST = 2**31 - 1
 
 
 class Var(NamedTuple):
-    """A variable, by its name."""
-
     name: str
 
 
 class Constraint(NamedTuple):
-    """A constraint and its arguments."""
-
     name: str
     arguments: list[Any]
 
@@ -59,8 +55,6 @@ def parse_flatzinc(text: str, name: str = "model") -> FlatModel:
 
 
 class _Statement:
-    """Reads one line, token by token."""
-
     def __init__(self, words: list[str], model: FlatModel) -> None:
         self.words, self.model, self.at = words, model, 0
 

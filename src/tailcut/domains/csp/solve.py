@@ -8,6 +8,7 @@ solution, ``NAME = VALUE;``, and ``_objective``, then ``----------`` and, if it 
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from functools import partial
@@ -143,20 +144,15 @@ class CpSat:
         return given
 
     def _post(self, name: str, a: list[Any]) -> None:
-        base, reified = (name[:-5], True) if name.endswith("_reif") else (name, False)
-        if reified and base not in ("bool_clause", "array_bool_and"):
-            truth = a.pop()
-            relation = self._relation(base, a)
-            if relation is not None:
-                self._when(relation[0], truth, wanted=True)
-                self._when(relation[1], truth, wanted=False)
-                return
-            a.append(truth)
-        relation = self._relation(base, a) if not reified else None
-        if relation is not None:
-            self._when(relation[0], True, wanted=True)
-        else:
+        base = name.removesuffix("_reif")
+        relation = self._relation(base, a if base == name else a[:-1])
+        if relation is None:
             self._function(name, a)
+        elif base == name:
+            self.model.add(relation[0])
+        else:
+            self._when(relation[0], a[-1], wanted=True)
+            self._when(relation[1], a[-1], wanted=False)
 
     def _when(self, bounded: Any, truth: Any, *, wanted: bool) -> None:
         """Require a relation if a truth value is as wanted."""
@@ -234,12 +230,7 @@ class CpSat:
                 m.add_max_equality(a[0], a[1])
             case "array_int_minimum":
                 m.add_min_equality(a[0], a[1])
-            case (
-                "array_int_element"
-                | "array_var_int_element"
-                | "array_bool_element"
-                | "array_var_bool_element"
-            ):
+            case _ if re.fullmatch("array_(var_)?(int|bool)_element", name):
                 m.add_element(a[0] - 1, [self._int(x) for x in a[1]], self._int(a[2]))
             case "bool_clause":
                 m.add_bool_or([*a[0], *map(self._negated, a[1])])

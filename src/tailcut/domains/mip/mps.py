@@ -69,17 +69,12 @@ def read_program(path: str | Path) -> IntegerProgram:
 def parse_mps(text: str, name: str = "program") -> IntegerProgram:
     """Return the program that MPS text stands for, in free format or, where that fails, in fixed columns."""
     try:
-        return _parse_mps(text, name, _free_words)
+        return _parse_mps(text, name, lambda line, _: line.split())
     except InputError as error:
         try:
             return _parse_mps(text, name, _fixed_words)
         except InputError:
             raise error from None
-
-
-def _free_words(line: str, _: str) -> list[str]:
-    """Return the fields of a line, which blanks separate."""
-    return line.split()
 
 
 def _fixed_words(line: str, section: str) -> list[str]:
@@ -115,7 +110,7 @@ def _parse_mps(text: str, name: str, fields: Callable[[str, str], list[str]]) ->
                 if section in ("OBJSENSE", "OBJSENSEMAX") and len(words) > 1:
                     reader.objsense(words[1:])
             else:
-                reader.line(section, words)
+                reader.take(section, words)
         except (KeyError, ValueError, IndexError) as error:
             problem = f"there is no {error}" if isinstance(error, KeyError) else str(error)
             raise InputError(
@@ -139,8 +134,6 @@ def _number(word: str) -> float:
 
 
 class _MpsReader:
-    """Collects the sections of an MPS file."""
-
     def __init__(self) -> None:
         self.maximise = False
         self.objective_row = ""
@@ -156,24 +149,23 @@ class _MpsReader:
         self.sides: dict[int, float] = {}
         self.ranges: dict[int, float] = {}
         self.constant = 0.0
-        self.bounds: dict[int, list[float]] = {}
-
-    def objsense(self, words: list[str]) -> None:
-        self.maximise = words[0].upper().startswith("MAX")
-
-    def line(self, section: str, words: list[str]) -> None:
-        """Take a line of a section; sections that say nothing about the program are passed over."""
-        take = {
+        self.bounds: dict[int, tuple[float, float]] = {}
+        self.sections: dict[str, Callable[[list[str]], None]] = {
             "OBJSENSE": self.objsense,
             "ROWS": self._row,
             "COLUMNS": self._entry,
             "RHS": self._side,
             "RANGES": self._range,
             "BOUNDS": self._bound,
-        }.get(section)
-        if take is None:
+        }
+
+    def take(self, section: str, words: list[str]) -> None:
+        if section not in self.sections:
             raise ValueError("not known here")
-        take(words)
+        self.sections[section](words)
+
+    def objsense(self, words: list[str]) -> None:
+        self.maximise = words[0].upper().startswith("MAX")
 
     def _row(self, words: list[str]) -> None:
         sense, name = words[0].upper(), words[1]
@@ -227,7 +219,7 @@ class _MpsReader:
         name = words[-2] if valued or (len(words) == 4) else words[-1]
         value = _number(words[-1]) if valued else 0.0
         column = self.column[name]
-        lower, upper = self.bounds.get(column, [0.0, np.inf])
+        lower, upper = self.bounds.get(column, (0.0, np.inf))
         match kind:
             case "UP" | "UI":
                 lower = -np.inf if value < 0 and column not in self.bounds else lower
@@ -247,10 +239,9 @@ class _MpsReader:
             case _:
                 raise ValueError(f"bounds of type {kind} are not known here")
         self.whole[column] |= kind in ("BV", "LI", "UI")
-        self.bounds[column] = [lower, upper]
+        self.bounds[column] = (lower, upper)
 
     def program(self) -> IntegerProgram:
-        """Return what was collected."""
         n, m = len(self.column), len(self.senses)
         lower, upper, cost = np.zeros(n), np.full(n, np.inf), np.zeros(n)
         for column, value in self.cost.items():
@@ -280,7 +271,6 @@ class _MpsReader:
 
 
 def _read_lp(data: bytes, name: str) -> IntegerProgram:
-    """Return the program in an LP file, as HiGHS reads it."""
     try:
         import highspy
     except ModuleNotFoundError:

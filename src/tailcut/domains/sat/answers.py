@@ -27,15 +27,12 @@ _PER_LINE = 12
 
 
 class SatStatus(StrEnum):
-    """Whether the formula has a model, according to the solver."""
-
     SATISFIABLE = "SATISFIABLE"
     UNSATISFIABLE = "UNSATISFIABLE"
     UNKNOWN = "UNKNOWN"
 
     @property
     def exit_code(self) -> int:
-        """The exit code that goes with it."""
         return {SatStatus.SATISFIABLE: 10, SatStatus.UNSATISFIABLE: 20}.get(self, 0)
 
 

@@ -69,7 +69,6 @@ class Formula:
 
     @property
     def n_clauses(self) -> int:
-        """How many clauses there are."""
         return len(self.offsets) - 1
 
     @property
@@ -116,14 +115,9 @@ def satisfies(formula: Formula, model: ArrayLike) -> bool:
     true[chosen + n] = True
     if (true & true[::-1]).any():
         return False
-    return bool((_count_per_clause(formula, true[formula.literals.astype(np.int64) + n]) > 0).all())
-
-
-def _count_per_clause(formula: Formula, marks: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return how many literals of each clause are marked, shape (m,)."""
-    running = np.zeros(len(marks) + 1, dtype=np.int64)
-    np.cumsum(marks, out=running[1:])
-    return np.diff(running[formula.offsets])
+    true_so_far = np.zeros(len(formula.literals) + 1, dtype=np.int64)
+    np.cumsum(true[formula.literals.astype(np.int64) + n], out=true_so_far[1:])
+    return bool((np.diff(true_so_far[formula.offsets]) > 0).all())
 
 
 def tidy(formula: Formula) -> Formula:
@@ -154,7 +148,11 @@ def tidy(formula: Formula) -> Formula:
 
 def read(path: str | os.PathLike[str]) -> Formula:
     """Return the formula in a DIMACS file; a name that ends in .gz or .xz says that it is compressed."""
-    return parse(_bytes_of(Path(path)), str(path))
+    try:
+        data = read_bytes(Path(path))
+    except InputError as error:
+        raise FormulaError(str(error)) from None
+    return parse(data, str(path))
 
 
 def parse(data: bytes, name: str = "formula") -> Formula:
@@ -219,15 +217,7 @@ def dump(formula: Formula, comment: str = "") -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def _bytes_of(path: Path) -> bytes:
-    try:
-        return read_bytes(path)
-    except InputError as error:
-        raise FormulaError(str(error)) from None
-
-
 def _header(clean: bytes, data: bytes, name: str) -> tuple[tuple[int, int] | None, bytes]:
-    """Return the announced numbers of variables and clauses, if any, and the text after them."""
     if b"p" not in clean:
         if not clean.strip():
             raise FormulaError(f"{name}: holds no formula; expected 'p cnf VARIABLES CLAUSES' and clauses")
@@ -249,23 +239,14 @@ def _integers(body: bytes) -> NDArray[np.int64] | None:
     if not space[minus - 1].all() or (space | (text == _MINUS))[minus + 1].any():
         return None  # a minus in the middle of a number, or before none
     # Now every token is an optional minus and digits, which is all that this can read without complaint.
-    return (
-        np.fromstring(body.decode("ascii"), dtype=np.int64, sep=" ")
-        if not space.all()
-        else np.zeros(0, np.int64)
-    )
+    return np.zeros(0, np.int64) if space.all() else np.fromstring(body.decode("ascii"), np.int64, sep=" ")
 
 
 def _lines(data: bytes) -> list[tuple[int, bytes]]:
-    """Return the lines that are not comments, up to a ``%``, with their numbers."""
-    found = []
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if line.lstrip(b" \t").startswith(b"c"):
-            continue
-        found.append((number, line.split(b"%")[0]))
-        if b"%" in line:
-            break
-    return found
+    lines = list(enumerate(data.split(b"\n"), start=1))
+    kept = [(number, line) for number, line in lines if not line.lstrip(b" \t").startswith(b"c")]
+    end = next((place for place, (_, line) in enumerate(kept) if b"%" in line), len(kept))
+    return [(number, line.split(b"%")[0]) for number, line in kept[: end + 1]]
 
 
 def _first_mistake(data: bytes, name: str) -> FormulaError:

@@ -24,8 +24,6 @@ Rng = np.random.Generator
 
 @dataclass(frozen=True)
 class Family:
-    """A way to draw formulas."""
-
     draw: Callable[[Rng], Formula]
     what: str
     """What the formulas say, in one line."""
@@ -87,8 +85,6 @@ def _check(families: Sequence[str]) -> None:
 
 
 class StreamFile(NamedTuple):
-    """A file of a stream."""
-
     path: Path
     family: str
     seed: int
@@ -108,10 +104,10 @@ def write_stream(
 
     A file that is there already must hold the same formula, or nothing is written.
     """
-    files = []
-    for name, family, number in plan(count, seed, families):
-        path = folder / f"{name}.cnf"
-        files.append(StreamFile(path, family, number, written=not path.exists()))
+    files = [
+        StreamFile(folder / f"{name}.cnf", family, number, not (folder / f"{name}.cnf").exists())
+        for name, family, number in plan(count, seed, families)
+    ]
     for file in files:
         if not file.written:
             _check_same(file)
@@ -454,8 +450,6 @@ def factoring(number: int) -> Formula:
 
 
 class _Circuit:
-    """Gates as clauses; a wire is a variable."""
-
     def __init__(self) -> None:
         self.clauses: list[list[int]] = []
         self.n = 0
@@ -486,7 +480,6 @@ class _Circuit:
 
 
 def random_prime(rng: Rng, low: int, high: int) -> int:
-    """Return a random prime in [low, high): there must be one."""
     while True:
         candidate = int(rng.integers(low, high))
         if is_prime(candidate):

@@ -70,7 +70,6 @@ def search(formula: Formula, *, seed: int = 1, flips: int | None = None) -> Lite
 
 @cache
 def load() -> ctypes.CDLL:
-    """Return the compiled search, made on first use."""
     made = compile_once()
     try:
         code = ctypes.CDLL(str(made))
@@ -89,7 +88,6 @@ def load() -> ctypes.CDLL:
 
 
 def compile_once() -> Path:
-    """Return the file of the compiled library."""
     code = files("tailcut.domains.sat").joinpath(SOURCE).read_bytes()
     compiler = shlex.split(os.environ.get("TAILCUT_CC", "cc"))
     recipe = [*compiler, *FLAGS, sys.platform, platform.machine()]

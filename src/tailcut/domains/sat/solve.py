@@ -10,12 +10,13 @@ says SATISFIABLE without an ``s``: its output is translated. Other programs take
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
 
-from tailcut.domains.programs import COMPRESSED, OneLineParser, ScratchFile, read_bytes, run
+from tailcut.domains.programs import COMPRESSED, Program, ScratchFile, read_bytes, run
 from tailcut.domains.sat.answers import Answer, SatStatus
 from tailcut.domains.sat.cnf import Formula, read, satisfies
 from tailcut.domains.sat.solvers import SOLVERS, answer
@@ -23,25 +24,29 @@ from tailcut.errors import TailcutError
 
 WRONG_MODEL = 1
 """Exit code of a solver that called a formula satisfiable and gave no model of it."""
-
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Solve a formula, print the answer, return the exit code."""
+    program = Program(
+        "tailcut.domains.sat.solve",
+        "Solve a DIMACS CNF file (plain, .gz or .xz) with one solver. Exit code 10: satisfiable, "
+        "20: unsatisfiable, 0: unknown, 1: the solver's model was wrong, 2: wrong call or file.",
+        epilog="solvers: " + "; ".join(f"{name}: {what}" for name, what in SOLVERS.items()),
+    )
+    program.add_argument("solver", metavar="SOLVER", help="name of the solver, see below")
+    program.add_argument("file", metavar="FILE", help="the formula")
+    program.add_argument("--seed", type=int, default=1, help="for solvers that draw (default: %(default)s)")
+    return program.call(_solve, arguments)
+
+
+def _solve(given: argparse.Namespace) -> int:
     try:
-        given = _parser().parse_args(arguments)
         formula = read(given.file)
-        found = answer(given.solver, formula, seed=given.seed)
-    except SystemExit:  # --help has been printed
-        return 0
-    except TailcutError as error:
-        sys.stderr.write(f"tailcut.domains.sat.solve: {error}\n")
-        return 2
+        return report(formula, answer(given.solver, formula, seed=given.seed))
     except KeyboardInterrupt:
         return INTERRUPTED
-    return report(formula, found)
 
 
 def report(formula: Formula, found: Answer) -> int:
@@ -55,19 +60,6 @@ def report(formula: Formula, found: Answer) -> int:
     sys.stdout.write(found.text())
     sys.stdout.flush()
     return WRONG_MODEL if wrong else found.status.exit_code
-
-
-def _parser() -> OneLineParser:
-    parser = OneLineParser(
-        prog="python -m tailcut.domains.sat.solve",
-        description="Solve a DIMACS CNF file (plain, .gz or .xz) with one solver. Exit code 10: "
-        "satisfiable, 20: unsatisfiable, 0: unknown, 1: the solver's model was wrong, 2: wrong call or file.",
-        epilog="solvers: " + "; ".join(f"{name}: {what}" for name, what in SOLVERS.items()),
-    )
-    parser.add_argument("solver", metavar="SOLVER", help="name of the solver, see below")
-    parser.add_argument("file", metavar="FILE", help="the formula")
-    parser.add_argument("--seed", type=int, default=1, help="for solvers that draw (default: %(default)s)")
-    return parser
 
 
 def run_program(arguments: Sequence[str]) -> int:

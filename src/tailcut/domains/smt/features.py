@@ -19,6 +19,7 @@ from tailcut.domains.programs import print_features, read_bytes
 _MOST = 4 * 2**20
 _TOKEN = re.compile(rb';[^\n]*|"[^"]*"|\|[^|]*\||[()]|[^\s()|";]+')
 _LOGIC = re.compile(rb"\(\s*set-logic\s+([A-Z_]+)")
+_WIDTH = re.compile(rb"BitVec\s+(\d{1,6})")
 _THEORIES = {
     "quantifiers": rb"^(?!QF_)", "functions": rb"UF", "arrays": rb"^(QF_)?A(?!LL)", "bit_vectors": rb"BV",
     "floating_point": rb"FP", "datatypes": rb"DT", "strings": rb"S(LIA|NIA)?$", "integers": rb"I(R?A|DL)",
@@ -42,7 +43,6 @@ _GROUPS = {
 
 
 def extract(path: str | Path) -> dict[str, float | None]:
-    """Return the features of a script by name."""
     text = read_bytes(path)
     tokens = _TOKEN.findall(text[:_MOST])
     counts = Counter(tokens)
@@ -60,7 +60,7 @@ def extract(path: str | Path) -> dict[str, float | None]:
         "depth_max": math.log1p(max(depths, default=0)),
         "depth_mean": math.log1p(sum(depths) / max(len(depths), 1)),
         "numerals": sum(count for word, count in counts.items() if word[:1].isdigit()) / total,
-        "log_widest": math.log1p(_widest(text[:_MOST])),
+        "log_widest": math.log1p(max(map(int, _WIDTH.findall(text[:_MOST])), default=0)),
         **{f"logic_{what}": float(bool(re.search(pattern, name))) for what, pattern in _THEORIES.items()},
         **{what: sum(counts[word] for word in group.split()) / total for what, group in _GROUPS.items()},
     }
@@ -77,11 +77,6 @@ def _depths(tokens: Sequence[bytes]) -> list[int]:
         elif token == b")":
             depth -= 1
     return depths
-
-
-def _widest(text: bytes) -> int:
-    """Return the width of the widest bit-vector."""
-    return max((int(width) for width in re.findall(rb"BitVec\s+(\d{1,6})", text)), default=0)
 
 
 main = partial(print_features, "tailcut.domains.smt.features", extract, "SMT-LIB 2 script")

@@ -115,7 +115,6 @@ def plain_output(output: bytes, checks: int) -> bytes:
 
 
 def ask(solver: str, program: str | None, script: bytes) -> bytes:
-    """Return what a solver prints on a script."""
     if program is not None:
         if solver not in OPTIONS:
             raise InputError(f"there is no program of the solver {solver!r}; there are {', '.join(OPTIONS)}")
