@@ -181,7 +181,6 @@ def serve(
     rows: NDArray[np.intp],
     afterwards: Callable[[ServedInstance], None] | None = None,
 ) -> list[ServedInstance]:
-    """Return what became of these instances, served one after the other."""
     serving = (_Schedule if selector.schedules else _OnePick)(runs, selector)
     served = []
     for row in rows.tolist():
@@ -265,7 +264,6 @@ class FrozenSelector:
     def select(
         self, features: Features = None, *, instance: str | None = None, feature_cost: float = 0.0
     ) -> Decision:
-        """Return the first run on an instance."""
         self._request = Request(features, instance, feature_cost=feature_cost)
         self._failed = {}
         decision = self._selector.preview(self._request)
@@ -273,14 +271,12 @@ class FrozenSelector:
         return decision
 
     def observe(self, decision: Decision, outcome: Outcome) -> None:
-        """Remember the outcome of a run, for this instance only."""
         self._over = outcome.answered or not self.schedules
         ran = decision.budget if outcome.time is None else outcome.time
         self._request = replace(self._request, spent=self._request.spent + ran)
         self._failed[decision.algorithm] = max(ran, self._failed.get(decision.algorithm, 0.0))
 
     def proceed(self, decision: Decision) -> Decision | None:  # noqa: ARG002
-        """Return the next run on the same instance; None: it is over."""
         return None if self._over else self._selector.preview(self._request, self._failed)
 
 
@@ -298,7 +294,6 @@ class _OnePick:
         self.deciding = 0.0
 
     def instance(self, row: int) -> ServedInstance:
-        """Serve one instance."""
         self.deciding = 0.0
         features, cost = self.timed(self.features, row)
         slices, solved, cpu = self.answer(row, features, cost)
