@@ -91,16 +91,14 @@ class BenchOutcome:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Scenarios, contenders and the cells they make."""
+    """Scenarios and the cells that contenders and seeds make of them."""
 
     scenarios: tuple[tuple[str, Scenario], ...]
     """Each with the folder it was read from."""
-    contenders: tuple[Contender, ...]
-    """Those that can be run."""
     cells: tuple[Cell, ...]
     penalty: float
     missing: dict[str, str] = field(default_factory=dict)
-    """Those of the plan that were not run, by their labels, with what is not installed."""
+    """Contenders of the plan that are not run, by their labels, with what is not installed."""
 
     def run(
         self,
@@ -124,8 +122,7 @@ class Benchmark:
         # Under the labels of the contenders, not those they were first stored under: `thompson` and
         # `thompson:noise_variance=1.0` are the same cell if 1.0 is the default.
         rows = summarise({**stored[cell.hash], "selector": cell.contender.label} for cell in self.cells)
-        labels = [contender.label for contender in self.contenders]
-        rows.sort(key=lambda row: (row["scenario"], labels.index(row["selector"])))
+        rows.sort(key=lambda row: str(row["scenario"]))
         return BenchOutcome(rows, failed, self.missing)
 
 
@@ -151,12 +148,12 @@ def benchmark(
     that learn on are added to those that do not. All that are cross-validated get `folds`.
     """
     named = find_plan(plan_name)
-    chosen = under_conditions(contenders or named.contenders, conditions, folds)
-    chosen, missing = installed(chosen, named=bool(contenders))
+    judged = under_conditions(contenders or named.contenders, conditions, folds)
+    able, missing = installed(judged, named=bool(contenders))
     preferred = None if whole_folder else named.scenarios
     read = scenarios_in(folder, scenarios, preferred, progress.scenario_left_out)
-    cells = plan(read, chosen, seeds, penalty, first_seed=first_seed)
-    return Benchmark(tuple(read), chosen, tuple(cells), penalty, missing)
+    cells = plan(read, able, seeds, penalty, first_seed=first_seed)
+    return Benchmark(tuple(read), tuple(cells), penalty, missing)
 
 
 def installed(
@@ -246,7 +243,17 @@ class QualityBenchmark:
             stored = store.quality_rows()
             for cell in self.cells:
                 if cell.hash not in stored:
-                    stored[cell.hash] = _computed(scenarios[cell.scenario], cell)
+                    result = compute_on(scenarios[cell.scenario], cell)
+                    stored[cell.hash] = {
+                        "hash": cell.hash,
+                        "scenario": cell.scenario,
+                        "selector": cell.contender.label,
+                        "seed": cell.seed,
+                        "loss": result.par,
+                        "best": result.vbs,
+                        "single": result.sbs,
+                        "decision_us": result.decision_us,
+                    }
                     store.add_quality(stored[cell.hash])
         return [
             _summary(scenarios[name], label, [stored[cell.hash] for cell in cells])
@@ -271,36 +278,18 @@ def quality_benchmark(
 
     Of a plan only those take part that can minimise a loss; one that the caller names must be able to.
     """
-    chosen = under_conditions(contenders or find_plan(plan_name).contenders, conditions, folds)
-    if any(contender.conditions.runs_extra or contender.conditions.cores > 1 for contender in chosen):
+    judged = under_conditions(contenders or find_plan(plan_name).contenders, conditions, folds)
+    if any(contender.conditions.runs_extra or contender.conditions.cores > 1 for contender in judged):
         raise InputError("scenarios of solution quality know no times: no extra runs, and no races")
-    able = tuple(contender for contender in chosen if _can_be_rated(contender))
-    if contenders and len(able) < len(chosen):
-        unable = next(contender.selector for contender in chosen if contender not in able)
-        known = ", ".join([*(row.name for row in find_all() if row.takes_losses), *PICKS])
-        raise InputError(f"{unable} cannot be judged by losses; these can: {known}")
-    here, missing = installed(able, named=bool(contenders))
+    rated = [*(row.name for row in find_all() if row.takes_losses), *PICKS]
+    unable = [contender.selector for contender in judged if contender.selector not in rated]
+    if contenders and unable:
+        raise InputError(f"{unable[0]} cannot be judged by losses; these can: {', '.join(rated)}")
+    able = [contender for contender in judged if contender.selector in rated]
+    able_here, missing = installed(able, named=bool(contenders))
     scenarios = [(str(folder / name), QualityScenario.read(folder / name)) for name in names]
-    cells = plan(scenarios, here, seeds, first_seed=first_seed)
+    cells = plan(scenarios, able_here, seeds, first_seed=first_seed)
     return QualityBenchmark(tuple(scenario for _, scenario in scenarios), tuple(cells), missing)
-
-
-def _can_be_rated(contender: Contender) -> bool:
-    return contender.selector in PICKS if contender.row is None else contender.row.takes_losses
-
-
-def _computed(scenario: QualityScenario, cell: Cell) -> dict[str, Any]:
-    result = compute_on(scenario, cell)
-    return {
-        "hash": cell.hash,
-        "scenario": cell.scenario,
-        "selector": cell.contender.label,
-        "seed": cell.seed,
-        "loss": result.par,
-        "best": result.vbs,
-        "single": result.sbs,
-        "decision_us": result.decision_us,
-    }
 
 
 def _summary(scenario: QualityScenario, label: str, cells: Sequence[dict[str, Any]]) -> dict[str, Any]:

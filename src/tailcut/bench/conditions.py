@@ -46,7 +46,6 @@ class Conditions:
     """Whether the selector continues to learn during the test fold."""
 
     def __post_init__(self) -> None:
-        """Raise unless the values are valid, individually and together."""
         _check(self.measure_first >= 0, "measure-first", "expected 0 or more instances")
         _check(0.0 < self.measure_cutoff <= 1.0, "measure-cutoff", "expected a share of the cutoff, 0 to 1")
         _check(self.folds == 0 or self.folds >= 2, "folds", "expected 2 or more")
@@ -65,25 +64,21 @@ class Conditions:
 
     @property
     def runs_extra(self) -> bool:
-        """Whether there are extra runs."""
         return self.measure_first > 0
 
     @property
     def label(self) -> str:
         """The conditions that differ from the defaults, as `parse` reads them."""
-        given = ((one.name, getattr(self, one.name)) for one in fields(self))
-        usual = {one.name: one.default for one in fields(self)}
-        return ",".join(
-            name.replace("_", "-") if value is True else f"{name.replace('_', '-')}={value}"
-            for name, value in given
-            if value != usual[name]
-        )
+        given = {field.name.replace("_", "-"): getattr(self, field.name) for field in fields(self)}
+        usual = {field.name.replace("_", "-"): field.default for field in fields(self)}
+        changed = {name: value for name, value in given.items() if value != usual[name]}
+        return ",".join(name if value is True else f"{name}={value}" for name, value in changed.items())
 
     @staticmethod
     def parse(text: str) -> Conditions:
         """Return the conditions in a label; raise if they are invalid."""
         given: dict[str, Any] = {}
-        known = [one.name.replace("_", "-") for one in fields(Conditions)]
+        known = [field.name.replace("_", "-") for field in fields(Conditions)]
         for option in filter(None, (part.strip() for part in text.split(","))):
             key, equals, value = option.partition("=")
             if key not in known:

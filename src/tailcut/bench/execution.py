@@ -156,7 +156,6 @@ def compute_on(scenario: Scenario | QualityScenario, cell: Cell) -> Result:
 
 
 def _best_of_training(scenario: Scenario | QualityScenario, folds: Folds, penalty: float) -> float:
-    """Return the mean loss of the single best solver of the training folds."""
     losses = losses_of(scenario, penalty)
     return float(losses[np.arange(len(losses)), best_in_training(losses, folds)].mean())
 

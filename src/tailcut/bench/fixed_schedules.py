@@ -143,7 +143,6 @@ def _totals(first: Array, followers: _Followers, cutoff: float, late: float) -> 
 
 
 def _best_pair(times: Array, cutoff: float, late: float) -> Stages:
-    """Return the best of all ordered pairs at all switch points."""
     best, found = np.inf, _stages([], 0, cutoff)
     followers = _Followers.within(times, cutoff)
     for algorithm in range(times.shape[1]):

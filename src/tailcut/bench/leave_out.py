@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -129,27 +130,21 @@ def settings_grid(selector: str, rows: list[dict[str, Any]]) -> SettingsGrid:
     if settings[0] != selector:
         raise InputError(f"{selector}: no results of the default, only of {', '.join(settings)}")
     wanted = [(label, name, seed) for label in settings for name in scenarios for seed in seeds]
-    _check_complete(selector, [key for key in wanted if key not in cells])
-    npar = np.array([_npar(cells[key]) for key in wanted]).reshape(len(settings), len(scenarios), len(seeds))
-    apart = np.isfinite(npar).all(axis=(0, 2))
+    missing = [key for key in wanted if key not in cells]
+    if missing:
+        named = "; ".join(f"{label} on {scenario}, seed {seed}" for label, scenario, seed in missing[:_NAMED])
+        more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+        raise InputError(f"{selector}: missing are {named}{more}")
+    rows = [cells[key] for key in wanted]
+    npar = np.array([normalised(row["par"], ReferenceCosts(row["vbs"], row["sbs"])) for row in rows])
+    npar = npar.reshape(len(settings), len(scenarios), len(seeds))
+    gap = np.isfinite(npar).all(axis=(0, 2))
     return SettingsGrid(
         settings=tuple(settings),
-        scenarios=tuple(name for name, kept in zip(scenarios, apart, strict=True) if kept),
-        npar=npar[:, apart],
-        without_gap=tuple(name for name, kept in zip(scenarios, apart, strict=True) if not kept),
+        scenarios=tuple(compress(scenarios, gap)),
+        npar=npar[:, gap],
+        without_gap=tuple(compress(scenarios, ~gap)),
     )
-
-
-def _check_complete(selector: str, missing: list[tuple[str, str, int]]) -> None:
-    if not missing:
-        return
-    named = "; ".join(f"{label} on {scenario}, seed {seed}" for label, scenario, seed in missing[:_NAMED])
-    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-    raise InputError(f"{selector}: missing are {named}{more}")
-
-
-def _npar(cell: dict[str, Any]) -> float:
-    return normalised(cell["par"], ReferenceCosts(cell["vbs"], cell["sbs"]))
 
 
 def choose(selector: str, cells: SettingsGrid) -> SettingsChoice:
@@ -167,7 +162,7 @@ def choose(selector: str, cells: SettingsGrid) -> SettingsChoice:
         scenarios=cells.scenarios,
         seeds=cells.npar.shape[2],
         settings=scored,
-        best=min(scored, key=lambda one: one.npar),
+        best=min(scored, key=lambda setting: setting.npar),
         by_scenario=leave_out(cells, lambda name: name),
         by_family=leave_out(cells, family) if several else None,
         without_gap=cells.without_gap,

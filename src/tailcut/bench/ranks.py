@@ -85,7 +85,7 @@ def rank(values: Array, selectors: list[str], scenarios: list[str], alpha: float
 
 
 def _friedman(ranks: Array) -> float:
-    """Return Friedman's chi-squared, corrected for ties."""
+    """Return Friedman's chi-squared, corrected for ties; scipy's refuses two selectors."""
     n, k = ranks.shape
     between = n * float(((ranks.mean(axis=0) - (k + 1) / 2) ** 2).sum())
     within = float(((ranks - (k + 1) / 2) ** 2).sum()) / (n * (k - 1))
@@ -162,14 +162,8 @@ class RankedGroup:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain values, without nesting the ranking."""
-        more = {
-            "mean_npar10": self.mean_npar10,
-            "mean_npar10_train": self.mean_npar10_train,
-            "mean_extra_cpu": self.mean_extra_cpu,
-            "kinds": self.kinds,
-            "left_out": list(self.left_out),
-        }
-        return {**asdict(self.ranking), **more}
+        more = {name: value for name, value in vars(self).items() if name != "ranking"}
+        return {**asdict(self.ranking), **more, "left_out": list(self.left_out)}
 
 
 def ranked_groups(
@@ -198,12 +192,11 @@ def _ranked(rows: Sequence[SummaryRow], alpha: float) -> RankedGroup:
     ranking, left_out = rank_summary(rows, alpha)
 
     def mean(column: str) -> dict[str, float]:
-        """Return the mean of a column by contender, where it has one."""
-        found: dict[str, list[float]] = {name: [] for name in ranking.selectors}
+        values: dict[str, list[float]] = {name: [] for name in ranking.selectors}
         for row in rows:
             if row[column] is not None:
-                found[row["selector"]].append(row[column])
-        return {name: float(np.mean(values)) for name, values in found.items() if values}
+                values[row["selector"]].append(row[column])
+        return {name: float(np.mean(own)) for name, own in values.items() if own}
 
     return RankedGroup(
         ranking=ranking,

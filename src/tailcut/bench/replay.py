@@ -180,7 +180,6 @@ def serve(
     rows: NDArray[np.intp],
     afterwards: Callable[[ServedInstance], None] | None = None,
 ) -> list[ServedInstance]:
-    """Return what became of these instances, served one after the other."""
     serving = (_Schedule if selector.schedules else _OnePick)(runs, selector)
     served = []
     for row in rows.tolist():
@@ -262,14 +261,12 @@ class FrozenSelector:
     def select(
         self, features: Features = None, *, instance: str | None = None, feature_cost: float = 0.0
     ) -> Decision:
-        """Return the first run on an instance."""
         self._request = Request(features, instance, feature_cost=feature_cost)
         decision = self._selector.decide_frozen(self._request)
         assert decision is not None, "on a new instance everyone may run"
         return decision
 
     def observe(self, decision: Decision, outcome: Outcome) -> None:
-        """Remember the outcome of a run, for this instance only."""
         self._over = outcome.answered or not self.schedules
         ran = decision.budget if outcome.time is None else outcome.time
         failed = dict(self._request.failed or {})
@@ -277,7 +274,6 @@ class FrozenSelector:
         self._request = replace(self._request, spent=self._request.spent + ran, failed=failed)
 
     def proceed(self, decision: Decision) -> Decision | None:  # noqa: ARG002
-        """Return the next run on the same instance; None: it is over."""
         return None if self._over else self._selector.decide_frozen(self._request)
 
 
@@ -295,7 +291,6 @@ class _OnePick:
         self.deciding = 0.0
 
     def instance(self, row: int) -> ServedInstance:
-        """Serve one instance."""
         self.deciding = 0.0
         features, cost = self.timed(self.features, row)
         slices, solved, cpu = self.answer(row, features, cost)

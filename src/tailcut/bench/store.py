@@ -147,11 +147,9 @@ class Store:
                     self._db.execute(f"ALTER TABLE cells ADD COLUMN {name} {kind}")
 
     def _columns(self) -> set[str]:
-        """Return the names of the columns that the cells of this file have."""
         return {row[1] for row in self._read("PRAGMA table_info(cells)")}
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
     def done(self) -> set[str]:
@@ -209,7 +207,6 @@ class Store:
         return {name: self._values(text, f"scenario {name}") for name, text in rows}
 
     def _values(self, text: Any, what: str) -> dict[str, Any]:
-        """Return the JSON object in a text, or say that the file is damaged there."""
         try:
             values = json.loads(text)
         except (TypeError, ValueError) as error:
@@ -219,7 +216,6 @@ class Store:
         return values
 
     def _read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return what a query finds, or say that the file is damaged."""
         try:
             return self._db.execute(query, values).fetchall()
         except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -254,7 +250,6 @@ class Store:
         return [row for row in rows if row["selector"] not in unknown]
 
     def _checked(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Return a cell, or say which value of it is damaged."""
         failed = row["error"] is not None
         for name, kind in _COLUMNS.items():
             value = row[name]

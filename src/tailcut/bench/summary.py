@@ -47,7 +47,6 @@ class ReferenceCosts:
 
     @staticmethod
     def of(runs: Recorded, penalty: float = PENALTY) -> ReferenceCosts:
-        """Return the costs of a scenario."""
         means = (
             float(paid(runs, replay_baseline(runs, name, seed=0, penalty=penalty), penalty)[0].mean())
             for name in ("oracle", "sbs")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailcut.bench.conditions import STREAM, Conditions
+from tailcut.bench.conditions import Conditions
 from tailcut.bench.plan import DEFAULT, PUBLISHED, Contender
 from tailcut.catalogue import OFFLINE_PEERS, PEERS
 from tailcut.errors import InputError
@@ -23,7 +23,6 @@ class Sweep:
     fixed: tuple[tuple[str, float], ...] = ()
 
     def contenders(self) -> Iterator[Contender]:
-        """Yield the selector once per value."""
         for value in self.values:
             yield Contender.of(self.selector, **dict(self.fixed), **{self.parameter: value})
 
@@ -93,16 +92,13 @@ SETTINGS: dict[str, dict[str, tuple[float, ...]]] = {
 MEASURED_FIRST = (0, 10, 25, 50, 100)
 """How many instances the plan `learning` measures first."""
 
-
 LEARNING = (
-    *(Conditions(measure_first=count) if count else STREAM for count in MEASURED_FIRST),
+    *(Conditions(measure_first=count) for count in MEASURED_FIRST),
     *(Conditions(measure_first=count, measure_cutoff=0.1) for count in (25, 100)),
 )
-"""All that the plan `learning` compares."""
 
 
 def _under(selectors: Iterable[str], conditions: Iterable[Conditions]) -> tuple[Contender, ...]:
-    """Return each selector under each of the conditions."""
     several = tuple(conditions)
     return tuple(Contender.of(name).under(one) for name in selectors for one in several)
 

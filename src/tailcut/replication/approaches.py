@@ -197,7 +197,6 @@ class LinUCB(RidgeBandit):
         return mean - width
 
     def target(self, algorithm: int, x: Array, performance: float, censored: bool) -> float | None:  # noqa: ARG002
-        """Return the log-runtime; for a censored run log C (bias-corrected) or nothing (blind)."""
         if not censored:
             return log_runtime(performance)
         return self.log_cutoff if self.corrected else None
@@ -268,7 +267,6 @@ class ThompsonBandit(RidgeBandit):
             return np.asarray(solved_mean + (1 - in_time) * (self.penalty - solved_mean))
 
     def target(self, algorithm: int, x: Array, performance: float, censored: bool) -> float | None:
-        """Return the log-runtime; for a censored run log C, or a draw above it."""
         if not censored:
             return log_runtime(performance)
         if not self.buckley_james:
@@ -340,7 +338,6 @@ class DegrooteLinear:
         self.fits: list[Fit | None] = [None] * k
 
     def predict(self, features: Array) -> Array:
-        """Return the predicted runtime of every algorithm, shape (K,)."""
         return np.array([UNTRIED if f is None else predicted(f, features) for f in self.fits])
 
     def select(self, features: Array) -> int:
@@ -361,7 +358,6 @@ class DegrooteLinear:
 
 
 def predicted(fitted: Fit, features: Array) -> float:
-    """Return the runtime that `fitted` predicts for `features` (d,)."""
     return float(unit_rows(features[None], fitted.means)[0] @ fitted.weights) + fitted.intercept
 
 

@@ -81,7 +81,6 @@ def published_in(folder: Path, wanted: Sequence[str] = ()) -> list[str]:
 
 
 def cell(scenario: str, approach: str) -> PublishedCell:
-    """Return one cell, or say what the table has."""
     if scenario not in scenarios():
         raise InputError(
             f"the published table has no scenario {scenario!r}; it has: {', '.join(scenarios())}"
@@ -156,7 +155,6 @@ def compare(ours: Summary, published: PublishedCell) -> ReplicatedCell:
 
 
 def _note(published: PublishedCell, seeds: int) -> str:
-    """Say what is known of why a cell does not have the published digits."""
     if seeds != len(SEEDS):
         return f"{seeds} seeds, published {len(SEEDS)}"
     if published.scenario == "SAT18-EXP":

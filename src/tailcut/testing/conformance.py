@@ -46,13 +46,13 @@ class Factory:
 
     def __call__(self, scenario: SyntheticScenario, **options: Any) -> Selector:
         """Return a new selector for the algorithms and the cutoff of `scenario`."""
-        settings: dict[str, Any] = {
-            "algorithms": scenario.algorithms,
-            "cutoff": scenario.cutoff,
-            **self.hyperparameters,
-            **options,
-        }
-        return Selector(self.recipe, **settings)
+        settings: dict[str, Any] = {"cutoff": scenario.cutoff, **self.hyperparameters, **options}
+        return Selector(self.recipe, scenario.algorithms, **settings)
+
+    def begin(self) -> tuple[SyntheticScenario, Selector]:
+        """Return a small scenario and a new selector for it."""
+        scenario = small_scenario()
+        return scenario, self(scenario)
 
 
 def factory(selector: str | Row, **hyperparameters: Any) -> Factory:
@@ -131,8 +131,7 @@ def same_seed_same_choices(make: Factory) -> None:
 
 def save_and_load_continue(make: Factory) -> None:
     """Restored from its bytes, a selector continues exactly as before; one that cannot be saved says so."""
-    scenario = small_scenario()
-    original = make(scenario)
+    scenario, original = make.begin()
     if not make.recipe.can_be_saved:
         original.observe(original.select(scenario.features[0]), runtime=1.0)
         message = refused(original, StateFileError, original.to_bytes)
@@ -148,8 +147,7 @@ def save_and_load_continue(make: Factory) -> None:
 
 def feedback_in_any_order(make: Factory) -> None:
     """Outcomes may come late, in another order, or never."""
-    scenario = small_scenario()
-    selector = make(scenario)
+    scenario, selector = make.begin()
     decisions = [selector.select(scenario.features[row], instance=str(row)) for row in range(30)]
     for row in (*range(29, 14, -1), *range(0, 14, 2)):
         assert selector.observe(decisions[row].id, outcome_of(scenario, row, decisions[row]))
@@ -162,8 +160,7 @@ def feedback_in_any_order(make: Factory) -> None:
 
 def observed_once(make: Factory) -> None:
     """Seen again, an outcome changes nothing; a different one is an error and changes nothing."""
-    scenario = small_scenario()
-    selector = make(scenario)
+    scenario, selector = make.begin()
     decision = selector.select(scenario.features[0])
     assert selector.observe(decision, runtime=1.0)
     before = learned(selector)
@@ -198,8 +195,7 @@ def bounded_memory(make: Factory) -> None:
 
 def only_offered_are_chosen(make: Factory) -> None:
     """Every single choice respects the subset offered, and only its scores are shown."""
-    scenario = small_scenario()
-    selector = make(scenario)
+    scenario, selector = make.begin()
     for row in range(60):
         offered = {scenario.algorithms[row % 4], scenario.algorithms[(row // 4 + 1) % 4]}
         first = selector.select(scenario.features[row], among=offered)
@@ -215,6 +211,8 @@ def scores_are_finite(make: Factory) -> None:
     scenario = small_scenario()
     for cutoff in (1e-3, 1.0, 1e8):
         selector = make(scenario, cutoff=cutoff)
+        awkward = [Outcome.solved(0.0), Outcome.censored(cutoff), Outcome.failed()]
+        awkward += [Outcome.solved(cutoff), Outcome.censored(cutoff * 1e-6)]
         for step, features in enumerate(_awkward_features(scenario)):
             decision: Decision | None = selector.select(features)
             for stage in range(5):
@@ -223,7 +221,7 @@ def scores_are_finite(make: Factory) -> None:
                 _assert_finite(decision)
                 assert decision.algorithm in scenario.algorithms
                 assert 0.0 < decision.budget <= cutoff
-                selector.observe(decision, _awkward_outcome(step + stage, cutoff))
+                selector.observe(decision, awkward[(step + stage) % 5])
                 decision = selector.proceed(decision)
 
 
@@ -242,24 +240,13 @@ def _awkward_features(scenario: SyntheticScenario) -> list[Array]:
     return [*odd, *scenario.features[:10], *odd, *scenario.features[:10], *odd]
 
 
-def _awkward_outcome(step: int, cutoff: float) -> Outcome:
-    return [
-        Outcome.solved(0.0),
-        Outcome.censored(cutoff),
-        Outcome.failed(),
-        Outcome.solved(cutoff),
-        Outcome.censored(cutoff * 1e-6),
-    ][step % 5]
-
-
 def _assert_finite(decision: Decision) -> None:
-    assert all(math.isfinite(score) for score in decision.scores.values()), f"scores {decision.scores}"
+    assert all(map(math.isfinite, decision.scores.values())), f"scores {decision.scores}"
 
 
 def algorithms_come_and_go(make: Factory) -> None:
     """Algorithms can be added and removed while the selector runs; late outcomes of both are taken."""
-    scenario = small_scenario()
-    selector = make(scenario)
+    scenario, selector = make.begin()
     for _ in serve(selector, scenario, range(20)):
         pass
     gone = scenario.algorithms[1]
@@ -310,8 +297,7 @@ def warm_start_saves_first_runs(make: Factory) -> None:
 
 def budgets_fit_the_cutoff(make: Factory) -> None:
     """All runs on an instance together take at most what is left of its cutoff; stages are counted."""
-    scenario = small_scenario()
-    selector = make(scenario)
+    scenario, selector = make.begin()
     for row in range(40):
         spent = (row % 4) * 0.25 * scenario.cutoff
         first = selector.select(scenario.features[row], instance=str(row), spent=spent)
@@ -331,8 +317,7 @@ def budgets_fit_the_cutoff(make: Factory) -> None:
 
 def solved_ends_it(make: Factory) -> None:
     """Once solved, an instance is over, however often one asks."""
-    scenario = small_scenario()
-    selector = make(scenario)
+    scenario, selector = make.begin()
     for row in range(20):
         decision = selector.select(scenario.features[row])
         selector.observe(decision, runtime=decision.budget / 2)
@@ -342,8 +327,7 @@ def solved_ends_it(make: Factory) -> None:
 
 def save_and_load_within_an_instance(make: Factory) -> None:
     """Restored between two runs on an instance, or during one, a selector continues exactly as before."""
-    scenario = small_scenario()
-    original = make(scenario)
+    scenario, original = make.begin()
     if not original.can_be_saved:
         return
     list(serve(original, scenario, range(30)))
@@ -361,8 +345,7 @@ def save_and_load_within_an_instance(make: Factory) -> None:
 
 def failed_is_not_offered_again(make: Factory) -> None:
     """Algorithms that failed on an instance are not run on it again, however much time is left."""
-    scenario = small_scenario()
-    selector = make(scenario)
+    scenario, selector = make.begin()
     for row in range(20):
         decision: Decision | None = selector.select(scenario.features[row])
         tried: set[str] = set()
@@ -376,8 +359,7 @@ def failed_is_not_offered_again(make: Factory) -> None:
 
 def algorithms_change_within_an_instance(make: Factory) -> None:
     """Algorithms may come and go between two runs on an instance."""
-    scenario = small_scenario()
-    selector = make(scenario)
+    scenario, selector = make.begin()
     for row in range(20):
         first = selector.select(scenario.features[row])
         selector.observe(first, censored_at=first.budget / 2)
@@ -395,8 +377,7 @@ def algorithms_change_within_an_instance(make: Factory) -> None:
 
 def out_of_turn_is_refused(make: Factory) -> None:
     """Without the outcome, twice, or from a decision never made, `proceed` raises and changes nothing."""
-    scenario = small_scenario()
-    selector = make(scenario)
+    scenario, selector = make.begin()
     first = selector.select(scenario.features[0])
     refused(selector, OutOfTurnError, lambda: selector.proceed(first))
     refused(selector, UnknownDecisionError, lambda: selector.proceed(99))
@@ -409,8 +390,7 @@ def out_of_turn_is_refused(make: Factory) -> None:
 
 def explains_itself(make: Factory) -> None:
     """Every decision has an explanation, in order and in strict JSON, and asking for it changes nothing."""
-    scenario = small_scenario()
-    selector = make(scenario)
+    scenario, selector = make.begin()
     for row in range(30):
         features = scenario.features[row].copy()
         features[row % 5] = np.nan
@@ -436,9 +416,15 @@ def _check_explanation(selector: Selector, decision: Decision) -> None:
     )
     for belief in explanation.algorithms:
         _check_belief(belief, explanation)
-    json.loads(explanation.to_json(), parse_constant=_refuse)
+    constants: list[str] = []
+    json.loads(explanation.to_json(), parse_constant=constants.append)
+    assert not constants, f"{constants} are not strict JSON"
     assert decision.algorithm in explanation.text()
-    _check_elsewhere(selector, decision, explanation)
+    travelled = pickle.loads(pickle.dumps(decision))
+    assert travelled == decision
+    restored = Selector.from_bytes(selector.to_bytes()) if selector.can_be_saved else selector
+    assert restored.explain(travelled) == explanation, "a restored selector explains differently"
+    refused(selector, NotExplainedError, travelled.explain)  # it has lost its selector
 
 
 def _check_belief(belief: AlgorithmBelief, explanation: Explanation) -> None:
@@ -461,23 +447,9 @@ def _check_belief(belief: AlgorithmBelief, explanation: Explanation) -> None:
     assert 0.0 <= loss <= explanation.penalty * explanation.cutoff * (1 + 1e-9), f"no PARk: {belief}"
 
 
-def _refuse(constant: str) -> float:
-    raise AssertionError(f"{constant} is not strict JSON")
-
-
-def _check_elsewhere(selector: Selector, decision: Decision, explanation: Explanation) -> None:
-    """Check that selectors, restored ones too, explain a decision that has travelled."""
-    travelled = pickle.loads(pickle.dumps(decision))
-    assert travelled == decision
-    restored = Selector.from_bytes(selector.to_bytes()) if selector.can_be_saved else selector
-    assert restored.explain(travelled) == explanation, "a restored selector explains differently"
-    refused(selector, NotExplainedError, travelled.explain)
-
-
 def asking_changes_nothing(make: Factory) -> None:
     """Say at any time how long features may take, and is the same afterwards."""
-    scenario = small_scenario()
-    selector = make(scenario)
+    scenario, selector = make.begin()
     _asked(selector, scenario.cutoff)
     for row in range(20):
         decision = selector.select(scenario.features[row])
@@ -500,21 +472,19 @@ def _asked(selector: Selector, cutoff: float) -> None:
 
 def none_is_refused_or_served(make: Factory) -> None:
     """Refuse None and stay the same, or take it, even first."""
-    scenario = small_scenario()
-    selector = make(scenario)
+    scenario, selector = make.begin()
     if selector.needs_features and not selector.may_skip_features:
         selector.select(scenario.features[0])
         refused(selector, InputError, lambda: selector.select(None))
         return
     for decision in _mixed(selector, scenario, range(60)):
         assert decision.algorithm in scenario.algorithms
-        assert all(math.isfinite(score) for score in decision.scores.values()), f"{decision.scores}"
+        _assert_finite(decision)
 
 
 def absent_features_are_saved(make: Factory) -> None:
     """Continue, restored, exactly as before, with instances of both kinds waiting."""
-    scenario = small_scenario()
-    original = make(scenario)
+    scenario, original = make.begin()
     if original.needs_features and not original.may_skip_features:
         return
     for last in (1, 2, 30):  # before there were any features, at the first of them, and later
@@ -543,8 +513,7 @@ def free_features_are_wanted(make: Factory) -> None:
 
 def late_features_lose_nothing(make: Factory) -> None:
     """Check that what was learned without features is still known when the first features arrive."""
-    scenario = small_scenario()
-    selector = make(scenario)
+    scenario, selector = make.begin()
     if selector.needs_features and not selector.may_skip_features:
         return
     for row in range(20):
