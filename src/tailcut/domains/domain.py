@@ -11,7 +11,7 @@ import shutil
 import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -187,6 +187,21 @@ class Domain:
     """The extra that installs what the domain's own programs need."""
     check: tuple[TinyInstance, ...] = ()
     """What `tailcut run --check` tries."""
+
+
+def bundled(name: str, domain: Domain, tiny: Mapping[str, str]) -> Domain:
+    """Return a domain of this package, completed by what follows from its name; `tiny`: file -> answer."""
+    package = f"tailcut.domains.{name}"
+    programs = (f"{package}.{program}" for program in ("solve", "features", "answers"))
+    folder = Path(__file__).parent / name / "tiny"
+    return replace(
+        domain,
+        features=domain.features or EntryProgram(f"{package}.features:main", ("{instance}",)),
+        verify=domain.verify or EntryProgram(f"{package}.answers:verify", ("{instance}", "{output}")),
+        preload=(*domain.preload, *programs),
+        extra=name,
+        check=tuple(TinyInstance(folder / file, answer) for file, answer in tiny.items()),
+    )
 
 
 class FoundSolver(NamedTuple):

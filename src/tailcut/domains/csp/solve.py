@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,19 @@ def _solution_lines(flat: FlatModel, solution: dict[str, int | bool]) -> str:
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_EQUALITIES: dict[str, tuple[str, int, Callable[[list[Any]], list[Any]]]] = {
+    "int_times": ("multiplication", 2, lambda a: [a[:2]]),
+    "int_div": ("division", 2, lambda a: a[:2]),
+    "int_mod": ("modulo", 2, lambda a: a[:2]),
+    "int_abs": ("abs", 1, lambda a: a[:1]),
+    "int_max": ("max", 2, lambda a: [a[:2]]),
+    "int_min": ("min", 2, lambda a: [a[:2]]),
+    "array_int_maximum": ("max", 0, lambda a: [a[1]]),
+    "array_int_minimum": ("min", 0, lambda a: [a[1]]),
+}
+"""Constraint -> CP-SAT's equality, which argument is its result, and what it is of."""
 
 
 class CpSat:
@@ -211,25 +225,13 @@ class CpSat:
     def _function(self, name: str, a: list[Any]) -> None:
         """Add a constraint that defines a value by others."""
         m = self.model
+        array = name.startswith("array")
         match name:
+            case _ if name in _EQUALITIES:
+                method, result, arguments = _EQUALITIES[name]
+                getattr(m, f"add_{method}_equality")(a[result], *arguments(a))
             case "int_plus":
                 m.add(a[0] + a[1] == a[2])
-            case "int_times":
-                m.add_multiplication_equality(a[2], [a[0], a[1]])
-            case "int_div":
-                m.add_division_equality(a[2], a[0], a[1])
-            case "int_mod":
-                m.add_modulo_equality(a[2], a[0], a[1])
-            case "int_abs":
-                m.add_abs_equality(a[1], a[0])
-            case "int_max":
-                m.add_max_equality(a[2], [a[0], a[1]])
-            case "int_min":
-                m.add_min_equality(a[2], [a[0], a[1]])
-            case "array_int_maximum":
-                m.add_max_equality(a[0], a[1])
-            case "array_int_minimum":
-                m.add_min_equality(a[0], a[1])
             case _ if re.fullmatch("array_(var_)?(int|bool)_element", name):
                 m.add_element(a[0] - 1, [self._int(x) for x in a[1]], self._int(a[2]))
             case "bool_clause":
@@ -237,10 +239,9 @@ class CpSat:
             case "bool_clause_reif":
                 self._disjunction([*a[0], *map(self._negated, a[1])], a[2])
             case "array_bool_or" | "bool_or":
-                self._disjunction(a[0] if name.startswith("array") else a[:2], a[-1])
+                self._disjunction(a[0] if array else a[:2], a[-1])
             case "array_bool_and" | "bool_and" | "array_bool_and_reif":
-                every = a[0] if name.startswith("array") else a[:2]
-                self._disjunction([self._negated(x) for x in every], self._negated(a[-1]))
+                self._disjunction(list(map(self._negated, a[0] if array else a[:2])), self._negated(a[-1]))
             case "array_bool_xor":
                 m.add_bool_xor(a[0])
             case "bool_xor":

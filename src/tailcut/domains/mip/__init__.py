@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from pathlib import Path
 
-from tailcut.domains.domain import (
-    AnswerRule,
-    Domain,
-    DomainSolver,
-    EntryProgram,
-    TinyInstance,
-    as_program,
-    in_python,
-)
+from tailcut.domains.domain import AnswerRule, Domain, DomainSolver, as_program, bundled, in_python
 from tailcut.domains.programs import endings
 
-_TINY = Path(__file__).parent / "tiny"
 _SOLVE = "tailcut.domains.mip.solve:main"
 _wheel = partial(in_python, _SOLVE, extra="mip")
 _program = partial(as_program, entry=_SOLVE)
@@ -27,40 +17,29 @@ _glpk = (
     _wheel("glpk", module="swiglpk"),
 )
 
-DOMAIN = Domain(
-    what="mixed-integer linear programs: MPS and LP files",
-    solvers=(
-        DomainSolver("highs", "branch and cut", (_wheel("highs", module="highspy"),)),
-        DomainSolver("scip", "constraint integer programming", (_wheel("scip", module="pyscipopt"),)),
-        DomainSolver("cbc", "branch and cut", _cbc),
-        DomainSolver("glpk", "branch and bound", _glpk),
-    ),
-    answers=(
-        AnswerRule(
-            "optimal {objective}",
-            exit_code=0,
-            pattern=re.compile(rb"^Optimal - objective value (?P<objective>\S+)", re.M),
+DOMAIN = bundled(
+    "mip",
+    Domain(
+        what="mixed-integer linear programs: MPS and LP files",
+        solvers=(
+            DomainSolver("highs", "branch and cut", (_wheel("highs", module="highspy"),)),
+            DomainSolver("scip", "constraint integer programming", (_wheel("scip", module="pyscipopt"),)),
+            DomainSolver("cbc", "branch and cut", _cbc),
+            DomainSolver("glpk", "branch and bound", _glpk),
         ),
-        AnswerRule(
-            "infeasible", exit_code=0, pattern=re.compile(rb"^(?:Integer infeasible|Infeasible)", re.M)
+        answers=(
+            AnswerRule(
+                "optimal {objective}",
+                exit_code=0,
+                pattern=re.compile(rb"^Optimal - objective value (?P<objective>\S+)", re.M),
+            ),
+            AnswerRule(
+                "infeasible", exit_code=0, pattern=re.compile(rb"^(?:Integer infeasible|Infeasible)", re.M)
+            ),
+            AnswerRule("unbounded", exit_code=0, pattern=re.compile(rb"^Unbounded", re.M)),
         ),
-        AnswerRule("unbounded", exit_code=0, pattern=re.compile(rb"^Unbounded", re.M)),
+        instances=endings("mps", "lp"),
+        preload=("numpy", "highspy", "pyscipopt", "swiglpk"),
     ),
-    features=EntryProgram("tailcut.domains.mip.features:main", ("{instance}",)),
-    verify=EntryProgram("tailcut.domains.mip.answers:verify", ("{instance}", "{output}")),
-    instances=endings("mps", "lp"),
-    preload=(
-        "numpy",
-        "highspy",
-        "pyscipopt",
-        "swiglpk",
-        "tailcut.domains.mip.solve",
-        "tailcut.domains.mip.features",
-        "tailcut.domains.mip.answers",
-    ),
-    extra="mip",
-    check=(
-        TinyInstance(_TINY / "optimal.mps", "optimal 19"),
-        TinyInstance(_TINY / "infeasible.mps", "infeasible"),
-    ),
+    {"optimal.mps": "optimal 19", "infeasible.mps": "infeasible"},
 )

