@@ -36,17 +36,9 @@ def _mps(
         for name, column in entries.items():
             if (name in integers) == wanted:
                 lines += [f"    {name:<8}  {row:<8}  {value:g}" for row, value in column]
-    lines += [
-        "RHS",
-        *(f"    RHS       {f'r{n}':<8}  {side:g}" for n, (_, _, side) in enumerate(rows) if side),
-    ]
-    lines += [
-        "BOUNDS",
-        *(f" UP BND       {name:<8}  {bound:g}" for name, bound in upper.items()),
-        "ENDATA",
-        "",
-    ]
-    return "\n".join(lines)
+    sides = [f"    RHS       {f'r{n}':<8}  {side:g}" for n, (_, _, side) in enumerate(rows) if side]
+    bounds = [f" UP BND       {name:<8}  {bound:g}" for name, bound in upper.items()]
+    return "\n".join([*lines, "RHS", *sides, "BOUNDS", *bounds, "ENDATA", ""])
 
 
 def change(chance: random.Random) -> str:
@@ -65,13 +57,8 @@ def cover(chance: random.Random) -> str:
     n, m = 60, chance.randint(30, 45)
     names = [f"x{i}" for i in range(n)]
     rows: list[Row] = [("G", dict.fromkeys(chance.sample(names, 6), 1.0), 1.0) for _ in range(m)]
-    return _mps(
-        {name: float(chance.randint(1, 50)) for name in names},
-        rows,
-        dict.fromkeys(names, 1.0),
-        names,
-        maximise=False,
-    )
+    cost = {name: float(chance.randint(1, 50)) for name in names}
+    return _mps(cost, rows, dict.fromkeys(names, 1.0), names, maximise=False)
 
 
 def lots(chance: random.Random) -> str:
@@ -99,13 +86,8 @@ def knapsack(chance: random.Random) -> str:
     for _ in range(3):
         weights = {name: float(chance.randint(5, 60)) for name in names}
         rows.append(("L", weights, float(int(sum(weights.values()) / 2))))
-    return _mps(
-        {name: float(chance.randint(5, 60)) for name in names},
-        rows,
-        dict.fromkeys(names, 1.0),
-        names,
-        maximise=True,
-    )
+    value = {name: float(chance.randint(5, 60)) for name in names}
+    return _mps(value, rows, dict.fromkeys(names, 1.0), names, maximise=True)
 
 
 FAMILIES: dict[str, Draw] = {"change": change, "cover": cover, "lots": lots, "knapsack": knapsack}

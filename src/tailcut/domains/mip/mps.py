@@ -7,6 +7,7 @@ subject to            row_lower <= A x <= row_upper,   lower <= x <= upper,   so
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.domains.programs import COMPRESSED, read_bytes
-from tailcut.errors import InputError, MissingExtraError
+from tailcut.domains.programs import COMPRESSED, needs_extra, read_bytes
+from tailcut.errors import InputError
 
 _REMARK = re.compile(r"(?<=\s)[$*].*")
 """What follows a dollar or an asterisk after a blank."""
@@ -271,12 +272,8 @@ class _MpsReader:
 
 
 def _read_lp(data: bytes, name: str) -> IntegerProgram:
-    try:
+    with needs_extra("reading LP files", "mip"):
         import highspy
-    except ModuleNotFoundError:
-        raise MissingExtraError("LP files are read with highspy: pip install 'tailcut[mip]'") from None
-    import tempfile
-
     with tempfile.NamedTemporaryFile(suffix=".lp") as file:
         file.write(data)
         file.flush()

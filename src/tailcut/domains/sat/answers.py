@@ -50,21 +50,15 @@ class Answer:
         >>> Answer.of(False).status
         <SatStatus.UNSATISFIABLE: 'UNSATISFIABLE'>
         """
-        if satisfiable is None:
-            return cls(SatStatus.UNKNOWN)
-        if not satisfiable:
-            return cls(SatStatus.UNSATISFIABLE)
-        return cls(SatStatus.SATISFIABLE, np.asarray([] if model is None else model, dtype=np.int32))
+        if satisfiable:
+            return cls(SatStatus.SATISFIABLE, np.asarray([] if model is None else model, dtype=np.int32))
+        return cls(SatStatus.UNKNOWN if satisfiable is None else SatStatus.UNSATISFIABLE)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Answer) or self.status is not other.status:
-            return False
-        if self.model is None or other.model is None:
-            return self.model is other.model
-        return np.array_equal(self.model, other.model)
+        return isinstance(other, Answer) and self.text() == other.text()
 
     def __hash__(self) -> int:
-        return hash((self.status, None if self.model is None else self.model.tobytes()))
+        return hash(self.text())
 
     def text(self) -> str:
         r"""Return the lines to print.

@@ -14,9 +14,9 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from tailcut.domains.programs import print_features
+from tailcut.domains.programs import needs_extra, print_features
 from tailcut.domains.sat.cnf import Formula, dump, read
-from tailcut.errors import FormulaError, MissingExtraError
+from tailcut.errors import FormulaError
 
 _SHAPES = ("mean", "variance", "min", "max", "entropy")
 _SHAPED = ("hornvars", "invhornvars", "balancecls", "balancevars")
@@ -42,12 +42,8 @@ def extract(path: str | Path) -> dict[str, float | None]:
 
 
 def _gbdc(path: str | Path, formula: Formula) -> dict[str, float]:
-    try:
+    with needs_extra("computing features", "sat"):
         import gbdc
-    except ModuleNotFoundError:
-        raise MissingExtraError(
-            "features of formulas need the extra 'sat': pip install 'tailcut[sat]'"
-        ) from None
     try:
         return dict(gbdc.extract_base_features(str(path)))
     except RuntimeError:  # something that we read and GBDC does not, such as the end mark of SATLIB
