@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from functools import partial
 
+from tailcut.domains.mip.mps import mps_field, mps_text
 from tailcut.domains.programs import Draw, print_generated
 
 Row = tuple[str, dict[str, float], float]
@@ -24,21 +25,13 @@ def _mps(
     *,
     maximise: bool,
 ) -> str:
-    integers = set(whole)
-    lines = ["NAME          generated", *(["OBJSENSE", "    MAX"] if maximise else []), "ROWS", " N  cost"]
-    lines += [f" {sense}  r{number}" for number, (sense, _, _) in enumerate(rows)] + ["COLUMNS"]
     entries = {name: [("cost", value)] for name, value in cost.items()}
     for number, (_, coefficients, _) in enumerate(rows):
         for name, value in coefficients.items():
             entries[name].append((f"r{number}", value))
-    for wanted, mark in ((True, "INTORG"), (False, "INTEND")):
-        lines.append(f"    MARKER                 'MARKER'                 '{mark}'")
-        for name, column in entries.items():
-            if (name in integers) == wanted:
-                lines += [f"    {name:<8}  {row:<8}  {value:g}" for row, value in column]
-    sides = [f"    RHS       {f'r{n}':<8}  {side:g}" for n, (_, _, side) in enumerate(rows) if side]
-    bounds = [f" UP BND       {name:<8}  {bound:g}" for name, bound in upper.items()]
-    return "\n".join([*lines, "RHS", *sides, "BOUNDS", *bounds, "ENDATA", ""])
+    senses, _, sides = zip(*rows, strict=True)
+    bounds = [mps_field("BND", name, bound, " UP") for name, bound in upper.items()]
+    return mps_text("generated", senses, entries, {*whole}, sides, ["BOUNDS", *bounds], maximise=maximise)
 
 
 def change(chance: random.Random) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -299,46 +300,54 @@ def _read_lp(data: bytes, name: str) -> IntegerProgram:
 
 
 def dump_mps(program: IntegerProgram) -> str:
-    """Return a program as MPS text that every reader takes: to be minimised, variables called x0, x1, ...
-
-    Fields stand in the columns that old readers insist on.
-    """
+    """Return a program as MPS text that every reader takes: to be minimised, variables called x0, x1, ..."""
     equal = program.row_lower == program.row_upper
-    sense = np.where(equal, "E", np.where(np.isfinite(program.row_upper), "L", "G"))
+    senses = np.where(equal, "E", np.where(np.isfinite(program.row_upper), "L", "G")).tolist()
     side = np.where(np.isfinite(program.row_upper), program.row_upper, program.row_lower)
     side = np.where(np.isfinite(side), side, 0.0)
-    double = np.isfinite(program.row_lower) & np.isfinite(program.row_upper) & ~equal
-    width = np.where(double, program.row_upper, 0.0) - np.where(double, program.row_lower, 0.0)
-    lines = [
-        "NAME          program",
-        "ROWS",
-        " N  cost",
-        *(f" {one}  r{row}" for row, one in enumerate(sense)),
-    ]
-    lines += ["COLUMNS", *_column_lines(program)]
-    lines += ["RHS", *(_field("RHS", f"r{row}", value) for row, value in enumerate(side.tolist()) if value)]
-    if double.any():
-        lines += ["RANGES", *(_field("RNG", f"r{row}", float(width[row])) for row in np.flatnonzero(double))]
-    lines.append("BOUNDS")
-    for column, (low, high) in enumerate(zip(program.lower.tolist(), program.upper.tolist(), strict=True)):
-        name = f"x{column}"
-        lines.append(f" MI BND       {name}" if low == -np.inf else _field("BND", name, low, " LO"))
-        lines.append(f" PL BND       {name}" if high == np.inf else _field("BND", name, high, " UP"))
-    return "\n".join([*lines, "ENDATA", ""])
-
-
-def _column_lines(program: IntegerProgram) -> Iterator[str]:
-    """Yield the coefficients by variable; those of integer variables are between two markers."""
+    names = [f"x{column}" for column in range(len(program.names))]
     sign = -1.0 if program.maximise else 1.0
-    entries = [[("cost", sign * value)] for value in program.cost.tolist()]
+    costs = zip(names, program.cost.tolist(), strict=True)
+    entries = {name: [("cost", sign * value)] for name, value in costs}
     coefficients = zip(program.rows.tolist(), program.columns.tolist(), program.values.tolist(), strict=True)
     for row, column, value in coefficients:
-        entries[column].append((f"r{row}", value))
+        entries[names[column]].append((f"r{row}", value))
+    rest = []
+    double = np.flatnonzero(np.isfinite(program.row_lower) & np.isfinite(program.row_upper) & ~equal)
+    if len(double):
+        widths = program.row_upper - program.row_lower
+        rest += ["RANGES", *(mps_field("RNG", f"r{row}", float(widths[row])) for row in double)]
+    rest.append("BOUNDS")
+    for name, low, high in zip(names, program.lower.tolist(), program.upper.tolist(), strict=True):
+        rest.append(f" MI BND       {name}" if low == -np.inf else mps_field("BND", name, low, " LO"))
+        rest.append(f" PL BND       {name}" if high == np.inf else mps_field("BND", name, high, " UP"))
+    return mps_text("program", senses, entries, {*compress(names, program.whole)}, side.tolist(), rest)
+
+
+def mps_text(
+    title: str,
+    senses: Iterable[str],
+    entries: Mapping[str, Iterable[tuple[str, float]]],
+    whole: Container[str],
+    sides: Iterable[float],
+    rest: Iterable[str],
+    *,
+    maximise: bool = False,
+) -> str:
+    """Return MPS text of rows r0, r1, ...; `entries`: rows and values by variable; `rest`: ranges and bounds.
+
+    Fields stand in the columns that old readers insist on; integer variables are between two markers.
+    """
+    lines = [f"NAME          {title}", *(["OBJSENSE", "    MAX"] if maximise else []), "ROWS", " N  cost"]
+    lines += [f" {sense}  r{row}" for row, sense in enumerate(senses)] + ["COLUMNS"]
     for wanted, mark in ((True, "INTORG"), (False, "INTEND")):
-        yield f"    MARKER                 'MARKER'                 '{mark}'"
-        for column in np.flatnonzero(program.whole == wanted).tolist():
-            yield from (_field(f"x{column}", row, value) for row, value in entries[column])
+        lines.append(f"    MARKER                 'MARKER'                 '{mark}'")
+        for name, column in entries.items():
+            if (name in whole) == wanted:
+                lines += [mps_field(name, row, value) for row, value in column]
+    lines += ["RHS", *(mps_field("RHS", f"r{row}", side) for row, side in enumerate(sides) if side)]
+    return "\n".join([*lines, *rest, "ENDATA", ""])
 
 
-def _field(first: str, second: str, value: float, kind: str = "   ") -> str:
+def mps_field(first: str, second: str, value: float, kind: str = "   ") -> str:
     return f"{kind} {first:<8}  {second:<8}  {value:.15g}"

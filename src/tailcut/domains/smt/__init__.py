@@ -20,15 +20,15 @@ _SOLVE = "tailcut.domains.smt.solve:main"
 _PIP = "pip install 'tailcut[smt]'"
 
 
-def _status(status: str) -> AnswerRule:
+def _status(status: bytes, other: bytes) -> AnswerRule:
     """Return the rule for a script with one check: its answer comes first, before any error."""
-    first = rb"\A(?:success\s+)*" + status.encode() + rb"[ \t\r]*$"
-    return AnswerRule(status, pattern=re.compile(first, re.M), unless=re.compile(_OTHER[status], re.M))
+    first = re.compile(rb"\A(?:success\s+)*%b[ \t\r]*$" % status, re.M)
+    return AnswerRule(
+        status.decode(), pattern=first, unless=re.compile(rb"^(?:%b|unknown)\s*$" % other, re.M)
+    )
 
 
-_OTHER = {"sat": rb"^(?:unsat|unknown)\s*$", "unsat": rb"^(?:sat|unknown)\s*$"}
 _SEVERAL = re.compile(rb"^; (?P<checks>\d+ checks: \w+)\s*$", re.M)
-
 
 _wheel = partial(in_python, _SOLVE, extra="smt")
 _program = partial(as_program, entry=_SOLVE)
@@ -52,7 +52,11 @@ DOMAIN = bundled(
             DomainSolver("yices", "no quantifiers: arithmetic, bit-vectors", (_yices,)),
             DomainSolver("boolector", "bit-vectors, arrays, functions", (_boolector,)),
         ),
-        answers=(AnswerRule("{checks}", pattern=_SEVERAL), _status("sat"), _status("unsat")),
+        answers=(
+            AnswerRule("{checks}", pattern=_SEVERAL),
+            _status(b"sat", b"unsat"),
+            _status(b"unsat", b"sat"),
+        ),
         verify=EntryProgram("tailcut.domains.smt.answers:verify", ("{instance}", "{output}", "{solver}")),
         instances=endings("smt2"),
         preload=("cvc5", "bitwuzla", "pyboolector"),
