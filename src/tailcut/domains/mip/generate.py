@@ -13,25 +13,19 @@ from functools import partial
 from tailcut.domains.mip.mps import mps_field, mps_text
 from tailcut.domains.programs import Draw, print_generated
 
-Row = tuple[str, dict[str, float], float]
+Numbers = dict[str, float]
+Row = tuple[str, Numbers, float]
 """Sense, coefficients and side."""
 
 
-def _mps(
-    cost: dict[str, float],
-    rows: Sequence[Row],
-    upper: dict[str, float],
-    whole: Iterable[str],
-    *,
-    maximise: bool,
-) -> str:
+def _mps(cost: Numbers, rows: Sequence[Row], upper: Numbers, whole: Iterable[str], *, maximise: bool) -> str:
     entries = {name: [("cost", value)] for name, value in cost.items()}
     for number, (_, coefficients, _) in enumerate(rows):
         for name, value in coefficients.items():
             entries[name].append((f"r{number}", value))
-    senses, _, sides = zip(*rows, strict=True)
     bounds = [mps_field("BND", name, bound, " UP") for name, bound in upper.items()]
-    return mps_text("generated", senses, entries, {*whole}, sides, ["BOUNDS", *bounds], maximise=maximise)
+    sides = [(sense, side) for sense, _, side in rows]
+    return mps_text(sides, entries, {*whole}, ["BOUNDS", *bounds], maximise)
 
 
 def change(chance: random.Random) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -23,6 +23,8 @@ _REMARK = re.compile(r"(?<=\s)[$*].*")
 """What follows a dollar or an asterisk after a blank."""
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Entries = dict[str, list[tuple[str, float]]]
+"""Name of a variable -> row and value of each of its coefficients."""
 
 
 @dataclass(frozen=True)
@@ -307,8 +309,7 @@ def dump_mps(program: IntegerProgram) -> str:
     side = np.where(np.isfinite(side), side, 0.0)
     names = [f"x{column}" for column in range(len(program.names))]
     sign = -1.0 if program.maximise else 1.0
-    costs = zip(names, program.cost.tolist(), strict=True)
-    entries = {name: [("cost", sign * value)] for name, value in costs}
+    entries: Entries = {x: [("cost", c)] for x, c in zip(names, (sign * program.cost).tolist(), strict=True)}
     coefficients = zip(program.rows.tolist(), program.columns.tolist(), program.values.tolist(), strict=True)
     for row, column, value in coefficients:
         entries[names[column]].append((f"r{row}", value))
@@ -321,31 +322,25 @@ def dump_mps(program: IntegerProgram) -> str:
     for name, low, high in zip(names, program.lower.tolist(), program.upper.tolist(), strict=True):
         rest.append(f" MI BND       {name}" if low == -np.inf else mps_field("BND", name, low, " LO"))
         rest.append(f" PL BND       {name}" if high == np.inf else mps_field("BND", name, high, " UP"))
-    return mps_text("program", senses, entries, {*compress(names, program.whole)}, side.tolist(), rest)
+    rows = list(zip(senses, side.tolist(), strict=True))
+    return mps_text(rows, entries, {*compress(names, program.whole)}, rest, maximise=False)
 
 
 def mps_text(
-    title: str,
-    senses: Iterable[str],
-    entries: Mapping[str, Iterable[tuple[str, float]]],
-    whole: Container[str],
-    sides: Iterable[float],
-    rest: Iterable[str],
-    *,
-    maximise: bool = False,
+    rows: Sequence[tuple[str, float]], entries: Entries, whole: set[str], rest: list[str], maximise: bool
 ) -> str:
-    """Return MPS text of rows r0, r1, ...; `entries`: rows and values by variable; `rest`: ranges and bounds.
+    """Return MPS text; `rows` have a sense and a side, and are called r0, r1, ...; `rest`: ranges and bounds.
 
     Fields stand in the columns that old readers insist on; integer variables are between two markers.
     """
-    lines = [f"NAME          {title}", *(["OBJSENSE", "    MAX"] if maximise else []), "ROWS", " N  cost"]
-    lines += [f" {sense}  r{row}" for row, sense in enumerate(senses)] + ["COLUMNS"]
+    lines = ["NAME          generated", *(["OBJSENSE", "    MAX"] if maximise else []), "ROWS", " N  cost"]
+    lines += [f" {sense}  r{row}" for row, (sense, _) in enumerate(rows)] + ["COLUMNS"]
     for wanted, mark in ((True, "INTORG"), (False, "INTEND")):
         lines.append(f"    MARKER                 'MARKER'                 '{mark}'")
         for name, column in entries.items():
             if (name in whole) == wanted:
                 lines += [mps_field(name, row, value) for row, value in column]
-    lines += ["RHS", *(mps_field("RHS", f"r{row}", side) for row, side in enumerate(sides) if side)]
+    lines += ["RHS", *(mps_field("RHS", f"r{row}", side) for row, (_, side) in enumerate(rows) if side)]
     return "\n".join([*lines, *rest, "ENDATA", ""])
 
 

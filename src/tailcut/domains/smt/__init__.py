@@ -23,9 +23,8 @@ _PIP = "pip install 'tailcut[smt]'"
 def _status(status: bytes, other: bytes) -> AnswerRule:
     """Return the rule for a script with one check: its answer comes first, before any error."""
     first = re.compile(rb"\A(?:success\s+)*%b[ \t\r]*$" % status, re.M)
-    return AnswerRule(
-        status.decode(), pattern=first, unless=re.compile(rb"^(?:%b|unknown)\s*$" % other, re.M)
-    )
+    contradicted = re.compile(rb"^(?:%b|unknown)\s*$" % other, re.M)
+    return AnswerRule(status.decode(), pattern=first, unless=contradicted)
 
 
 _SEVERAL = re.compile(rb"^; (?P<checks>\d+ checks: \w+)\s*$", re.M)
