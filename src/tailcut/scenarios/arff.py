@@ -27,7 +27,8 @@ STATUSES = ("ok", "timeout", "memout", "not_applicable", "crash", "other", "pres
 """How a run or a feature step can end (ASlib format); a status array holds positions in this tuple."""
 
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
-_SPACE = re.compile(r"\s*")
+_FIELD = re.compile(rf"\s*+(?:(?:{_QUOTED.pattern})\s*+|(?!['\"])([^,]*))(,|\Z)", re.DOTALL)
+"""A value and the comma after it, if one is; spaces are never given back, or long runs of them cost n squared."""
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
@@ -356,29 +357,13 @@ def _fields(line: str) -> Column | None:
         return [None if value == "?" else value for value in (part.strip() for part in line.split(","))]
     fields: Column = []
     position = 0
-    while True:
-        position = _skip_space(line, position)
-        if line[position : position + 1] in ("'", '"'):
-            quoted = _QUOTED.match(line, position)
-            if quoted is None:
-                return None
-            fields.append(_unquote(quoted))
-            rest = _skip_space(line, quoted.end())
-        else:
-            rest = line.find(",", position)
-            rest = len(line) if rest < 0 else rest
-            value = line[position:rest].strip()
-            fields.append(None if value == "?" else value)
-        if rest == len(line):
+    while field := _FIELD.match(line, position):
+        value = _unquote(field) if field[3] is None else field[3].strip()
+        fields.append(None if field[3] is not None and value == "?" else value)
+        if not field[4]:
             return fields
-        if line[rest] != ",":
-            return None
-        position = rest + 1
-
-
-def _skip_space(line: str, position: int) -> int:
-    match = _SPACE.match(line, position)
-    return match.end() if match else position
+        position = field.end()
+    return None
 
 
 def _unquote(match: re.Match[str]) -> str:
