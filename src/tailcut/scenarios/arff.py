@@ -28,7 +28,7 @@ STATUSES = ("ok", "timeout", "memout", "not_applicable", "crash", "other", "pres
 
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
 _FIELD = re.compile(rf"\s*+(?:(?:{_QUOTED.pattern})\s*+|(?!['\"])([^,]*))(,|\Z)", re.DOTALL)
-"""A value and the comma after it, if one is; spaces are never given back, or long runs of them cost n squared."""
+"""A value and the comma after it. Spaces are never given back: long runs of them would cost n squared."""
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
