@@ -17,20 +17,19 @@ import tempfile
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from tailcut.domains.domain import read_answer
+from tailcut.domains.domain import AnswerRule, read_answer
 from tailcut.errors import InputError, LiveError
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, ResourceLimits
 from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
 from tailcut.live.runnable import check_programs
-from tailcut.live.vote import read_objective
 from tailcut.types import Outcome
 
 T = TypeVar("T")
@@ -462,6 +461,25 @@ async def verified_answer(
         return VerifiedAnswer(answer)
     words = last_error_line(checked) or checked.detail or checked.ending
     return VerifiedAnswer(None, f"answer {answer} refuted: {words}", refuted=finished)
+
+
+def read_objective(rules: Sequence[AnswerRule], answer: str, output: bytes) -> float | None:
+    r"""Return the number that the group `objective` of an answer's pattern finds; None if there is none.
+
+    >>> import re
+    >>> rule = AnswerRule("optimal", pattern=re.compile(rb"^obj = (?P<objective>\S+)", re.M))
+    >>> read_objective([rule], "optimal", b"obj = -1.5e3\n")
+    -1500.0
+    """
+    for rule in rules:
+        if rule.answer == answer and rule.pattern is not None and "objective" in rule.pattern.groupindex:
+            found = rule.pattern.search(output)
+            try:
+                value = float(found["objective"]) if found is not None else math.nan
+            except (TypeError, ValueError):
+                return None
+            return value if math.isfinite(value) else None
+    return None
 
 
 def check_started(ended: Ended, where: str) -> None:

@@ -1,4 +1,7 @@
-"""The record of one instance: its features, runs and answer, built live or from the journal."""
+"""The record of one instance: its features, runs and answer, built live or from the journal.
+
+Of several answers, a majority decides which is accepted (`verdict`).
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NotRequired, TypedDict, cast
 
+from tailcut.domains.domain import answers_agree
 from tailcut.journal import Event, EventKind, Project
 from tailcut.journal.instances import FirstDecisions
 from tailcut.live.engine import ComputedFeatures
 from tailcut.live.instances import FileContent
 from tailcut.live.limits import Ending
-from tailcut.live.vote import Verdict, verdict
 from tailcut.types import Decision
 
 PROJECT = "run"
 """The name of the project in a state file of `tailcut run`."""
 NOT_RUN = "put aside"  # as journals have it
 """The ending of a run that was not made, because its solver had been put in quarantine since."""
+TOLERANCE = 2e-4
+"""The relative difference that two objectives may have: solvers stop at a gap of 1e-4, above or below."""
 
 
 class RunRecord(TypedDict):
@@ -46,6 +51,74 @@ class RunRecord(TypedDict):
     """The end of its output, if that was not an answer."""
     began: NotRequired[float]
     """In a race: its start, in seconds of elapsed time since the race began."""
+
+
+class Verdict(NamedTuple):
+    """The combined answer to one instance."""
+
+    believed: RunRecord | None
+    """The run whose answer is accepted: the first, unless a majority of at least two agrees on another."""
+    wrong: frozenset[str]
+    """Solvers that are outvoted."""
+    involved: frozenset[str]
+    """Solvers that contradict each other, whether decided or not."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether solvers contradict each other and none is outvoted."""
+        return bool(self.involved) and not self.wrong
+
+
+def same_answer(one: RunRecord, other: RunRecord) -> bool:
+    """Return whether two runs gave the same answer, with the same objective if both have one.
+
+    >>> run = {"solver": "a", "budget": 1.0, "ending": "finished", "seconds": 1.0, "answer": "optimal"}
+    >>> same_answer({**run, "objective": 100.0}, {**run, "objective": 100.001})
+    True
+    >>> same_answer({**run, "objective": 100.0}, {**run, "objective": 101.0})
+    False
+    >>> same_answer({**run, "answer": "optimal 941"}, {**run, "answer": "optimal 940.999998"})
+    True
+    """
+    first, second = one["answer"], other["answer"]
+    if first != second and (first is None or second is None or not answers_agree(first, second)):
+        return False
+    if "objective" not in one or "objective" not in other:
+        return True
+    return math.isclose(one["objective"], other["objective"], rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+
+
+def verdict(runs: Iterable[RunRecord]) -> Verdict:
+    """Return the combined answer of some runs, given in order of arrival."""
+    groups: list[list[RunRecord]] = []
+    for run in runs:
+        if run["answer"] is not None:
+            own = next((group for group in groups if same_answer(group[0], run)), None)
+            if own is None:
+                groups.append([run])
+            else:
+                own.append(run)
+    if len(groups) < 2:
+        return Verdict(groups[0][0] if groups else None, frozenset(), frozenset())
+    votes = [len({run["solver"] for run in group}) for group in groups]
+    involved = frozenset(run["solver"] for group in groups for run in group)
+    most = max(votes)
+    if most < 2 or votes.count(most) > 1:
+        return Verdict(groups[0][0], frozenset(), involved)
+    winners = groups[votes.index(most)]
+    outvoted = involved - {run["solver"] for run in winners}
+    return Verdict(winners[0], outvoted, involved)
+
+
+def said(runs: Iterable[RunRecord]) -> str:
+    """Return in words what each solver answered."""
+    words = {
+        run["solver"]: f"{run['solver']} says {run['answer']}"
+        + (f" with objective {run['objective']:.10g}" if "objective" in run else "")
+        for run in runs
+        if run["answer"] is not None
+    }
+    return ", ".join(words.values())
 
 
 class ChosenRun(NamedTuple):

@@ -22,12 +22,11 @@ from tailcut.domains.domain import read_answer
 from tailcut.errors import InputError, LiveError
 from tailcut.journal import Event, EventKind, Project
 from tailcut.live.engine import ProgramExecutor, solver_job
-from tailcut.live.instance_record import InstanceRecord, RunRecord
+from tailcut.live.instance_record import InstanceRecord, RunRecord, said
 from tailcut.live.instances import Instance
 from tailcut.live.limits import Ending
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio, Solver
-from tailcut.live.vote import said
 
 CAUGHT = 2
 """A solver caught on this many instances is put in quarantine."""

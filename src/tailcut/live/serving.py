@@ -396,18 +396,6 @@ class Serving:
         record.proceeded(None if decision is None else ChosenRun.of(decision))
 
 
-class Runners(NamedTuple):
-    """Which solvers take part in a race, and how many more may join."""
-
-    k: int
-    running: Mapping[str, float]
-    """For how many seconds each has been running."""
-    failed: Mapping[str, float]
-    """Those that have ended without an answer, and after how many seconds."""
-    spent: float
-    """Seconds used before on the free core, without the features."""
-
-
 class RaceBook:
     """The state of one race: `k` cores, each with `limit` seconds, which is the cutoff minus the features.
 
@@ -419,7 +407,7 @@ class RaceBook:
     (None, None, None)
     >>> book.ended("b", 2.5, for_good=False)
     >>> book.room()
-    Runners(k=1, running={'a': 2.5}, failed={'b': 2.5}, spent=2.5)
+    {'k': 1, 'running': {'a': 2.5}, 'failed': {'b': 2.5}, 'spent': 2.5}
     """
 
     def __init__(self, k: int, limit: float, *, used: float = 0.0) -> None:
@@ -435,13 +423,17 @@ class RaceBook:
     def full(self) -> bool:
         return not self._free
 
-    def room(self) -> Runners | None:
-        """Return the runners if others may join now; None if all cores are busy or used up."""
+    def room(self) -> dict[str, Any] | None:
+        """Return what `race` needs to let others join now; None if all cores are busy or used up.
+
+        `k` is how many may join, `running` for how many seconds each other has been running, `failed` after
+        how many each has ended without an answer, and `spent` what was used before on the free core.
+        """
         used = min(self._free, default=self._limit)
         if used >= _AT_END * self._limit:
             return None
         at_it = {name: max(0.0, used - since) for name, since in self._running.items()}
-        return Runners(self._free.count(used), at_it, dict(self._failed), used)
+        return {"k": self._free.count(used), "running": at_it, "failed": dict(self._failed), "spent": used}
 
     def started(self, solver: str, used: float | None = None) -> None:
         """Record that a solver started on the least used core, or on one used for so many seconds."""
@@ -521,20 +513,17 @@ class _Race:
 
     async def _join(self) -> None:
         """Ask which solver joins the race, if there is room."""
-        runners, record = self._book.room(), self._record
-        if runners is None:
+        room, record = self._book.room(), self._record
+        if room is None:
             return
         made = await self._serving.ask(
             self._serving.decider.race,
             record.features,
-            k=runners.k,
             instance=record.instance,
             cutoff=self._cutoff,
-            spent=runners.spent,
             feature_cost=record.feature_seconds,
-            running=runners.running,
-            failed=runners.failed,
             note={"race": record.first_decision},
+            **room,
         )
         for decision in made:
             record.joined(ChosenRun.of(decision))

@@ -19,7 +19,7 @@ from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
 from tailcut.journal.replay import NEEDS_HISTORY
 from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor, RunResult, run_all
-from tailcut.live.instance_record import PROJECT, InstanceRecord, RunRecord, instance_records
+from tailcut.live.instance_record import PROJECT, InstanceRecord, RunRecord, instance_records, said
 from tailcut.live.instances import Instance, instances_in
 from tailcut.live.observer import StreamObserver, Totals
 from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
@@ -28,7 +28,6 @@ from tailcut.live.quarantine import Quarantine, still_quarantined
 from tailcut.live.results import AnswersFile, keep_output
 from tailcut.live.runnable import check_runnable
 from tailcut.live.serving import ProjectDecider, Serving, Wanted, Work
-from tailcut.live.vote import said
 from tailcut.types import check_whole_number
 
 FOR_LOSSES = "tailcut"

@@ -2,8 +2,8 @@
 
     tailcut solve (thin_client, one per call) -> daemon (one per state file) -> fork server -> solver
 
-thin_client.py  what a call runs: it imports next to nothing, so that starting costs next to nothing
-place.py        where the daemon of a state file is found, and who may start it
+thin_client.py  what a call runs: it imports next to nothing, so that starting costs next to nothing;
+                also where the daemon of a state file is found, and who may start it
 daemon.py       owns the state file, serves any number of calls at once, ends when it is idle
 solving.py      one call: the project that decides, here or behind HTTP (remote.py), and the answer
 

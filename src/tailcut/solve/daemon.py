@@ -2,7 +2,7 @@
 
 It has loaded what a decision needs, and its fork server what solvers need, so that a call pays for neither.
 Decisions are made one at a time, in one thread; anything that takes longer runs concurrently. It is started
-by a client, which has taken the lock (`tailcut.solve.place`) for it.
+by a client, which has taken the lock (`thin_client.Place`) for it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from tailcut.errors import InputError, TailcutError
 from tailcut.live.engine import LocalProgramExecutor
 from tailcut.live.instances import Instance
 from tailcut.live.portfolio import Portfolio, domain_portfolio, read_portfolio
-from tailcut.solve.place import Place
 from tailcut.solve.solving import SharedProject, SolveCall, Solved, StateProject
+from tailcut.solve.thin_client import Place
 
 _LENGTHS = struct.Struct("!QQQ")
 _MAGIC = ((b"\x1f\x8b", ".gz"), (b"\xfd7zXZ\x00", ".xz"))

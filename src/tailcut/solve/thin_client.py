@@ -9,9 +9,11 @@ socket is closed and ends the solver.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
+import socket
 import stat
 import sys
 import time
@@ -19,7 +21,6 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from tailcut.live.limits import wire
-from tailcut.solve.place import Place, PlaceError
 
 _ATTEMPTS = 5
 """The maximum number of daemons that may die during one call."""
@@ -29,11 +30,94 @@ _FAREWELL = 5.0
 """Seconds that the daemon has to end a solver after Ctrl-C."""
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end a call, and its solver."""
+_LONGEST = 80
+"""Maximum bytes of a state file's name: the socket's name must fit after /proc/self/fd/..."""
 WRONG_CALL = 2
 """Exit code of an invalid call, as for all commands."""
 
 Call = dict[str, Any]
 """The options of a call by name; `file` is None for standard input."""
+
+
+class _RefusedError(Exception):
+    """The call failed; the text says why."""
+
+
+class Place:
+    """Where the daemon of a state file is found: a socket and a lock beside the file.
+
+    The daemon holds the lock from before its start until its end: a client that finds the lock taken only
+    waits for the socket. Both are accessed through the folder's descriptor, because a socket's path may have
+    only about a hundred bytes.
+    """
+
+    def __init__(self, state: str) -> None:
+        self.state = os.path.realpath(state)
+        folder, name = os.path.split(self.state)
+        if len(os.fsencode(name)) > _LONGEST:
+            raise _RefusedError(f"{state}: the name of a state file may have {_LONGEST} bytes at most")
+        self._name = f"{name}-solve"
+        try:
+            self._folder = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise _RefusedError(f"{folder}: cannot be used for a state file: {error.strerror}") from None
+
+    @property
+    def log(self) -> str:
+        return f"{self.state}-solve.log"
+
+    @property
+    def inputs(self) -> str:
+        """The folder for instances that came through a pipe."""
+        return f"{self.state}-solve-inputs"
+
+    @property
+    def _socket(self) -> str:
+        return f"/proc/self/fd/{self._folder}/{self._name}"
+
+    def connect(self) -> socket.socket | None:
+        """Return a connection to the daemon, or None."""
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.connect(self._socket)
+        except OSError:
+            connection.close()
+            return None
+        return connection
+
+    def listen(self) -> socket.socket:
+        """Return the socket to which clients connect; only the holder of the lock may call this."""
+        self.remove_socket()
+        listening = socket.socket(socket.AF_UNIX)
+        before = os.umask(0o177)  # for its owner alone
+        try:
+            listening.bind(self._socket)
+        finally:
+            os.umask(before)
+        listening.listen(1024)
+        return listening
+
+    def remove_socket(self) -> None:
+        """Refuse new connections."""
+        try:
+            os.unlink(self._socket)
+        except FileNotFoundError:
+            pass
+
+    def lock(self) -> int | None:
+        """Return the descriptor of the lock, None if it is taken; closing the last copy releases it."""
+        try:
+            lock = os.open(
+                f"{self._name}-lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=self._folder
+            )
+        except OSError as error:
+            raise _RefusedError(f"{self.state}-solve-lock: cannot be written: {error.strerror}") from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            return None
+        return lock
 
 
 class _Stopped(BaseException):
@@ -50,13 +134,10 @@ def run(call: Call) -> int:
     try:
         place = _place(call)
         if call["stop"]:
-            return _stop(place, call)
+            return _stop(place)
         request, content = _request(call)
         message, output = _ask(place, request, content, call)
     except _RefusedError as error:
-        sys.stderr.write(f"tailcut: {error}\n")
-        return WRONG_CALL
-    except PlaceError as error:
         sys.stderr.write(f"tailcut: {error}\n")
         return WRONG_CALL
     except _Stopped as stopped:
@@ -67,10 +148,6 @@ def run(call: Call) -> int:
         _write_report(call["report"], message["report"])
     code: int = message["exit_code"]
     return code if _pass_on(output) else 128 + signal.SIGPIPE
-
-
-class _RefusedError(Exception):
-    """The call failed; the text says why."""
 
 
 def _place(call: Call) -> Place:
@@ -210,7 +287,7 @@ def _start_daemon(place: Place, lock: int, keep: float) -> None:
         raise _RefusedError(said.decode(errors="replace"))
 
 
-def _stop(place: Place, _call: Call) -> int:
+def _stop(place: Place) -> int:
     """Have the daemon end when what it does is done; wait until the state file is free."""
     connection = place.connect()
     if connection is not None:

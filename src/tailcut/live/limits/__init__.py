@@ -4,7 +4,7 @@
 
 `Launcher` is the entry point. The server (`fork_server`) has the solvers' modules loaded and assigns each run
 to a supervisor, which it forks if none is free. The `supervisor` forks the solver (`solver_process`), watches
-it (`watch`) through a control group (`cgroups`) or the process tree (`tree`), keeps its output, ends whatever
+it through a control group (`cgroups`) or the process tree (`tree`), keeps its output, ends whatever
 is left of it and reports once. If any process of the chain dies, its neighbours end the
 solvers. What Tailcut's process needs can be imported on every system, the rest on Linux only.
 """
