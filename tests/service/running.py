@@ -16,8 +16,8 @@ from typing import IO, Any, NamedTuple
 from tailcut.journal import Tokens
 from tailcut.service import http_server
 from tailcut.service.client import Client
+from tailcut.service.routes import ServiceContext
 from tailcut.service.service_limits import ServiceLimits
-from tailcut.service.shared import ServiceContext
 
 
 class Answer(NamedTuple):

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from tailcut.journal import Journal, Tokens
 from tailcut.service import guard
-from tailcut.service.application import build
+from tailcut.service.http_server import build
 from tailcut.service.service_limits import ServiceLimits
 from tests.service.running import Running
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from tailcut.service.client import Client
-from tailcut.service.connections import HEADER_BYTES
+from tailcut.service.guard import HEADER_BYTES
 from tailcut.service.service_limits import ServiceLimits
 from tests.service.running import Running, ServerProcess
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import pickle
 import threading
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from uuid import uuid4
 
@@ -37,76 +37,51 @@ def dask_cell_executor(client: Client, modules: Sequence[str] = ()) -> Executor:
 
     They import `modules` for the selectors that these register: the modules must be installed there.
     """
-    return lambda cells: _CellsOnCluster(client, cells, tuple(modules)).results()
+    return lambda cells: _results(client, cells, tuple(modules))
 
 
-class _CellsOnCluster:
-    """Cells on their way through a cluster."""
+def _results(client: Client, cells: Sequence[Cell], modules: tuple[str, ...]) -> Iterator[Result]:
+    """Yield the results as they arrive; stopping early drops the rest."""
+    waiting, suspects = deque(cells), deque[Cell]()  # suspects were given up once: each is tried alone
+    under_way: dict[Future[Any], tuple[Cell, bool]] = {}
+    arriving = as_completed(loop=client.loop, with_results=True, raise_errors=False)
 
-    def __init__(self, client: Client, cells: Sequence[Cell], modules: tuple[str, ...]) -> None:
-        self._client, self._modules = client, modules
-        self._waiting = deque(cells)
-        self._suspects: deque[Cell] = deque()
-        """Given up once: each to be tried alone."""
-        self._under_way: dict[Future[Any], tuple[Cell, bool]] = {}
-        """Future -> its cell, and whether it is tried alone."""
-        self._arriving = as_completed(loop=client.loop, with_results=True, raise_errors=False)
-        self._needed = Counter(cell.folder for cell in cells)
-        self._scenarios: dict[str, tuple[str, Future[Any]]] = {}
-        """Folder -> the digest of its scenario, and its content on the cluster while cells need it."""
+    @lru_cache(maxsize=1)  # cells come scenario by scenario, and those under way keep theirs on the cluster
+    def sent(folder: str) -> tuple[str, Future[Any]]:
+        scenario = read(folder)
+        key = f"scenario-{uuid4().hex}"
+        content = client.submit(bytes, pickle.dumps(scenario), key=key, pure=False)
+        return scenario_digest(scenario), content
 
-    def results(self) -> Iterator[Result]:
-        """Yield the results as they arrive; stopping early drops the rest."""
-        try:
-            while self._waiting or self._under_way or self._suspects:
-                yield from self._submit()
-                if not self._under_way:
+    try:
+        while waiting or under_way or suspects:
+            room = max(1, _PER_THREAD * threads_of(client)) if waiting else 1
+            while len(under_way) < room and (waiting or suspects):
+                alone = not waiting
+                if alone and under_way:
+                    break
+                cell = (waiting or suspects).popleft()
+                try:
+                    scenario = sent(cell.folder)
+                except (TailcutError, OSError):
+                    yield compute(cell)  # fails here as it would anywhere, and the error is the cell's
                     continue
-                future, answer = next(self._arriving)
-                cell, alone = self._under_way.pop(future)
+                arguments = cell, *scenario, identity(cell.contender), modules
+                future = client.submit(compute_here, *arguments, key=f"cell-{uuid4().hex}", pure=False)
+                under_way[future] = cell, alone
+                arriving.add(future)
+            if under_way:
+                future, answer = next(arriving)
+                cell, alone = under_way.pop(future)
                 result = _result(cell, future.status, answer)
-                if result is None and not alone:
-                    self._suspects.append(cell)
-                    continue
-                self._done(cell)
-                yield _given_up(cell, answer) if result is None else result
-        finally:
-            self._client.cancel([*self._under_way, *(content for _, content in self._scenarios.values())])
-
-    def _submit(self) -> Iterator[Result]:
-        """Send as many cells as there is room for; yield failures of those whose scenario cannot be read."""
-        room = max(1, _PER_THREAD * threads_of(self._client))
-        while self._waiting and len(self._under_way) < room:
-            yield from self._send(self._waiting.popleft(), alone=False)
-        if self._suspects and not self._under_way:
-            yield from self._send(self._suspects.popleft(), alone=True)
-
-    def _send(self, cell: Cell, *, alone: bool) -> Iterator[Result]:
-        try:
-            digest, content = self._scenario(cell.folder)
-        except (TailcutError, OSError):
-            yield compute(cell)  # fails here as it would anywhere, and the error is the cell's
-            self._done(cell)
-            return
-        arguments = cell, digest, content, identity(cell.contender), self._modules
-        future = self._client.submit(compute_here, *arguments, key=f"cell-{uuid4().hex}", pure=False)
-        self._under_way[future] = cell, alone
-        self._arriving.add(future)
-
-    def _scenario(self, folder: str) -> tuple[str, Future[Any]]:
-        """Return a scenario's digest and its content on the cluster, sent there if it is not."""
-        if folder not in self._scenarios:
-            scenario = read(folder)
-            digest, key = scenario_digest(scenario), f"scenario-{uuid4().hex}"
-            content = self._client.submit(bytes, pickle.dumps(scenario), key=key, pure=False)
-            self._scenarios[folder] = digest, content
-        return self._scenarios[folder]
-
-    def _done(self, cell: Cell) -> None:
-        """Drop a scenario when its last cell is done."""
-        self._needed[cell.folder] -= 1
-        if not self._needed[cell.folder]:
-            self._scenarios.pop(cell.folder, None)
+                if result is not None:
+                    yield result
+                elif alone:
+                    yield _given_up(cell, answer)
+                else:
+                    suspects.append(cell)
+    finally:
+        client.cancel(list(under_way))
 
 
 def _result(cell: Cell, status: str, answer: Any) -> Result | None:

@@ -3,10 +3,14 @@
 In this order: the host that was asked for, the token, its scope, the size of the body. Reading needs the
 scope ``read``, everything else ``write``. It also puts the security headers on every response, counts and
 logs requests, and turns uncaught errors into a 500 that contains only an id.
+
+Even before that, connections are limited. An idle one costs only a few kilobytes, so there may be many. Work
+is limited: bytes of headers in the connection, bytes of bodies in the guard, requests in the writer's queues.
 """
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import secrets
@@ -14,11 +18,13 @@ import time
 from importlib.resources import files
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from fastapi import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from tailcut.errors import JournalError
 from tailcut.journal.tokens import Tokens, scopes_of
@@ -63,6 +69,12 @@ FRESH = 0.2
 """Seconds after which the tokens are read again; until then a revoked one may still work."""
 EAGER = 0.1
 """Seconds after which an unknown token, which may be new, makes the server read them again."""
+HEADER_BYTES = 32 * 1024
+"""Of a request's first line and headers together."""
+LINGER_SECONDS, LINGER_BYTES = 1.0, 1_000_000
+"""How long, and how many bytes, are still read and discarded after a refusal."""
+_TOO_LARGE = f"the headers are too large: at most {HEADER_BYTES} bytes"
+_HEADERS_LATE = "the headers did not arrive in time"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _PROCESS, _COUNT = secrets.token_hex(4), count(1)
 """What the ids of requests are made of: which run of the server, and which request."""
@@ -104,7 +116,8 @@ class Guard:
     """Checks every request before its route.
 
     `hosts` are the host names that this server accepts, None for any. This defeats DNS rebinding, where the
-    name of another site points here. Starlette's own middleware for it does not know IPv6 addresses.
+    name of another site points here. Starlette's TrustedHostMiddleware would answer 400 in plain text; a
+    refusal here is a 421 like all other errors, and is counted and logged.
     """
 
     def __init__(
@@ -228,3 +241,128 @@ def _host(header: str) -> str:
     if header.startswith("["):
         return header.partition("]")[0].lower() + "]"
     return header.rpartition(":")[0].lower() if ":" in header else header.lower()
+
+
+class LimitedConnection(HttpToolsProtocol):
+    """A connection with limits on the size of its requests and the time they take to arrive.
+
+    With httptools, uvicorn has neither of them. Its limit on connections, `limit_concurrency`, answers
+    further requests with 503; here an idle connection makes room instead.
+
+    `idle` holds the connections that wait for their next request, the one that has waited longest first; if
+    there are more than `most` connections, that one is closed.
+    """
+
+    def __init__(
+        self,
+        *uvicorn: Any,
+        limits: ServiceLimits,
+        most: int,
+        idle: dict[LimitedConnection, None],
+        **more: Any,
+    ) -> None:
+        super().__init__(*uvicorn, **more)
+        self._limits, self._most, self._idle = limits, most, idle
+        self._in_message = self._reading_head = self._refused = False
+        self._received = self._head = 0
+        self._refusal = 400, "this is not HTTP/1.1"
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > self._most and self._idle:
+            oldest = next(iter(self._idle))
+            del self._idle[oldest]
+            oldest.transport.close()
+        self._idle[self] = None
+        self._expect(self._limits.header_seconds, _HEADERS_LATE)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._idle.pop(self, None)
+        self._expect_nothing()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.parser is None or self.transport.is_closing():
+            return
+        self._received += len(data)
+        if self._refused:
+            if self._received > LINGER_BYTES:
+                self.transport.close()
+            return
+        fresh = not self._in_message
+        super().data_received(data)
+        if fresh and self._in_message:
+            self._received = len(data)  # all of it belongs to the request that began in it
+        if self._reading_head and self._received > HEADER_BYTES:
+            self._refuse(431, _TOO_LARGE)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._idle.pop(self, None)
+        self._in_message = self._reading_head = True
+        self._received = self._head = 0
+        self._expect(self._limits.header_seconds, _HEADERS_LATE)
+
+    def on_url(self, url: bytes) -> None:
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count(len(name) + len(value) + 4)
+        super().on_header(name, value)
+
+    def _count(self, size: int) -> None:
+        self._head += size
+        if self._head > HEADER_BYTES:
+            self._refusal = 431, _TOO_LARGE
+            raise ValueError(_TOO_LARGE)  # ends the parsing
+
+    def on_headers_complete(self) -> None:
+        self._reading_head = False
+        self._expect(self._limits.body_seconds, "the body did not arrive in time")
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._in_message = False
+        self._expect_nothing()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self.transport.is_closing():
+            self._idle[self] = None
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002
+        self._refuse(*self._refusal)
+
+    def _expect(self, seconds: float, otherwise: str) -> None:
+        self._expect_nothing()
+        self._timer = self.loop.call_later(seconds, self._too_late, otherwise)
+
+    def _expect_nothing(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _too_late(self, message: str) -> None:
+        if self._received:
+            self._refuse(408, message)
+        else:
+            self.transport.close()
+
+    def _refuse(self, status: int, message: str) -> None:
+        """Respond as the routes do, and close after a delay, so that the client can read the response."""
+        if self._refused or self.transport.is_closing():
+            return
+        self._refused, self._received = True, 0
+        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+            response = error_response(status, message)
+            headers = [*response.raw_headers, *HEADERS, POLICY, (b"connection", b"close")]
+            lines = b"".join(b"%b: %b\r\n" % header for header in headers)
+            self.transport.write(STATUS_LINE[status] + lines + b"\r\n" + bytes(response.body))
+        self._idle.pop(self, None)
+        self._expect_nothing()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self._timer = self.loop.call_later(LINGER_SECONDS, self.transport.close)

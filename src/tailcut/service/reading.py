@@ -23,9 +23,8 @@ from tailcut.service import service_limits as limits
 from tailcut.service.journal_writer import JournalWriter
 from tailcut.service.request_bodies import ConsiderBody
 from tailcut.service.responses import BusyError, NoProjectError, error_response, json_response
-from tailcut.service.shared import Name, Router, ServiceContext, Shared
+from tailcut.service.routes import Name, Router, ServiceContext, Shared, check_room, response_of
 from tailcut.service.statistics import project_statistics
-from tailcut.service.steps import check_room, response_of
 
 server = Router("/v1", "reading")
 """Routes of the server as a whole."""
