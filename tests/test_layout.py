@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
+import numpy as np
 from tools import code_size
 
 import tailcut
+from tailcut import Selector
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(tailcut.__file__).parent
@@ -22,17 +27,6 @@ _NOT_OURS = {"_replace", "_asdict", "_fields", "_exit", "_processes"}
 
 def _named(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
-
-
-def test_the_root_holds_four_modules_and_the_command() -> None:
-    """`python -m tailcut` needs a `__main__.py` here: Python looks for it nowhere else."""
-    assert {path.name for path in PACKAGE.glob("*.py")} == {
-        "__init__.py",
-        "__main__.py",
-        "catalogue.py",
-        "errors.py",
-        "selector.py",
-    }
 
 
 def test_nobody_reads_the_underscore_of_another_object() -> None:
@@ -84,14 +78,54 @@ def test_the_design_page_shows_the_folders_that_there_are() -> None:
     assert shown == there | {path.name for path in PACKAGE.glob("*.py")}
 
 
-def test_the_design_page_visits_each_file_once() -> None:
+def _walk(title: str) -> list[str]:
     page = (ROOT / "docs" / "background" / "design.md").read_text(encoding="utf-8")
-    for title in ("One decision", "One outcome"):
-        walk = page.split(f"### {title}", 1)[1].split("\n### ", 1)[0].split("\n## ", 1)[0]
-        visited = re.findall(r"^\d+\. `([a-z_/]+\.py)`", walk, flags=re.MULTILINE)
-        assert len(visited) >= 6, title
+    walk = page.split(f"### {title}", 1)[1].split("\n### ", 1)[0].split("\n## ", 1)[0]
+    return re.findall(r"^\d+\. `([a-z_/]+\.py)`", walk, flags=re.MULTILINE)
+
+
+def test_the_design_page_visits_each_file_once() -> None:
+    for title in ("One decision", "One outcome", "One instance of `tailcut run`"):
+        visited = _walk(title)
+        assert 6 <= len(visited) <= 15, title
         assert len(set(visited)) == len(visited), title
         assert [name for name in visited if not (PACKAGE / name).is_file()] == [], title
+
+
+def test_the_design_page_visits_every_file_of_a_decision_and_an_outcome() -> None:
+    selector = Selector("tailcut", algorithms=["a", "b", "c"], cutoff=300.0, seed=1)
+    features = np.random.default_rng(0).normal(size=(400, 4))
+    deciding: set[str] = set()
+    learning: set[str] = set()
+    for number, row in enumerate(features):
+        if number == 200:  # the first decisions also make parts and try every algorithm
+            deciding.clear()
+        with _entered(deciding):
+            decision = selector.select(row, instance=f"i{number}")
+        with _entered(learning):
+            if number % 2:
+                selector.observe(decision, runtime=10.0 + number)
+            else:
+                selector.observe(decision, censored_at=decision.budget)
+    assert deciding == set(_walk("One decision"))
+    assert learning == set(_walk("One outcome"))
+
+
+@contextmanager
+def _entered(files: set[str]) -> Iterator[None]:
+    """Collect the files of the package whose functions are called."""
+
+    def called(frame: FrameType, event: str, _: object) -> None:
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and PACKAGE in path.parents:
+            files.add(_named(path))
+
+    before = sys.getprofile()
+    sys.setprofile(called)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
 
 
 def test_the_package_is_small_enough_to_read() -> None:

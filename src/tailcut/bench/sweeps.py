@@ -134,7 +134,7 @@ PLANS = {
         SENSITIVITY_SCENARIOS,
     ),
     "ablation": NamedPlan(
-        "the default selector with one part off or changed at a time",
+        "tailcut with one part off or changed at a time",
         tuple(Contender.of("tailcut", **changed) for changed in ABLATIONS.values()),
     ),
     "settings": NamedPlan(

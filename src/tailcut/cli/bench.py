@@ -30,7 +30,7 @@ PLANS = (
     "default: our own, the published table's approaches, two without features, schedules, the hindsight "
     "baselines; published: the thirteen approaches of the published table and the hindsight baselines; "
     "sensitivity: the five hyperparameter sweeps of the paper's appendix on its six scenarios; "
-    "ablation: the default selector with one part off or changed at a time; "
+    "ablation: tailcut with one part off or changed at a time; "
     "settings: our own selectors with one hyperparameter lower or higher at a time; "
     "learning: our own selectors, the first instances measured with all algorithms: none, or up to 100; "
     "cv: our own selectors in cross-validation, with and without learning in the test fold, and three "

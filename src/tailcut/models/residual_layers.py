@@ -1,4 +1,4 @@
-"""The model of the default selector: three layers, each of which predicts what the one before gets wrong.
+"""The model of the selector `tailcut`: three layers, each of which predicts what the one before gets wrong.
 
     arms    what an algorithm costs on the whole; all there is to know after a handful of runs
     trees   start from that, and say what it costs on instances like this one; they find thresholds and
