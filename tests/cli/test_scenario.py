@@ -195,30 +195,30 @@ def test_from_csv_writes_a_scenario(
     [
         ("", "instance\ni", "runs.csv: is empty"),
         ("instance,algorithm,runtime\ni,a\n", "instance\ni", "runs.csv, line 2: expected 3 cells, got 2"),
-        ("instance,instance\ni,a\n", "instance\ni", "runs.csv, line 1: column 'instance' comes twice"),
-        ("instance,algorithm\ni,a\n", "instance\ni", "runs.csv has no column 'runtime'"),
+        ("instance,instance\ni,a\n", "instance\ni", "columns of runs.csv[1] repeats 'instance'"),
+        ("instance,algorithm\ni,a\n", "instance\ni", "runs.csv, runtime: this column is missing"),
         (
             "instance,algorithm,runtime\ni,a,x\n",
             "instance\ni",
-            "runs.csv, line 2: runtime must be a number, got 'x'",
+            "runs.csv, line 2, runtime: expected a number or ?, got 'x'",
         ),
         ("instance,algorithm,runtime\ni,a,1\n", None, "features.csv: cannot be read: No such file"),
         ("instance,algorithm,runtime\ni,a,1\n", 'instance\n"i', "features.csv, line 2: is not a CSV file"),
         (
             "instance,algorithm,runtime\ni,a,1\n",
             "instance\n\udcff",
-            "features.csv, line 2: is not a CSV file",
+            "features.csv, line 2: byte 0xff is not UTF-8 text",
         ),
         # Lines are those of an editor: empty ones and those within quotes count.
         (
             'instance,algorithm,runtime\n\n"i\n2",a,1\ni,a,-1\n',
             "instance\ni",
-            "runs.csv, line 5: runtime must be >= 0, got -1",
+            "runs.csv, line 5, runtime: expected the seconds of an ok run, a finite number >= 0, got '-1'",
         ),
         (
             "instance,algorithm,runtime\ni,a,1\ni,a,2\n",
             "instance\ni",
-            "runs.csv, line 3: this instance, repetition and algorithm already had a row",
+            "runs.csv, line 3, repetition: this instance, repetition and algorithm already had a row",
         ),
         (
             "instance,algorithm,runtime\ni,a,1\nj,a,2\nj,b,2\n",
@@ -228,22 +228,22 @@ def test_from_csv_writes_a_scenario(
         (
             "instance,algorithm,runtime,status\ni,a,1,ok\ni,b,1,fine\n",
             "instance\ni",
-            "runs.csv, line 3: status must be one of ok, ",
+            "runs.csv, line 3, status: expected one of ok, ",
         ),
         (
             "instance,algorithm,runtime\ni,a,1\n",
             "instance,f\ni,1e999\n",
-            "features.csv, line 2: f must be finite",
+            "features.csv, line 2, f: '1e999' is not finite",
         ),
         (
             "instance,algorithm,runtime\ni,a,1\n",
             "instance\ni\nk\n",
-            "features.csv, line 3: instance: 'k' has no runs",
+            "features.csv, line 3, instance: 'k' has no algorithm runs",
         ),
         (
             "instance,algorithm,runtime\ni,a,1\n",
             "instance\ni\ni\n",
-            "features.csv, line 3: instance repeats 'i'",
+            "features.csv, line 3, repetition: this instance and repetition already had a row",
         ),
     ],
 )

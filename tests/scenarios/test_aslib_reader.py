@@ -275,9 +275,9 @@ def test_all_problems_are_found_not_only_the_first(tmp_path: Path) -> None:
         ("description.txt", 7, "algorithm_cutoff_time"),
         ("algorithm_runs.arff", 12, "runtime"),
         ("algorithm_runs.arff", 13, "runtime"),
-        ("feature_costs.arff", 9, "first"),
         ("feature_values.arff", 9, "size"),
         ("feature_values.arff", 8, "a b"),
+        ("feature_costs.arff", 9, "first"),
     ]
 
 

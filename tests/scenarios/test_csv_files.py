@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tailcut.errors import InputError
-from tailcut.scenarios.frames import read_columns, scenario_from_csv
+from tailcut.scenarios.frames import read_csv, scenario_from_csv
 
 
 def test_two_files_make_a_scenario(tmp_path: Path) -> None:
@@ -23,7 +23,9 @@ def test_two_files_make_a_scenario(tmp_path: Path) -> None:
 def test_empty_cells_are_missing_and_ragged_rows_are_named(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a, b\n1,\n\n 2 ,x\n")
-    assert read_columns(path) == {"a": ["1", "2"], "b": [None, "x"]}
+    table = read_csv(path)
+    assert [column.name for column in table.attributes] == ["a", "b", "repetition"]
+    assert (table.columns[:2], table.lines) == ([["1", "2"], [None, "x"]], [2, 4])
     path.write_text("a,b\n1\n")
     with pytest.raises(InputError, match=r"t\.csv, line 2: expected 2 cells, got 1"):
-        read_columns(path)
+        read_csv(path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import http.server
 import json
-import re
 import socket
 import threading
 import time
@@ -21,18 +20,17 @@ from tailcut.scenarios.fetch import MANIFEST, fetch
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serves `files`; `mode` says how; `asked` lists path, Range and status of every request."""
+    """Serves `files`; `mode` says how; `asked` lists path and status of every request."""
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.files: dict[str, bytes] = {}
-        self.mode = "ranges"
-        self.break_after = 100
+        self.mode = "well"
+        self.break_on = "/small/description.txt"
         self.breaks_left = 0
-        self.tags = True
-        self.asked: list[tuple[str, str | None, int]] = []
+        self.asked: list[tuple[str, int]] = []
 
     @property
     def url(self) -> str:
@@ -46,35 +44,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:
-        server, wanted = self.server, self.headers.get("Range")
-        content = server.files.get(self.path)
-        if server.mode == "error":
-            return self.answer(503, {}, b"", wanted)
-        if content is None:
-            return self.answer(404, {}, b"", wanted)
-        tag = f'"{hashlib.sha256(content).hexdigest()[:8]}"'
-        start = self.start(wanted, tag)
-        if start and start >= len(content):
-            return self.answer(416, {"Content-Range": f"bytes */{len(content)}"}, b"", wanted)
-        headers = {"ETag": tag} if server.tags else {}
-        if start:
-            told = start + 1 if server.mode == "wrong range" else start
-            headers["Content-Range"] = f"bytes {told}-{len(content) - 1}/{len(content)}"
-        return self.answer(206 if start else 200, headers, content[start:], wanted)
-
-    def start(self, wanted: str | None, tag: str) -> int:
-        if not wanted or self.server.mode == "no ranges" or self.headers.get("If-Range", tag) != tag:
-            return 0
-        match = re.fullmatch(r"bytes=(\d+)-", wanted)
-        assert match is not None
-        return int(match[1])
-
-    def answer(self, status: int, headers: dict[str, str], body: bytes, wanted: str | None) -> None:
         server = self.server
-        server.asked.append((self.path, wanted, status))
+        body = server.files.get(self.path, b"")
+        status = 503 if server.mode == "error" else 200 if body else 404
+        server.asked.append((self.path, status))
         self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
         if server.mode != "no length":
             self.send_header("Content-Length", str(len(body)))
         if server.mode == "slow headers":
@@ -88,9 +62,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.wfile.write(body[position : position + 1])
                 self.wfile.flush()
                 time.sleep(0.1)
-        elif server.breaks_left and len(body) > server.break_after:
+        elif server.breaks_left and self.path == server.break_on:
             server.breaks_left -= 1
-            self.wfile.write(body[: server.break_after])
+            self.wfile.write(body[:100])
             self.wfile.flush()
             self.connection.shutdown(socket.SHUT_RDWR)
         else:
@@ -147,7 +121,7 @@ def test_a_file_that_changed_or_went_is_fetched_again(server: Server, damage: st
         path.write_bytes(path.read_bytes().replace(b"1.5", b"2.5"))
     server.asked.clear()
     fetch("small", to=tmp_path, base_url=server.url)
-    assert server.asked == [("/small/algorithm_runs.arff", None, 200)]
+    assert server.asked == [("/small/algorithm_runs.arff", 200)]
     assert path.read_bytes() == server.files["/small/algorithm_runs.arff"]
 
 
@@ -163,67 +137,24 @@ def test_a_damaged_or_foreign_manifest_means_fetching_again(
     assert Scenario.read(folder) == small
 
 
-def test_a_broken_connection_is_resumed_by_range(server: Server, small: Scenario, tmp_path: Path) -> None:
+def test_what_breaks_off_is_fetched_again(server: Server, small: Scenario, tmp_path: Path) -> None:
     server.breaks_left = 2
     folder = fetch("small", to=tmp_path, base_url=server.url)
-    assert server.asked[:3] == [
-        ("/small/description.txt", None, 200),
-        ("/small/description.txt", "bytes=100-", 206),
-        ("/small/description.txt", "bytes=200-", 206),
-    ]
+    assert server.asked[:3] == [("/small/description.txt", 200)] * 3
     assert Scenario.read(folder) == small
 
 
-def test_what_broke_off_too_often_is_resumed_by_the_next_run(
+def test_what_breaks_off_too_often_is_left_to_the_next_run(
     server: Server, small: Scenario, tmp_path: Path
 ) -> None:
-    server.breaks_left = 3
-    with pytest.raises(
-        DownloadError, match=r"description\.txt: ended after 300 of \d+ bytes; run again to resume"
-    ):
+    server.break_on, server.breaks_left = "/small/feature_values.arff", 3
+    with pytest.raises(DownloadError, match=r"feature_values\.arff: broke off .*; run again to go on"):
         fetch("small", to=tmp_path, base_url=server.url)
-    assert (tmp_path / "small" / "description.txt.part").stat().st_size == 300
-    assert not (tmp_path / "small" / "description.txt").exists()
+    assert not (tmp_path / "small" / "feature_values.arff").exists()
     server.asked.clear()
     folder = fetch("small", to=tmp_path, base_url=server.url)
-    assert server.asked[0] == ("/small/description.txt", "bytes=300-", 206)
+    assert server.asked[0] == ("/small/feature_values.arff", 200)
     assert Scenario.read(folder) == small
-
-
-@pytest.mark.parametrize("tags", [True, False])
-def test_a_server_that_knows_no_ranges_sends_all_again(
-    server: Server, tags: bool, small: Scenario, tmp_path: Path
-) -> None:
-    server.mode, server.breaks_left, server.tags = "no ranges", 1, tags
-    folder = fetch("small", to=tmp_path, base_url=server.url)
-    assert server.asked[1] == ("/small/description.txt", "bytes=100-", 200)
-    assert Scenario.read(folder) == small
-
-
-def test_a_file_that_changed_between_two_runs_is_not_mixed(
-    server: Server, small_files: dict[str, bytes], tmp_path: Path
-) -> None:
-    server.breaks_left = 3
-    with pytest.raises(DownloadError):
-        fetch("small", to=tmp_path, base_url=server.url)
-    changed = small_files["description.txt"].replace(b"small", b"other")
-    server.files["/small/description.txt"] = changed
-    folder = fetch("small", to=tmp_path, base_url=server.url)
-    assert (folder / "description.txt").read_bytes() == changed
-
-
-def test_a_part_longer_than_the_file_is_thrown_away(server: Server, small: Scenario, tmp_path: Path) -> None:
-    (tmp_path / "small").mkdir()
-    (tmp_path / "small" / "description.txt.part").write_bytes(b"x" * 10_000)
-    folder = fetch("small", to=tmp_path, base_url=server.url)
-    assert [status for path, _, status in server.asked if path.endswith("description.txt")] == [416, 200]
-    assert Scenario.read(folder) == small
-
-
-def test_a_server_that_sends_another_range_is_not_believed(server: Server, tmp_path: Path) -> None:
-    server.mode, server.breaks_left = "wrong range", 1
-    with pytest.raises(DownloadError, match="asked for the bytes from 100 on, the server sent others"):
-        fetch("small", to=tmp_path, base_url=server.url)
 
 
 def test_a_body_without_a_length_is_taken_as_it_comes(
@@ -297,14 +228,14 @@ def test_a_server_that_never_comes_to_an_end_is_left(
     assert time.monotonic() - begun < 5
 
 
-@pytest.mark.parametrize("mode", ["ranges", "no length"])
+@pytest.mark.parametrize("mode", ["well", "no length"])
 def test_a_file_that_is_too_large_is_not_kept(
     server: Server, small_files: dict[str, bytes], tmp_path: Path, mode: str
 ) -> None:
     server.mode = mode
     with pytest.raises(DownloadError, match="larger than the limit"):
         fetch("small", to=tmp_path, base_url=server.url, max_bytes=10)
-    assert list(tmp_path.rglob("*.part")) == []
+    assert list(tmp_path.rglob("*.*")) == []
     size = sum(map(len, small_files.values()))
     with pytest.raises(DownloadError, match="larger than the limit"):
         fetch("small", to=tmp_path, base_url=server.url, max_bytes=size - 1)

@@ -185,7 +185,7 @@ def fetch_command(
 ) -> None:
     """Fetch a scenario from the ASlib repository and print its folder.
 
-    Interrupted downloads resume. A manifest keeps the SHA-256 of every file; a second run checks them and
+    If interrupted, run it again. A manifest keeps the SHA-256 of every file; a second run checks them and
     fetches only what is missing or has changed. The scenarios are under the GNU GPL, version 3.
 
     More than --max-megabytes, or more time than --max-seconds, is an error; complete files are kept.

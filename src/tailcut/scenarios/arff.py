@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,10 @@ class Problem:
         return f"{place}{', ' + self.field if self.field else ''}: {self.message}"
 
 
+class UnusableFileError(Exception):
+    """Nothing more can be read from a file; why is among the problems."""
+
+
 @dataclass
 class Problems:
     """Collects problems while files are read, so that reading and checking are the same code."""
@@ -69,6 +73,10 @@ class Problems:
 
     def warning(self, file: str, line: int | None, field: str | None, message: str) -> None:
         self.found.append(Problem(file, line, field, message, "warning"))
+
+    def give_up(self, file: str, line: int | None, field: str | None, message: str) -> NoReturn:
+        self.error(file, line, field, message)
+        raise UnusableFileError
 
     @property
     def errors(self) -> list[Problem]:
@@ -126,16 +134,16 @@ class ArffTable:
         wanted = name.lower()
         return next((i for i, a in enumerate(self.attributes) if a.name.lower() == wanted), None)
 
-    def require(self, *names: str) -> list[int] | None:
-        """Return the positions of columns, or None after noting which are missing."""
-        present = []
-        for name in names:
-            position = self.find(name)
+    def require(self, *names: str) -> list[int]:
+        """Return the positions of columns; give up after noting which are missing."""
+        found = {name: self.find(name) for name in names}
+        for name, position in found.items():
             if position is None:
                 self.error(None, name, "this column is missing")
-            else:
-                present.append(position)
-        return present if len(present) == len(names) else None
+        positions = [position for position in found.values() if position is not None]
+        if len(positions) < len(names):
+            raise UnusableFileError
+        return positions
 
     def error(self, row: int | None, column: int | str, message: str) -> None:
         self.problems.error(*self._place(row, column), message)
@@ -215,8 +223,8 @@ def as_number(cell: str) -> float | None:
         return None
 
 
-def parse(data: bytes, file: str, problems: Problems) -> ArffTable | None:
-    r"""Return the table in `data`, or None if its header cannot be used; note what is wrong.
+def parse(data: bytes, file: str, problems: Problems) -> ArffTable:
+    r"""Return the table in `data`, or give up if its header cannot be used; note what is wrong.
 
     >>> text = b"@RELATION r\n@ATTRIBUTE id STRING\n@ATTRIBUTE 'a b' NUMERIC\n@DATA\n'x, y',?"
     >>> table = parse(text, "some.arff", Problems())
@@ -224,13 +232,8 @@ def parse(data: bytes, file: str, problems: Problems) -> ArffTable | None:
     ('a b', [['x, y'], [None]])
     """
     text = decode(data, file, problems)
-    if text is None:
-        return None
     lines = text.split("\n")
-    header = _header(lines, file, problems)
-    if header is None:
-        return None
-    attributes, start = header
+    attributes, start = _header(lines, file, problems)
     numbers: Sequence[int] = range(start + 1, len(lines) + 1)
     body = lines[start:]
     if body and not body[-1].strip():
@@ -241,18 +244,17 @@ def parse(data: bytes, file: str, problems: Problems) -> ArffTable | None:
     return _table(file, tuple(attributes), body, numbers[: len(body)], problems)
 
 
-def decode(data: bytes, file: str, problems: Problems) -> str | None:
-    """Return UTF-8 bytes as text with plain line ends, or note the line that is not UTF-8."""
+def decode(data: bytes, file: str, problems: Problems) -> str:
+    """Return UTF-8 bytes as text with plain line ends, or give up at the line that is not UTF-8."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        problems.error(file, line, None, f"byte 0x{data[error.start]:02x} is not UTF-8 text")
-        return None
+        problems.give_up(file, line, None, f"byte 0x{data[error.start]:02x} is not UTF-8 text")
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def _header(lines: list[str], file: str, problems: Problems) -> tuple[list[Attribute], int] | None:
+def _header(lines: list[str], file: str, problems: Problems) -> tuple[list[Attribute], int]:
     attributes: list[Attribute] = []
     names: set[str] = set()
     before = len(problems.errors)
@@ -274,14 +276,14 @@ def _header(lines: list[str], file: str, problems: Problems) -> tuple[list[Attri
                 attributes.append(attribute)
         elif keyword != "@relation":
             message = f"expected @RELATION, @ATTRIBUTE or @DATA, got {shown(line)}"
-            problems.error(file, position + 1, None, message)
-            return None
+            problems.give_up(file, position + 1, None, message)
     else:
-        problems.error(file, None, None, "has no @DATA line")
-        return None
+        problems.give_up(file, None, None, "has no @DATA line")
     if not attributes:
         problems.error(file, None, None, "declares no @ATTRIBUTE")
-    return (attributes, position + 1) if len(problems.errors) == before else None
+    if len(problems.errors) > before:
+        raise UnusableFileError
+    return attributes, position + 1
 
 
 def _attribute(text: str, file: str, line: int, problems: Problems) -> Attribute | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
@@ -16,7 +17,17 @@ from tailcut.errors import InputError, NotRuntimeError, ScenarioError, did_you_m
 from tailcut.scenarios import arff, description
 from tailcut.scenarios import cache as scenario_cache
 from tailcut.scenarios.aggregate import RunColumns, collect_runs, doubles, mean, median, most_frequent
-from tailcut.scenarios.arff import STATUSES, ArffTable, Codes, Problem, Problems, as_number, codes, shown
+from tailcut.scenarios.arff import (
+    STATUSES,
+    ArffTable,
+    Codes,
+    Problem,
+    Problems,
+    UnusableFileError,
+    as_number,
+    codes,
+    shown,
+)
 from tailcut.scenarios.description import QUALITY, RUNTIME, Description
 from tailcut.scenarios.scenario import FeatureStep, QualityScenario, Scenario
 from tailcut.types import Array
@@ -24,6 +35,8 @@ from tailcut.types import Array
 REQUIRED = ("description.txt", "algorithm_runs.arff", "feature_values.arff")
 OPTIONAL = ("feature_runstatus.arff", "feature_costs.arff", "cv.arff", "ground_truth.arff")
 FILES = (*REQUIRED, *OPTIONAL)
+RUN_COLUMNS = ("instance_id", "repetition", "algorithm", "runstatus")
+"""The columns of a table of runs, beside those of the measures."""
 _WANTED = {
     RUNTIME: "expected a runtime. QualityScenario.read reads it; `tailcut bench --scenario NAME` runs it",
     QUALITY: "expected a solution_quality. Scenario.read reads runtimes",
@@ -94,10 +107,10 @@ def quality_names(folder: Path, wanted: Sequence[str]) -> list[str]:
     """Return which of the wanted scenarios of a folder judge the quality of solutions, not times."""
     names = []
     for name in dict.fromkeys(wanted):
-        file = folder / name / description.FILE
-        described = description.parse(file.read_bytes(), Problems()) if file.is_file() else None
-        if described is not None and described.types[0] == QUALITY:
-            names.append(name)
+        with suppress(UnusableFileError, FileNotFoundError):
+            data = (folder / name / description.FILE).read_bytes()
+            if description.parse(data, Problems()).types[0] == QUALITY:
+                names.append(name)
     return names
 
 
@@ -156,14 +169,21 @@ def build(files: dict[str, bytes], problems: Problems) -> Scenario | None:
     described, runs, parts = _gather(files, RUNTIME, problems)
     if described is None or runs is None or problems.errors:
         return None
+    return assembled(described.name, described.cutoff, runs, **parts)
+
+
+def assembled(name: str, cutoff: float, runs: RunColumns, **parts: Any) -> Scenario:
+    """Return a scenario of runs and the remaining fields, which are `parts`."""
+    steps: tuple[FeatureStep, ...] = parts["feature_steps"]
     return Scenario(
-        name=described.name,
-        cutoff=described.cutoff,
+        name=name,
+        cutoff=cutoff,
         instances=runs.instances,
         algorithms=runs.algorithms,
         runtimes=runs.runtimes,
-        solved=(runs.statuses == 0) & (runs.runtimes <= described.cutoff),
+        solved=(runs.statuses == 0) & (runs.runtimes <= cutoff),
         statuses=runs.statuses.astype(np.uint8),
+        feature_cost=sum((step.costs for step in steps), np.zeros(len(runs.instances))),
         **parts,
     )
 
@@ -178,17 +198,25 @@ def _gather(
     for name in REQUIRED:
         if name not in files:
             problems.error(name, None, None, "this file is missing")
-    described = _description(files, measured, problems)
-    parsed = {
-        name: arff.parse(data, name, problems) for name, data in files.items() if name.endswith(".arff")
-    }
-    tables = {name: table for name, table in parsed.items() if table is not None}
-    run_table = tables.pop("algorithm_runs.arff", None)
-    runs = None if run_table is None else _runs(run_table, described, measured)
+    described = runs = None
+    with suppress(UnusableFileError):
+        if description.FILE in files:
+            described = _description(files[description.FILE], measured, problems)
+    tables: dict[str, ArffTable] = {}
+    for name in files:
+        with suppress(UnusableFileError):
+            if name.endswith(".arff"):
+                tables[name] = arff.parse(files[name], name, problems)
+    with suppress(UnusableFileError):
+        if "algorithm_runs.arff" in tables:
+            runs = _runs(tables.pop("algorithm_runs.arff"), described, measured)
     instances = runs.instances if runs is not None else _instances(tables.get("feature_values.arff"))
-    matched = {name: _match(table, instances) for name, table in tables.items() if instances}
-    per_instance = {name: match for name, match in matched.items() if match is not None}
-    parts = _parts(described, per_instance, max(1, len(instances)), problems)
+    matched: dict[str, PerInstance] = {}
+    for name, table in tables.items() if instances else ():
+        identity = RUN_COLUMNS[: 1 if name == "ground_truth.arff" else 2]
+        with suppress(UnusableFileError):
+            matched[name] = per_instance(table, instances, identity, complete=name == "feature_values.arff")
+    parts = _parts(described, matched, max(1, len(instances)), problems)
     if described is not None and runs is not None and not problems.errors:
         for name in sorted(set(described.algorithms) ^ set(runs.algorithms)) if described.algorithms else ():
             where = "has no runs" if name in described.algorithms else "has runs, but is not described"
@@ -196,47 +224,44 @@ def _gather(
     return described, runs, parts
 
 
-def _description(files: dict[str, bytes], measured: str, problems: Problems) -> Description | None:
-    if description.FILE not in files:
-        return None
-    described = description.parse(files[description.FILE], problems)
-    if described is None:
-        return None
+def _description(data: bytes, measured: str, problems: Problems) -> Description:
+    described = description.parse(data, problems)
+    lines = described.lines
     if described.types[0] != measured:
         problems.not_runtime = measured == RUNTIME
-        name = "performance_type"
+        field = "performance_type"
         message = f"the first measure, {described.measures[0]}, is of type {described.types[0]}; "
-        problems.error(description.FILE, described.lines[name], name, message + _WANTED[measured])
-        return None
+        problems.give_up(description.FILE, lines[field], field, message + _WANTED[measured])
     if measured == RUNTIME and not 0.0 < described.cutoff < math.inf:
-        name = "algorithm_cutoff_time"
+        field = "algorithm_cutoff_time"
         message = f"expected a finite number of seconds > 0, got {described.cutoff:g}"
-        problems.error(description.FILE, described.lines[name], name, message)
-        return None
+        problems.give_up(description.FILE, lines[field], field, message)
     return described
 
 
-def _runs(table: ArffTable, described: Description | None, measured: str) -> RunColumns | None:
-    """Return the runs with repetitions combined, or None if columns are missing.
-
-    Without a description any numeric column will do as the measure. After an error the arrays are of no use,
-    but other files can still be compared with them.
-    """
-    quality = measured == QUALITY and described is not None
+def _runs(table: ArffTable, described: Description | None, measured: str) -> RunColumns:
+    """Return the runs; without a description, any numeric column will do as the measure."""
     if described is not None:
-        measure, missing = described.measures[0], math.nan if quality else described.cutoff
-    else:
-        identity = {"instance_id", "repetition", "algorithm", "runstatus"}
-        numeric = [a.name for a in table.attributes if a.name.lower() not in identity and a.kind == "numeric"]
-        measure, missing = numeric[0] if numeric else "runtime", 1.0
-    positions = table.require("instance_id", "repetition", "algorithm", measure, "runstatus")
-    if positions is None:
-        return None
-    instance, repetition, algorithm, runtime, status = positions
+        missing = math.nan if measured == QUALITY else described.cutoff
+        return combined_runs(table, RUN_COLUMNS, described.measures[0], missing, quality=measured == QUALITY)
+    kinds = {a.name: a.kind for a in table.attributes if a.name.lower() not in RUN_COLUMNS}
+    measure = next((name for name, kind in kinds.items() if kind == "numeric"), "runtime")
+    return combined_runs(table, RUN_COLUMNS, measure, missing=1.0)
+
+
+def combined_runs(
+    table: ArffTable, names: Sequence[str], measure: str, missing: float, *, quality: bool = False
+) -> RunColumns:
+    """Return the runs with repetitions combined.
+
+    `names` are those of the columns of instance, repetition, algorithm and status. After an error the arrays
+    are of no use, but other files can still be compared with them.
+    """
+    instance, repetition, algorithm, status, value = table.require(*names, measure)
     instances, algorithms = table.texts(instance), table.texts(algorithm)
     repetitions, statuses = table.whole_numbers(repetition), table.statuses(status)
     table.check_levels(status)
-    seconds = _seconds(table, runtime, statuses, quality=quality)
+    seconds = _seconds(table, value, statuses, quality=quality)
     if not table.lines:
         table.problems.error(table.file, None, None, "has no runs")
     return collect_runs(instances, algorithms, repetitions, seconds, statuses, missing, table.error)
@@ -272,28 +297,26 @@ def _instances(features: ArffTable | None) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class _PerInstance:
+class PerInstance:
     """A table with one row per instance and repetition."""
 
     table: ArffTable
     rows: Codes
     """Number of each row's instance, shape (rows,)."""
-    others: tuple[int, ...]
-    """Positions of the columns that are neither instance nor repetition."""
-
-    def name(self, position: int) -> str:
-        return self.table.attributes[position].name
+    others: dict[str, int]
+    """Positions of the columns that are neither instance nor repetition, by their names."""
 
 
-def _match(table: ArffTable, instances: tuple[str, ...]) -> _PerInstance | None:
-    """Return a table's rows matched to the instances of the runs, or None if columns are missing.
+def per_instance(
+    table: ArffTable, instances: tuple[str, ...], identity: Sequence[str], *, complete: bool
+) -> PerInstance:
+    """Return a table's rows matched to the instances of the runs.
 
-    Rows of other instances are left out with a warning: nothing can be replayed on them.
+    `identity` names the columns of instance and, where there are any, repetition; a `complete` table has a
+    row for every instance. Rows of other instances are left out with a warning: nothing can be replayed on
+    them.
     """
-    identity = ["instance_id", "repetition"][: 1 if table.file == "ground_truth.arff" else 2]
     positions = table.require(*identity)
-    if positions is None:
-        return None
     names = table.texts(positions[0])
     repetitions = [table.whole_numbers(position) for position in positions[1:]]
     ones = np.ones(len(names), dtype=np.int64)
@@ -301,44 +324,42 @@ def _match(table: ArffTable, instances: tuple[str, ...]) -> _PerInstance | None:
         table.error(row, "repetition", "this instance and repetition already had a row")
     rows = codes(names, instances)
     for row in np.flatnonzero(rows < 0).tolist():
-        table.warning(row, "instance_id", f"{shown(names[row])} has no algorithm runs; the row is left out")
+        table.warning(row, positions[0], f"{shown(names[row])} has no algorithm runs; the row is left out")
     missing = sorted(set(instances) - set(names))
-    if table.file == "feature_values.arff":
+    if complete:
         for name in missing:
-            table.error(None, "instance_id", f"no row for instance {shown(name)}")
+            table.error(None, positions[0], f"no row for instance {shown(name)}")
     elif missing:
-        table.warning(None, "instance_id", f"{len(missing)} instances have no row")
-    others = tuple(i for i in range(len(table.attributes)) if i not in positions)
+        table.warning(None, positions[0], f"{len(missing)} instances have no row")
+    others = {a.name: i for i, a in enumerate(table.attributes) if i not in positions}
     kept = rows >= 0
     if not kept.all():
         columns = [list(compress(column, kept)) for column in table.columns]
         table = replace(table, columns=columns, lines=list(compress(table.lines, kept)))
-    return _PerInstance(table, rows[kept], others)
+    return PerInstance(table, rows[kept], others)
 
 
 def _parts(
-    described: Description | None, tables: dict[str, _PerInstance], n: int, problems: Problems
+    described: Description | None, tables: dict[str, PerInstance], n: int, problems: Problems
 ) -> dict[str, Any]:
     features, folds = tables.get("feature_values.arff"), tables.get("cv.arff")
     truths = tables.get("ground_truth.arff")
-    names = tuple(features.name(position) for position in features.others) if features else ()
-    steps = _feature_steps(described, tables, names, n, problems)
+    names = tuple(features.others) if features else ()
     return {
         "feature_names": names,
-        "features": _feature_values(features, n) if features else np.empty((n, 0)),
-        "feature_cost": sum((step.costs for step in steps), np.zeros(n)),
-        "feature_steps": steps,
+        "features": feature_values(features, n) if features else np.empty((n, 0)),
+        "feature_steps": _feature_steps(described, tables, names, n, problems),
         "has_feature_costs": "feature_costs.arff" in tables,
         "folds": _folds(folds, n) if folds else None,
         "ground_truth": _ground_truth(truths, n) if truths else None,
     }
 
 
-def _feature_values(values: _PerInstance, n: int) -> Array:
+def feature_values(values: PerInstance, n: int) -> Array:
     """Return the mean of each feature over repetitions, shape (n, d); nan where missing."""
     table = values.table
     result = np.empty((n, len(values.others)))
-    for number, position in enumerate(values.others):
+    for number, position in enumerate(values.others.values()):
         column = table.numbers(position)
         odd = ~np.isfinite(column)
         for row in np.flatnonzero(odd).tolist():  # selectors know no infinite features
@@ -352,21 +373,21 @@ def _feature_values(values: _PerInstance, n: int) -> Array:
 
 def _feature_steps(
     described: Description | None,
-    tables: dict[str, _PerInstance],
+    tables: dict[str, PerInstance],
     feature_names: tuple[str, ...],
     n: int,
     problems: Problems,
 ) -> tuple[FeatureStep, ...]:
     costs_table, status_table = tables.get("feature_costs.arff"), tables.get("feature_runstatus.arff")
-    costs = _feature_costs(costs_table, n) if costs_table else {}
+    costs = feature_costs(costs_table, n) if costs_table else {}
     if status_table is None:
         problems.warning("feature_runstatus.arff", None, None, "this file is missing")
     statuses = _feature_statuses(status_table, n) if status_table else {}
-    by_name = {step.name: step for step in described.steps} if described else {}
+    steps = list(described.steps) if described else []
+    known = {step.name for step in steps}
     if described is not None:
-        _compare_steps(by_name, costs, statuses, feature_names, problems)
-    steps = [*by_name.values()]
-    steps += [description.Step(name, (), (), default=False) for name in costs if name not in by_name]
+        _compare_steps(steps, costs, statuses, feature_names, problems)
+    steps += [description.Step(name, (), (), default=False) for name in costs if name not in known]
     unknown = np.full(n, STATUSES.index("unknown"))
     return tuple(
         FeatureStep(
@@ -381,79 +402,73 @@ def _feature_steps(
     )
 
 
-def _feature_costs(costs: _PerInstance, n: int) -> dict[str, Array]:
+def feature_costs(costs: PerInstance, n: int) -> dict[str, Array]:
     """Return the median cost of each step over repetitions, missing ones as 0: name -> shape (n,)."""
     medians = {}
-    for position in costs.others:
+    for name, position in costs.others.items():
         seconds = costs.table.numbers(position)
         for row in np.flatnonzero((seconds < 0.0) | np.isinf(seconds)).tolist():
             cell = costs.table.columns[position][row]
             costs.table.error(row, position, f"expected seconds >= 0 or ?, got {shown(cell)}")
-        medians[costs.name(position)] = np.nan_to_num(median(costs.rows, np.nan_to_num(seconds), n))
+        medians[name] = np.nan_to_num(median(costs.rows, np.nan_to_num(seconds), n))
     return medians
 
 
-def _feature_statuses(statuses: _PerInstance, n: int) -> dict[str, Codes]:
+def _feature_statuses(statuses: PerInstance, n: int) -> dict[str, Codes]:
     """Return the most frequent status of each step over repetitions: name -> shape (n,)."""
     absent = np.bincount(statuses.rows, minlength=n) == 0
     result = {}
-    for position in statuses.others:
+    for name, position in statuses.others.items():
         statuses.table.check_levels(position)
-    for position in statuses.others:
-        modes = most_frequent(statuses.rows, statuses.table.statuses(position), n, len(STATUSES))
-        modes[absent] = STATUSES.index("unknown")
-        result[statuses.name(position)] = modes
+        result[name] = most_frequent(statuses.rows, statuses.table.statuses(position), n, len(STATUSES))
+        result[name][absent] = STATUSES.index("unknown")
     return result
 
 
 def _compare_steps(
-    described: dict[str, description.Step],
+    described: list[description.Step],
     costs: dict[str, Array],
     statuses: dict[str, Codes],
     feature_names: tuple[str, ...],
     problems: Problems,
 ) -> None:
     """Note steps and features that one file has and another has not."""
+    names = {step.name for step in described}
     for file, given in (("feature_costs.arff", costs.keys()), ("feature_runstatus.arff", statuses.keys())):
-        for name in sorted(given ^ described.keys()) if given else ():
+        for name in sorted(given ^ names) if given else ():
             where = "is not described" if name in given else "is missing"
             problems.warning(file, None, name, f"this feature step {where}")
-    provided = {name for step in described.values() for name in step.provides}
+    provided = {name for step in described for name in step.provides}
     for name in sorted(provided ^ set(feature_names)) if described else ():
         where = "is missing" if name in provided else "is provided by no described step"
         problems.warning("feature_values.arff", None, name, f"this feature {where}")
 
 
-def _folds(cv: _PerInstance, n: int) -> Codes | None:
+def _folds(cv: PerInstance, n: int) -> Codes | None:
     """Return each instance's fold in the first repetition, or None if some have none."""
-    positions = cv.table.require("fold", "repetition")
-    if positions is None:
-        return None
-    numbers = cv.table.whole_numbers(positions[0])
-    first = cv.table.whole_numbers(positions[1]) == 1
-    folds = np.zeros(n, dtype=np.int64)
-    folds[cv.rows[first]] = numbers[first]
-    without = int((folds == 0).sum())
-    if without:
+    with suppress(UnusableFileError):
+        fold, repetition = cv.table.require("fold", "repetition")
+        first = cv.table.whole_numbers(repetition) == 1
+        folds = np.zeros(n, dtype=np.int64)
+        folds[cv.rows[first]] = cv.table.whole_numbers(fold)[first]
+        without = int((folds == 0).sum())
+        if not without:
+            return folds
         cv.table.warning(None, "fold", f"{without} instances have no fold; folds unused")
-        return None
-    return folds
+    return None
 
 
-def _ground_truth(truths: _PerInstance, n: int) -> dict[str, Array | tuple[str | None, ...]]:
+def _ground_truth(truths: PerInstance, n: int) -> dict[str, Array | tuple[str | None, ...]]:
     """Return what is known about the instances' answers: numbers, or texts with None where unknown."""
     result: dict[str, Array | tuple[str | None, ...]] = {}
     table = truths.table
-    for position in truths.others:
+    for name, position in truths.others.items():
         table.check_levels(position)
-    for position in truths.others:
         if table.attributes[position].kind == "numeric":
             values = np.full(n, math.nan)
             values[truths.rows] = table.numbers(position)
-            result[truths.name(position)] = values
+            result[name] = values
         else:
-            texts: list[str | None] = [None] * n
-            for row, cell in zip(truths.rows.tolist(), table.columns[position], strict=True):
-                texts[row] = cell
-            result[truths.name(position)] = tuple(texts)
+            texts = dict(zip(truths.rows.tolist(), table.columns[position], strict=True))
+            result[name] = tuple(map(texts.get, range(n)))
     return result

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tailcut.errors import MissingExtraError
-from tailcut.scenarios.arff import Problems, decode, shown
+from tailcut.scenarios.arff import Problems, UnusableFileError, decode, shown
 
 FILE = "description.txt"
 DEPTH = 20
@@ -63,20 +63,18 @@ def yaml_module() -> Any:
     return yaml
 
 
-def parse(data: bytes, problems: Problems) -> Description | None:
-    r"""Return the description, or None if it cannot be used; note what is wrong.
+def parse(data: bytes, problems: Problems) -> Description:
+    r"""Return the description, or give up if it cannot be used; note what is wrong.
 
     >>> text = b"scenario_id: S\nperformance_measures: runtime\nperformance_type: runtime\n"
     >>> parse(text + b"algorithm_cutoff_time: 1.0e+3", Problems()).cutoff
     1000.0
     """
     before = len(problems.errors)
-    root = _compose(data, problems)
-    if root is None:
-        return None
-    fields = _Fields(root, None, "expected 'field: value' lines", problems)
+    root = _compose(decode(data, FILE, problems), problems)
     if root.id != "mapping":
-        return None
+        problems.give_up(FILE, _line(root), None, "expected 'field: value' lines")
+    fields = _Fields(root, None, "", problems)
     listed = fields.nodes.get("metainfo_algorithms")
     algorithms = _Fields(listed, None, "", problems) if listed and listed.id == "mapping" else None
     description = Description(
@@ -96,14 +94,13 @@ def parse(data: bytes, problems: Problems) -> Description | None:
     for kind in description.types:
         if kind not in (RUNTIME, QUALITY):
             fields.error("performance_type", f"expected runtime or solution_quality, got {shown(kind)}")
-    return description if len(problems.errors) == before else None
+    if len(problems.errors) > before:
+        raise UnusableFileError
+    return description
 
 
-def _compose(data: bytes, problems: Problems) -> Node | None:
-    """Return the node of the whole file, or None after noting why it cannot be read."""
-    text = decode(data, FILE, problems)
-    if text is None:
-        return None
+def _compose(text: str, problems: Problems) -> Node:
+    """Return the node of the whole file, or give up after noting why it cannot be read."""
     yaml = yaml_module()
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     depth = 0
@@ -114,24 +111,21 @@ def _compose(data: bytes, problems: Problems) -> Node | None:
         for event in yaml.parse(text, Loader=loader):
             line = event.start_mark.line + 1
             if isinstance(event, yaml.AliasEvent) and event.anchor not in anchors:
-                problems.error(FILE, line, None, f"*{event.anchor} refers to nothing")
-                return None
+                problems.give_up(FILE, line, None, f"*{event.anchor} refers to nothing")
             anchors.add(getattr(event, "anchor", None))
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
             if depth > DEPTH:
-                problems.error(FILE, line, None, f"nested deeper than {DEPTH} levels")
-                return None
+                problems.give_up(FILE, line, None, f"nested deeper than {DEPTH} levels")
         root = yaml.compose(text, Loader=loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
-        problems.error(FILE, mark.line + 1 if mark else None, None, f"not valid YAML: {reason}")
-        return None
+        problems.give_up(FILE, mark.line + 1 if mark else None, None, f"not valid YAML: {reason}")
     if root is None:
-        problems.error(FILE, None, None, "is empty")
+        problems.give_up(FILE, None, None, "is empty")
     return root
 
 

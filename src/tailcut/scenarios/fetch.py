@@ -1,8 +1,7 @@
-"""Fetching a scenario's files from the ASlib repository: resumed, checked, and not fetched twice.
+"""Fetching a scenario's files from the ASlib repository: checked, and not fetched twice.
 
-A file arrives as ``NAME.part``, from where an earlier attempt broke off, and gets its name once it is whole.
-The manifest keeps the SHA-256 and size of each; a second run recomputes them and asks the network only for
-what is missing or has changed.
+The manifest keeps the SHA-256 and size of each file that is there; a second run recomputes them and asks the
+network only for what is missing or has changed.
 """
 
 from __future__ import annotations
@@ -36,7 +35,6 @@ MAX_SECONDS = 1800.0
 EXTRAS = ("readme.txt", "citation.bib")
 ATTEMPTS = 3
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 
 FetchProgress = Callable[[str, int, int | None], None]
 """Called with the file's name, the bytes available, and their number in all if that is known."""
@@ -44,10 +42,6 @@ FetchProgress = Callable[[str, int, int | None], None]
 
 class _NotThereError(DownloadError):
     """The server answered that there is no such file."""
-
-
-class _BrokenOffError(DownloadError):
-    """The connection ended before the file did."""
 
 
 def fetch(
@@ -63,7 +57,7 @@ def fetch(
     """Fetch the scenario `name` and return its folder, `to`/`name` or one in the user's cache.
 
     `timeout` is how long the server may be silent. More than `max_bytes`, or longer than `max_seconds` in
-    all, is an error; what is whole by then stays.
+    all, is an error; the files that are whole by then stay.
     """
     if not _NAME.fullmatch(name):
         raise InputError(f"a scenario's name has letters, digits, '.', '_' and '-' only, got {name!r}")
@@ -91,7 +85,7 @@ def _fetch_all(folder: Path, source: str, downloads: _Downloads) -> None:
             continue
         url = f"{source}/{file}"
         try:
-            downloads.download(url, folder / file)
+            statefile.write(folder / file, downloads.get(url))
             manifest["files"][file] = _summary(folder / file)
         except _NotThereError:
             if file in REQUIRED:
@@ -130,54 +124,27 @@ class _Downloads:
         self._bytes_left, self._seconds = max_bytes, max_seconds
         self._end = time.monotonic() + max_seconds
 
-    def download(self, url: str, target: Path) -> None:
-        """Fetch `url` into `target`; what broke off is resumed, here up to twice, and by a later call."""
-        part = target.with_name(target.name + ".part")
-        for attempt in range(1, ATTEMPTS + 1):
+    def get(self, url: str) -> bytes:
+        """Return the content of `url`; what broke off is fetched again, up to twice."""
+        reason = ""
+        for _ in range(ATTEMPTS):
             try:
-                self._attempt(url, part)
-            except _BrokenOffError:
-                if attempt == ATTEMPTS:
-                    raise
+                with self._open(url) as response:
+                    data = self._body(url, response)
+            except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
+                reason = str(error) or type(error).__name__
             else:
-                self._bytes_left -= part.stat().st_size
-                part.replace(target)
-                return
+                self._bytes_left -= len(data)
+                return data
+        raise DownloadError(f"{url}: broke off ({reason}); run again to go on")
 
-    def _attempt(self, url: str, part: Path) -> None:
-        """Fetch what `part` does not hold yet; return once it is whole."""
-        tag_file = part.with_name(part.name + ".etag")
-        start = part.stat().st_size if part.exists() else 0
-        headers = {"User-Agent": "tailcut", "Accept-Encoding": "identity"}
-        if start:
-            headers["Range"] = f"bytes={start}-"
-            tag = tag_file.read_text("latin-1") if tag_file.exists() else ""
-            if tag:
-                headers["If-Range"] = tag  # a file that has changed meanwhile is then sent whole
-        try:
-            with self._open(url, headers) as response:
-                start, total = _extent(url, response, start)
-                self._check_size(url, total or 0, part)
-                tag_file.write_text(response.headers.get("ETag") or "", "latin-1")
-                self._save(url, response, part, start, total)
-        except urllib.error.HTTPError as error:
-            error.close()
-            if error.code == 416 and start:  # the file there is no longer than what is here: start over
-                part.unlink()
-                raise _BrokenOffError(f"{url}: has changed since it was partly fetched") from None
-            if error.code in (404, 410):
-                raise _NotThereError(f"{url}: not found ({error.code})") from None
-            raise DownloadError(f"{url}: the server answered {error.code} {error.reason}") from None
-        except http.client.HTTPException as error:
-            raise _BrokenOffError(f"{url}: the answer broke off ({type(error).__name__})") from None
-        tag_file.unlink(missing_ok=True)
-
-    def _open(self, url: str, headers: dict[str, str]) -> Any:
+    def _open(self, url: str) -> Any:
         """Return the answer if it begins in time: headers may come drop by drop, each within the timeout."""
         answer: Future[Any] = Future()
 
         def ask() -> None:
             try:
+                headers = {"User-Agent": "tailcut", "Accept-Encoding": "identity"}
                 request = urllib.request.Request(url, headers=headers)
                 answer.set_result(urllib.request.urlopen(request, timeout=self._timeout))
             except BaseException as error:
@@ -186,8 +153,11 @@ class _Downloads:
         threading.Thread(target=ask, daemon=True).start()
         try:
             return answer.result(self._seconds_left(url))
-        except urllib.error.HTTPError:
-            raise
+        except urllib.error.HTTPError as error:
+            error.close()
+            if error.code in (404, 410):
+                raise _NotThereError(f"{url}: not found ({error.code})") from None
+            raise DownloadError(f"{url}: the server answered {error.code} {error.reason}") from None
         except (http.client.InvalidURL, ValueError) as error:
             raise DownloadError(f"{url}: is not a usable URL: {error}") from None
         except OSError as error:
@@ -197,52 +167,29 @@ class _Downloads:
                 reason = f"no answer within {self._timeout:g} s"
             raise DownloadError(f"{url}: cannot be reached: {reason}") from None
 
-    def _save(self, url: str, response: Any, part: Path, start: int, total: int | None) -> None:
-        """Write the answer's body into `part` from `start` on, and check that all of it came."""
-        done = start
-        # Opened for update and positioned, not for appending: two fetches at once write the same bytes
-        # to the same places instead of one after the other.
-        with part.open("r+b" if start else "wb") as file:
-            file.seek(start)
-            while True:
-                try:
-                    chunk = response.read1(1 << 16)  # what is there: a slow server must not hold up the clock
-                except (TimeoutError, ConnectionError) as error:
-                    raise _BrokenOffError(
-                        f"{url}: the connection ended after {done} bytes: {error}"
-                    ) from None
-                if not chunk:
-                    break
-                file.write(chunk)
-                done += len(chunk)
-                self._check_size(url, done, part)
-                self._seconds_left(url)
-                if self._progress is not None:
-                    self._progress(url.rpartition("/")[2], done, total)
-        if total is not None and done != total:
-            raise _BrokenOffError(f"{url}: ended after {done} of {total} bytes; run again to resume")
+    def _body(self, url: str, response: Any) -> bytes:
+        length = response.headers.get("Content-Length") or ""
+        total = int(length) if length.isdigit() else None
+        data = bytearray()
+        self._check_size(url, total or 0)
+        while chunk := response.read1(1 << 16):  # what is there: a slow server must not hold up the clock
+            data += chunk
+            self._check_size(url, len(data))
+            self._seconds_left(url)
+            if self._progress is not None:
+                self._progress(url.rpartition("/")[2], len(data), total)
+        if total is not None and len(data) != total:
+            raise ConnectionError(f"{len(data)} of {total} bytes came")
+        return bytes(data)
 
     def _seconds_left(self, url: str) -> float:
         seconds = self._end - time.monotonic()
         if seconds <= 0:
-            raise DownloadError(f"{url}: not fetched within {self._seconds:g} s; run again to resume")
+            raise DownloadError(f"{url}: not fetched within {self._seconds:g} s; run again to go on")
         return seconds
 
-    def _check_size(self, url: str, size: int, part: Path) -> None:
+    def _check_size(self, url: str, size: int) -> None:
         if size > self._bytes_left:
-            part.unlink(missing_ok=True)
             raise DownloadError(
                 f"{url}: is larger than the limit, with what came before: {self._bytes_left} bytes"
             )
-
-
-def _extent(url: str, response: Any, start: int) -> tuple[int, int | None]:
-    """Return the position that the answer starts at, and the size of the whole file if it is given."""
-    length = response.headers.get("Content-Length")
-    size = int(length) if length and length.isdigit() else None
-    if response.status != 206:
-        return 0, size  # the server knows no ranges, or the file has changed: all of it comes
-    given = _RANGE.fullmatch(response.headers.get("Content-Range") or "")
-    if given is None or int(given[1]) != start:
-        raise DownloadError(f"{url}: asked for the bytes from {start} on, the server sent others")
-    return start, start + size if size is not None else None if given[2] == "*" else int(given[2])
