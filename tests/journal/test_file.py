@@ -15,8 +15,7 @@ import pytest
 
 from tailcut.errors import JournalError
 from tailcut.journal import EventKind, Journal, NewEvent, Tokens
-from tailcut.journal.database import PAGE
-from tailcut.journal.database import _create as create
+from tailcut.journal.database import PAGE, create
 
 WRITER = """
 import sys

@@ -1,20 +1,34 @@
 """The journal: one SQLite file of projects, to which events are only appended.
 
-An event is durable before `append` returns; within `together`, when that block ends.
+An event is durable before `append` returns; within `together`, when that block ends. The file has a
+write-ahead log with synchronous FULL, so neither a killed process nor a power cut loses what was committed.
+One process writes at a time; any number may read.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 from tailcut.errors import JournalError
-from tailcut.journal.database import Database
+from tailcut.journal.database import (
+    PAGE,
+    UNIQUE_DECISIONS,
+    Ownership,
+    check_format,
+    connect,
+    connect_to_read,
+    create,
+    translated_errors,
+)
 from tailcut.journal.events import (
     DECIDING,
     DamagedError,
@@ -30,7 +44,7 @@ PIECE = 16 * 1024 * 1024
 """Bytes of a snapshot in one row: SQLite allows a gigabyte at most."""
 
 
-class Journal(Database):
+class Journal:
     """A journal file, open for writing by this process only, or for reading.
 
     `encode` turns bodies into JSON; the service has a faster one available. `repairing` opens a file that
@@ -56,8 +70,169 @@ class Journal(Database):
         repairing: bool = False,
         encode: Callable[[dict[str, Any]], str] = plain_json,
     ) -> None:
-        super().__init__(path, read_only=read_only, repairing=repairing)
+        self.path = Path(path)
         self.encode = encode
+        self._undo: list[Callable[[], None]] | None = None
+        """Within `together`: what to call if the events are lost."""
+        self._afterwards: list[Callable[[], None]] = []
+        """What to call when they are on disk."""
+        self._failure: JournalError | None = None
+        """The first error of a write within `together`: the whole transaction is then unreliable."""
+        self.taken_over = False
+        """Whether another process has opened the file for writing since: then this one may no longer
+        write."""
+        self._session = secrets.token_hex(16)
+        self._ownership: Ownership | None = None
+        with contextlib.ExitStack() as opened, translated_errors(self.path):
+            if read_only:
+                self._open_to_read(opened)
+            else:
+                self._open_to_write(opened, repairing)
+            self._opened = opened.pop_all()
+
+    def _open_to_read(self, opened: contextlib.ExitStack) -> None:
+        if not self.path.is_file():
+            raise JournalError(f"{self.path}: there is no such state file")
+        self._db = connect_to_read(self.path, opened)
+        check_format(self.path, self._db)
+
+    def _open_to_write(self, opened: contextlib.ExitStack, repairing: bool) -> None:
+        """Open the file, make it if it is new, and record this process as its writer."""
+        self._ownership = Ownership(self.path, opened)
+        self._ownership.make_file()
+        db = self._db = connect(self.path, "rw", opened)
+        (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        (application,) = db.execute("PRAGMA application_id").fetchone()
+        empty = not tables and not application
+        if not empty:
+            check_format(self.path, db)
+        db.execute(f"PRAGMA page_size = {PAGE}")  # a file that is not new keeps its own
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("BEGIN IMMEDIATE")  # closing the file rolls it back
+        if empty:
+            create(db)
+        if not repairing:
+            self.make_unique()
+        db.execute("REPLACE INTO writer (one, session) VALUES (1, ?)", (self._session,))
+        db.execute("COMMIT")
+        self._ownership.remember()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._opened.close()
+
+    def make_unique(self) -> None:
+        """Enforce that each decision is in the file only once; raise if one is in it twice."""
+        try:
+            self._db.execute(UNIQUE_DECISIONS)
+        except sqlite3.IntegrityError:
+            raise JournalError(
+                f"{self.path}: two processes have written to this state file at the same time, so some "
+                f"decisions are in it twice: 'tailcut state repair {self.path}' keeps all that is intact"
+            ) from None
+
+    def check_in_place(self) -> None:
+        """Raise unless the open file is still the one at its path."""
+        if self._ownership is not None:
+            self._ownership.check()
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Write all or nothing, within `together` as part of its transaction."""
+        with self.together():
+            self._check_written()
+            try:
+                with translated_errors(self.path):
+                    if not self._db.in_transaction:
+                        self._begin()
+                    yield self._db
+            except JournalError as error:
+                self._failure = error
+                raise
+
+    def _check_written(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _begin(self) -> None:
+        """Begin to write; raise if another process has opened the file for writing since."""
+        self._db.execute("BEGIN IMMEDIATE")
+        if self._db.execute("SELECT session FROM writer").fetchone() != (self._session,):
+            self._roll_back()
+            self.taken_over = True
+            raise JournalError(
+                f"{self.path}: another process has taken this state file over; stop and start again"
+            )
+
+    def _roll_back(self) -> None:
+        with contextlib.suppress(sqlite3.Error):  # some errors have rolled it back already
+            self._db.execute("ROLLBACK")
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Write everything that is appended in this block as one transaction, durable when it ends.
+
+        If it cannot be written, nothing is, and `JournalError` is raised at the end of the block at the
+        latest. A nested block is part of the outer one.
+        """
+        if self._undo is not None:
+            yield
+            return
+        self._undo, self._failure = [], None
+        try:
+            yield
+            self._check_written()
+            with translated_errors(self.path):
+                if self._db.in_transaction:  # not if nothing was written
+                    self._db.execute("COMMIT")
+            self.check_in_place()
+        except BaseException:
+            self._roll_back()
+            for undo in self._undo:
+                undo()
+            self._afterwards.clear()
+            raise
+        finally:
+            self._undo, self._failure = None, None
+        while self._afterwards:
+            self._afterwards.pop()()
+
+    def if_lost(self, undo: Callable[[], None]) -> None:
+        """Call `undo` if the current transaction is lost."""
+        if self._undo is not None and undo not in self._undo:
+            self._undo.append(undo)
+
+    def afterwards(self, work: Callable[[], None]) -> None:
+        """Call `work` as soon as the current transaction is on disk; at once if there is none."""
+        if self._undo is None:
+            work()
+        elif work not in self._afterwards:
+            self._afterwards.append(work)
+
+    @contextlib.contextmanager
+    def as_of_now(self) -> Iterator[None]:
+        """Read a consistent snapshot of the file in this block, whatever another process writes."""
+        with translated_errors(self.path):
+            self._db.execute("BEGIN")
+            try:
+                self._db.execute("SELECT 1 FROM projects LIMIT 1").fetchone()  # from here on
+                yield
+            finally:
+                self._roll_back()
+
+    def each(self, query: str, *values: Any) -> Iterator[Any]:
+        """Yield the rows of a query."""
+        with translated_errors(self.path):
+            yield from self._db.execute(query, values)
+
+    def rows(self, query: str, *values: Any) -> list[Any]:
+        return list(self.each(query, *values))
 
     def create(self, name: str, description: dict[str, Any]) -> int:
         """Create a project and return its number."""
@@ -94,10 +269,12 @@ class Journal(Database):
         They are on disk then, or within `together`, when that block ends.
         """
         when = time.time() if at is None else at
-        rows = [
-            (project, when, one.kind.value, self.encode(one.body), one.key, one.decision) for one in events
-        ]
-        return self.insert(rows)
+        number = 0
+        with self.transaction() as db:
+            for event in events:
+                row = (project, when, event.kind.value, self.encode(event.body), event.key, event.decision)
+                number = int(db.execute(_INSERT, row).lastrowid or 0)
+        return number
 
     def events(self, project: int, after: int = 0) -> Iterator[Event]:
         """Yield the events of a project after number `after`, oldest first."""
@@ -135,7 +312,7 @@ class Journal(Database):
             where.append(f"kind IN ({_marks(kinds)})")
         order = "DESC" if newest_first else "ASC"
         query = f"{_EVENTS} WHERE {' AND '.join(where)} ORDER BY number {order} LIMIT ?"
-        return [event_of(row) for row in self.rows(query, *values, *(kind.value for kind in kinds), limit)]
+        return list(map(event_of, self.rows(query, *values, *(kind.value for kind in kinds), limit)))
 
     def by_keys(self, project: int, kind: EventKind, keys: Sequence[str]) -> dict[str, Event]:
         """Return the existing events of a kind with these keys."""
@@ -226,6 +403,7 @@ def _store(db: sqlite3.Connection, project: int, base: int, snapshot: Snapshot) 
     db.execute("REPLACE INTO snapshots (project, base, event, digest) VALUES (?, ?, ?, ?)", values)
 
 
+_INSERT = "INSERT INTO events (project, at, kind, body, key, decision) VALUES (?, ?, ?, ?, ?, ?)"
 _EVENTS = "SELECT number, at, kind, body, key FROM events"
 
 

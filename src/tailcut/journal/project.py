@@ -108,9 +108,7 @@ class Project:
     @property
     def statistics(self) -> ProjectStatistics:
         """The statistics so far; read-only."""
-        found = self._load()[1] if self._statistics is None else self._statistics
-        found.catch_up()
-        return found
+        return self._load()[1] if self._statistics is None else self._statistics
 
     @property
     def last_event(self) -> int:
@@ -322,8 +320,7 @@ class Project:
             self.journal.if_lost(self.forget)
             self._last = self.journal.append(self.number, [new], at=at)
             if self._statistics is not None:  # otherwise they are read from the journal when needed
-                self._statistics.take_later(Event(self._last, at, new.kind, new.body))
-                self.journal.beforehand(self._statistics.catch_up)
+                self._statistics.take(Event(self._last, at, new.kind, new.body))
         except BaseException:
             self.forget()
             raise

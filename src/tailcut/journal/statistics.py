@@ -151,7 +151,6 @@ class ProjectStatistics:
         """For one pick: the last run on an instance that counts as unsolved, by its race."""
         self.curve: list[CurveSample] = []
         self.stride = 1
-        self._uncounted: list[Event] = []
 
     def state(self) -> dict[str, Any]:
         """Return everything as plain values, to be kept as JSON with a snapshot."""
@@ -181,16 +180,6 @@ class ProjectStatistics:
         self.pending, self.open = _runs(state["saved_pending"]), _runs(state["saved_open"])
         self.lost = _runs(state.get("saved_lost", []))
         self.curve = [CurveSample(*sample[:4]) for sample in state["saved_curve"]]  # some have a fifth value
-
-    def take_later(self, event: Event) -> None:
-        """Count one more event when `catch_up` is called: many in a row take less time."""
-        self._uncounted.append(event)
-
-    def catch_up(self) -> None:
-        if self._uncounted:
-            events, self._uncounted = self._uncounted, []
-            for event in events:
-                self.take(event)
 
     def take(self, event: Event) -> None:
         self.events += 1

@@ -16,12 +16,12 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from tailcut.errors import InputError, JournalError
-from tailcut.journal.database import check_format, connect, connect_to_read
+from tailcut.journal.database import check_format, connect, connect_to_read, translated_errors
 
 SCOPES = ("read", "write")
 PREFIX = "tailcut_"
@@ -82,17 +82,11 @@ class Tokens:
 
     @contextmanager
     def _open(self, mode: str) -> Iterator[sqlite3.Connection]:
-        try:
-            db, copy = connect_to_read(self.path) if mode == "ro" else (connect(self.path, mode), None)
-            try:
-                db.execute("PRAGMA synchronous = FULL")
-                yield db
-            finally:
-                db.close()
-                if copy is not None:
-                    copy.cleanup()
-        except sqlite3.Error as error:
-            raise JournalError(f"{self.path}: {error}", full="disk is full" in str(error)) from error
+        with ExitStack() as opened, translated_errors(self.path):
+            reading = mode == "ro"
+            db = connect_to_read(self.path, opened) if reading else connect(self.path, mode, opened)
+            db.execute("PRAGMA synchronous = FULL")
+            yield db
 
     def create(self, name: str, scopes: Iterable[str]) -> str:
         """Create a token and return it; it cannot be retrieved later."""

@@ -126,9 +126,8 @@ def compact(journal: Journal, names: Sequence[str] = ()) -> Iterator[Compacted]:
         journal, names, lambda description: "selector" in description and not description.get(NEEDS_HISTORY)
     ):
         yield _compact(journal, Project(journal, name))
-    with journal.translated_errors():
-        journal.rows("VACUUM")
-        journal.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+    journal.rows("VACUUM")
+    journal.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _compact(journal: Journal, project: Project) -> Compacted:

@@ -1,4 +1,4 @@
-"""Events wait within a transaction, and nobody notices."""
+"""Events written within one transaction are those that would be written one by one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailcut.errors import JournalError
-from tailcut.journal import EventKind, Journal, NewEvent, Project, database
+from tailcut.journal import EventKind, Journal, NewEvent, Project
 from tailcut.types import Outcome
 
 SETTINGS = {"selector": "thompson", "algorithms": ["a", "b"], "cutoff": 60.0}
@@ -32,7 +32,7 @@ def test_they_can_be_read_in_their_own_transaction(tmp_path: Path) -> None:
         assert [event.number for event in journal.events(project)] == [1, 2, 3, 4]
 
 
-def test_numbers_are_looked_up_again_when_events_are_removed(tmp_path: Path) -> None:
+def test_numbers_follow_when_events_are_removed(tmp_path: Path) -> None:
     with Journal(tmp_path / "state.db") as journal:
         one, two = journal.create("one", {}), journal.create("two", {})
         with journal.together():
@@ -41,17 +41,6 @@ def test_numbers_are_looked_up_again_when_events_are_removed(tmp_path: Path) -> 
             journal.remove(two)
             assert journal.append(one, [remark()]) == 2
         assert [event.number for event in journal.events(one)] == [1, 2]
-
-
-def test_what_waits_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "MOST_UNWRITTEN", 100)
-    with Journal(tmp_path / "state.db") as journal:
-        project = journal.create("p", {})
-        with journal.together():
-            for _ in range(20):
-                journal.append(project, [remark("x" * 30)])
-                assert len(journal._unwritten.rows) < 4
-        assert journal.last(project) == 20
 
 
 def test_a_transaction_that_is_lost_takes_them_along(tmp_path: Path) -> None:
@@ -78,9 +67,8 @@ def test_a_number_that_is_taken_is_an_error_that_ends_the_transaction(tmp_path: 
         def twice() -> None:
             with journal.together():
                 journal.append(project, [made])
-                journal.append(project, [made])
                 with pytest.raises(JournalError, match="UNIQUE"):
-                    journal.last(project)
+                    journal.append(project, [made])
                 with pytest.raises(JournalError, match="UNIQUE"):
                     journal.append(project, [remark()])
 
