@@ -14,7 +14,7 @@ import pytest
 
 from tailcut.errors import JournalError, TailcutError
 from tailcut.journal import EventKind, Journal, Project, upkeep
-from tailcut.journal.repair import repair_file
+from tailcut.journal.upkeep import repair_file
 from tailcut.types import Outcome
 from tests.journal.state_files import filled, tailcut
 

@@ -89,7 +89,7 @@ def repair(file: FileArgument, as_json: JsonOption = False) -> None:
     are left unchanged. Exits with code 1 if a project cannot be repaired; it is also left unchanged. Copy the
     file first. Refused while another process writes.
     """
-    from tailcut.journal.repair import repair_file
+    from tailcut.journal.upkeep import repair_file
 
     found = repair_file(file)
     _print_projects(found, [one.words() for one in found], as_json)

@@ -278,7 +278,7 @@ class Journal:
 
     def events(self, project: int, after: int = 0) -> Iterator[Event]:
         """Yield the events of a project after number `after`, oldest first."""
-        query = f"{_EVENTS} WHERE project = ? AND number > ? ORDER BY number"
+        query = f"{EVENTS} WHERE project = ? AND number > ? ORDER BY number"
         last = after
         for row in self.each(query, project, after):
             event = event_of(row)
@@ -311,13 +311,13 @@ class Journal:
         if kinds:
             where.append(f"kind IN ({_marks(kinds)})")
         order = "DESC" if newest_first else "ASC"
-        query = f"{_EVENTS} WHERE {' AND '.join(where)} ORDER BY number {order} LIMIT ?"
+        query = f"{EVENTS} WHERE {' AND '.join(where)} ORDER BY number {order} LIMIT ?"
         return list(map(event_of, self.rows(query, *values, *(kind.value for kind in kinds), limit)))
 
     def by_keys(self, project: int, kind: EventKind, keys: Sequence[str]) -> dict[str, Event]:
         """Return the existing events of a kind with these keys."""
         where = f"project = ? AND kind = ? AND key IN ({_marks(keys)})"
-        found = map(event_of, self.rows(f"{_EVENTS} WHERE {where}", project, kind.value, *keys))
+        found = map(event_of, self.rows(f"{EVENTS} WHERE {where}", project, kind.value, *keys))
         return {event.key: event for event in found if event.key is not None}
 
     def made(self, project: int, decision: int) -> Event | None:
@@ -328,13 +328,18 @@ class Journal:
     def observed(self, project: int, decisions: Sequence[int]) -> dict[int, Event]:
         """Return the existing events that observed these decisions."""
         where = f"project = ? AND kind = ? AND decision IN ({_marks(decisions)})"
-        found = self.rows(f"{_EVENTS} WHERE {where}", project, EventKind.OBSERVE.value, *decisions)
+        found = self.rows(f"{EVENTS} WHERE {where}", project, EventKind.OBSERVE.value, *decisions)
         return {event.body["decision"]: event for event in map(event_of, found)}
 
     def last(self, project: int) -> int:
         """Return the number of a project's last event, 0 if there is none."""
         ((number,),) = self.rows("SELECT coalesce(max(number), 0) FROM events WHERE project = ?", project)
         return int(number)
+
+    def count(self, project: int) -> int:
+        """Return how many events a project has."""
+        ((count,),) = self.rows("SELECT count(*) FROM events WHERE project = ?", project)
+        return int(count)
 
     def remove(self, project: int) -> None:
         with self.transaction() as db:
@@ -404,7 +409,7 @@ def _store(db: sqlite3.Connection, project: int, base: int, snapshot: Snapshot) 
 
 
 _INSERT = "INSERT INTO events (project, at, kind, body, key, decision) VALUES (?, ?, ?, ?, ?, ?)"
-_EVENTS = "SELECT number, at, kind, body, key FROM events"
+EVENTS = "SELECT number, at, kind, body, key FROM events"
 
 
 def _marks(values: Sequence[object]) -> str:

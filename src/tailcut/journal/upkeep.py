@@ -1,4 +1,11 @@
-"""Maintenance of a state file: verify, export, compact."""
+"""Maintenance of a state file: verify, export, compact, repair.
+
+Repairing keeps intact events, drops damaged ones and reports them. A project's history is replayed bit for
+bit up to the first damaged event. From there on the selector would decide differently, so each recorded
+decision is forced: the selector may choose only that algorithm. So ids stay the same for clients, and every
+outcome is learned for the algorithm that ran. The result becomes the beginning of the history; earlier events
+stay in the file for reading.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +13,21 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tailcut.errors import InputError, JournalError, TailcutError
 from tailcut.journal.database import FORMAT
-from tailcut.journal.events import DamagedError, EventKind
-from tailcut.journal.file import Journal
+from tailcut.journal.events import DamagedError, Event, EventKind, Snapshot, event_of
+from tailcut.journal.file import EVENTS, Journal
 from tailcut.journal.project import Project
-from tailcut.journal.replay import NEEDS_HISTORY
+from tailcut.journal.replay import NEEDS_HISTORY, begun, repeat, repeated
+from tailcut.policies.recorded_runs import RecordedRuns
+from tailcut.types import Request
 
+GAP = 10_000
+"""The largest gap of missing decisions in a repair: a larger one means a damaged number."""
 WHOLE_FILE = "(the file)"
 """Used as the project's name if no particular project is at fault."""
 
@@ -63,10 +75,12 @@ def _verify(journal: Journal, name: str) -> Verified:
     try:
         with journal.as_of_now():  # otherwise new writes of a server would look like differences
             return Verified(name, Project(journal, name).verify(), None)
-    except DamagedError as error:
-        return Verified(name, 0, error.reason, error.event, error.field)
     except TailcutError as error:
-        return Verified(name, 0, str(error))
+        return Verified(name, 0, _reason(error), getattr(error, "event", None), getattr(error, "field", None))
+
+
+def _reason(error: TailcutError) -> str:
+    return error.reason if isinstance(error, DamagedError) else str(error)
 
 
 def export(journal: Journal, names: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
@@ -135,15 +149,14 @@ def _compact(journal: Journal, project: Project) -> Compacted:
     statistics = project.statistics
     waiting = {*statistics.pending, *statistics.open}
     oldest_key = project.selector.decisions - statistics.limit
-    with journal.together(), journal.transaction() as db:
+    with journal.transaction() as db:
         journal.begin_from(number, snapshot)
         db.execute("CREATE TEMP TABLE waiting (decision INTEGER PRIMARY KEY)")
         db.executemany("INSERT INTO waiting VALUES (?)", [(decision,) for decision in waiting])
         kept, outcomes = EventKind.REMARK.value, EventKind.OBSERVE.value
         dropped = db.execute(_DROP, (number, snapshot.event, kept, oldest_key, outcomes)).rowcount
         db.execute("DROP TABLE waiting")
-    ((kept_events,),) = journal.rows("SELECT count(*) FROM events WHERE project = ?", number)
-    return Compacted(project.name, dropped, kept_events)
+    return Compacted(project.name, dropped, journal.count(number))
 
 
 # The last event stays: SQLite gives the numbers of deleted last rows again, and a number that the snapshot
@@ -171,3 +184,153 @@ def _chosen(
                 continue
         chosen.append(name)
     return chosen
+
+
+class Repaired(NamedTuple):
+    """What repairing a project did."""
+
+    project: str
+    kept: int
+    """The number of events that are kept."""
+    dropped: list[str]
+    """What was dropped, and why."""
+    problem: str | None = None
+    """Why it cannot be repaired; None if it is intact now."""
+
+    def words(self) -> str:
+        if self.problem is not None:
+            return f"{self.project}: cannot be repaired: {self.problem}"
+        if not self.dropped:
+            return f"{self.project}: {self.kept} events, all whole"
+        lines = [f"{self.project}: {self.kept} events kept, {len(self.dropped)} dropped:"]
+        return "\n".join(lines + [f"  {one}" for one in self.dropped])
+
+
+def repair_file(path: Path) -> list[Repaired]:
+    """Repair all projects of a file that exists; refused while another process writes."""
+    if not path.is_file():
+        raise JournalError(f"{path}: there is no such state file")
+    with Journal(path, repairing=True) as journal:
+        journal.rows("REINDEX")
+        found = [_repair(journal, name) for name in journal.projects()]
+        with journal.transaction():
+            journal.make_unique()
+    return found
+
+
+def _repair(journal: Journal, name: str) -> Repaired:
+    number, dropped, problem = journal.projects()[name], list[str](), None
+    try:
+        description = journal.description(number)
+        broken = _first_damage(journal, name) if "selector" in description else None
+        if broken is not None:
+            with journal.together():
+                dropped = _rebuild(journal, number, description, broken)
+    except TailcutError as error:
+        dropped, problem = [], _reason(error)
+    return Repaired(name, journal.count(number), dropped, problem)
+
+
+def _first_damage(journal: Journal, name: str) -> int | None:
+    """Return the first event that cannot be replayed, 0 if the damage is elsewhere, None if intact."""
+    with suppress(TailcutError):
+        Project(journal, name).verify()
+        return None
+    number = journal.projects()[name]
+    base = journal.base(number)
+    selector, statistics = begun(journal.description(number), base)
+    try:
+        for event in journal.events(number, after=0 if base is None else base.event):
+            repeated(selector, statistics, event)
+    except DamagedError as error:
+        return error.event or 0
+    return journal.last(number) + 1 if journal.count(number) else 0  # only the snapshot is damaged
+
+
+def _rebuild(journal: Journal, number: int, description: dict[str, Any], broken: int) -> list[str]:
+    base = journal.base(number)
+    history = _History(description, base)
+    query = f"{EVENTS} WHERE project = ? AND number > ? ORDER BY number"
+    rows = journal.rows(query, number, 0 if base is None else base.event)
+    for row in rows:
+        history.take(row, exactly=row[0] < broken)
+    with journal.transaction() as db:
+        db.executemany("DELETE FROM events WHERE number = ?", [(one,) for one in history.gone])
+    if history.dropped or history.forced:
+        # Not the number of a dropped event: the next event may get it again.
+        state = Snapshot(journal.last(number), history.selector.to_bytes(), history.statistics.state())
+        journal.begin_from(number, state)
+    else:
+        journal.drop_snapshot(number)
+        history.dropped.append("the snapshot: it is made again from the events")
+    return history.dropped
+
+
+class _History:
+    """A project's history, read event by event as far as each is valid."""
+
+    def __init__(self, description: dict[str, Any], base: Snapshot | None) -> None:
+        self.selector, self.statistics = begun(description, base)
+        self.dropped: list[str] = []
+        self.gone: list[int] = []
+        """Numbers of the events that are dropped."""
+        self.forced = False
+        self._made: dict[int, str] = {}
+        """Decision -> algorithm."""
+        self._ambiguous: set[int] = set()
+
+    def take(self, row: tuple[Any, ...], *, exactly: bool) -> None:
+        """Read one event, or record why it is dropped."""
+        try:
+            event = event_of(row)
+            if exactly:
+                decision = repeated(self.selector, self.statistics, event)
+                if decision is not None:
+                    self._made[decision.id] = decision.algorithm
+            else:
+                self.forced = True
+                self._force(event)
+        except Exception as error:  # whatever is in a damaged event, the others must be kept
+            reason = str(error) or type(error).__name__
+            words = reason if reason.startswith("event ") else f"event {row[0]} ({row[2]}): {reason}"
+            self.dropped.append(words)
+            self.gone.append(row[0])
+
+    def _force(self, event: Event) -> None:
+        body = event.body
+        match event.kind:
+            case EventKind.SELECT:
+                self._decide(event)
+            case EventKind.OBSERVE:
+                self._observe(event)
+            case EventKind.PROCEED:
+                raise JournalError("how a schedule continued cannot be repeated after what was dropped")
+            case EventKind.FIT:  # perhaps of fewer runs than before
+                runs = RecordedRuns.from_dict(body)
+                self.selector.fit(runs, known=runs.known)
+            case _:
+                repeat(self.selector, event)
+        self.statistics.take(event)
+
+    def _decide(self, event: Event) -> None:
+        made = event.decision()
+        assert made is not None
+        if made.id in self._made:
+            if self._made[made.id] != made.algorithm:
+                self._ambiguous.add(made.id)
+            raise JournalError(f"decision {made.id} was made a second time")
+        if not 0 <= made.id - self.selector.decisions <= GAP:
+            raise JournalError(f"decision {made.id} is out of order")
+        request = Request.from_dict(event.body)
+        while self.selector.decisions < made.id:  # those are lost, and their numbers are not reused
+            self.selector.decide(request)
+        self.selector.decide(replace(request, among=[made.algorithm]))
+        self._made[made.id] = made.algorithm
+
+    def _observe(self, event: Event) -> None:
+        number = event.body["decision"]
+        if number in self._ambiguous:
+            raise JournalError(f"decision {number} was made twice: it is not known whose outcome this is")
+        if number not in self.statistics.pending:
+            raise JournalError(f"decision {number} does not wait for an outcome")
+        self.selector.observe(number, event.outcome())

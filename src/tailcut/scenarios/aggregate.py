@@ -7,12 +7,10 @@ number are repetitions. Functions take the cell of each row, shape (rows,), and 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
-from tailcut.scenarios.arff import STATUSES, Codes, codes, shown
+from tailcut.scenarios.arff import Codes
 from tailcut.types import Array
 
 
@@ -69,42 +67,6 @@ def most_frequent(cells: Codes, values: Codes, n_cells: int, n_values: int) -> C
     return np.asarray(rank.reshape(n_cells, n_values).argmax(axis=1), dtype=np.int64)
 
 
-class RunColumns(NamedTuple):
-    """All runs of a scenario, with repetitions combined."""
-
-    instances: tuple[str, ...]
-    algorithms: tuple[str, ...]
-    runtimes: Array
-    statuses: Codes
-
-
-def collect_runs(
-    instance_texts: list[str],
-    algorithm_texts: list[str],
-    repetitions: Codes,
-    seconds: Array,
-    status_codes: Codes,
-    cutoff: float,
-    complain: Callable[[int | None, str, str], None],
-) -> RunColumns:
-    """Return runs in any order as full arrays; `complain(row, field, message)` about doubles and gaps."""
-    instances = tuple(sorted(set(instance_texts)))
-    algorithms = tuple(sorted(set(algorithm_texts)))
-    n, k = len(instances), len(algorithms)
-    cells = codes(instance_texts, instances) * k + codes(algorithm_texts, algorithms)
-    for row in doubles(cells, repetitions):
-        complain(row, "repetition", "this instance, repetition and algorithm already had a row")
-    gaps = _gaps(cells, n * k)
-    for gap in gaps:
-        complain(None, "algorithm", f"no run of {shown(algorithms[gap % k])} on {shown(instances[gap // k])}")
-    if gaps:  # a full table may not even fit into memory: names that are damaged come in great numbers
-        return RunColumns(instances, algorithms, np.empty((0, 0)), np.empty((0, 0), dtype=np.int64))
-    runtimes = median(cells, seconds, n * k)
-    runtimes[np.isnan(runtimes)] = cutoff
-    modes = most_frequent(cells, status_codes, n * k, len(STATUSES))
-    return RunColumns(instances, algorithms, runtimes.reshape(n, k), modes.reshape(n, k))
-
-
 def doubles(cells: Codes, repetitions: Codes) -> list[int]:
     """Return the rows whose cell and repetition an earlier row already had.
 
@@ -118,15 +80,15 @@ def doubles(cells: Codes, repetitions: Codes) -> list[int]:
     return sorted(order[1:][same].tolist())
 
 
-def _gaps(cells: Codes, n_cells: int, at_most: int = 1000) -> list[int]:
+def gaps(cells: Codes, n_cells: int, at_most: int = 1000) -> list[int]:
     """Return the first cells that no row has, without an array of all cells.
 
-    >>> _gaps(np.array([5, 1, 1, 2]), 8)
+    >>> gaps(np.array([5, 1, 1, 2]), 8)
     [0, 3, 4, 6, 7]
     """
-    gaps: list[int] = []
+    missing: list[int] = []
     expected = 0
     for cell in [*np.unique(cells).tolist(), n_cells]:
-        gaps += range(expected, min(cell, expected + at_most - len(gaps)))
+        missing += range(expected, min(cell, expected + at_most - len(missing)))
         expected = cell + 1
-    return gaps
+    return missing

@@ -9,14 +9,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tailcut.errors import InputError, NotRuntimeError, ScenarioError, did_you_mean
 from tailcut.scenarios import arff, description
 from tailcut.scenarios import cache as scenario_cache
-from tailcut.scenarios.aggregate import RunColumns, collect_runs, doubles, mean, median, most_frequent
+from tailcut.scenarios.aggregate import doubles, gaps, mean, median, most_frequent
 from tailcut.scenarios.arff import (
     STATUSES,
     ArffTable,
@@ -239,6 +239,15 @@ def _description(data: bytes, measured: str, problems: Problems) -> Description:
     return described
 
 
+class RunColumns(NamedTuple):
+    """All runs of a scenario, with repetitions combined."""
+
+    instances: tuple[str, ...]
+    algorithms: tuple[str, ...]
+    runtimes: Array
+    statuses: Codes
+
+
 def _runs(table: ArffTable, described: Description | None, measured: str) -> RunColumns:
     """Return the runs; without a description, any numeric column will do as the measure."""
     if described is not None:
@@ -250,21 +259,35 @@ def _runs(table: ArffTable, described: Description | None, measured: str) -> Run
 
 
 def combined_runs(
-    table: ArffTable, names: Sequence[str], measure: str, missing: float, *, quality: bool = False
+    table: ArffTable, columns: Sequence[str], measure: str, missing: float, *, quality: bool = False
 ) -> RunColumns:
-    """Return the runs with repetitions combined.
+    """Return the runs, in any order, as full arrays, repetitions combined; note doubles and gaps.
 
-    `names` are those of the columns of instance, repetition, algorithm and status. After an error the arrays
-    are of no use, but other files can still be compared with them.
+    `columns` are those of instance, repetition, algorithm and status. After an error the arrays are of no
+    use, but other files can still be compared with them.
     """
-    instance, repetition, algorithm, status, value = table.require(*names, measure)
-    instances, algorithms = table.texts(instance), table.texts(algorithm)
-    repetitions, statuses = table.whole_numbers(repetition), table.statuses(status)
-    table.check_levels(status)
+    *positions, value = table.require(*columns, measure)
+    places, repetitions = table.texts(positions[0]), table.whole_numbers(positions[1])
+    names, statuses = table.texts(positions[2]), table.statuses(positions[3])
+    table.check_levels(positions[3])
     seconds = _seconds(table, value, statuses, quality=quality)
     if not table.lines:
         table.problems.error(table.file, None, None, "has no runs")
-    return collect_runs(instances, algorithms, repetitions, seconds, statuses, missing, table.error)
+    instances, algorithms = tuple(sorted(set(places))), tuple(sorted(set(names)))
+    n, k = len(instances), len(algorithms)
+    cells = codes(places, instances) * k + codes(names, algorithms)
+    for row in doubles(cells, repetitions):
+        table.error(row, "repetition", "this instance, repetition and algorithm already had a row")
+    lacking = gaps(cells, n * k)
+    for cell in lacking:
+        run = f"{shown(algorithms[cell % k])} on {shown(instances[cell // k])}"
+        table.error(None, "algorithm", f"no run of {run}")
+    if lacking:  # a full table may not even fit into memory: names that are damaged come in great numbers
+        return RunColumns(instances, algorithms, np.empty((0, 0)), np.empty((0, 0), dtype=np.int64))
+    runtimes = median(cells, seconds, n * k)
+    runtimes[np.isnan(runtimes)] = missing
+    modes = most_frequent(cells, statuses, n * k, len(STATUSES))
+    return RunColumns(instances, algorithms, runtimes.reshape(n, k), modes.reshape(n, k))
 
 
 def _seconds(table: ArffTable, position: int, statuses: Codes, *, quality: bool) -> Array:
