@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailcut.errors import InputError
 from tailcut.journal.events import Event, EventKind, plain_json
@@ -102,13 +103,9 @@ class WarmStart:
     earlier: bool = False
     """Whether everything had been learned before; then the other fields are empty."""
     solvers_without_runs: tuple[str, ...] = ()
-    """Solvers of the project without recorded runs."""
     solvers_left_over: tuple[str, ...] = ()
-    """Recorded solvers that the project does not have."""
     features_not_recorded: tuple[str, ...] = ()
-    """Features of the project that are not recorded: they count as missing."""
     features_left_over: tuple[str, ...] = ()
-    """Recorded features that the project does not have."""
     recorded_cutoff: float | None = None
     cutoff: float | None = None
     problem: str | None = None
@@ -129,13 +126,15 @@ class WarmStart:
         ):
             if names:
                 lines.append(meaning.format(_some(names)))
-        lines += [_about_cutoffs(self.recorded_cutoff, self.cutoff)] if self.cutoffs_differ else []
+        recorded, own = self.recorded_cutoff or 0.0, self.cutoff or 0.0
+        if recorded < own:
+            meaning = "what was unsolved then needs longer than that, more is not known"
+        else:
+            meaning = "what took longer than that counts as unsolved"
+        if recorded != own:
+            lines.append(f"runs were recorded for {recorded:g} s, not {own:g} s: {meaning}")
         lines += [self.problem] if self.problem else []
         return [f"warm start: {line}" for line in lines]
-
-    @property
-    def cutoffs_differ(self) -> bool:
-        return self.recorded_cutoff != self.cutoff
 
 
 def learn_past_runs(
@@ -150,12 +149,12 @@ def learn_past_runs(
     `feature_names` returns which features the project will see; None: all recorded ones.
     """
     before = _learned_before(project, source)
+    count = sum(body["runs"] for body in before)
     if before and len(before) == before[0]["note"]["pieces"]:
-        return WarmStart(source, sum(body["runs"] for body in before.values()), earlier=True)
+        return WarmStart(source, count, earlier=True)
     runs, report = _matched(project, source, read(), feature_names)
     digest = hashlib.sha256(plain_json(runs.to_dict()).encode()).hexdigest()
-    if before and any(body["note"]["digest"] != digest for body in before.values()):
-        count = sum(body["runs"] for body in before.values())
+    if any(body["note"]["digest"] != digest for body in before):
         problem = "it has changed since a part of it was learned, so the rest is left out"
         return replace(report, runs=count, problem=problem)
     pieces = list(runs.bounded_pieces(PIECE_BYTES, PIECE_ROWS))
@@ -170,15 +169,15 @@ def _key(source: str, piece: int) -> str:
     return f"warm start {hashlib.sha256(source.encode()).hexdigest()[:32]} {piece}"
 
 
-def _learned_before(project: Project, source: str) -> dict[int, dict[str, Any]]:
-    """Return the pieces of a source that were learned, by their numbers."""
-    found: dict[int, dict[str, Any]] = {}
+def _learned_before(project: Project, source: str) -> list[dict[str, Any]]:
+    """Return the pieces of a source that were learned."""
+    found: list[dict[str, Any]] = []
     while True:
         key = _key(source, len(found))  # they are learned in order
         event = project.journal.by_keys(project.number, EventKind.FIT, [key]).get(key)
         if event is None:
             return found
-        found[len(found)] = event.body
+        found.append(event.body)
 
 
 def _matched(
@@ -200,7 +199,7 @@ def _matched(
         )
     wanted = feature_names() if selector.needs_features else ()
     theirs = runs.feature_names
-    runs = _with_solvers(runs, common)
+    runs = _with_solvers(runs, known, common)
     report = WarmStart(
         source,
         0,
@@ -220,17 +219,16 @@ def _matched(
     return runs, replace(report, features_not_recorded=lacking, features_left_over=left_over)
 
 
-def _with_solvers(runs: RecordedRuns, names: Sequence[str]) -> RecordedRuns:
+def _with_solvers(runs: RecordedRuns, known: NDArray[np.bool_], names: Sequence[str]) -> RecordedRuns:
     """Return the runs of some of the solvers, without instances that have none left."""
     columns = [runs.algorithms.index(name) for name in names]
-    runtimes, solved = runs.runtimes[:, columns], runs.solved[:, columns]
-    rows = np.flatnonzero((solved | ~np.isnan(runtimes)).any(axis=1))
+    rows = np.flatnonzero(known[:, columns].any(axis=1))
     return replace(
         runs,
         algorithms=tuple(names),
         features=runs.features[rows],
-        runtimes=runtimes[rows],
-        solved=solved[rows],
+        runtimes=runs.runtimes[:, columns][rows],
+        solved=runs.solved[:, columns][rows],
         instances=None if runs.instances is None else tuple(runs.instances[row] for row in rows),
         watched=None if runs.watched is None else runs.watched[:, columns][rows],
         feature_cost=None if runs.feature_cost is None else runs.feature_cost[rows],
@@ -253,19 +251,6 @@ def _with_features(source: str, runs: RecordedRuns, wanted: Sequence[str]) -> Re
         if name in theirs:
             features[:, column] = runs.features[:, theirs.index(name)]
     return replace(runs, feature_names=tuple(wanted), features=features)
-
-
-def _about_cutoffs(recorded: float | None, own: float | None) -> str:
-    assert recorded is not None
-    assert own is not None
-    if recorded < own:
-        return (
-            f"runs were recorded for {recorded:g} s, not {own:g} s: what was unsolved then needs longer than "
-            "that, more is not known"
-        )
-    return (
-        f"runs were recorded for {recorded:g} s, not {own:g} s: what took longer than that counts as unsolved"
-    )
 
 
 def _some(names: Sequence[str]) -> str:

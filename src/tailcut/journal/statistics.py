@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -40,6 +40,10 @@ class Waiting(NamedTuple):
     """For a run in a race: the race's first decision; -1 if another run has solved the instance."""
 
 
+_OF_DECISION = ("algorithm", "instance", "cutoff", "budget", "spent", "stage")
+"""The fields of a run that are those of its decision."""
+
+
 class SurvivalStep(NamedTuple):
     """The share of runs that are still unsolved after some time, among those that ran that long."""
 
@@ -59,10 +63,13 @@ class RuntimeBins:
     [(0, 1.0, 4), (1, 0.75, 4), (12, 0.25, 3), (100, 0.25, 1)]
     """
 
-    def __init__(self, cutoff: float) -> None:
-        self.cutoff = cutoff
-        self.solved = [0] * _BINS
-        self.censored = [0] * _BINS
+    def __init__(
+        self, cutoff: float, solved: Sequence[int] = (0,) * _BINS, censored: Sequence[int] = (0,) * _BINS
+    ) -> None:
+        self.cutoff, self.solved, self.censored = cutoff, [*solved], [*censored]
+
+    def state(self) -> dict[str, list[int]]:
+        return {"solved": [*self.solved], "censored": [*self.censored]}
 
     def add(self, seconds: float, *, solved: bool) -> None:
         """Count a run that was solved, or stopped, after so many seconds."""
@@ -84,12 +91,10 @@ class RuntimeBins:
         for place, (solved, censored) in enumerate(zip(self.solved, self.censored, strict=True)):
             survival *= 1.0 - solved / at_risk if solved else 1.0
             if solved or place == last:
-                points.append(SurvivalStep(self._end(place), survival, at_risk))
+                end = self.cutoff * 10.0 ** (_DECADES * ((place + 1) / _BINS - 1.0))
+                points.append(SurvivalStep(float(end), survival, at_risk))
             at_risk -= solved + censored
         return points
-
-    def _end(self, place: int) -> float:
-        return float(self.cutoff * 10.0 ** (_DECADES * ((place + 1) / _BINS - 1.0)))
 
 
 @dataclass
@@ -116,9 +121,13 @@ class AlgorithmCounts:
 
     @property
     def mean_loss(self) -> float | None:
-        """The mean loss of its runs, if losses count; a failed run has a loss of 1."""
-        judged = self.rated + self.failed
-        return (self.rated_loss + self.failed) / judged if self.rated else None
+        """The mean loss of its runs, if losses count."""
+        return _mean_loss(self.rated, self.failed, self.rated_loss)
+
+
+def _mean_loss(rated: int, failed: int, lost: float) -> float | None:
+    """Return the mean loss of runs that were rated or failed; a failed one has a loss of 1."""
+    return (lost + failed) / (rated + failed) if rated else None
 
 
 class CurveSample(NamedTuple):
@@ -132,6 +141,7 @@ class CurveSample(NamedTuple):
 
 
 _TOTALS = ("events", "decisions", "outcomes", "given_up", "instances", "solved", "loss", "stride")
+_RUNS = ("pending", "open", "lost")
 
 
 class ProjectStatistics:
@@ -157,15 +167,13 @@ class ProjectStatistics:
         return {
             **{name: getattr(self, name) for name in _TOTALS},
             "saved_algorithms": {
-                name: {
-                    **vars(counts),
-                    "bins": {"solved": [*counts.bins.solved], "censored": [*counts.bins.censored]},
-                }
+                name: {**vars(counts), "bins": counts.bins.state()}
                 for name, counts in self.algorithms.items()
             },
-            "saved_pending": _rows(self.pending),
-            "saved_open": _rows(self.open),
-            "saved_lost": _rows(self.lost),
+            **{
+                f"saved_{name}": [[number, *run] for number, run in getattr(self, name).items()]
+                for name in _RUNS
+            },
             "saved_curve": [list(sample) for sample in self.curve],
         }
 
@@ -173,12 +181,13 @@ class ProjectStatistics:
         """Continue where `state` was taken; the earliest ones know no losses and nothing that was lost."""
         for name in _TOTALS:
             setattr(self, name, state[name])
-        self.algorithms = {}
-        for name, saved in state["saved_algorithms"].items():
-            counts = self.algorithms[name] = AlgorithmCounts(**{**saved, "bins": RuntimeBins(self.cutoff)})
-            counts.bins.solved, counts.bins.censored = saved["bins"]["solved"], saved["bins"]["censored"]
-        self.pending, self.open = _runs(state["saved_pending"]), _runs(state["saved_open"])
-        self.lost = _runs(state.get("saved_lost", []))
+        self.algorithms = {
+            name: AlgorithmCounts(**{**saved, "bins": RuntimeBins(self.cutoff, **saved["bins"])})
+            for name, saved in state["saved_algorithms"].items()
+        }
+        for name in _RUNS:
+            rows = state.get(f"saved_{name}", [])
+            setattr(self, name, OrderedDict((number, Waiting(*run)) for number, *run in rows))
         self.curve = [CurveSample(*sample[:4]) for sample in state["saved_curve"]]  # some have a fifth value
 
     def take(self, event: Event) -> None:
@@ -209,19 +218,8 @@ class ProjectStatistics:
             self.pending[race] = self.pending[race]._replace(race=race)
         if race is not None and race in self.lost:
             self._take_back(self.lost.pop(race))
-        self.pending[decision["id"]] = Waiting(
-            algorithm=decision["algorithm"],
-            instance=decision["instance"],
-            cutoff=decision["cutoff"],
-            budget=decision["budget"],
-            spent=decision["spent"],
-            stage=decision["stage"],
-            at=at,
-            race=race,
-        )
-        if len(self.pending) > self.limit:
-            self.pending.popitem(last=False)
-            self.given_up += 1
+        run = Waiting(**{name: decision[name] for name in _OF_DECISION}, at=at, race=race)
+        self.given_up += _keep(self.pending, decision["id"], run, self.limit)
 
     def _end(self, number: int, outcome: Outcome, at: float) -> None:
         run = self.pending.pop(number)
@@ -254,13 +252,9 @@ class ProjectStatistics:
         if not self.schedules:
             if not rivals:  # the last of a race to end
                 self._finish(counts, PENALTY * run.cutoff, at, solved=False)
-                self.lost[number if run.race is None else run.race] = run
-                if len(self.lost) > _LOST:
-                    self.lost.popitem(last=False)
+                _keep(self.lost, number if run.race is None else run.race, run, _LOST)
             return
-        self.open[number] = run
-        if len(self.open) > self.limit:
-            self.open.popitem(last=False)
+        _keep(self.open, number, run, self.limit)
 
     def race_of(self, instance: str | None) -> int | None:
         """Return the race on an instance that a run joins; None: there is no run on it."""
@@ -314,19 +308,19 @@ class ProjectStatistics:
 
     @property
     def mean_loss(self) -> float | None:
-        """The mean loss so far, if losses count; a failed run has a loss of 1."""
-        rated = sum(one.rated for one in self.algorithms.values())
-        failed = sum(one.failed for one in self.algorithms.values())
-        lost = sum(one.rated_loss for one in self.algorithms.values())
-        return (lost + failed) / (rated + failed) if rated else None
+        """The mean loss so far, if losses count."""
+        every = self.algorithms.values()
+        lost = sum(one.rated_loss for one in every)
+        return _mean_loss(sum(one.rated for one in every), sum(one.failed for one in every), lost)
 
     def survival(self, algorithm: str) -> list[SurvivalStep]:
         return self.algorithms[algorithm].bins.curve() if algorithm in self.algorithms else []
 
 
-def _rows(runs: Mapping[int, Waiting]) -> list[list[Any]]:
-    return [[number, *run] for number, run in runs.items()]
-
-
-def _runs(rows: list[list[Any]]) -> OrderedDict[int, Waiting]:
-    return OrderedDict((number, Waiting(*run)) for number, *run in rows)
+def _keep(runs: OrderedDict[int, Waiting], number: int, run: Waiting, most: int) -> bool:
+    """Add a run; return whether the oldest had to go for it."""
+    runs[number] = run
+    if len(runs) > most:
+        runs.popitem(last=False)
+        return True
+    return False

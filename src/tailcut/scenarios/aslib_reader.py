@@ -37,10 +37,6 @@ OPTIONAL = ("feature_runstatus.arff", "feature_costs.arff", "cv.arff", "ground_t
 FILES = (*REQUIRED, *OPTIONAL)
 RUN_COLUMNS = ("instance_id", "repetition", "algorithm", "runstatus")
 """The columns of a table of runs, beside those of the measures."""
-_WANTED = {
-    RUNTIME: "expected a runtime. QualityScenario.read reads it; `tailcut bench --scenario NAME` runs it",
-    QUALITY: "expected a solution_quality. Scenario.read reads runtimes",
-}
 
 
 def read(path: str | os.PathLike[str], *, cache: bool = True) -> Scenario:
@@ -201,7 +197,7 @@ def _gather(
     described = runs = None
     with suppress(UnusableFileError):
         if description.FILE in files:
-            described = _description(files[description.FILE], measured, problems)
+            described = description.parse(files[description.FILE], problems, measured)
     tables: dict[str, ArffTable] = {}
     for name in files:
         with suppress(UnusableFileError):
@@ -222,21 +218,6 @@ def _gather(
             where = "has no runs" if name in described.algorithms else "has runs, but is not described"
             problems.warning(description.FILE, None, "metainfo_algorithms", f"{name!r} {where}")
     return described, runs, parts
-
-
-def _description(data: bytes, measured: str, problems: Problems) -> Description:
-    described = description.parse(data, problems)
-    lines = described.lines
-    if described.types[0] != measured:
-        problems.not_runtime = measured == RUNTIME
-        field = "performance_type"
-        message = f"the first measure, {described.measures[0]}, is of type {described.types[0]}; "
-        problems.give_up(description.FILE, lines[field], field, message + _WANTED[measured])
-    if measured == RUNTIME and not 0.0 < described.cutoff < math.inf:
-        field = "algorithm_cutoff_time"
-        message = f"expected a finite number of seconds > 0, got {described.cutoff:g}"
-        problems.give_up(description.FILE, lines[field], field, message)
-    return described
 
 
 class RunColumns(NamedTuple):

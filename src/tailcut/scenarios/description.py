@@ -7,8 +7,7 @@ as ``no`` or ``1e3`` stay text.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tailcut.errors import MissingExtraError
@@ -42,14 +41,16 @@ class Description:
     steps: tuple[Step, ...]
     algorithms: tuple[str, ...]
     """Those with meta information; empty if the description lists none."""
-    lines: Mapping[str, int] = field(default_factory=dict)
-    """The line of each field."""
-    maximise: tuple[bool, ...] = ()
+    maximise: tuple[bool, ...]
     """Of each measure, whether more is better; empty if the description does not say."""
 
 
 RUNTIME, QUALITY = "runtime", "solution_quality"
 """The types of performance measures."""
+_WANTED = {
+    RUNTIME: "expected a runtime. QualityScenario.read reads it; `tailcut bench --scenario NAME` runs it",
+    QUALITY: "expected a solution_quality. Scenario.read reads runtimes",
+}
 
 
 def yaml_module() -> Any:
@@ -63,8 +64,10 @@ def yaml_module() -> Any:
     return yaml
 
 
-def parse(data: bytes, problems: Problems) -> Description:
+def parse(data: bytes, problems: Problems, measured: str | None = None) -> Description:
     r"""Return the description, or give up if it cannot be used; note what is wrong.
+
+    The first measure must be of the type `measured`, if that is given; runtimes need a cutoff.
 
     >>> text = b"scenario_id: S\nperformance_measures: runtime\nperformance_type: runtime\n"
     >>> parse(text + b"algorithm_cutoff_time: 1.0e+3", Problems()).cutoff
@@ -84,7 +87,6 @@ def parse(data: bytes, problems: Problems) -> Description:
         cutoff=_cutoff(fields),
         steps=_steps(fields),
         algorithms=tuple(algorithms.nodes) if algorithms else (),
-        lines={name: _line(node) for name, node in fields.nodes.items()},
         maximise=tuple(text.lower() == "true" for text in fields.texts("maximize")),
     )
     n = len(description.measures)
@@ -94,6 +96,13 @@ def parse(data: bytes, problems: Problems) -> Description:
     for kind in description.types:
         if kind not in (RUNTIME, QUALITY):
             fields.error("performance_type", f"expected runtime or solution_quality, got {shown(kind)}")
+    if len(problems.errors) == before and description.types[0] != (measured or description.types[0]):
+        problems.not_runtime = measured == RUNTIME
+        is_of = f"the first measure, {description.measures[0]}, is of type {description.types[0]}"
+        fields.error("performance_type", f"{is_of}; {_WANTED[measured or RUNTIME]}")
+    elif len(problems.errors) == before and measured == RUNTIME and not 0.0 < description.cutoff < math.inf:
+        message = f"expected a finite number of seconds > 0, got {description.cutoff:g}"
+        fields.error("algorithm_cutoff_time", message)
     if len(problems.errors) > before:
         raise UnusableFileError
     return description
