@@ -122,13 +122,19 @@ def compact(file: FileArgument, project: ProjectOption = None, as_json: JsonOpti
     Selectors continue bit for bit. Remarks, decisions that wait and those for the latest keys are kept; the
     rest of the history is gone, so export it first if you need it. Refused while another process writes.
     """
-    from tailcut.journal import upkeep
+    from tailcut.errors import InputError
+    from tailcut.journal import Journal, upkeep
 
-    found = upkeep.compact_file(file, project or [])
+    if not file.is_file():
+        raise InputError(f"{file}: there is no such state file")
+    before = file.stat().st_size
+    with Journal(file) as journal:
+        found = list(upkeep.compact(journal, project or []))
+    after = file.stat().st_size
     if as_json:
-        projects = [one._asdict() for one in found.projects]
-        typer.echo(json.dumps({**found._asdict(), "projects": projects}, indent=2))
+        projects = [one._asdict() for one in found]
+        typer.echo(json.dumps({"bytes_before": before, "bytes_after": after, "projects": projects}, indent=2))
         return
-    for one in found.projects:
+    for one in found:
         typer.echo(f"{one.project}: {one.dropped} events dropped, {one.kept} kept")
-    typer.echo(f"{found.bytes_before / 1e6:.1f} MB before, {found.bytes_after / 1e6:.1f} MB after")
+    typer.echo(f"{before / 1e6:.1f} MB before, {after / 1e6:.1f} MB after")

@@ -141,7 +141,6 @@ def check_format(path: Path, db: sqlite3.Connection) -> None:
 
 
 def create(db: sqlite3.Connection) -> None:
-    """Make the tables of a new file."""
     for statement in _TABLES:
         db.execute(statement)
     db.execute(f"PRAGMA application_id = {APPLICATION}")

@@ -33,11 +33,8 @@ DECIDING = (EventKind.SELECT, EventKind.PROCEED)
 
 
 class Event(NamedTuple):
-    """One recorded step of a project."""
-
     number: int
     at: float
-    """When, in seconds since 1970."""
     kind: EventKind
     body: dict[str, Any]
     key: str | None = None
@@ -56,8 +53,6 @@ class Event(NamedTuple):
 
 
 class NewEvent(NamedTuple):
-    """An event to be written."""
-
     kind: EventKind
     body: dict[str, Any]
     key: str | None = None
@@ -66,8 +61,6 @@ class NewEvent(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The state of a project after an event."""
-
     event: int
     selector: bytes
     statistics: dict[str, Any]
@@ -89,7 +82,6 @@ class DamagedError(JournalError):
         self.event = event
         """The number of the event at fault; None if it is not an event."""
         self.field = field
-        """The field at fault, if known."""
 
 
 def event_of(row: tuple[Any, ...]) -> Event:

@@ -204,7 +204,6 @@ class Journal:
             self._afterwards.pop()()
 
     def if_lost(self, undo: Callable[[], None]) -> None:
-        """Call `undo` if the current transaction is lost."""
         if self._undo is not None and undo not in self._undo:
             self._undo.append(undo)
 
@@ -227,7 +226,6 @@ class Journal:
                 self._roll_back()
 
     def each(self, query: str, *values: Any) -> Iterator[Any]:
-        """Yield the rows of a query."""
         with translated_errors(self.path):
             yield from self._db.execute(query, values)
 
@@ -235,7 +233,6 @@ class Journal:
         return list(self.each(query, *values))
 
     def create(self, name: str, description: dict[str, Any]) -> int:
-        """Create a project and return its number."""
         if name in self.projects():
             raise JournalError(f"{self.path}: there is a project {name!r} already")
         values = (name, time.time(), plain_json(description))
@@ -259,7 +256,6 @@ class Journal:
         return described
 
     def created(self, project: int) -> float:
-        """Return when a project was created, in seconds since 1970."""
         ((at,),) = self.rows("SELECT created FROM projects WHERE number = ?", project)
         return float(at) if isinstance(at, int | float) else 0.0
 
@@ -315,29 +311,24 @@ class Journal:
         return list(map(event_of, self.rows(query, *values, *(kind.value for kind in kinds), limit)))
 
     def by_keys(self, project: int, kind: EventKind, keys: Sequence[str]) -> dict[str, Event]:
-        """Return the existing events of a kind with these keys."""
         where = f"project = ? AND kind = ? AND key IN ({_marks(keys)})"
         found = map(event_of, self.rows(f"{EVENTS} WHERE {where}", project, kind.value, *keys))
         return {event.key: event for event in found if event.key is not None}
 
     def made(self, project: int, decision: int) -> Event | None:
-        """Return the event that made a decision."""
         found = self.page(project, decision=decision, kinds=DECIDING, limit=1)
         return found[0] if found else None
 
     def observed(self, project: int, decisions: Sequence[int]) -> dict[int, Event]:
-        """Return the existing events that observed these decisions."""
         where = f"project = ? AND kind = ? AND decision IN ({_marks(decisions)})"
         found = self.rows(f"{EVENTS} WHERE {where}", project, EventKind.OBSERVE.value, *decisions)
         return {event.body["decision"]: event for event in map(event_of, found)}
 
     def last(self, project: int) -> int:
-        """Return the number of a project's last event, 0 if there is none."""
         ((number,),) = self.rows("SELECT coalesce(max(number), 0) FROM events WHERE project = ?", project)
         return int(number)
 
     def count(self, project: int) -> int:
-        """Return how many events a project has."""
         ((count,),) = self.rows("SELECT count(*) FROM events WHERE project = ?", project)
         return int(count)
 
@@ -394,7 +385,6 @@ _LENGTH = 8
 
 
 def _store(db: sqlite3.Connection, project: int, base: int, snapshot: Snapshot) -> None:
-    """Write a snapshot in pieces, in place of the one before."""
     statistics = plain_json(snapshot.statistics).encode()
     digest, number = hashlib.sha256(), 0
     db.execute("DELETE FROM pieces WHERE project = ? AND base = ?", (project, base))

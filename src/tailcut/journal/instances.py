@@ -33,8 +33,6 @@ class CensoredTime(NamedTuple):
 
 @dataclass
 class Run:
-    """A run that was chosen, in progress or ended."""
-
     decision: int
     algorithm: str
     reason: str
@@ -64,20 +62,16 @@ class Instance:
     began: float
     """When, in seconds since 1970."""
     event: int
-    """The event that began it."""
     feature_cost: float = math.nan
     """The seconds that computing the features took, nan where unknown."""
     runs: list[Run] = field(default_factory=list)
     times: dict[str, CensoredTime] = field(default_factory=dict)
     """By solver, from chosen runs and from extra runs made to measure or to learn."""
     besides: int = 0
-    """The number of extra runs."""
     over: float | None = None
-    """When it was completed; None if it is in progress."""
     answer: str | None = None
     problem: str | None = None
     raced: bool = False
-    """Whether it was a race."""
 
     @property
     def answering(self) -> Run | None:
@@ -87,7 +81,6 @@ class Instance:
 
     @property
     def solved(self) -> bool:
-        """Whether a chosen run solved it."""
         return any(run.answered for run in self.runs)
 
     @property
@@ -156,7 +149,6 @@ class Instances:
 
     @property
     def over(self) -> list[Instance]:
-        """The completed instances, in the order in which they began."""
         return [instance for instance in self.instances.values() if instance.over is not None]
 
     def take_all(self, events: Iterable[Event]) -> None:
@@ -304,7 +296,6 @@ def time_table(instances: Sequence[Instance], solvers: Sequence[str]) -> tuple[A
 def one_run(
     instance: str, algorithm: str, features: PlainFeatures, cutoff: float, outcome: Outcome
 ) -> RecordedRuns:
-    """Return one run in the form that `fit` learns."""
     names = tuple(features) if isinstance(features, Mapping) else None
     values = list(features.values()) if isinstance(features, Mapping) else list(features or ())
     # A failed run counts as censored at the cutoff.

@@ -94,11 +94,8 @@ def runs_of_history(description: Mapping[str, Any], history: Iterable[Event]) ->
 
 @dataclass(frozen=True)
 class WarmStart:
-    """The result of learning recorded runs."""
-
     source: str
     runs: int
-    """The number of learned runs, now or before."""
     instances: int = 0
     earlier: bool = False
     """Whether everything had been learned before; then the other fields are empty."""
@@ -109,7 +106,6 @@ class WarmStart:
     recorded_cutoff: float | None = None
     cutoff: float | None = None
     problem: str | None = None
-    """Why a part was not learned."""
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -170,7 +166,6 @@ def _key(source: str, piece: int) -> str:
 
 
 def _learned_before(project: Project, source: str) -> list[dict[str, Any]]:
-    """Return the pieces of a source that were learned."""
     found: list[dict[str, Any]] = []
     while True:
         key = _key(source, len(found))  # they are learned in order

@@ -91,7 +91,6 @@ class Project:
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """Add the project's name to a damage report."""
         try:
             yield
         except DamagedError as error:
@@ -112,13 +111,11 @@ class Project:
 
     @property
     def last_event(self) -> int:
-        """The number of the latest event, 0 if there is none."""
         if self._selector is None:
             self._load()
         return self._last
 
     def history(self, after: int = 0) -> Iterator[Event]:
-        """Yield all events after number `after`, oldest first."""
         return self.journal.events(self.number, after)
 
     def select(
@@ -186,7 +183,6 @@ class Project:
         return made
 
     def decided_before(self, keys: Sequence[str]) -> dict[str, Decision]:
-        """Return the decisions made for these keys; new keys are left out."""
         found = self.journal.by_keys(self.number, EventKind.SELECT, keys) if keys else {}
         made = {key: event.decision() for key, event in found.items()}
         return {key: decision for key, decision in made.items() if decision is not None}
@@ -274,7 +270,6 @@ class Project:
         self._record(NewEvent(EventKind.ADD_ALGORITHM, {"algorithm": name}))
 
     def remove_algorithm(self, name: str) -> None:
-        """Remove an algorithm and forget what was learned about it."""
         self.selector.remove_algorithm(name)
         self._record(NewEvent(EventKind.REMOVE_ALGORITHM, {"algorithm": name}))
 
@@ -298,7 +293,6 @@ class Project:
         return self.selector.explain(own, top=top)
 
     def _recalled(self, number: int) -> Decision:
-        """Return a recorded decision, with what its explanation needs."""
         event = self.journal.made(self.number, number)
         made = None if event is None else event.decision()
         if event is None or made is None:
@@ -332,7 +326,6 @@ class Project:
         self._selector = self._statistics = None
 
     def snapshot(self) -> Snapshot:
-        """Return the state of the project after its last event."""
         selector, statistics = self.selector, self.statistics
         return Snapshot(self._last, selector.to_bytes(), statistics.state())
 

@@ -66,7 +66,6 @@ def begun(description: Mapping[str, Any], found: Snapshot | None) -> tuple[Selec
 
 
 def repeated(selector: Selector, statistics: ProjectStatistics, event: Event) -> Decision | None:
-    """Apply an event to a selector and its statistics; raise with the damage if that fails."""
     with _sensible(f"event {event.number}", event.number):
         decision = repeat(selector, event)
         statistics.take(event)
@@ -104,10 +103,9 @@ def _fit(selector: Selector, event: Event) -> None:
 
 
 def _same(event: Event, decision: Decision | None) -> Decision | None:
-    """Return a replayed decision; raise if it differs from the recorded one."""
     before: Mapping[str, Any] | None = event.body["decision"]
     now = None if decision is None else decision.to_dict()
-    if _compared(now) != _compared(before):
+    if any((before or {}).get(name) != (now or {}).get(name) for name in _COMPARED):
         raise _different(event, f"the decision was {_words(before)}", f"is {_words(now)}")
     return decision
 
@@ -117,10 +115,6 @@ def _different(event: Event, before: str, now: str) -> JournalError:
         f"event {event.number}: {before}, and {now} when repeated; "
         "the journal was written by another version of Tailcut, or on another kind of machine"
     )
-
-
-def _compared(decision: Mapping[str, Any] | None) -> list[Any] | None:
-    return None if decision is None else [decision[name] for name in _COMPARED]
 
 
 def _words(decision: Mapping[str, Any] | None) -> str:

@@ -99,21 +99,17 @@ class RuntimeBins:
 
 @dataclass
 class AlgorithmCounts:
-    """What is known about one algorithm."""
-
     bins: RuntimeBins
     chosen: int = 0
     solved: int = 0
     censored: int = 0
     failed: int = 0
     seconds: float = 0.0
-    """Of its solved runs."""
     loss: float = 0.0
     """PAR10 of the instances it was picked for, in seconds; for selectors that pick once."""
     rated: int = 0
     """Runs whose answer was rated by a loss."""
     rated_loss: float = 0.0
-    """The sum of these losses."""
 
     @property
     def outcomes(self) -> int:
@@ -131,12 +127,9 @@ def _mean_loss(rated: int, failed: int, lost: float) -> float | None:
 
 
 class CurveSample(NamedTuple):
-    """The totals after some instances."""
-
     instances: int
     at: float
     loss: float
-    """Sum of PAR10 over them, in seconds."""
     solved: int
 
 

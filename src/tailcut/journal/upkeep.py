@@ -33,33 +33,17 @@ WHOLE_FILE = "(the file)"
 
 
 class Verified(NamedTuple):
-    """The result of replaying a project's history."""
-
     project: str
     events: int
-    """The number of replayed events."""
     problem: str | None
-    """The difference, or None."""
     event: int | None = None
-    """The event at fault, if any."""
     field: str | None = None
-    """The field at fault, if known."""
 
 
 class Compacted(NamedTuple):
-    """The result of compacting a project."""
-
     project: str
     dropped: int
     kept: int
-
-
-class CompactedFile(NamedTuple):
-    """The result of compacting a file."""
-
-    bytes_before: int
-    bytes_after: int
-    projects: list[Compacted]
 
 
 def verify(journal: Journal, names: Sequence[str] = ()) -> Iterator[Verified]:
@@ -120,16 +104,6 @@ def write_lines(lines: Iterable[Mapping[str, Any]], out: Path) -> None:
         partial.unlink(missing_ok=True)
 
 
-def compact_file(path: Path, names: Sequence[str] = ()) -> CompactedFile:
-    """Compact the projects of a file that exists; refused while another process writes."""
-    if not path.is_file():
-        raise JournalError(f"{path}: there is no such state file")
-    before = path.stat().st_size
-    with Journal(path) as journal:
-        projects = list(compact(journal, names))
-    return CompactedFile(before, path.stat().st_size, projects)
-
-
 def compact(journal: Journal, names: Sequence[str] = ()) -> Iterator[Compacted]:
     """Replace each project's events by a snapshot, and free the space.
 
@@ -187,13 +161,9 @@ def _chosen(
 
 
 class Repaired(NamedTuple):
-    """What repairing a project did."""
-
     project: str
     kept: int
-    """The number of events that are kept."""
     dropped: list[str]
-    """What was dropped, and why."""
     problem: str | None = None
     """Why it cannot be repaired; None if it is intact now."""
 
@@ -273,7 +243,6 @@ class _History:
         self.selector, self.statistics = begun(description, base)
         self.dropped: list[str] = []
         self.gone: list[int] = []
-        """Numbers of the events that are dropped."""
         self.forced = False
         self._made: dict[int, str] = {}
         """Decision -> algorithm."""

@@ -2,7 +2,7 @@
 
 `Scenario.read` is the entry point; the files' way through this package is
 
-    arff, description -> aggregate -> aslib_reader
+    arff, description -> aslib_reader -> frames
 """
 
 from tailcut.scenarios.arff import STATUSES, Problem

@@ -42,7 +42,6 @@ class Problem:
     """
 
     file: str
-    """Name of the file, without its folder."""
     line: int | None
     """Line in that file, counted from 1; None if no single line is to blame."""
     field: str | None
@@ -114,7 +113,6 @@ class Attribute:
     kind: str
     """'numeric', 'string' or 'nominal'."""
     levels: tuple[str, ...] = ()
-    """The values that a nominal column may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +122,7 @@ class ArffTable:
     file: str
     attributes: tuple[Attribute, ...]
     columns: list[Column]
-    """One list per attribute, all of the same length."""
     lines: Sequence[int]
-    """The line each row stands on, counted from 1."""
     problems: Problems
 
     def find(self, name: str) -> int | None:
@@ -354,7 +350,6 @@ def _rows(
 
 
 def _fields(line: str) -> Column | None:
-    """Return the values of one line, or None if its quotes do not match."""
     if "'" not in line and '"' not in line:
         return [None if value == "?" else value for value in (part.strip() for part in line.split(","))]
     fields: Column = []

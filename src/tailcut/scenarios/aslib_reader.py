@@ -1,4 +1,8 @@
-"""Reading ASlib folders: the files, one by one, into arrays; reading and checking share this code."""
+"""Reading ASlib folders: the files, one by one, into arrays; reading and checking share this code.
+
+Repetitions are combined as is usual in the field. Where functions speak of cells, these are pairs of instance
+and algorithm, or instances, given by their numbers; several rows with the same number are repetitions.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,6 @@ import numpy as np
 from tailcut.errors import InputError, NotRuntimeError, ScenarioError, did_you_mean
 from tailcut.scenarios import arff, description
 from tailcut.scenarios import cache as scenario_cache
-from tailcut.scenarios.aggregate import doubles, gaps, mean, median, most_frequent
 from tailcut.scenarios.arff import (
     STATUSES,
     ArffTable,
@@ -40,7 +43,6 @@ RUN_COLUMNS = ("instance_id", "repetition", "algorithm", "runstatus")
 
 
 def read(path: str | os.PathLike[str], *, cache: bool = True) -> Scenario:
-    """Return the scenario in the folder `path`, or raise `ScenarioError` with the first thing wrong."""
     files = load(Path(path))
     key = scenario_cache.key(files) if cache else ""
     cached = scenario_cache.get(key) if cache else None
@@ -56,7 +58,6 @@ def read(path: str | os.PathLike[str], *, cache: bool = True) -> Scenario:
 
 
 def read_quality(path: str | os.PathLike[str]) -> QualityScenario:
-    """Return the scenario in the folder `path`, which must measure the quality of solutions."""
     problems = Problems()
     described, runs, parts = _gather(load(Path(path)), QUALITY, problems)
     if described and runs and not problems.errors and np.isnan(runs.runtimes).all():
@@ -95,7 +96,6 @@ def check_scenario(path: str | os.PathLike[str]) -> list[Problem]:
 
 
 def names_in(folder: Path) -> list[str]:
-    """Return the names of the scenarios in a folder, which are those of its subfolders."""
     return sorted(path.parent.name for path in folder.glob("*/description.txt"))
 
 
@@ -221,8 +221,6 @@ def _gather(
 
 
 class RunColumns(NamedTuple):
-    """All runs of a scenario, with repetitions combined."""
-
     instances: tuple[str, ...]
     algorithms: tuple[str, ...]
     runtimes: Array
@@ -257,17 +255,17 @@ def combined_runs(
     instances, algorithms = tuple(sorted(set(places))), tuple(sorted(set(names)))
     n, k = len(instances), len(algorithms)
     cells = codes(places, instances) * k + codes(names, algorithms)
-    for row in doubles(cells, repetitions):
+    for row in _doubles(cells, repetitions):
         table.error(row, "repetition", "this instance, repetition and algorithm already had a row")
-    lacking = gaps(cells, n * k)
+    lacking = _gaps(cells, n * k)
     for cell in lacking:
         run = f"{shown(algorithms[cell % k])} on {shown(instances[cell // k])}"
         table.error(None, "algorithm", f"no run of {run}")
     if lacking:  # a full table may not even fit into memory: names that are damaged come in great numbers
         return RunColumns(instances, algorithms, np.empty((0, 0)), np.empty((0, 0), dtype=np.int64))
-    runtimes = median(cells, seconds, n * k)
+    runtimes = _median(cells, seconds, n * k)
     runtimes[np.isnan(runtimes)] = missing
-    modes = most_frequent(cells, statuses, n * k, len(STATUSES))
+    modes = _most_frequent(cells, statuses, n * k, len(STATUSES))
     return RunColumns(instances, algorithms, runtimes.reshape(n, k), modes.reshape(n, k))
 
 
@@ -293,7 +291,6 @@ def _seconds(table: ArffTable, position: int, statuses: Codes, *, quality: bool)
 
 
 def _instances(features: ArffTable | None) -> tuple[str, ...]:
-    """Return the instances of the features, for want of runs."""
     position = None if features is None else features.find("instance_id")
     if features is None or position is None:
         return ()
@@ -302,8 +299,6 @@ def _instances(features: ArffTable | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class PerInstance:
-    """A table with one row per instance and repetition."""
-
     table: ArffTable
     rows: Codes
     """Number of each row's instance, shape (rows,)."""
@@ -324,7 +319,7 @@ def per_instance(
     names = table.texts(positions[0])
     repetitions = [table.whole_numbers(position) for position in positions[1:]]
     ones = np.ones(len(names), dtype=np.int64)
-    for row in doubles(codes(names, tuple(set(names))), *(repetitions or [ones])):
+    for row in _doubles(codes(names, tuple(set(names))), *(repetitions or [ones])):
         table.error(row, "repetition", "this instance and repetition already had a row")
     rows = codes(names, instances)
     for row in np.flatnonzero(rows < 0).tolist():
@@ -371,7 +366,7 @@ def feature_values(values: PerInstance, n: int) -> Array:
             if cell is not None and as_number(cell) is not None:
                 table.warning(row, position, f"{shown(cell)} is not finite; taken as missing")
         column[odd] = math.nan
-        result[:, number] = mean(values.rows, column, n)
+        result[:, number] = _mean(values.rows, column, n)
     return result
 
 
@@ -414,7 +409,7 @@ def feature_costs(costs: PerInstance, n: int) -> dict[str, Array]:
         for row in np.flatnonzero((seconds < 0.0) | np.isinf(seconds)).tolist():
             cell = costs.table.columns[position][row]
             costs.table.error(row, position, f"expected seconds >= 0 or ?, got {shown(cell)}")
-        medians[name] = np.nan_to_num(median(costs.rows, np.nan_to_num(seconds), n))
+        medians[name] = np.nan_to_num(_median(costs.rows, np.nan_to_num(seconds), n))
     return medians
 
 
@@ -424,7 +419,7 @@ def _feature_statuses(statuses: PerInstance, n: int) -> dict[str, Codes]:
     result = {}
     for name, position in statuses.others.items():
         statuses.table.check_levels(position)
-        result[name] = most_frequent(statuses.rows, statuses.table.statuses(position), n, len(STATUSES))
+        result[name] = _most_frequent(statuses.rows, statuses.table.statuses(position), n, len(STATUSES))
         result[name][absent] = STATUSES.index("unknown")
     return result
 
@@ -476,3 +471,83 @@ def _ground_truth(truths: PerInstance, n: int) -> dict[str, Array | tuple[str | 
             texts = dict(zip(truths.rows.tolist(), table.columns[position], strict=True))
             result[name] = tuple(map(texts.get, range(n)))
     return result
+
+
+def _median(cells: Codes, values: Array, n_cells: int) -> Array:
+    """Return the median of each cell's values that are not nan, shape (n_cells,); nan without any.
+
+    >>> _median(np.array([0, 1, 0, 1, 1]), np.array([1.0, 5.0, 2.0, np.nan, 9.0]), 3).tolist()
+    [1.5, 7.0, nan]
+    """
+    known = ~np.isnan(values)
+    cells, values = cells[known], values[known]
+    order = np.lexsort((values, cells))
+    counts = np.bincount(cells, minlength=n_cells)
+    starts = np.cumsum(counts) - counts
+    found = counts > 0
+    ordered = values[order]
+    low = ordered[(starts + (counts - 1) // 2)[found]]
+    high = ordered[(starts + counts // 2)[found]]
+    result = np.full(n_cells, math.nan)
+    result[found] = np.where(low == high, low, 0.5 * low + 0.5 * high)  # halves first: no overflow
+    return result
+
+
+def _mean(cells: Codes, values: Array, n_cells: int) -> Array:
+    """Return the mean of each cell's values that are not nan, shape (n_cells,); nan without any.
+
+    >>> _mean(np.array([0, 0, 1]), np.array([1.0, 2.0, np.nan]), 2).tolist()
+    [1.5, nan]
+    """
+    result = np.full(n_cells, math.nan)
+    if len(cells) == n_cells and np.bincount(cells, minlength=n_cells).max(initial=0) <= 1:
+        result[cells] = values
+        return result
+    known = ~np.isnan(values)
+    counts = np.bincount(cells[known], minlength=n_cells)
+    # Shares are summed, not values: the sum of two huge values would overflow.
+    shares = values[known] / counts[cells[known]]
+    found = counts > 0
+    result[found] = np.bincount(cells[known], weights=shares, minlength=n_cells)[found]
+    return result
+
+
+def _most_frequent(cells: Codes, values: Codes, n_cells: int, n_values: int) -> Codes:
+    """Return the most frequent value of each cell, on a tie the one that came first; 0 without any.
+
+    >>> _most_frequent(np.array([0, 0, 0, 1, 1]), np.array([2, 1, 1, 3, 2]), 2, 4).tolist()
+    [1, 3]
+    """
+    pairs = cells * n_values + values
+    counts = np.bincount(pairs, minlength=n_cells * n_values)
+    first = np.full(n_cells * n_values, len(cells), dtype=np.int64)
+    np.minimum.at(first, pairs, np.arange(len(cells)))
+    rank = counts * (len(cells) + 1) - first
+    return np.asarray(rank.reshape(n_cells, n_values).argmax(axis=1), dtype=np.int64)
+
+
+def _doubles(cells: Codes, repetitions: Codes) -> list[int]:
+    """Return the rows whose cell and repetition an earlier row already had.
+
+    >>> _doubles(np.array([0, 1, 0, 0]), np.array([1, 1, 2, 1]))
+    [3]
+    """
+    if len(np.unique(cells)) == len(cells):
+        return []
+    order = np.lexsort((repetitions, cells))  # stable: within equal pairs, file order
+    same = (np.diff(cells[order]) == 0) & (np.diff(repetitions[order]) == 0)
+    return sorted(order[1:][same].tolist())
+
+
+def _gaps(cells: Codes, n_cells: int, at_most: int = 1000) -> list[int]:
+    """Return the first cells that no row has, without an array of all cells.
+
+    >>> _gaps(np.array([5, 1, 1, 2]), 8)
+    [0, 3, 4, 6, 7]
+    """
+    missing: list[int] = []
+    expected = 0
+    for cell in [*np.unique(cells).tolist(), n_cells]:
+        missing += range(expected, min(cell, expected + at_most - len(missing)))
+        expected = cell + 1
+    return missing

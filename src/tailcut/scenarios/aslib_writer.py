@@ -28,7 +28,6 @@ _STEP_ENDS = ("ok", "timeout", "memout", "presolved", "crash", "other", "unknown
 
 
 def write(scenario: Scenario, folder: str | os.PathLike[str]) -> None:
-    """Write the scenario's files into `folder`, which must not hold a scenario yet."""
     target = Path(folder)
     files = documents(scenario)
     try:

@@ -23,8 +23,6 @@ Node = Any
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A feature step as described: what it provides, what must run before it, whether it is a default."""
-
     name: str
     provides: tuple[str, ...]
     requires: tuple[str, ...]
@@ -54,7 +52,6 @@ _WANTED = {
 
 
 def yaml_module() -> Any:
-    """Return PyYAML, or say how to install it."""
     try:
         import yaml
     except ModuleNotFoundError:
@@ -193,7 +190,6 @@ class _Fields:
 
 
 def _cutoff(fields: _Fields) -> float:
-    """Return the cutoff in seconds; nan where none is set."""
     text = fields.text("algorithm_cutoff_time")
     if text in _NOTHING:
         return math.nan

@@ -106,7 +106,6 @@ def _read_manifest(folder: Path, source: str) -> dict[str, Any]:
 
 
 def _summary(path: Path) -> dict[str, Any] | None:
-    """Return the digest and size of a file, or None if it is not there."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:

@@ -70,23 +70,15 @@ class _Refusing(Problems):
             self.error(file, line, field, message.partition(";")[0])
 
 
-def from_frames(
-    runs: Frame, features: Frame, *, cutoff: float, name: str = "scenario", feature_costs: Frame | None = None
-) -> Scenario:
-    """Return the scenario in these tables; `Scenario.from_frames` says what they hold."""
-    costs = None if feature_costs is None else _frame_table("feature_costs", feature_costs)
-    return _scenario(_frame_table("runs", runs), _frame_table("features", features), costs, cutoff, name)
-
-
 def scenario_from_csv(runs: Path, features: Path, *, cutoff: float, name: str) -> Scenario:
     """Return the scenario that two CSV files hold; their columns are those of `Scenario.from_frames`.
 
     Errors name the file and the line.
     """
-    return _scenario(read_csv(runs), read_csv(features), None, cutoff, name)
+    return from_tables(read_csv(runs), read_csv(features), None, cutoff, name)
 
 
-def _frame_table(title: str, frame: Frame) -> ArffTable:
+def read_frame(title: str, frame: Frame) -> ArffTable:
     if not hasattr(frame, "__getitem__") or not (isinstance(frame, Mapping) or hasattr(frame, "columns")):
         raise InputError(f"{title} must be a mapping of columns or a data frame, got {type(frame).__name__}")
     labels = list(frame) if isinstance(frame, Mapping) else list(frame.columns)
@@ -148,16 +140,16 @@ def _table(
 
 
 def _with_column(table: ArffTable, name: str, cells: Column) -> ArffTable:
-    """Return a table with one more column, unless it has that already."""
     if table.find(name) is not None:
         return table
     attributes = (*table.attributes, Attribute(name, "string"))
     return replace(table, attributes=attributes, columns=[*table.columns, cells])
 
 
-def _scenario(
+def from_tables(
     runs: ArffTable, features: ArffTable, costs: ArffTable | None, cutoff: float, name: str
 ) -> Scenario:
+    """Return the scenario in these tables; `Scenario.from_frames` says what they hold."""
     seconds = check_seconds("cutoff", cutoff, above_zero=True)
     if not isinstance(name, str) or not name:
         raise InputError(f"name must be a non-empty string, got {name!r}")

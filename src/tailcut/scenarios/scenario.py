@@ -178,9 +178,10 @@ class Scenario(_ByValue):
         nan are missing values. Without a status, a run is `ok` if its runtime is at most the cutoff, and
         else a `timeout`.
         """
-        from tailcut.scenarios.frames import from_frames
+        from tailcut.scenarios.frames import from_tables, read_frame
 
-        return from_frames(runs, features, cutoff=cutoff, name=name, feature_costs=feature_costs)
+        costs = None if feature_costs is None else read_frame("feature_costs", feature_costs)
+        return from_tables(read_frame("runs", runs), read_frame("features", features), costs, cutoff, name)
 
     def write(self, folder: str | os.PathLike[str]) -> None:
         """Write the scenario's ASlib files into `folder`; reading them gives an equal scenario."""
@@ -203,7 +204,6 @@ class QualityScenario:
 
     name: str
     measure: str
-    """What the measure is called."""
     maximise: bool
     """Whether more is better."""
     instances: tuple[str, ...]
