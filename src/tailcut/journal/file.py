@@ -343,9 +343,6 @@ class Journal:
         with self.transaction() as db:
             _store(db, project, 0, snapshot)
 
-    def snapshot(self, project: int) -> Snapshot | None:
-        return self._kept(project, 0)
-
     def begin_from(self, project: int, snapshot: Snapshot) -> None:
         """Let a project's history begin with a snapshot: events before it may be dropped."""
         with self.transaction() as db:
@@ -354,7 +351,7 @@ class Journal:
 
     def base(self, project: int) -> Snapshot | None:
         """Return where the history of a compacted project begins; None if it is complete."""
-        return self._kept(project, 1)
+        return self.snapshot(project, 1)
 
     def drop_snapshot(self, project: int) -> None:
         """Remove the latest snapshot: the events say the same."""
@@ -362,7 +359,7 @@ class Journal:
             for table in ("snapshots", "pieces"):
                 db.execute(f"DELETE FROM {table} WHERE project = ? AND base = 0", (project,))
 
-    def _kept(self, project: int, base: int) -> Snapshot | None:
+    def snapshot(self, project: int, base: int = 0) -> Snapshot | None:
         query = "SELECT event, digest FROM snapshots WHERE project = ? AND base = ?"
         rows = self.rows(query, project, base)
         if not rows:

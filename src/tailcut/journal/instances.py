@@ -297,14 +297,13 @@ def one_run(
     instance: str, algorithm: str, features: PlainFeatures, cutoff: float, outcome: Outcome
 ) -> RecordedRuns:
     names = tuple(features) if isinstance(features, Mapping) else None
-    values = list(features.values()) if isinstance(features, Mapping) else list(features or ())
     # A failed run counts as censored at the cutoff.
     watched = outcome.time if outcome.status is Status.CENSORED else math.nan
     return RecordedRuns(
         algorithms=(algorithm,),
         cutoff=cutoff,
         feature_names=names or None,
-        features=np.array([values], dtype=np.float64).reshape(1, len(values)),
+        features=feature_table([features])[1],
         runtimes=np.array([[cutoff if outcome.time is None else outcome.time]]),
         solved=np.array([[outcome.status is Status.SOLVED]]),
         known=None,

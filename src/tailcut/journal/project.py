@@ -62,11 +62,11 @@ class Project:
         with self._named():
             self.description = journal.description(self.number)
         self.snapshot_every = snapshot_every
-        self._selector: Selector | None = None
-        self._statistics: ProjectStatistics | None = None
+        self._state: tuple[Selector, ProjectStatistics] | None = None
+        """As of the journal; None: it is to be read."""
         self._recent: OrderedDict[int, Decision] = OrderedDict()
         self._last = self._held = self._tried = 0
-        self._load()
+        self._current()
 
     @classmethod
     def create(cls, journal: Journal, name: str, description: Mapping[str, Any]) -> Project:
@@ -77,17 +77,18 @@ class Project:
         journal.create(name, dict(description))
         return cls(journal, name)
 
-    def _load(self) -> tuple[Selector, ProjectStatistics]:
-        self._recent.clear()
-        with self._named():
-            kept = self.journal.snapshot(self.number)
-            selector, statistics = begun(self.description, kept)
-            self._last = self._held = self._tried = 0 if kept is None else kept.event
-            for event in self.journal.events(self.number, after=self._held):
-                self._remember(repeated(selector, statistics, event))
-                self._last = event.number
-        self._selector, self._statistics = selector, statistics
-        return selector, statistics
+    def _current(self) -> tuple[Selector, ProjectStatistics]:
+        if self._state is None:
+            self._recent.clear()
+            with self._named():
+                kept = self.journal.snapshot(self.number)
+                state = begun(self.description, kept)
+                self._last = self._held = self._tried = 0 if kept is None else kept.event
+                for event in self.journal.events(self.number, after=self._held):
+                    self._remember(repeated(*state, event))
+                    self._last = event.number
+            self._state = state
+        return self._state
 
     @contextmanager
     def _named(self) -> Iterator[None]:
@@ -102,17 +103,16 @@ class Project:
     @property
     def selector(self) -> Selector:
         """The selector in the state of the journal; read-only."""
-        return self._load()[0] if self._selector is None else self._selector
+        return self._current()[0]
 
     @property
     def statistics(self) -> ProjectStatistics:
         """The statistics so far; read-only."""
-        return self._load()[1] if self._statistics is None else self._statistics
+        return self._current()[1]
 
     @property
     def last_event(self) -> int:
-        if self._selector is None:
-            self._load()
+        self._current()
         return self._last
 
     def history(self, after: int = 0) -> Iterator[Event]:
@@ -313,8 +313,8 @@ class Project:
         try:
             self.journal.if_lost(self.forget)
             self._last = self.journal.append(self.number, [new], at=at)
-            if self._statistics is not None:  # otherwise they are read from the journal when needed
-                self._statistics.take(Event(self._last, at, new.kind, new.body))
+            if self._state is not None:  # otherwise it is read from the journal when needed
+                self._state[1].take(Event(self._last, at, new.kind, new.body))
         except BaseException:
             self.forget()
             raise
@@ -323,7 +323,7 @@ class Project:
 
     def forget(self) -> None:
         """Discard a selector that may be ahead of the journal: it is read again when needed."""
-        self._selector = self._statistics = None
+        self._state = None
 
     def snapshot(self) -> Snapshot:
         selector, statistics = self.selector, self.statistics
@@ -331,7 +331,7 @@ class Project:
 
     def keep(self) -> None:
         """Write a snapshot, so that the next start has nothing to replay."""
-        if self._selector is not None and self._last > self._held:
+        if self._state is not None and self._last > self._held:
             self.journal.keep_snapshot(self.number, self.snapshot())
             self._held = self._last
 

@@ -1,9 +1,8 @@
 """Tokens: who may read and who may write, kept as hashes in the state file.
 
 A token is 256 random bits, so its plain SHA-256 is as good as a slow hash: slow hashes protect passwords,
-which can be guessed. 256 random bits cannot.
-
-Tokens may be created and revoked while another process writes events: SQLite lets the two take turns.
+which can be guessed. Tokens may be created and revoked while another process writes events: SQLite lets the
+two take turns.
 """
 
 from __future__ import annotations

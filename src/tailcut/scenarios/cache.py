@@ -1,9 +1,8 @@
 """The cache of read scenarios: one file each, named by a digest of the bytes it was read from.
 
 The digest covers the content of every file that is read, and the version of the reader, so an entry is
-never stale: a file that was replaced within the clock's resolution, copied with its old time stamp, or
-edited in place has other bytes and so another digest. Reading and digesting the bytes costs little
-(about a gigabyte per second); parsing them is what the cache saves.
+never stale, however a file was replaced. Digesting costs little (about a gigabyte per second); parsing is
+what the cache saves.
 """
 
 from __future__ import annotations

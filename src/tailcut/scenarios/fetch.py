@@ -40,10 +40,6 @@ FetchProgress = Callable[[str, int, int | None], None]
 """Called with the file's name, the bytes available, and their number in all if that is known."""
 
 
-class _NotThereError(DownloadError):
-    """The server answered that there is no such file."""
-
-
 def fetch(
     name: str,
     *,
@@ -81,16 +77,17 @@ def _fetch_all(folder: Path, source: str, downloads: _Downloads) -> None:
     manifest = _read_manifest(folder, source)
     for file in (*REQUIRED, *OPTIONAL, *EXTRAS):
         recorded = manifest["files"].get(file)
-        if file in manifest["absent"] or (recorded is not None and recorded == _summary(folder / file)):
+        if file in manifest["absent"] or (recorded and _is_whole(folder / file, recorded)):
             continue
         url = f"{source}/{file}"
-        try:
-            statefile.write(folder / file, downloads.get(url))
-            manifest["files"][file] = _summary(folder / file)
-        except _NotThereError:
-            if file in REQUIRED:
-                raise DownloadError(f"{url}: not found (404); is the scenario's name right?") from None
+        data = downloads.get(url)
+        if data is None and file in REQUIRED:
+            raise DownloadError(f"{url}: not found; is the scenario's name right?")
+        if data is None:
             manifest["absent"].append(file)
+        else:
+            statefile.write(folder / file, data)
+            manifest["files"][file] = _summary(data)
         statefile.write(folder / MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())
 
 
@@ -105,11 +102,13 @@ def _read_manifest(folder: Path, source: str) -> dict[str, Any]:
     return {"source": source, "files": {}, "absent": []}
 
 
-def _summary(path: Path) -> dict[str, Any] | None:
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        return None
+def _is_whole(path: Path, recorded: object) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return _summary(path.read_bytes()) == recorded
+    return False
+
+
+def _summary(data: bytes) -> dict[str, Any]:
     return {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
 
 
@@ -123,13 +122,18 @@ class _Downloads:
         self._bytes_left, self._seconds = max_bytes, max_seconds
         self._end = time.monotonic() + max_seconds
 
-    def get(self, url: str) -> bytes:
-        """Return the content of `url`; what broke off is fetched again, up to twice."""
+    def get(self, url: str) -> bytes | None:
+        """Return what is at `url`, None if that is nothing; what broke off is fetched again, up to twice."""
         reason = ""
         for _ in range(ATTEMPTS):
             try:
                 with self._open(url) as response:
                     data = self._body(url, response)
+            except urllib.error.HTTPError as error:
+                error.close()
+                if error.code in (404, 410):
+                    return None
+                raise DownloadError(f"{url}: the server answered {error.code} {error.reason}") from None
             except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
                 reason = str(error) or type(error).__name__
             else:
@@ -152,11 +156,8 @@ class _Downloads:
         threading.Thread(target=ask, daemon=True).start()
         try:
             return answer.result(self._seconds_left(url))
-        except urllib.error.HTTPError as error:
-            error.close()
-            if error.code in (404, 410):
-                raise _NotThereError(f"{url}: not found ({error.code})") from None
-            raise DownloadError(f"{url}: the server answered {error.code} {error.reason}") from None
+        except urllib.error.HTTPError:
+            raise
         except (http.client.InvalidURL, ValueError) as error:
             raise DownloadError(f"{url}: is not a usable URL: {error}") from None
         except OSError as error:
