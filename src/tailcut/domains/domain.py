@@ -10,11 +10,12 @@ import re
 import shutil
 import sys
 import sysconfig
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True)
@@ -129,17 +130,10 @@ class SolverWay(NamedTuple):
     """Whether the entry point hands options before `{instance}` on to the program."""
 
 
-def in_python(entry: str, *arguments: str, module: str, extra: str) -> SolverWay:
-    """Return the way to run a solver from a Python module that an extra installs."""
-    return SolverWay((*arguments, "{instance}"), entry, module, install=f"pip install 'tailcut[{extra}]'")
-
-
-def as_program(
-    program: str, *arguments: str, entry: str | None = None, module: str | None = None, install: str = ""
-) -> SolverWay:
+def as_program(program: str, *arguments: str, entry: str | None = None, install: str = "") -> SolverWay:
     """Return the way to run a solver that is a program, as a command or through an entry point."""
     before = ("{program}",) if entry is None else ()
-    return SolverWay((*before, *arguments, "{instance}"), entry, module, program, install)
+    return SolverWay((*before, *arguments, "{instance}"), entry, program=program, install=install)
 
 
 class DomainSolver(NamedTuple):
@@ -189,19 +183,39 @@ class Domain:
     """What `tailcut run --check` tries."""
 
 
-def bundled(name: str, domain: Domain, tiny: Mapping[str, str]) -> Domain:
-    """Return a domain of this package, completed by what follows from its name; `tiny`: file -> answer."""
-    package = f"tailcut.domains.{name}"
+def bundled(name: str) -> Domain:
+    """Return a domain of this package: what its `domain.toml` holds, and what follows from its name."""
+    package, folder = f"tailcut.domains.{name}", Path(__file__).parent / name
+    table = tomllib.loads((folder / "domain.toml").read_text(encoding="utf-8"))
     programs = (f"{package}.{program}" for program in ("solve", "features", "answers"))
-    folder = Path(__file__).parent / name / "tiny"
-    return replace(
-        domain,
-        features=domain.features or EntryProgram(f"{package}.features:main", ("{instance}",)),
-        verify=domain.verify or EntryProgram(f"{package}.answers:verify", ("{instance}", "{output}")),
-        preload=(*domain.preload, *programs),
+    return Domain(
+        what=table["what"],
+        solvers=tuple(
+            DomainSolver(solver, given["what"], tuple(_way(name, **way) for way in given["ways"]))
+            for solver, given in table["solvers"].items()
+        ),
+        answers=tuple(_rule(answer, **given) for answer, given in table["answers"].items()),
+        features=EntryProgram(f"{package}.features:main", ("{instance}",), table.get("features_need")),
+        verify=EntryProgram(f"{package}.answers:verify", ("{instance}", "{output}", "{solver}")),
+        instances=tuple(table["instances"]),
+        models=table.get("models", {}),
+        preload=(*table["preload"], *programs),
         extra=name,
-        check=tuple(TinyInstance(folder / file, answer) for file, answer in tiny.items()),
+        check=tuple(TinyInstance(folder / "tiny" / file, answer) for file, answer in table["tiny"].items()),
     )
+
+
+def _way(domain: str, arguments: list[str], entry: str = "main", **given: Any) -> SolverWay:
+    """Return a way to run a solver, through `solve` of the domain unless the program comes first."""
+    if "module" in given:
+        given["install"] = f"pip install 'tailcut[{domain}]'"
+    function = None if arguments[0] == "{program}" else f"tailcut.domains.{domain}.solve:{entry}"
+    return SolverWay((*arguments, "{instance}"), function, **given)
+
+
+def _rule(answer: str, exit_code: int | None = None, **patterns: str) -> AnswerRule:
+    compiled = {name: re.compile(text.encode(), re.MULTILINE) for name, text in patterns.items()}
+    return AnswerRule(answer, exit_code, **compiled)
 
 
 class FoundSolver(NamedTuple):

@@ -47,15 +47,6 @@ def read_bytes(path: str | Path, most: int = -1) -> bytes:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def endings(*names: str) -> tuple[str, ...]:
-    """Return the patterns of files with these endings, compressed or not.
-
-    >>> endings("cnf")
-    ('*.cnf', '*.cnf.gz', '*.cnf.xz', '*.cnf.bz2')
-    """
-    return tuple(f"*.{name}{packed}" for name in names for packed in ("", *COMPRESSED))
-
-
 class ScratchFile:
     """A temporary file that disappears with the process, even if it is killed: it has no name.
 
