@@ -8,15 +8,13 @@ solver, are not verified. Optimality is not verified.
 from __future__ import annotations
 
 import re
-import sys
 import tempfile
-from functools import partial
 from pathlib import Path
 
 from tailcut.domains.csp import DOMAIN
 from tailcut.domains.csp.solve import solved
 from tailcut.domains.domain import find_solvers
-from tailcut.domains.programs import print_verdict
+from tailcut.domains.programs import entry_point, print_verdict
 
 
 def parse_solution_lines(text: str) -> dict[str, str]:
@@ -49,9 +47,4 @@ def refuted(file: Path, text: str, _: str = "") -> str | None:
     return None
 
 
-verify = partial(
-    print_verdict, "tailcut.domains.csp.answers", "model or its data (.mzn, .dzn, .fzn)", refuted
-)
-
-if __name__ == "__main__":
-    sys.exit(verify())
+verify = entry_point(__name__, print_verdict, "model or its data (.mzn, .dzn, .fzn)", refuted)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 from collections import Counter
-from functools import partial
 from pathlib import Path
 
 from tailcut.domains.csp.solve import model_files
 from tailcut.domains.file_features import extract as describe_file
-from tailcut.domains.programs import print_features, read_bytes
+from tailcut.domains.programs import entry_point, print_features, read_bytes
 
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _GROUPS = {
@@ -34,8 +32,4 @@ def extract(path: str | Path) -> dict[str, float | None]:
     return {**{name: math.log1p(count) for name, count in named.items()}, **describe_file(path)}
 
 
-main = partial(print_features, "tailcut.domains.csp.features", extract, "MiniZinc or FlatZinc file")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = entry_point(__name__, print_features, extract, "MiniZinc or FlatZinc file")

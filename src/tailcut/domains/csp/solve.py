@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tailcut.domains.csp.flatzinc import FlatModel, Var, parse_flatzinc
 from tailcut.domains.domain import find_program
-from tailcut.domains.programs import ScratchFile, needs_extra, print_answer, run
+from tailcut.domains.programs import ScratchFile, entry_point, needs_extra, print_answer, run
 from tailcut.errors import InputError, MissingExtraError
 
 
@@ -260,7 +258,4 @@ def _answer(solver: str, program: str | None, file: str) -> tuple[bytes, int]:
     return solved(solver, program, Path(file)).encode(), 0
 
 
-main = partial(print_answer, "tailcut.domains.csp.solve", _answer)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = entry_point(__name__, print_answer, _answer)

@@ -7,14 +7,12 @@ elsewhere.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from tailcut.domains.maxsat.wcnf import WeightedFormula, read_wcnf
-from tailcut.domains.programs import print_verdict, read_to_check
+from tailcut.domains.programs import entry_point, print_verdict, read_to_check
 from tailcut.errors import InputError
 
 OPTIMUM_FOUND, UNSATISFIABLE = 30, 20
@@ -80,7 +78,4 @@ def _refuted_file(file: Path, output: str, _: str) -> str | None:
     return refuted(read_to_check(read_wcnf, file), output)
 
 
-verify = partial(print_verdict, "tailcut.domains.maxsat.answers", "WCNF file", _refuted_file)
-
-if __name__ == "__main__":
-    sys.exit(verify())
+verify = entry_point(__name__, print_verdict, "WCNF file", _refuted_file)

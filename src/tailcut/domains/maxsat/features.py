@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from tailcut.domains.maxsat.wcnf import read_wcnf
-from tailcut.domains.programs import print_features
+from tailcut.domains.programs import entry_point, print_features
 
 
 def extract(path: str | Path) -> dict[str, float | None]:
@@ -53,8 +51,4 @@ def _shape(name: str, values: Sequence[float]) -> dict[str, float | None]:
     return {f"{name}_mean": mean, f"{name}_spread": spread, f"{name}_max": max(values, default=0.0)}
 
 
-main = partial(print_features, "tailcut.domains.maxsat.features", extract, "WCNF file")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = entry_point(__name__, print_features, extract, "WCNF file")

@@ -13,15 +13,13 @@ solvers claim different objectives, the code that ran them reports it.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from tailcut.domains.mip.mps import Floats, IntegerProgram, read_program
-from tailcut.domains.programs import print_verdict, read_to_check
+from tailcut.domains.programs import entry_point, print_verdict, read_to_check
 from tailcut.errors import InputError
 
 TOLERANCE = 1e-5
@@ -108,7 +106,4 @@ def _refuted_file(file: Path, output: str, _: str) -> str | None:
     return refuted(read_to_check(read_program, file), output) if output.startswith("Optimal") else None
 
 
-verify = partial(print_verdict, "tailcut.domains.mip.answers", "MPS or LP file", _refuted_file)
-
-if __name__ == "__main__":
-    sys.exit(verify())
+verify = entry_point(__name__, print_verdict, "MPS or LP file", _refuted_file)

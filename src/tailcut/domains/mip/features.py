@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.domains.mip.mps import Floats, read_program
-from tailcut.domains.programs import print_features
+from tailcut.domains.programs import entry_point, print_features
 
 
 def extract(path: str | Path) -> dict[str, float | None]:
@@ -61,8 +59,4 @@ def _shape(name: str, values: Floats) -> dict[str, float | None]:
     }
 
 
-main = partial(print_features, "tailcut.domains.mip.features", extract, "MPS or LP file")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = entry_point(__name__, print_features, extract, "MPS or LP file")

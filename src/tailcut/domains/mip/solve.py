@@ -8,18 +8,24 @@ optimal what may be 0.01% off.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from tailcut.domains.mip.answers import parse_solution, solution_text
 from tailcut.domains.mip.mps import IntegerProgram, dump_mps, read_program
-from tailcut.domains.programs import COMPRESSED, ScratchFile, needs_extra, print_answer, read_bytes, run
+from tailcut.domains.programs import (
+    COMPRESSED,
+    ScratchFile,
+    entry_point,
+    needs_extra,
+    print_answer,
+    read_bytes,
+    run,
+)
 from tailcut.errors import InputError
 
 NOT_SOLVED = 3
@@ -212,7 +218,4 @@ def _answer(solver: str, program: str | None, file: str) -> tuple[bytes, int]:
     return (b"", NOT_SOLVED) if text is None else (text.encode(), 0)
 
 
-main = partial(print_answer, "tailcut.domains.mip.solve", _answer)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = entry_point(__name__, print_answer, _answer)

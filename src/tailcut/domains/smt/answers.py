@@ -9,12 +9,10 @@ write, such as roots of polynomials. If solvers contradict each other, the code 
 from __future__ import annotations
 
 import re
-import sys
-from functools import partial
 from pathlib import Path
 
 from tailcut.domains.domain import find_solver
-from tailcut.domains.programs import print_verdict, read_bytes
+from tailcut.domains.programs import entry_point, print_verdict, read_bytes
 from tailcut.domains.smt import DOMAIN
 from tailcut.domains.smt.solve import ask, commands, with_model
 from tailcut.errors import TailcutError
@@ -101,7 +99,4 @@ def _refuted_text(file: Path, output: str, solver: str) -> str | None:
     return refuted(file, output.encode(errors="replace"), solver)
 
 
-verify = partial(print_verdict, "tailcut.domains.smt.answers", "SMT-LIB 2 script", _refuted_text)
-
-if __name__ == "__main__":
-    sys.exit(verify())
+verify = entry_point(__name__, print_verdict, "SMT-LIB 2 script", _refuted_text)

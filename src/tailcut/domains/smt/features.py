@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
-from tailcut.domains.programs import print_features, read_bytes
+from tailcut.domains.programs import entry_point, print_features, read_bytes
 
 _MOST = 4 * 2**20
 _TOKEN = re.compile(rb';[^\n]*|"[^"]*"|\|[^|]*\||[()]|[^\s()|";]+')
@@ -79,8 +77,4 @@ def _depths(tokens: Sequence[bytes]) -> list[int]:
     return depths
 
 
-main = partial(print_features, "tailcut.domains.smt.features", extract, "SMT-LIB 2 script")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = entry_point(__name__, print_features, extract, "SMT-LIB 2 script")

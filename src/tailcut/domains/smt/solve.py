@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from tailcut.domains.programs import ScratchFile, needs_extra, print_answer, read_bytes, run
+from tailcut.domains.programs import ScratchFile, entry_point, needs_extra, print_answer, read_bytes, run
 from tailcut.errors import InputError, TailcutError
 
 OPTIONS = {
@@ -185,7 +185,4 @@ def _answer(solver: str, program: str | None, file: str) -> tuple[bytes, int]:
     return plain_output(ask(solver, program, script.text), script.checks), 0
 
 
-main = partial(print_answer, "tailcut.domains.smt.solve", _answer)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = entry_point(__name__, print_answer, _answer)
