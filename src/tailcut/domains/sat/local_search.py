@@ -9,7 +9,6 @@ finished one: of two processes that compile at once, both end up right.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import hashlib
 import os
@@ -107,20 +106,17 @@ def _compile(code: bytes, compiler: list[str], made: Path) -> None:
         )
     try:
         made.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=made.parent, prefix=f".{made.stem}.", suffix=".tmp")
+        scratch = tempfile.TemporaryDirectory(dir=made.parent, prefix=f".{made.stem}.")
     except OSError as error:
         raise CompilerError(
             f"{made.parent}: cannot be written: {error.strerror or error}; "
             "set TAILCUT_CACHE to a folder that can"
         ) from None
-    os.close(handle)
-    try:
-        command = [*compiler, *FLAGS, "-x", "c", "-", "-o", temporary, "-lm"]
+    with scratch as folder:
+        compiled = Path(folder, made.name)
+        command = [*compiler, *FLAGS, "-x", "c", "-", "-o", str(compiled), "-lm"]
         result = subprocess.run(command, input=code, capture_output=True, check=False)
         if result.returncode:
             said = result.stderr.decode("utf-8", "replace").strip().splitlines() or ["nothing"]
             raise CompilerError(f"{' '.join(compiler)} failed on {made.stem}; it says: {said[0]}")
-        Path(temporary).replace(made)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            Path(temporary).unlink()
+        compiled.replace(made)
