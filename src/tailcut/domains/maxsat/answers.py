@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tailcut.domains.maxsat.wcnf import WeightedFormula, read_wcnf
+from tailcut.domains.maxsat.wcnf import read_wcnf
 from tailcut.domains.programs import entry_point, print_verdict, read_to_check
 from tailcut.errors import InputError
 
@@ -60,22 +60,18 @@ def parse_optimum(text: str) -> Optimum | None:
     return Optimum(costs[-1], [literal for literal in literals if literal])
 
 
-def refuted(formula: WeightedFormula, text: str) -> str | None:
+def refuted(file: Path, output: str, _: str = "") -> str | None:
     """Return what is wrong with a printed optimum, None if nothing is."""
     try:
-        claimed = parse_optimum(text)
+        claimed = parse_optimum(output)
     except InputError as error:
         return str(error)
     if claimed is None:
         return None
-    cost = formula.cost(claimed.model)
+    cost = read_to_check(read_wcnf, file).cost(claimed.model)
     if cost is None:
         return "the model breaks a hard clause"
     return None if cost == claimed.cost else f"the model costs {cost}, not {claimed.cost}"
 
 
-def _refuted_file(file: Path, output: str, _: str) -> str | None:
-    return refuted(read_to_check(read_wcnf, file), output)
-
-
-verify = entry_point(__name__, print_verdict, "WCNF file", _refuted_file)
+verify = entry_point(__name__, print_verdict, "WCNF file", refuted)

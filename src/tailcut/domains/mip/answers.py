@@ -68,21 +68,23 @@ def parse_solution(text: str) -> tuple[float, dict[str, float]]:
     return float(found[1]), values
 
 
-def refuted(program: IntegerProgram, text: str) -> str | None:
+def refuted(file: Path, output: str, _: str = "") -> str | None:
     """Return what is wrong with a printed solution, None if nothing is."""
+    if not output.startswith("Optimal"):
+        return None
     try:
-        claimed, values = parse_solution(text)
+        claimed, values = parse_solution(output)
     except InputError as error:
         return f"cannot be read: {error}"
+    program = read_to_check(read_program, file)
     names = [one_word(name) for name in program.names]
     strange = values.keys() - set(names)
     if strange:
         return f"there is no variable {min(strange)}"
-    return fault(program, np.array([values.get(name, 0.0) for name in names]), claimed)
+    return _fault(program, np.array([values.get(name, 0.0) for name in names]), claimed)
 
 
-def fault(program: IntegerProgram, x: Floats, claimed: float) -> str | None:
-    """Return what is wrong with a solution and its claimed objective, None if nothing is."""
+def _fault(program: IntegerProgram, x: Floats, claimed: float) -> str | None:
     if not np.isfinite([*x, claimed]).all():
         return "every value and the objective must be a finite number"
     outside = np.maximum(program.lower - x, x - program.upper) > TOLERANCE * (1 + np.abs(x))
@@ -102,8 +104,4 @@ def fault(program: IntegerProgram, x: Floats, claimed: float) -> str | None:
     return None
 
 
-def _refuted_file(file: Path, output: str, _: str) -> str | None:
-    return refuted(read_to_check(read_program, file), output) if output.startswith("Optimal") else None
-
-
-verify = entry_point(__name__, print_verdict, "MPS or LP file", _refuted_file)
+verify = entry_point(__name__, print_verdict, "MPS or LP file", refuted)

@@ -26,11 +26,11 @@ _OWN_SORTS = re.compile(rb"\(\s*(?:declare-sort|declare-datatype)")
 _ROOTS = re.compile(rb"\(\s*set-logic\s+\w*N(?:RA|IRA)")
 
 
-def refuted(file: Path, output: bytes, solver: str = "") -> str | None:
+def refuted(file: Path, output: str, solver: str = "") -> str | None:
     """Return what is wrong with an answer, None if nothing is, or nothing can be found."""
-    if not re.match(rb"\s*sat\s*$", output, re.M):
+    if not re.match(r"\s*sat\s*$", output, re.M):
         return None
-    model = model_of(output)
+    model = model_of(output.encode(errors="replace"))
     script = read_bytes(file)
     if not model or len(script) > _LARGEST or _OWN_SORTS.search(script) or _ROOTS.search(script):
         return None
@@ -95,8 +95,4 @@ def model_of(output: bytes) -> dict[bytes, bytes]:
     return definitions
 
 
-def _refuted_text(file: Path, output: str, solver: str) -> str | None:
-    return refuted(file, output.encode(errors="replace"), solver)
-
-
-verify = entry_point(__name__, print_verdict, "SMT-LIB 2 script", _refuted_text)
+verify = entry_point(__name__, print_verdict, "SMT-LIB 2 script", refuted)
