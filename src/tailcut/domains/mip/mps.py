@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -63,11 +64,23 @@ class IntegerProgram:
 def read_program(path: str | Path) -> IntegerProgram:
     """Return the program in a file; LP files are read with highspy."""
     name = str(path)
-    for ending in COMPRESSED:
-        name = name.removesuffix(ending)
-    if not name.endswith(".lp"):
-        return parse_mps(read_bytes(path).decode("utf-8", "replace"), str(path))
-    return _read_lp(read_bytes(path), str(path))
+    if name.endswith((".lp", *(f".lp{ending}" for ending in COMPRESSED))):
+        return _read_lp(name)
+    return parse_mps(read_bytes(path).decode("utf-8", "replace"), name)
+
+
+@contextmanager
+def uncompressed(file: str) -> Iterator[str]:
+    """Yield the path of a file, uncompressed for readers that go by its ending."""
+    if not Path(file).is_file():
+        raise InputError(f"{file}: cannot be read: there is no such file")
+    if not file.endswith(COMPRESSED):
+        yield file
+        return
+    with tempfile.NamedTemporaryFile(suffix=Path(Path(file).stem).suffix) as plain:
+        plain.write(read_bytes(file))
+        plain.flush()
+        yield plain.name
 
 
 def parse_mps(text: str, name: str = "program") -> IntegerProgram:
@@ -274,15 +287,13 @@ class _MpsReader:
         )  # fmt: skip
 
 
-def _read_lp(data: bytes, name: str) -> IntegerProgram:
+def _read_lp(name: str) -> IntegerProgram:
     with needs_extra("reading LP files", "mip"):
         import highspy
-    with tempfile.NamedTemporaryFile(suffix=".lp") as file:
-        file.write(data)
-        file.flush()
-        solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        if solver.readModel(file.name) == highspy.HighsStatus.kError:
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    with uncompressed(name) as path:
+        if solver.readModel(path) == highspy.HighsStatus.kError:
             raise InputError(f"{name}: HiGHS cannot read it as an LP file")
     lp = solver.getLp()
     n, m = lp.num_col_, lp.num_row_

@@ -8,24 +8,14 @@ optimal what may be 0.01% off.
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+import re
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from tailcut.domains.mip.answers import parse_solution, solution_text
-from tailcut.domains.mip.mps import IntegerProgram, dump_mps, read_program
-from tailcut.domains.programs import (
-    COMPRESSED,
-    ScratchFile,
-    entry_point,
-    needs_extra,
-    print_answer,
-    read_bytes,
-    run,
-)
+from tailcut.domains.mip.mps import IntegerProgram, dump_mps, read_program, uncompressed
+from tailcut.domains.programs import ScratchFile, entry_point, needs_extra, print_answer, run
 from tailcut.errors import InputError
 
 NOT_SOLVED = 3
@@ -40,22 +30,8 @@ def solved(solver: str, program: str | None, file: str) -> str | None:
         if solver == "cbc":
             return _cbc(program or _cbc_of_pulp(), read_program(file))
         if solver == "glpk":
-            return _glpsol(program, read_program(file)) if program else _glpk(read_program(file))
+            return _glpk(program, read_program(file))
     raise InputError(f"there is no solver {solver!r}; there are {', '.join([*_READERS, 'cbc', 'glpk'])}")
-
-
-@contextmanager
-def _uncompressed(file: str) -> Iterator[str]:
-    """Yield the path of a file, uncompressed for readers that go by its ending."""
-    if not Path(file).is_file():
-        raise InputError(f"{file}: cannot be read: there is no such file")
-    if not file.endswith(COMPRESSED):
-        yield file
-        return
-    with tempfile.NamedTemporaryFile(suffix=Path(Path(file).stem).suffix) as plain:
-        plain.write(read_bytes(file))
-        plain.flush()
-        yield plain.name
 
 
 def _highs(file: str) -> str | None:
@@ -64,7 +40,7 @@ def _highs(file: str) -> str | None:
     solver = highspy.Highs()
     for option, value in (("output_flag", False), ("threads", 1), ("mip_rel_gap", 0.0)):
         solver.setOptionValue(option, value)
-    with _uncompressed(file) as path:
+    with uncompressed(file) as path:
         if solver.readModel(path) == highspy.HighsStatus.kError:
             raise InputError(f"{file}: HiGHS cannot read it")
     solver.run()
@@ -84,7 +60,7 @@ def _scip(file: str) -> str | None:
 
     model = pyscipopt.Model()
     model.hideOutput()
-    with _uncompressed(file) as path:
+    with uncompressed(file) as path:
         try:
             model.readProblem(path)
         except OSError as error:
@@ -152,16 +128,18 @@ def _saved_values(saved: bytes, n: int) -> list[float] | None:
     return values
 
 
-def _glpsol(program: str, problem: IntegerProgram) -> str | None:
-    """Ask the program of GLPK, which writes numbers: a head, then a line per row and per column."""
+def _glpk(program: str | None, problem: IntegerProgram) -> str | None:
+    """Ask GLPK, which writes numbers: a head, then a line per row and per column."""
     with ScratchFile(dump_mps(problem).encode()) as file, ScratchFile() as solution:
-        ended = run([program, "--freemps", file.path, "--write", solution.path], file, solution)
+        if program is None:
+            infeasible = _ask_library(file.path, solution.path)
+        else:
+            ended = run([program, "--freemps", file.path, "--write", solution.path], file, solution)
+            infeasible = re.search(rb"HAS NO (PRIMAL|INTEGER) FEASIBLE", ended.stdout) is not None
         lines = [line.split() for line in solution.read().decode("ascii", "replace").splitlines()]
-    if b"HAS NO PRIMAL FEASIBLE" in ended.stdout or b"HAS NO INTEGER FEASIBLE" in ended.stdout:
-        return INFEASIBLE
     head = next((words for words in lines if words[0] == "s"), None)
-    if head is None:
-        return None
+    if infeasible or head is None:
+        return INFEASIBLE if infeasible else None
     status = head[4] if head[1] == "mip" else head[4] + head[5]
     if status in ("n", "nn", "nu", "un"):
         return INFEASIBLE
@@ -173,26 +151,21 @@ def _glpsol(program: str, problem: IntegerProgram) -> str | None:
     return _found(problem, _by_variable(problem, listed))
 
 
-def _glpk(problem: IntegerProgram) -> str | None:
+def _ask_library(file: str, solution: str) -> bool:
+    """Have the library of GLPK write what its program would; return whether there is no solution."""
     import swiglpk as glpk
 
     glpk.glp_term_out(glpk.GLP_OFF)
     model = glpk.glp_create_prob()
-    with ScratchFile(dump_mps(problem).encode()) as file:
-        if glpk.glp_read_mps(model, glpk.GLP_MPS_FILE, None, file.path):
-            return None
+    if glpk.glp_read_mps(model, glpk.GLP_MPS_FILE, None, file):
+        return False
     options = glpk.glp_iocp()
     glpk.glp_init_iocp(options)
     options.presolve = glpk.GLP_ON
     ended = glpk.glp_intopt(model, options)
-    if ended == glpk.GLP_ENOPFS:
-        return INFEASIBLE
-    status = glpk.glp_mip_status(model)
-    if ended or status != glpk.GLP_OPT:
-        return INFEASIBLE if not ended and status == glpk.GLP_NOFEAS else None
-    glpk.glp_create_index(model)
-    places = [glpk.glp_find_col(model, f"x{number}") for number in range(len(problem.names))]
-    return _found(problem, [glpk.glp_mip_col_val(model, place) if place else 0.0 for place in places])
+    if not ended:
+        glpk.glp_write_mip(model, solution)
+    return bool(ended == glpk.GLP_ENOPFS)
 
 
 def _stated(names: Sequence[str], values: Sequence[float], objective: float) -> str | None:
