@@ -187,7 +187,8 @@ def bundled(name: str) -> Domain:
     """Return a domain of this package: what its `domain.toml` holds, and what follows from its name."""
     package, folder = f"tailcut.domains.{name}", Path(__file__).parent / name
     table = tomllib.loads((folder / "domain.toml").read_text(encoding="utf-8"))
-    programs = (f"{package}.{program}" for program in ("solve", "features", "answers"))
+    features = f"{package}.{table.get('features', 'answers:features')}"
+    modules = dict.fromkeys([f"{package}.solve", features.partition(":")[0], f"{package}.answers"])
     return Domain(
         what=table["what"],
         solvers=tuple(
@@ -195,11 +196,11 @@ def bundled(name: str) -> Domain:
             for solver, given in table["solvers"].items()
         ),
         answers=tuple(_rule(answer, **given) for answer, given in table["answers"].items()),
-        features=EntryProgram(f"{package}.features:main", ("{instance}",), table.get("features_need")),
+        features=EntryProgram(features, ("{instance}",), table.get("features_need")),
         verify=EntryProgram(f"{package}.answers:verify", ("{instance}", "{output}", "{solver}")),
         instances=tuple(table["instances"]),
         models=table.get("models", {}),
-        preload=(*table["preload"], *programs),
+        preload=(*table["preload"], *modules),
         extra=name,
         check=tuple(TinyInstance(folder / "tiny" / file, answer) for file, answer in table["tiny"].items()),
     )

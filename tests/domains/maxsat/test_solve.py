@@ -11,10 +11,17 @@ import pytest
 
 from tailcut.domains.domain import read_answer
 from tailcut.domains.maxsat import DOMAIN
-from tailcut.domains.maxsat.answers import optimum_text, parse_optimum, refuted
-from tailcut.domains.maxsat.features import extract
+from tailcut.domains.maxsat.answers import (
+    WeightedFormula,
+    dump_wcnf,
+    extract,
+    optimum_text,
+    parse_optimum,
+    parse_wcnf,
+    read_wcnf,
+    refuted,
+)
 from tailcut.domains.maxsat.solve import SOLVERS, main, optimum
-from tailcut.domains.maxsat.wcnf import WeightedFormula, dump_wcnf, parse_wcnf, read_wcnf
 from tailcut.errors import FormulaError
 
 TINY, UNSAT = (tiny.path for tiny in DOMAIN.check)

@@ -10,8 +10,7 @@ import pytest
 
 from tailcut.domains.domain import FoundSolver, find_solvers
 from tailcut.domains.mip import DOMAIN
-from tailcut.domains.mip.answers import refuted
-from tailcut.domains.mip.features import extract
+from tailcut.domains.mip.answers import extract, refuted
 from tailcut.domains.mip.generate import FAMILIES
 from tailcut.domains.mip.mps import dump_mps, parse_mps
 from tailcut.domains.mip.solve import main

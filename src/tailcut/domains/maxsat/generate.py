@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import combinations
 from random import Random
 
-from tailcut.domains.maxsat.wcnf import WeightedFormula, dump_wcnf
+from tailcut.domains.maxsat.answers import WeightedFormula, dump_wcnf
 from tailcut.domains.programs import Draw, entry_point, print_generated
 
 

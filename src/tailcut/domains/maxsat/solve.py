@@ -10,8 +10,14 @@ from functools import partial
 
 import numpy as np
 
-from tailcut.domains.maxsat.answers import OPTIMUM_FOUND, UNSATISFIABLE, Optimum, optimum_text
-from tailcut.domains.maxsat.wcnf import WeightedFormula, read_wcnf
+from tailcut.domains.maxsat.answers import (
+    OPTIMUM_FOUND,
+    UNSATISFIABLE,
+    Optimum,
+    WeightedFormula,
+    optimum_text,
+    read_wcnf,
+)
 from tailcut.domains.programs import entry_point, needs_extra, print_answer
 from tailcut.domains.sat.cnf import Formula
 from tailcut.domains.sat.solvers import solve_as_integer_program

@@ -22,18 +22,6 @@ NOT_SOLVED = 3
 INFEASIBLE, UNBOUNDED = "Infeasible\n", "Unbounded\n"
 
 
-def solved(solver: str, program: str | None, file: str) -> str | None:
-    """Return the result of a solver as text, or None."""
-    with needs_extra(f"the solver {solver}", "mip"):
-        if solver in _READERS:
-            return _READERS[solver](file)
-        if solver == "cbc":
-            return _cbc(program or _cbc_of_pulp(), read_program(file))
-        if solver == "glpk":
-            return _glpk(program, read_program(file))
-    raise InputError(f"there is no solver {solver!r}; there are {', '.join([*_READERS, 'cbc', 'glpk'])}")
-
-
 def _highs(file: str) -> str | None:
     import highspy
 
@@ -80,9 +68,6 @@ def _scip(file: str) -> str | None:
     return _stated([variable.name for variable in variables], values, model.getObjVal())
 
 
-_READERS: dict[str, Callable[[str], str | None]] = {"highs": _highs, "scip": _scip}
-
-
 def _cbc_of_pulp() -> str:
     import warnings
 
@@ -93,7 +78,8 @@ def _cbc_of_pulp() -> str:
         return str(pulp.PULP_CBC_CMD().path)
 
 
-def _cbc(program: str, problem: IntegerProgram) -> str | None:
+def _cbc(program: str | None, problem: IntegerProgram) -> str | None:
+    program = program or _cbc_of_pulp()
     with ScratchFile(dump_mps(problem).encode()) as file, ScratchFile() as solution, ScratchFile() as exact:
         options = ["solve", "solution", solution.path, "saveSolution", exact.path]
         run([program, file.path, *options], file, solution, exact)
@@ -105,12 +91,10 @@ def _cbc(program: str, problem: IntegerProgram) -> str | None:
     if not text.startswith("Optimal"):
         return None
     listed = _saved_values(saved, len(problem.names))
-    if listed is not None:
-        values = _by_variable(problem, listed)
-    else:  # as text they have 8 digits, which is too few for some rows
+    if listed is None:  # as text they have 8 digits, which is too few for some rows
         _, printed = parse_solution(text)
-        values = [printed.get(f"x{number}", 0.0) for number in range(len(problem.names))]
-    return _found(problem, values)
+        listed = [printed.get(f"x{number}", 0.0) for number in _by_place(problem)]
+    return _found(problem, listed)
 
 
 def _saved_values(saved: bytes, n: int) -> list[float] | None:
@@ -148,7 +132,7 @@ def _glpk(program: str | None, problem: IntegerProgram) -> str | None:
     place = 2 if head[1] == "mip" else 3
     values = {int(words[1]): float(words[place]) for words in lines if words[0] == "j"}
     listed = [values.get(number, 0.0) for number in range(1, len(problem.names) + 1)]
-    return _found(problem, _by_variable(problem, listed))
+    return _found(problem, listed)
 
 
 def _ask_library(file: str, solution: str) -> bool:
@@ -173,21 +157,32 @@ def _stated(names: Sequence[str], values: Sequence[float], objective: float) -> 
     return solution_text(names, values, objective) if np.isfinite([*values, objective]).all() else None
 
 
-def _by_variable(problem: IntegerProgram, listed: Sequence[float]) -> list[float]:
-    """Return values in the order of the variables; listed as they come in the file: whole ones first."""
-    order = [*np.flatnonzero(problem.whole).tolist(), *np.flatnonzero(~problem.whole).tolist()]
-    x = np.zeros(len(order))
-    x[order] = listed
-    return x.tolist()
+def _by_place(problem: IntegerProgram) -> list[int]:
+    """Return the variables as they come in the rewritten file: whole ones first."""
+    return [*np.flatnonzero(problem.whole).tolist(), *np.flatnonzero(~problem.whole).tolist()]
 
 
-def _found(problem: IntegerProgram, values: list[float]) -> str | None:
-    """Return a solution of a program that was rewritten, in its own names and its own sense."""
-    return _stated(problem.names, values, problem.objective(np.asarray(values)))
+def _found(problem: IntegerProgram, listed: Sequence[float]) -> str | None:
+    """Return a solution of a rewritten program, listed as in its file, in its own names and its own sense."""
+    x = np.zeros(len(problem.names))
+    x[_by_place(problem)] = listed
+    return _stated(problem.names, x.tolist(), problem.objective(x))
+
+
+_READERS: dict[str, Callable[[str], str | None]] = {"highs": _highs, "scip": _scip}
+_WRITTEN_FOR: dict[str, Callable[[str | None, IntegerProgram], str | None]] = {"cbc": _cbc, "glpk": _glpk}
+"""Those that get the program rewritten."""
 
 
 def _answer(solver: str, program: str | None, file: str) -> tuple[bytes, int]:
-    text = solved(solver, program, file)
+    with needs_extra(f"the solver {solver}", "mip"):
+        if solver in _READERS:
+            text = _READERS[solver](file)
+        elif solver in _WRITTEN_FOR:
+            text = _WRITTEN_FOR[solver](program, read_program(file))
+        else:
+            known = ", ".join([*_READERS, *_WRITTEN_FOR])
+            raise InputError(f"there is no solver {solver!r}; there are {known}")
     return (b"", NOT_SOLVED) if text is None else (text.encode(), 0)
 
 

@@ -38,13 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     program.add_argument("solver", metavar="SOLVER", help="name of the solver, see below")
     program.add_argument("file", metavar="FILE", help="the formula")
     program.add_argument("--seed", type=int, default=1, help="for solvers that draw (default: %(default)s)")
-    return program.call(_solve, arguments)
 
-
-def _solve(given: argparse.Namespace) -> int:
-    try:
+    def solve(given: argparse.Namespace) -> int:
         formula = read(given.file)
         return report(formula, answer(given.solver, formula, seed=given.seed))
+
+    try:
+        return program.call(solve, arguments)
     except KeyboardInterrupt:
         return INTERRUPTED
 
