@@ -13,6 +13,7 @@ import sysconfig
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,6 +53,7 @@ class AnswerRule:
         return answer
 
 
+_HERE = Path(__file__).parent
 OBJECTIVE_TOLERANCE = 1e-5
 """Relative difference of two objectives that are the same: solvers compute with floating-point numbers."""
 
@@ -183,10 +185,15 @@ class Domain:
     """What `tailcut run --check` tries."""
 
 
+@cache
+def domain_table(name: str) -> dict[str, Any]:
+    """Return what the `domain.toml` of a domain of this package holds."""
+    return tomllib.loads((_HERE / name / "domain.toml").read_text(encoding="utf-8"))
+
+
 def bundled(name: str) -> Domain:
-    """Return a domain of this package: what its `domain.toml` holds, and what follows from its name."""
-    package, folder = f"tailcut.domains.{name}", Path(__file__).parent / name
-    table = tomllib.loads((folder / "domain.toml").read_text(encoding="utf-8"))
+    """Return a domain of this package: what its table holds, and what follows from its name."""
+    package, tiny, table = f"tailcut.domains.{name}", _HERE / name / "tiny", domain_table(name)
     features = f"{package}.{table.get('features', 'answers:features')}"
     modules = dict.fromkeys([f"{package}.solve", features.partition(":")[0], f"{package}.answers"])
     return Domain(
@@ -202,7 +209,7 @@ def bundled(name: str) -> Domain:
         models=table.get("models", {}),
         preload=(*table["preload"], *modules),
         extra=name,
-        check=tuple(TinyInstance(folder / "tiny" / file, answer) for file, answer in table["tiny"].items()),
+        check=tuple(TinyInstance(tiny / file, answer) for file, answer in table["tiny"].items()),
     )
 
 

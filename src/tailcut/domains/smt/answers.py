@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from tailcut.domains.domain import find_solver
+from tailcut.domains.domain import domain_table, find_solver
 from tailcut.domains.programs import print_features, print_verdict, read_bytes
 from tailcut.domains.smt import DOMAIN
 from tailcut.domains.smt.solve import ask, commands, with_model
@@ -105,27 +105,9 @@ def model_of(output: bytes) -> dict[bytes, bytes]:
 _MOST = 4 * 2**20
 _TOKEN = re.compile(rb';[^\n]*|"[^"]*"|\|[^|]*\||[()]|[^\s()|";]+')
 _LOGIC = re.compile(rb"\(\s*set-logic\s+([A-Z_]+)")
+_THEORIES = {name: pattern.encode() for name, pattern in domain_table("smt")["theories"].items()}
+_WORDS = {name: words.encode().split() for name, words in domain_table("smt")["words"].items()}
 _WIDTH = re.compile(rb"BitVec\s+(\d{1,6})")
-_THEORIES = {
-    "quantifiers": rb"^(?!QF_)", "functions": rb"UF", "arrays": rb"^(QF_)?A(?!LL)", "bit_vectors": rb"BV",
-    "floating_point": rb"FP", "datatypes": rb"DT", "strings": rb"S(LIA|NIA)?$", "integers": rb"I(R?A|DL)",
-    "reals": rb"R(A|DL)", "nonlinear": rb"N(I|R)", "difference": rb"DL$",
-}  # fmt: skip
-_GROUPS = {
-    "declarations": b"declare-fun declare-const", "definitions": b"define-fun define-fun-rec",
-    "asserts": b"assert", "checks": b"check-sat check-sat-assuming", "lets": b"let",
-    "forall": b"forall", "exists": b"exists", "and": b"and", "or": b"or", "not": b"not", "xor": b"xor",
-    "implies": b"=>", "equals": b"=", "distinct": b"distinct", "ite": b"ite",
-    "bool": b"Bool", "int": b"Int", "real": b"Real", "bitvec": b"BitVec", "array": b"Array",
-    "plus": b"+ -", "times": b"*", "divide": b"/ div mod abs", "order": b"<= < >= >",
-    "select": b"select", "store": b"store",
-    "bv_arithmetic": b"bvadd bvsub bvneg", "bv_multiply": b"bvmul bvudiv bvurem bvsdiv bvsrem bvsmod",
-    "bv_logic": b"bvand bvor bvxor bvnot bvnand bvnor bvxnor", "bv_shift": b"bvshl bvlshr bvashr",
-    "bv_order": b"bvult bvule bvugt bvuge bvslt bvsle bvsgt bvsge",
-    "bv_shape": b"concat extract zero_extend sign_extend repeat rotate_left rotate_right",
-    "fp_operators": b"fp.add fp.sub fp.mul fp.div fp.fma fp.sqrt fp.rem fp.lt fp.leq fp.gt fp.geq fp.eq",
-    "str_operators": b"str.++ str.len str.at str.substr str.contains str.indexof str.replace str.in_re",
-}  # fmt: skip
 
 
 def extract(path: str | Path) -> dict[str, float | None]:
@@ -148,7 +130,7 @@ def extract(path: str | Path) -> dict[str, float | None]:
         "numerals": sum(count for word, count in counts.items() if word[:1].isdigit()) / total,
         "log_widest": math.log1p(max(map(int, _WIDTH.findall(text[:_MOST])), default=0)),
         **{f"logic_{what}": float(bool(re.search(pattern, name))) for what, pattern in _THEORIES.items()},
-        **{what: sum(counts[word] for word in group.split()) / total for what, group in _GROUPS.items()},
+        **{what: sum(counts[word] for word in group) / total for what, group in _WORDS.items()},
     }
 
 
