@@ -11,7 +11,6 @@ import pytest
 from tailcut.domains.domain import FoundSolver, find_solvers
 from tailcut.domains.mip import DOMAIN
 from tailcut.domains.mip.answers import extract, refuted
-from tailcut.domains.mip.generate import FAMILIES
 from tailcut.domains.mip.mps import dump_mps, parse_mps
 from tailcut.domains.mip.solve import main
 from tailcut.errors import InputError
@@ -136,4 +135,3 @@ def test_each_solver_on_each_kind_of_file(
 def test_features_have_the_same_names_for_every_program() -> None:
     names = extract(TINY).keys()
     assert all(extract(tiny.path).keys() == names for tiny in DOMAIN.check)
-    assert len(FAMILIES) == 4

@@ -20,6 +20,9 @@ from tailcut.domains.domain import domain_table, find_solvers
 from tailcut.domains.file_features import extract as describe_file
 from tailcut.domains.programs import print_features, print_verdict, read_bytes
 
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+_WORDS = {name: words.encode().split() for name, words in domain_table("csp")["words"].items()}
+
 
 def parse_solution_lines(text: str) -> dict[str, str]:
     r"""Return the last solution that was printed, by name; empty if there is none.
@@ -49,10 +52,6 @@ def refuted(file: Path, text: str, _: str = "") -> str | None:
     if again.get("_objective") != objective:
         return f"the objective is {again.get('_objective')}, not {objective}"
     return None
-
-
-_WORD = re.compile(rb"[A-Za-z_]\w*")
-_WORDS = {name: words.encode().split() for name, words in domain_table("csp")["words"].items()}
 
 
 def extract(path: str | Path) -> dict[str, float | None]:

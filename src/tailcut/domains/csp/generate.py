@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import random
 
-from tailcut.domains.programs import Draw, entry_point, print_generated
+from tailcut.domains.programs import entry_point, print_generated
 
 
 def colours(chance: random.Random) -> str:
@@ -67,6 +67,4 @@ def jobs(chance: random.Random) -> str:
     return "\n".join([*lines, ""])
 
 
-FAMILIES: tuple[Draw, ...] = (colours, queens, sacks, jobs)
-
-main = entry_point(__name__, print_generated, FAMILIES, "mzn")
+main = entry_point(__name__, print_generated, (colours, queens, sacks, jobs), "mzn")

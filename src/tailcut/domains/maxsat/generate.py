@@ -10,7 +10,7 @@ from itertools import combinations
 from random import Random
 
 from tailcut.domains.maxsat.answers import WeightedFormula, dump_wcnf
-from tailcut.domains.programs import Draw, entry_point, print_generated
+from tailcut.domains.programs import entry_point, print_generated
 
 
 def random(chance: Random) -> str:
@@ -59,6 +59,4 @@ def cover(chance: Random) -> str:
     return "\n".join(lines) + "\n"
 
 
-FAMILIES: tuple[Draw, ...] = (random, independent, colours, cover)
-
-main = entry_point(__name__, print_generated, FAMILIES, "wcnf")
+main = entry_point(__name__, print_generated, (random, independent, colours, cover), "wcnf")

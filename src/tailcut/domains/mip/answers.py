@@ -146,8 +146,7 @@ def _mean(kind: NDArray[np.bool_]) -> float:
 
 
 def _shape(name: str, values: Floats) -> dict[str, float | None]:
-    if not len(values):
-        return {f"{name}_mean": 0.0, f"{name}_spread": 0.0, f"{name}_max": 0.0}
+    values = values if len(values) else np.zeros(1)
     return {
         f"{name}_mean": float(values.mean()),
         f"{name}_spread": float(values.std()),

@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterable, Sequence
 
 from tailcut.domains.mip.mps import mps_field, mps_text
-from tailcut.domains.programs import Draw, entry_point, print_generated
+from tailcut.domains.programs import entry_point, print_generated
 
 Numbers = dict[str, float]
 Row = tuple[str, Numbers, float]
@@ -75,6 +75,4 @@ def knapsack(chance: random.Random) -> str:
     return _mps(value, rows, dict.fromkeys(names, 1.0), names, maximise=True)
 
 
-FAMILIES: tuple[Draw, ...] = (change, cover, lots, knapsack)
-
-main = entry_point(__name__, print_generated, FAMILIES, "mps")
+main = entry_point(__name__, print_generated, (change, cover, lots, knapsack), "mps")

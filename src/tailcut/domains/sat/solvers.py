@@ -83,10 +83,8 @@ def solve_as_integer_program(
     negated variable is 1 - x. The relaxation to fractions knows how to count, which is what clause learning
     cannot do: a pigeonhole formula is infeasible before the first branching, given the right cuts.
 
-    HiGHS computes with tolerances (1e-6 for rows and for integrality). A model is rounded and then checked in
-    integers, so a wrong one is noticed. That there is no model rests on floating-point arithmetic: the rows
-    have coefficients 1 and -1 and small right-hand sides, so a true model violates no row at all and the rows
-    as such exclude none, but cuts are computed from them with rounding, and no proof is kept.
+    A model is rounded and then checked in integers, so a wrong one is noticed. That there is none rests on
+    floating-point arithmetic (docs/reference/sat.md).
 
     >>> solve_as_integer_program(Formula.of([[1, 2], [-1, 2], [1, -2], [-1, -2]])).status.value
     'UNSATISFIABLE'

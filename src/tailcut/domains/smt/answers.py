@@ -14,8 +14,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 
 from tailcut.domains.domain import domain_table, find_solver
@@ -31,6 +31,13 @@ _LARGEST = 20 * 2**20
 _DECLARED = re.compile(rb"\(\s*declare-(?:fun|const)\s+(\|[^|]*\||[^\s()]+)")
 _OWN_SORTS = re.compile(rb"\(\s*(?:declare-sort|declare-datatype)")
 _ROOTS = re.compile(rb"\(\s*set-logic\s+\w*N(?:RA|IRA)")
+_COUNTED = 4 * 2**20
+"""Bytes of a script of which features count the words."""
+_TOKEN = re.compile(rb';[^\n]*|"[^"]*"|\|[^|]*\||[()]|[^\s()|";]+')
+_LOGIC = re.compile(rb"\(\s*set-logic\s+([A-Z_]+)")
+_THEORIES = {name: pattern.encode() for name, pattern in domain_table("smt")["theories"].items()}
+_WORDS = {name: words.encode().split() for name, words in domain_table("smt")["words"].items()}
+_WIDTH = re.compile(rb"BitVec\s+(\d{1,6})")
 
 
 def refuted(file: Path, output: str, solver: str = "") -> str | None:
@@ -102,23 +109,16 @@ def model_of(output: bytes) -> dict[bytes, bytes]:
     return definitions
 
 
-_MOST = 4 * 2**20
-_TOKEN = re.compile(rb';[^\n]*|"[^"]*"|\|[^|]*\||[()]|[^\s()|";]+')
-_LOGIC = re.compile(rb"\(\s*set-logic\s+([A-Z_]+)")
-_THEORIES = {name: pattern.encode() for name, pattern in domain_table("smt")["theories"].items()}
-_WORDS = {name: words.encode().split() for name, words in domain_table("smt")["words"].items()}
-_WIDTH = re.compile(rb"BitVec\s+(\d{1,6})")
-
-
 def extract(path: str | Path) -> dict[str, float | None]:
     text = read_bytes(path)
-    tokens = _TOKEN.findall(text[:_MOST])
+    tokens = _TOKEN.findall(text[:_COUNTED])
     counts = Counter(tokens)
     total = max(len(tokens), 1)
     words = [word for word in counts if word not in (b"(", b")") and not word.startswith((b";", b'"'))]
-    logic = _LOGIC.search(text[:_MOST])
+    logic = _LOGIC.search(text[:_COUNTED])
     name = logic[1] if logic else b"ALL"
-    depths = _depths(tokens)
+    open_here = accumulate((token == b"(") - (token == b")") for token in tokens)
+    depths = [depth for token, depth in zip(tokens, open_here, strict=True) if token == b"("]
     return {
         "log_bytes": math.log1p(len(text)),
         "log_tokens": math.log1p(total),
@@ -128,23 +128,10 @@ def extract(path: str | Path) -> dict[str, float | None]:
         "depth_max": math.log1p(max(depths, default=0)),
         "depth_mean": math.log1p(sum(depths) / max(len(depths), 1)),
         "numerals": sum(count for word, count in counts.items() if word[:1].isdigit()) / total,
-        "log_widest": math.log1p(max(map(int, _WIDTH.findall(text[:_MOST])), default=0)),
+        "log_widest": math.log1p(max(map(int, _WIDTH.findall(text[:_COUNTED])), default=0)),
         **{f"logic_{what}": float(bool(re.search(pattern, name))) for what, pattern in _THEORIES.items()},
         **{what: sum(counts[word] for word in group) / total for what, group in _WORDS.items()},
     }
-
-
-def _depths(tokens: Sequence[bytes]) -> list[int]:
-    """Return how many brackets are open at each opening one."""
-    depths = []
-    depth = 0
-    for token in tokens:
-        if token == b"(":
-            depth += 1
-            depths.append(depth)
-        elif token == b")":
-            depth -= 1
-    return depths
 
 
 features = partial(print_features, __name__, extract, "SMT-LIB 2 script")

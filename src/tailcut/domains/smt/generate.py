@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from tailcut.domains.programs import Draw, entry_point, print_generated
+from tailcut.domains.programs import entry_point, print_generated
 
 
 def _script(logic: str, lines: Sequence[str]) -> str:
@@ -113,6 +113,4 @@ def swaps(chance: random.Random) -> str:
     return _script("QF_ABV", lines)
 
 
-FAMILIES: tuple[Draw, ...] = (factors, knapsack, shop, blend, congruence, swaps)
-
-main = entry_point(__name__, print_generated, FAMILIES, "smt2")
+main = entry_point(__name__, print_generated, (factors, knapsack, shop, blend, congruence, swaps), "smt2")
