@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.domains.domain import domain_table
 from tailcut.domains.sat.cnf import Formula, dump, write
 from tailcut.errors import InputError
 from tailcut.numerics.randomness import stream as random_stream
@@ -433,49 +434,20 @@ def is_prime(number: int) -> bool:
 
 
 # With an even sum of charges every solver is done with a Tseitin formula in milliseconds: only odd ones here.
-FAMILIES: dict[str, Family] = {
-    "random3": Family(
-        _random3,
-        "large random 3-SAT below the threshold: 1,500 to 10,000 variables, 3.9 to 4.15 clauses per variable",
-        "local search",
+_DRAWN: dict[str, Callable[[Rng], Formula]] = {
+    "random3": _random3,
+    "random5": lambda rng: uniform(
+        rng, n=int(rng.integers(200, 401)), k=5, ratio=float(rng.uniform(18.0, 19.5))
     ),
-    "random5": Family(
-        lambda rng: uniform(rng, n=int(rng.integers(200, 401)), k=5, ratio=float(rng.uniform(18.0, 19.5))),
-        "random 5-SAT below the threshold: 200 to 400 variables, 18 to 19.5 clauses per variable",
-        "local search",
+    "threshold": lambda rng: uniform(rng, n=int(rng.integers(200, 251)), k=3, ratio=4.26),
+    "quasigroup": lambda rng: quasigroup(
+        rng, order=int(rng.integers(26, 35)), holes=float(rng.uniform(0.41, 0.50))
     ),
-    "threshold": Family(
-        lambda rng: uniform(rng, n=int(rng.integers(200, 251)), k=3, ratio=4.26),
-        "random 3-SAT at the threshold: 200 to 250 variables, 4.26 clauses per variable",
-        "clause learning",
-    ),
-    "quasigroup": Family(
-        lambda rng: quasigroup(rng, order=int(rng.integers(26, 35)), holes=float(rng.uniform(0.41, 0.50))),
-        "complete a Latin square of order 26 to 34 with 41 to 50% holes; there is a model",
-        "clause learning, plain",
-    ),
-    "pigeonhole": Family(
-        _pigeonhole, "9 to 22 holes and one or two more pigeons; there is no model", "integer programming"
-    ),
-    "tseitin3": Family(
-        lambda rng: tseitin(rng, vertices=2 * int(rng.integers(30, 46)), degree=3),
-        "parities on a random 3-regular graph of 60 to 90 vertices; there is no model",
-        "Gauss elimination",
-    ),
-    "tseitin4": Family(
-        lambda rng: tseitin(rng, vertices=int(rng.integers(26, 35)), degree=4),
-        "parities on a random 4-regular graph of 26 to 34 vertices; there is no model",
-        "clause learning with simplification",
-    ),
-    "ordering": Family(
-        lambda rng: ordering(things=int(rng.integers(24, 37))),
-        "an order of 24 to 36 things without a smallest; there is no model",
-        "clause learning",
-    ),
-    "factoring": Family(
-        _factoring,
-        "factor a number: a semiprime with factors of 13 to 17 bits, or (no model) a prime of 23 to 28 bits",
-        "clause learning",
-    ),
+    "pigeonhole": _pigeonhole,
+    "tseitin3": lambda rng: tseitin(rng, vertices=2 * int(rng.integers(30, 46)), degree=3),
+    "tseitin4": lambda rng: tseitin(rng, vertices=int(rng.integers(26, 35)), degree=4),
+    "ordering": lambda rng: ordering(things=int(rng.integers(24, 37))),
+    "factoring": _factoring,
 }
+FAMILIES = {name: Family(draw, **domain_table("sat")["families"][name]) for name, draw in _DRAWN.items()}
 """Name of a family -> how to draw from it, what it is, and what kind of solver suits it."""

@@ -8,21 +8,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.domains.domain import domain_table
 from tailcut.domains.programs import needs_extra
 from tailcut.domains.sat.answers import Answer
 from tailcut.domains.sat.cnf import Formula, tidy
 from tailcut.errors import InputError, TailcutError
 
-SOLVERS: dict[str, str] = {
-    "kissat404": "Kissat 4.0.4: clause learning with much pre- and inprocessing",
-    "cadical300": "CaDiCaL 3.0.0: clause learning with much inprocessing",
-    "minisat22": "MiniSat 2.2: plain clause learning",
-    "lingeling": "Lingeling bbc: clause learning with inprocessing, including Gaussian elimination",
-    "ergo": "Ergo, as bundled with PySAT",
-    "cryptominisat": "CryptoMiniSat 5: clause learning with Gauss-Jordan elimination on XOR constraints",
-    "highs": "HiGHS: an integer programming solver, on the clauses as inequalities",
-    "local_search": "probSAT-like local search in C: finds models of large random formulas, proves nothing",
-}
+SOLVERS: dict[str, str] = domain_table("sat")["wheels"]
 """Name of a solver -> what it is, in one line."""
 
 COMPLETE = tuple(name for name in SOLVERS if name != "local_search")
