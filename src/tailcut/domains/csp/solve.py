@@ -156,17 +156,11 @@ class CpSat:
             self._function(name, a)
         elif base == name:
             self.model.add(relation[0])
+        elif isinstance(a[-1], int):
+            self.model.add(relation[0] if a[-1] else relation[1])
         else:
-            self._when(relation[0], a[-1], wanted=True)
-            self._when(relation[1], a[-1], wanted=False)
-
-    def _when(self, bounded: Any, truth: Any, *, wanted: bool) -> None:
-        """Require a relation if a truth value is as wanted."""
-        if isinstance(truth, bool | int):
-            if bool(truth) == wanted:
-                self.model.add(bounded)
-        else:
-            self.model.add(bounded).only_enforce_if(truth if wanted else truth.negated())
+            self.model.add(relation[0]).only_enforce_if(a[-1])
+            self.model.add(relation[1]).only_enforce_if(a[-1].negated())
 
     def _relation(self, name: str, a: list[Any]) -> tuple[Any, Any] | None:
         """Return a linear relation and its opposite; None if the constraint is none."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.domains.domain import domain_table
+from tailcut.domains.programs import read_bytes
 from tailcut.domains.sat.cnf import Formula, dump, write
 from tailcut.errors import InputError
 from tailcut.numerics.randomness import stream as random_stream
@@ -111,8 +112,8 @@ def write_stream(
         path = folder / f"{name}.cnf"
         files.append(StreamFile(path, family, number, written=not path.exists()))
     for file in files:
-        if not file.written:
-            _check_same(file)
+        if not file.written and read_bytes(file.path) != dump(generate(file.family, file.seed), file.comment):
+            raise InputError(f"{file.path}: exists with different content; choose another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file in files:
@@ -123,15 +124,6 @@ def write_stream(
         place = error.filename or folder
         raise InputError(f"{place}: cannot be written: {error.strerror or error}") from None
     return files
-
-
-def _check_same(file: StreamFile) -> None:
-    try:
-        same = file.path.read_bytes() == dump(generate(file.family, file.seed), file.comment)
-    except OSError as error:
-        raise InputError(f"{file.path}: cannot be read: {error.strerror or error}") from None
-    if not same:
-        raise InputError(f"{file.path}: exists with different content; choose another folder")
 
 
 def shuffle(formula: Formula, rng: Rng) -> Formula:

@@ -92,12 +92,8 @@ def compile_once() -> Path:
     recipe = [*compiler, *FLAGS, sys.platform, platform.machine()]
     digest = hashlib.sha256("\n".join(recipe).encode() + b"\n" + code).hexdigest()
     made = user_cache() / "compiled" / f"{Path(SOURCE).stem}-{digest[:32]}.so"
-    if not made.exists():
-        _compile(code, compiler, made)
-    return made
-
-
-def _compile(code: bytes, compiler: list[str], made: Path) -> None:
+    if made.exists():
+        return made
     if not compiler or shutil.which(compiler[0]) is None:
         raise CompilerError(
             f"the local search is compiled on first use and there is no C compiler "
@@ -120,3 +116,4 @@ def _compile(code: bytes, compiler: list[str], made: Path) -> None:
             said = result.stderr.decode("utf-8", "replace").strip().splitlines() or ["nothing"]
             raise CompilerError(f"{' '.join(compiler)} failed on {made.stem}; it says: {said[0]}")
         compiled.replace(made)
+    return made

@@ -17,9 +17,6 @@ from tailcut.errors import InputError, TailcutError
 SOLVERS: dict[str, str] = domain_table("sat")["wheels"]
 """Name of a solver -> what it is, in one line."""
 
-COMPLETE = tuple(name for name in SOLVERS if name != "local_search")
-"""The solvers that can prove unsatisfiability."""
-
 
 def answer(solver: str, formula: Formula, *, seed: int = 1) -> Answer:
     """Return a solver's answer to a formula, unverified, however long that takes.
