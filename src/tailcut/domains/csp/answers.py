@@ -18,7 +18,7 @@ from tailcut.domains.csp import DOMAIN
 from tailcut.domains.csp.solve import model_files, solved
 from tailcut.domains.domain import domain_table, find_solvers
 from tailcut.domains.file_features import extract as describe_file
-from tailcut.domains.programs import print_features, print_verdict, read_bytes
+from tailcut.domains.programs import entry_point, print_features, print_verdict, read_bytes
 
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 _WORDS = {name: words.encode().split() for name, words in domain_table("csp")["words"].items()}
@@ -63,4 +63,4 @@ def extract(path: str | Path) -> dict[str, float | None]:
 
 
 features = partial(print_features, __name__, extract, "MiniZinc or FlatZinc file")
-verify = partial(print_verdict, __name__, "model or its data (.mzn, .dzn, .fzn)", refuted)
+verify = entry_point(__name__, print_verdict, "model or its data (.mzn, .dzn, .fzn)", refuted)

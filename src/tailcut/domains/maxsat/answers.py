@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from tailcut.domains.programs import print_features, print_verdict, read_bytes, read_to_check
+from tailcut.domains.programs import entry_point, print_features, print_verdict, read_bytes, read_to_check
 from tailcut.errors import FormulaError, InputError
 
 
@@ -96,10 +96,6 @@ def dump_wcnf(formula: WeightedFormula) -> str:
     lines = [" ".join(["h", *map(str, clause), "0"]) for clause in formula.hard]
     lines += [" ".join([str(weight), *map(str, clause), "0"]) for weight, clause in formula.soft]
     return "\n".join(lines) + "\n"
-
-
-OPTIMUM_FOUND, UNSATISFIABLE = 30, 20
-"""Exit codes, as in MaxSAT Evaluations."""
 
 
 class Optimum(NamedTuple):
@@ -198,4 +194,4 @@ def _shape(name: str, values: Sequence[float]) -> dict[str, float | None]:
 
 
 features = partial(print_features, __name__, extract, "WCNF file")
-verify = partial(print_verdict, __name__, "WCNF file", refuted)
+verify = entry_point(__name__, print_verdict, "WCNF file", refuted)

@@ -10,21 +10,15 @@ from functools import partial
 
 import numpy as np
 
-from tailcut.domains.maxsat.answers import (
-    OPTIMUM_FOUND,
-    UNSATISFIABLE,
-    Optimum,
-    WeightedFormula,
-    optimum_text,
-    read_wcnf,
-)
+from tailcut.domains.maxsat.answers import Optimum, WeightedFormula, optimum_text, read_wcnf
 from tailcut.domains.programs import entry_point, needs_extra, print_answer
 from tailcut.domains.sat.cnf import Formula
 from tailcut.domains.sat.solvers import solve_as_integer_program
 from tailcut.errors import InputError
 
 SOLVERS = ("rc2", "rc2_stratified", "fm", "lsu", "highs")
-NOT_MY_KIND = 3
+OPTIMUM_FOUND, UNSATISFIABLE, NOT_MY_KIND = 30, 20, 3
+"""Exit codes, the first two as in MaxSAT Evaluations."""
 
 
 def optimum(solver: str, formula: WeightedFormula) -> Optimum | None:

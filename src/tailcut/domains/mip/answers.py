@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.domains.mip.mps import Floats, IntegerProgram, read_program
-from tailcut.domains.programs import print_features, print_verdict, read_to_check
+from tailcut.domains.programs import entry_point, print_features, print_verdict, read_to_check
 from tailcut.errors import InputError
 
 TOLERANCE = 1e-5
@@ -155,4 +155,4 @@ def _shape(name: str, values: Floats) -> dict[str, float | None]:
 
 
 features = partial(print_features, __name__, extract, "MPS or LP file")
-verify = partial(print_verdict, __name__, "MPS or LP file", refuted)
+verify = entry_point(__name__, print_verdict, "MPS or LP file", refuted)

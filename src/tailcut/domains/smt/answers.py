@@ -19,7 +19,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from tailcut.domains.domain import domain_table, find_solver
-from tailcut.domains.programs import print_features, print_verdict, read_bytes
+from tailcut.domains.programs import entry_point, print_features, print_verdict, read_bytes
 from tailcut.domains.smt import DOMAIN
 from tailcut.domains.smt.solve import ask, commands, with_model
 from tailcut.errors import TailcutError
@@ -135,4 +135,4 @@ def extract(path: str | Path) -> dict[str, float | None]:
 
 
 features = partial(print_features, __name__, extract, "SMT-LIB 2 script")
-verify = partial(print_verdict, __name__, "SMT-LIB 2 script", refuted)
+verify = entry_point(__name__, print_verdict, "SMT-LIB 2 script", refuted)
