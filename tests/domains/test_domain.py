@@ -31,7 +31,7 @@ def test_every_folder_describes_a_domain(name: str) -> None:
 @pytest.mark.parametrize("name", domain_names())
 def test_every_folder_holds_the_same_few_files(name: str) -> None:
     folder = Path(tailcut.domains.__file__).parent / name
-    assert all((folder / f"{file}.py").is_file() for file in ("answers", "features", "solve"))
+    assert all((folder / f"{file}.py").is_file() for file in ("answers", "solve"))
     assert (folder / "generate.py").is_file() or (folder / "generators.py").is_file()
 
 

@@ -1,8 +1,9 @@
 """Domains: solvers, features, answers and verifiers; one folder for each kind of problem.
 
-A folder here is a domain, found by its name. It describes itself as `DOMAIN` in its `__init__.py`, which
-imports nothing heavy; nothing else needs to know of it. Packages that are installed offer domains of their
-own by entry points of the group `tailcut.domains`: a name, and the `Domain` (docs/reference/domains.md).
+A folder here is a domain, found by its name. It describes itself in its `domain.toml`, which its
+`__init__.py` reads as `DOMAIN`; nothing else needs to know of it. Packages that are installed offer domains
+of their own by entry points of the group `tailcut.domains`: a name, and the `Domain`
+(docs/reference/domains.md).
 
 >>> "sat" in domain_names()
 True
@@ -13,11 +14,14 @@ True
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import entry_points
 from pkgutil import iter_modules
+from typing import TYPE_CHECKING
 
 from tailcut.domains.domain import Domain
 from tailcut.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 __all__ = ["ENTRY_POINTS", "Domain", "domain_names", "find_domain"]
 
@@ -27,7 +31,7 @@ ENTRY_POINTS = "tailcut.domains"
 
 def domain_names() -> list[str]:
     """Return the names of all domains: ours, and those of installed packages."""
-    return sorted({*_folders(), *entry_points(group=ENTRY_POINTS).names})
+    return sorted({*_folders(), *_offered().names})
 
 
 def find_domain(name: str) -> Domain:
@@ -35,7 +39,7 @@ def find_domain(name: str) -> Domain:
     if name in _folders():
         domain: Domain = import_module(f"{__name__}.{name}").DOMAIN
         return domain
-    offered = entry_points(group=ENTRY_POINTS)
+    offered = _offered()
     if name not in offered.names:
         names = domain_names()
         raise InputError(
@@ -53,3 +57,9 @@ def find_domain(name: str) -> Domain:
 
 def _folders() -> list[str]:
     return [module.name for module in iter_modules(__path__) if module.ispkg]
+
+
+def _offered() -> EntryPoints:
+    from importlib.metadata import entry_points  # most of the time that importing this package would take
+
+    return entry_points(group=ENTRY_POINTS)

@@ -5,16 +5,19 @@ And which of its solvers are on this machine, as Python modules or programs.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
 import sys
 import sysconfig
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ class AnswerRule:
         return answer
 
 
+_HERE = Path(__file__).parent
 OBJECTIVE_TOLERANCE = 1e-5
 """Relative difference of two objectives that are the same: solvers compute with floating-point numbers."""
 
@@ -87,8 +91,6 @@ def answers_agree(first: str, second: str) -> bool:
     >>> answers_agree("infeasible", "optimal 3")
     False
     """
-    if first == second:
-        return True
     words = first.split(), second.split()
     return len(words[0]) == len(words[1]) and all(map(_words_agree, *words))
 
@@ -100,7 +102,7 @@ def _words_agree(first: str, second: str) -> bool:
         a, b = float(first), float(second)
     except ValueError:
         return False
-    return abs(a - b) <= OBJECTIVE_TOLERANCE * max(1.0, abs(a), abs(b))
+    return math.isclose(a, b, rel_tol=OBJECTIVE_TOLERANCE, abs_tol=OBJECTIVE_TOLERANCE)
 
 
 class EntryProgram(NamedTuple):
@@ -129,17 +131,10 @@ class SolverWay(NamedTuple):
     """Whether the entry point hands options before `{instance}` on to the program."""
 
 
-def in_python(entry: str, *arguments: str, module: str, extra: str) -> SolverWay:
-    """Return the way to run a solver from a Python module that an extra installs."""
-    return SolverWay((*arguments, "{instance}"), entry, module, install=f"pip install 'tailcut[{extra}]'")
-
-
-def as_program(
-    program: str, *arguments: str, entry: str | None = None, module: str | None = None, install: str = ""
-) -> SolverWay:
+def as_program(program: str, *arguments: str, entry: str | None = None, install: str = "") -> SolverWay:
     """Return the way to run a solver that is a program, as a command or through an entry point."""
     before = ("{program}",) if entry is None else ()
-    return SolverWay((*before, *arguments, "{instance}"), entry, module, program, install)
+    return SolverWay((*before, *arguments, "{instance}"), entry, program=program, install=install)
 
 
 class DomainSolver(NamedTuple):
@@ -189,19 +184,45 @@ class Domain:
     """What `tailcut run --check` tries."""
 
 
-def bundled(name: str, domain: Domain, tiny: Mapping[str, str]) -> Domain:
-    """Return a domain of this package, completed by what follows from its name; `tiny`: file -> answer."""
-    package = f"tailcut.domains.{name}"
-    programs = (f"{package}.{program}" for program in ("solve", "features", "answers"))
-    folder = Path(__file__).parent / name / "tiny"
-    return replace(
-        domain,
-        features=domain.features or EntryProgram(f"{package}.features:main", ("{instance}",)),
-        verify=domain.verify or EntryProgram(f"{package}.answers:verify", ("{instance}", "{output}")),
-        preload=(*domain.preload, *programs),
+@cache
+def domain_table(name: str) -> dict[str, Any]:
+    """Return what the `domain.toml` of a domain of this package holds."""
+    return tomllib.loads((_HERE / name / "domain.toml").read_text(encoding="utf-8"))
+
+
+def bundled(name: str) -> Domain:
+    """Return a domain of this package: what its table holds, and what follows from its name."""
+    package, tiny, table = f"tailcut.domains.{name}", _HERE / name / "tiny", domain_table(name)
+    features = f"{package}.{table.get('features', 'answers:features')}"
+    modules = dict.fromkeys([f"{package}.solve", features.partition(":")[0], f"{package}.answers"])
+    return Domain(
+        what=table["what"],
+        solvers=tuple(
+            DomainSolver(solver, given["what"], tuple(_way(name, **way) for way in given["ways"]))
+            for solver, given in table["solvers"].items()
+        ),
+        answers=tuple(_rule(answer, **given) for answer, given in table["answers"].items()),
+        features=EntryProgram(features, ("{instance}",), table.get("features_need")),
+        verify=EntryProgram(f"{package}.answers:verify", ("{instance}", "{output}", "{solver}")),
+        instances=tuple(table["instances"]),
+        models=table.get("models", {}),
+        preload=(*table["preload"], *modules),
         extra=name,
-        check=tuple(TinyInstance(folder / file, answer) for file, answer in tiny.items()),
+        check=tuple(TinyInstance(tiny / file, answer) for file, answer in table["tiny"].items()),
     )
+
+
+def _way(domain: str, arguments: list[str], entry: str = "main", **given: Any) -> SolverWay:
+    """Return a way to run a solver, through `solve` of the domain unless the program comes first."""
+    if "module" in given:
+        given["install"] = f"pip install 'tailcut[{domain}]'"
+    function = None if arguments[0] == "{program}" else f"tailcut.domains.{domain}.solve:{entry}"
+    return SolverWay((*arguments, "{instance}"), function, **given)
+
+
+def _rule(answer: str, exit_code: int | None = None, **patterns: str) -> AnswerRule:
+    compiled = {name: re.compile(text.encode(), re.MULTILINE) for name, text in patterns.items()}
+    return AnswerRule(answer, exit_code, **compiled)
 
 
 class FoundSolver(NamedTuple):

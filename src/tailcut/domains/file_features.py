@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 import zlib
 from collections import Counter
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 
-from tailcut.domains.programs import print_features, read_bytes
+from tailcut.domains.programs import entry_point, print_features, read_bytes
 
 _MOST = 2**20
 """Bytes that are looked at."""
@@ -99,8 +97,4 @@ def _numbers(data: bytes) -> dict[str, float]:
     }
 
 
-main = partial(print_features, "tailcut.domains.file_features", extract, "file")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = entry_point(__name__, print_features, extract, "file")

@@ -20,6 +20,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NoReturn, TypeVar
 
@@ -45,15 +46,6 @@ def read_bytes(path: str | Path, most: int = -1) -> bytes:
         raise InputError(f"{path}: is not a {file.suffix} file, or is damaged: {error}") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-
-
-def endings(*names: str) -> tuple[str, ...]:
-    """Return the patterns of files with these endings, compressed or not.
-
-    >>> endings("cnf")
-    ('*.cnf', '*.cnf.gz', '*.cnf.xz', '*.cnf.bz2')
-    """
-    return tuple(f"*.{name}{packed}" for name in names for packed in ("", *COMPRESSED))
 
 
 class ScratchFile:
@@ -119,12 +111,30 @@ class Program(argparse.ArgumentParser):
 
     def call(self, action: Callable[[argparse.Namespace], int], arguments: Sequence[str] | None) -> int:
         """Return the exit code of an action on the arguments, those of the command line if None."""
-        try:
-            return action(self.parse_args(arguments))
-        except SystemExit:  # --help has been printed
-            return 0
-        except (TailcutError, OSError) as error:
-            return _wrong(self._module, error)
+        return exit_code(self._module, lambda: action(self.parse_args(arguments)))
+
+
+def exit_code(module: str, action: Callable[[], int]) -> int:
+    """Return the exit code of an action: 2 after an error, which is printed in one line."""
+    try:
+        return action()
+    except SystemExit:  # --help has been printed
+        return 0
+    except (TailcutError, OSError) as error:
+        sys.stderr.write(f"{module}: {error}\n")
+        return 2
+
+
+def entry_point(module: str, printing: Callable[..., int], *details: Any) -> Callable[..., int]:
+    """Return the entry point of a module, one of the functions below with its details.
+
+    As the last statement of the module, with its `__name__`, this makes it a program, too: run by
+    ``python -m MODULE``, it calls its entry point and exits.
+    """
+    if module != "__main__":
+        return partial(printing, module, *details)
+    spec = sys.modules[module].__spec__
+    sys.exit(printing(spec.name if spec else module, *details))
 
 
 def print_answer(
@@ -133,16 +143,17 @@ def print_answer(
     arguments: Sequence[str] | None = None,
 ) -> int:
     """Print what `answer` makes of the arguments SOLVER [PROGRAM] FILE: the output and the exit code."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if len(words) not in (2, 3):
-        return _wrong(module, "expected SOLVER [PROGRAM] FILE")
-    try:
+
+    def act() -> int:
+        words = list(sys.argv[1:] if arguments is None else arguments)
+        if len(words) not in (2, 3):
+            raise InputError("expected SOLVER [PROGRAM] FILE")
         output, code = answer(words[0], words[1] if len(words) == 3 else None, words[-1])
-    except (TailcutError, OSError) as error:
-        return _wrong(module, error)
-    sys.stdout.buffer.write(output)
-    sys.stdout.flush()
-    return code
+        sys.stdout.buffer.write(output)
+        sys.stdout.flush()
+        return code
+
+    return exit_code(module, act)
 
 
 def print_features(
@@ -213,28 +224,24 @@ def read_to_check(read: Callable[[Path], Instance], file: Path) -> Instance:
 
 
 def print_generated(
-    module: str, families: Mapping[str, Draw], ending: str, arguments: Sequence[str] | None = None
+    module: str, families: Sequence[Draw], ending: str, arguments: Sequence[str] | None = None
 ) -> int:
     """Write instances, the families in turn, named FAMILY-NUMBER; the same seed writes the same files."""
+    names = [draw.__name__ for draw in families]
 
     def act(given: argparse.Namespace) -> int:
         folder = Path(given.folder)
         folder.mkdir(parents=True, exist_ok=True)
         for number in range(given.count):
-            name = list(families)[number % len(families)]
-            text = families[name](random.Random(f"{given.seed} {number} {name}"))
+            name = names[number % len(names)]
+            text = families[number % len(names)](random.Random(f"{given.seed} {number} {name}"))
             (folder / f"{name}-{number:04}.{ending}").write_text(text, encoding="ascii")
         sys.stdout.write(f"{given.folder}: {max(given.count, 0)} instances written\n")
         return 0
 
-    description = f"Write instances of {len(families)} families in turn: {', '.join(families)}."
+    description = f"Write instances of {len(names)} families in turn: {', '.join(names)}."
     program = Program(module, description)
     program.add_argument("folder", metavar="FOLDER", help="where to; created if missing")
     program.add_argument("--count", type=int, default=60, help="how many (default: %(default)s)")
     program.add_argument("--seed", type=int, default=0, help="same seed, same files (default: %(default)s)")
     return program.call(act, arguments)
-
-
-def _wrong(module: str, problem: object) -> int:
-    sys.stderr.write(f"{module}: {problem}\n")
-    return 2

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tailcut.domains.csp import DOMAIN
-from tailcut.domains.csp.answers import parse_solution_lines, refuted
-from tailcut.domains.csp.features import extract
+from tailcut.domains.csp.answers import extract, parse_solution_lines, refuted
 from tailcut.domains.csp.flatzinc import Constraint, Var, parse_flatzinc
 from tailcut.domains.csp.solve import main, solved
 from tailcut.domains.domain import find_program

@@ -5,15 +5,23 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import random
+from pathlib import Path
 
 import pytest
 
 from tailcut.domains.domain import read_answer
 from tailcut.domains.maxsat import DOMAIN
-from tailcut.domains.maxsat.answers import optimum_text, parse_optimum, refuted
-from tailcut.domains.maxsat.features import extract
+from tailcut.domains.maxsat.answers import (
+    WeightedFormula,
+    dump_wcnf,
+    extract,
+    optimum_text,
+    parse_optimum,
+    parse_wcnf,
+    read_wcnf,
+    refuted,
+)
 from tailcut.domains.maxsat.solve import SOLVERS, main, optimum
-from tailcut.domains.maxsat.wcnf import WeightedFormula, dump_wcnf, parse_wcnf, read_wcnf
 from tailcut.errors import FormulaError
 
 TINY, UNSAT = (tiny.path for tiny in DOMAIN.check)
@@ -29,7 +37,7 @@ def least(formula: WeightedFormula) -> int | None:
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_the_optimum_is_that_of_trying_everything(solver: str) -> None:
+def test_the_optimum_is_that_of_trying_everything(solver: str, tmp_path: Path) -> None:
     needed = "highspy" if solver == "highs" else "pysat"
     if importlib.util.find_spec(needed) is None:
         pytest.skip(f"needs {needed}: pip install 'tailcut[maxsat]'")
@@ -45,7 +53,8 @@ def test_the_optimum_is_that_of_trying_everything(solver: str) -> None:
         found = optimum(solver, formula)
         assert (None if found is None else found.cost) == least(formula)
         if found is not None:
-            assert refuted(formula, optimum_text(*found, 5)) is None
+            (tmp_path / "f.wcnf").write_text(dump_wcnf(formula))
+            assert refuted(tmp_path / "f.wcnf", optimum_text(*found, 5)) is None
 
 
 def test_both_formats_say_the_same() -> None:
@@ -74,7 +83,7 @@ def test_a_wrong_line_is_named(text: str) -> None:
     ],
 )
 def test_a_claim_is_checked(text: str, reason: str | None) -> None:
-    problem = refuted(read_wcnf(TINY), text)
+    problem = refuted(TINY, text)
     assert problem is None if reason is None else reason in (problem or "")
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from tailcut.domains.domain import FoundSolver, find_solvers, read_answer
 from tailcut.domains.smt import DOMAIN
-from tailcut.domains.smt.answers import verify
-from tailcut.domains.smt.features import extract
+from tailcut.domains.smt.answers import extract, verify
 from tailcut.domains.smt.solve import main
 
 FOUND = [one for one in find_solvers(DOMAIN) if one.way is not None]

@@ -1,22 +1,27 @@
-"""Solutions as MiniZinc prints them, and the program that verifies one.
+"""Features of a constraint model's text and data, and solutions as MiniZinc prints them, verified.
 
-``python -m tailcut.domains.csp.answers FILE OUTPUT``: every printed variable is fixed to its value, and a
-solver must still find a solution with the same objective. FlatZinc files, and models without an available
-solver, are not verified. Optimality is not verified.
+To verify one, every printed variable is fixed to its value, and a solver must still find a solution with the
+same objective. FlatZinc files, and models without an available solver, are not verified. Optimality is not
+verified.
 """
 
 from __future__ import annotations
 
+import math
 import re
-import sys
 import tempfile
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
 from tailcut.domains.csp import DOMAIN
-from tailcut.domains.csp.solve import solved
-from tailcut.domains.domain import find_solvers
-from tailcut.domains.programs import print_verdict
+from tailcut.domains.csp.solve import model_files, solved
+from tailcut.domains.domain import domain_table, find_solvers
+from tailcut.domains.file_features import extract as describe_file
+from tailcut.domains.programs import entry_point, print_features, print_verdict, read_bytes
+
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+_WORDS = {name: words.encode().split() for name, words in domain_table("csp")["words"].items()}
 
 
 def parse_solution_lines(text: str) -> dict[str, str]:
@@ -49,9 +54,13 @@ def refuted(file: Path, text: str, _: str = "") -> str | None:
     return None
 
 
-verify = partial(
-    print_verdict, "tailcut.domains.csp.answers", "model or its data (.mzn, .dzn, .fzn)", refuted
-)
+def extract(path: str | Path) -> dict[str, float | None]:
+    """Return what a model's words are, and what is known about the instance's own file as of any file."""
+    text = b"\n".join(read_bytes(file, 4 * 2**20) for file in model_files(Path(path)))
+    counts = Counter(_WORD.findall(re.sub(rb"%[^\n]*", b"", text)))
+    named = {f"log_{name}": sum(counts[word] for word in group) for name, group in _WORDS.items()}
+    return {**{name: math.log1p(count) for name, count in named.items()}, **describe_file(path)}
 
-if __name__ == "__main__":
-    sys.exit(verify())
+
+features = partial(print_features, __name__, extract, "MiniZinc or FlatZinc file")
+verify = entry_point(__name__, print_verdict, "model or its data (.mzn, .dzn, .fzn)", refuted)

@@ -82,34 +82,17 @@ class _Statement:
                 self.model.goal = self._next()
                 if self.model.goal != "satisfy":
                     self.model.objective = self._value()
-            case "array":
-                while not self._is("of"):
-                    self.at += 1
-                self._is("var")
-                self._type()
-                self._named(declared=False)
             case _:
-                self.at -= 1
-                variable = self._is("var")
-                kind = self._type()
-                self._named(declared=variable, kind=kind)
+                self._declaration(array=first == "array")
 
-    def _type(self) -> range | frozenset[int] | None:
-        first = self._next()
-        if first == "bool":
-            return None
-        if first == "int":
-            return range(-_WIDEST, _WIDEST + 1)
-        if first == "set":
-            self._next()  # of
-            return self._type()
-        if first == "{":
-            return frozenset(self._list("}"))
-        low = int(first)
-        self._next()
-        return range(low, int(self._next()) + 1)
-
-    def _named(self, *, declared: bool, kind: range | frozenset[int] | None = None) -> None:
+    def _declaration(self, *, array: bool) -> None:
+        if array:
+            while not self._is("of"):
+                self.at += 1
+        else:
+            self.at -= 1
+        declared = self._is("var") and not array
+        kind = self._type()
         self._next()  # the colon
         name = self._next()
         if declared:
@@ -125,6 +108,21 @@ class _Statement:
                 self.model.constraints.append(Constraint("equal", [Var(name), value]))
             else:
                 self.model.values[name] = value
+
+    def _type(self) -> range | frozenset[int] | None:
+        first = self._next()
+        if first == "bool":
+            return None
+        if first == "int":
+            return range(-_WIDEST, _WIDEST + 1)
+        if first == "set":
+            self._next()  # of
+            return self._type()
+        if first == "{":
+            return frozenset(self._list("}"))
+        low = int(first)
+        self._next()
+        return range(low, int(self._next()) + 1)
 
     def _annotations(self) -> list[tuple[str, list[Any]]]:
         found = []

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import itertools
 import random
-import sys
-from functools import partial
 
-from tailcut.domains.programs import Draw, print_generated
+from tailcut.domains.programs import entry_point, print_generated
 
 
 def colours(chance: random.Random) -> str:
@@ -69,11 +67,4 @@ def jobs(chance: random.Random) -> str:
     return "\n".join([*lines, ""])
 
 
-FAMILIES: dict[str, Draw] = {"colours": colours, "queens": queens, "sacks": sacks, "jobs": jobs}
-
-
-main = partial(print_generated, "tailcut.domains.csp.generate", FAMILIES, "mzn")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = entry_point(__name__, print_generated, (colours, queens, sacks, jobs), "mzn")

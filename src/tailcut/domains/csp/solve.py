@@ -8,17 +8,16 @@ solution, ``NAME = VALUE;``, and ``_objective``, then ``----------`` and, if it 
 
 from __future__ import annotations
 
+import operator
 import re
 import subprocess
-import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tailcut.domains.csp.flatzinc import FlatModel, Var, parse_flatzinc
 from tailcut.domains.domain import find_program
-from tailcut.domains.programs import ScratchFile, needs_extra, print_answer, run
+from tailcut.domains.programs import ScratchFile, entry_point, needs_extra, print_answer, run
 from tailcut.errors import InputError, MissingExtraError
 
 
@@ -67,35 +66,8 @@ def _answered(solver: str, program: str | None, flat: bytes) -> str:
             return run([program, file.path], file).stdout.decode("utf-8", "replace")
     if solver != "cp-sat":
         raise InputError(f"{solver} is a program: expected SOLVER PROGRAM FILE")
-    return cp_sat(parse_flatzinc(flat.decode("utf-8", "replace")))
-
-
-def cp_sat(flat: FlatModel) -> str:
-    """Return what CP-SAT finds, as a FlatZinc solver prints it."""
     with needs_extra("CP-SAT", "csp"):
-        status, solution = CpSat(flat).solve()
-    if status in ("=====UNSATISFIABLE=====", "=====UNKNOWN====="):
-        return f"{status}\n"
-    return f"{_solution_lines(flat, solution)}----------\n" + (f"{status}\n" if status else "")
-
-
-def _solution_lines(flat: FlatModel, solution: dict[str, int | bool]) -> str:
-    """Return the lines of a solution, for MiniZinc to format as the model specifies."""
-    lines = []
-    for name, sets in flat.outputs.items():
-        if sets is None:
-            lines.append(f"{name} = {_text(solution[name])};")
-        else:
-            values = [
-                _text(solution[item.name] if isinstance(item, Var) else item) for item in flat.values[name]
-            ]
-            ranges = ",".join(f"{indices.start}..{indices.stop - 1}" for indices in sets)
-            lines.append(f"{name} = array{len(sets)}d({ranges},[{','.join(values)}]);")
-    return "\n".join(lines) + "\n"
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+        return CpSat(parse_flatzinc(flat.decode("utf-8", "replace"))).solve()
 
 
 _EQUALITIES: dict[str, tuple[str, int, Callable[[list[Any]], list[Any]]]] = {
@@ -109,6 +81,14 @@ _EQUALITIES: dict[str, tuple[str, int, Callable[[list[Any]], list[Any]]]] = {
     "array_int_minimum": ("min", 0, lambda a: [a[1]]),
 }
 """Constraint -> CP-SAT's equality, which argument is its result, and what it is of."""
+_RELATIONS = {
+    "eq": (operator.eq, operator.ne),
+    "ne": (operator.ne, operator.eq),
+    "not": (operator.ne, operator.eq),
+    "le": (operator.le, operator.gt),
+    "lt": (operator.lt, operator.ge),
+}
+"""How names of constraints end -> what they require, and the opposite."""
 
 
 class CpSat:
@@ -130,8 +110,8 @@ class CpSat:
         for constraint in flat.constraints:
             self._post(constraint.name, [self._value(a) for a in constraint.arguments])
 
-    def solve(self) -> tuple[str, dict[str, int | bool]]:
-        """Return the status, in words of MiniZinc, and a solution if there is one."""
+    def solve(self) -> str:
+        """Return what is found, as a FlatZinc solver prints it: for MiniZinc to format."""
         if self.flat.objective is not None:
             objective = self._value(self.flat.objective)
             (self.model.minimize if self.flat.goal == "minimize" else self.model.maximize)(objective)
@@ -139,14 +119,26 @@ class CpSat:
         solver.parameters.num_workers = 1
         status = solver.solve(self.model)
         if status == self.cp.INFEASIBLE:
-            return "=====UNSATISFIABLE=====", {}
+            return "=====UNSATISFIABLE=====\n"
         if status not in (self.cp.OPTIMAL, self.cp.FEASIBLE):
-            return "=====UNKNOWN=====", {}
-        solution = {
-            name: bool(solver.value(x)) if self.flat.domains[name] is None else int(solver.value(x))
-            for name, x in self.variables.items()
-        }
-        return "==========" if status == self.cp.OPTIMAL else "", solution
+            return "=====UNKNOWN=====\n"
+
+        def text(item: Any) -> str:
+            if isinstance(item, Var):
+                value = solver.value(self.variables[item.name])
+                item = bool(value) if self.flat.domains[item.name] is None else value
+            return str(item).lower()
+
+        lines = []
+        for name, sets in self.flat.outputs.items():
+            if sets is None:
+                lines.append(f"{name} = {text(Var(name))};")
+            else:
+                ranges = ",".join(f"{indices.start}..{indices.stop - 1}" for indices in sets)
+                values = ",".join(map(text, self.flat.values[name]))
+                lines.append(f"{name} = array{len(sets)}d({ranges},[{values}]);")
+        ends = ["----------", "=========="] if status == self.cp.OPTIMAL else ["----------"]
+        return "\n".join([*lines, *ends, ""])
 
     def _value(self, given: Any) -> Any:
         if isinstance(given, Var):
@@ -164,60 +156,43 @@ class CpSat:
             self._function(name, a)
         elif base == name:
             self.model.add(relation[0])
+        elif isinstance(a[-1], int):
+            self.model.add(relation[0] if a[-1] else relation[1])
         else:
-            self._when(relation[0], a[-1], wanted=True)
-            self._when(relation[1], a[-1], wanted=False)
-
-    def _when(self, bounded: Any, truth: Any, *, wanted: bool) -> None:
-        """Require a relation if a truth value is as wanted."""
-        if isinstance(truth, bool | int):
-            if bool(truth) == wanted:
-                self.model.add(bounded)
-        else:
-            self.model.add(bounded).only_enforce_if(truth if wanted else truth.negated())
+            self.model.add(relation[0]).only_enforce_if(a[-1])
+            self.model.add(relation[1]).only_enforce_if(a[-1].negated())
 
     def _relation(self, name: str, a: list[Any]) -> tuple[Any, Any] | None:
         """Return a linear relation and its opposite; None if the constraint is none."""
         kind, _, relation = name.rpartition("_")
         if kind in ("int_lin", "bool_lin"):
             left, right = sum(c * x for c, x in zip(a[0], a[1], strict=True)), a[2]
-        elif kind in ("int", "bool") and len(a) == 2 and relation in ("eq", "ne", "le", "lt", "not"):
-            left, right = 1 * self._int(a[0]), a[1]
         elif name in ("equal", "bool2int"):
-            left, right, relation = 1 * self._int(a[0]), a[1], "eq"
+            left, right, relation = a[0], a[1], "eq"
         elif name == "bool_xor" and len(a) == 2:
-            left, right, relation = 1 * self._int(a[0]), a[1], "ne"
+            left, right, relation = a[0], a[1], "ne"
         elif name == "set_in":
             return self._membership(a[0], a[1])
+        elif kind in ("int", "bool") and len(a) == 2:
+            left, right = a
         else:
             return None
-        if isinstance(left, int):
-            left = self.model.new_constant(left)
-        right = int(right) if isinstance(right, bool) else right
-        match relation:
-            case "eq":
-                return left == right, left != right
-            case "ne" | "not":
-                return left != right, left == right
-            case "le":
-                return left <= right, left > right
-            case "lt":
-                return left < right, left >= right
-        return None
+        if relation not in _RELATIONS:
+            return None
+        holds, fails = _RELATIONS[relation]
+        left, right = self._expression(left), _whole(right)
+        return holds(left, right), fails(left, right)
 
     def _membership(self, x: Any, values: range | frozenset[int]) -> tuple[Any, Any]:
         inside = self.cp.Domain.from_values(sorted(values))
         if isinstance(values, range):
             inside = self.cp.Domain(values.start, values.stop - 1)
-        value = self._int(x)
-        if isinstance(value, int):
-            value = self.model.new_constant(value)
         expression = self.cp.BoundedLinearExpression
+        value = self._expression(x)
         return expression(value, inside), expression(value, inside.complement())
 
-    @staticmethod
-    def _int(value: Any) -> Any:
-        return int(value) if isinstance(value, bool) else value
+    def _expression(self, value: Any) -> Any:
+        return self.model.new_constant(int(value)) if isinstance(value, int) else 1 * value
 
     def _negated(self, value: Any) -> Any:
         return (not value) if isinstance(value, bool) else value.negated()
@@ -233,7 +208,7 @@ class CpSat:
             case "int_plus":
                 m.add(a[0] + a[1] == a[2])
             case _ if re.fullmatch("array_(var_)?(int|bool)_element", name):
-                m.add_element(a[0] - 1, [self._int(x) for x in a[1]], self._int(a[2]))
+                m.add_element(a[0] - 1, [*map(_whole, a[1])], _whole(a[2]))
             case "bool_clause":
                 m.add_bool_or([*a[0], *map(self._negated, a[1])])
             case "bool_clause_reif":
@@ -256,11 +231,13 @@ class CpSat:
             self.model.add_bool_or([self._negated(literal), truth])
 
 
+def _whole(value: Any) -> Any:
+    """Return a truth value as 0 or 1, anything else as it is."""
+    return int(value) if isinstance(value, bool) else value
+
+
 def _answer(solver: str, program: str | None, file: str) -> tuple[bytes, int]:
     return solved(solver, program, Path(file)).encode(), 0
 
 
-main = partial(print_answer, "tailcut.domains.csp.solve", _answer)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = entry_point(__name__, print_answer, _answer)

@@ -6,16 +6,14 @@ in the old format.
 
 from __future__ import annotations
 
-import itertools
-import random
-import sys
-from functools import partial
+from itertools import combinations
+from random import Random
 
-from tailcut.domains.maxsat.wcnf import WeightedFormula, dump_wcnf
-from tailcut.domains.programs import Draw, print_generated
+from tailcut.domains.maxsat.answers import WeightedFormula, dump_wcnf
+from tailcut.domains.programs import entry_point, print_generated
 
 
-def random_soft(chance: random.Random) -> str:
+def random(chance: Random) -> str:
     """Return random clauses of three literals, some hard, some with weights."""
     n = chance.randint(8, 11)
 
@@ -26,28 +24,28 @@ def random_soft(chance: random.Random) -> str:
     return dump_wcnf(WeightedFormula(n, hard, [(chance.randint(1, 9), clause()) for _ in range(3 * n)]))
 
 
-def independent(chance: random.Random) -> str:
+def independent(chance: Random) -> str:
     """Return the largest set of nodes of a graph no two of which are joined; all weights are 1."""
     n = chance.randint(10, 14)
-    hard = [[-a, -b] for a, b in itertools.combinations(range(1, n + 1), 2) if chance.random() < 0.2]
+    hard = [[-a, -b] for a, b in combinations(range(1, n + 1), 2) if chance.random() < 0.2]
     return dump_wcnf(WeightedFormula(n, hard, [(1, [node]) for node in range(1, n + 1)]))
 
 
-def colours(chance: random.Random) -> str:
+def colours(chance: Random) -> str:
     """Return the three-colouring of a graph with the lightest edges between nodes of one colour."""
     n = chance.randint(5, 7)
     colour = {(node, c): 3 * node + c + 1 for node in range(n) for c in range(3)}
     hard = [[colour[node, c] for c in range(3)] for node in range(n)]
-    hard += [[-colour[v, a], -colour[v, b]] for v in range(n) for a, b in itertools.combinations(range(3), 2)]
+    hard += [[-colour[v, a], -colour[v, b]] for v in range(n) for a, b in combinations(range(3), 2)]
     soft = []
-    for a, b in itertools.combinations(range(n), 2):
+    for a, b in combinations(range(n), 2):
         if chance.random() < 0.6:
             weight = chance.randint(1, 20)
             soft += [(weight, [-colour[a, c], -colour[b, c]]) for c in range(3)]
     return dump_wcnf(WeightedFormula(3 * n, hard, soft))
 
 
-def cover(chance: random.Random) -> str:
+def cover(chance: Random) -> str:
     """Return the cheapest sets that cover everything, in the old format; some cannot be had."""
     n, m = 15, chance.randint(12, 18)
     weights = [chance.randint(1, 30) for _ in range(n)]
@@ -61,16 +59,4 @@ def cover(chance: random.Random) -> str:
     return "\n".join(lines) + "\n"
 
 
-FAMILIES: dict[str, Draw] = {
-    "random": random_soft,
-    "independent": independent,
-    "colours": colours,
-    "cover": cover,
-}
-
-
-main = partial(print_generated, "tailcut.domains.maxsat.generate", FAMILIES, "wcnf")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = entry_point(__name__, print_generated, (random, independent, colours, cover), "wcnf")

@@ -6,20 +6,19 @@ It prints the optimum as MaxSAT Evaluations have it (`tailcut.domains.maxsat.ans
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 
 import numpy as np
 
-from tailcut.domains.maxsat.answers import OPTIMUM_FOUND, UNSATISFIABLE, Optimum, optimum_text
-from tailcut.domains.maxsat.wcnf import WeightedFormula, read_wcnf
-from tailcut.domains.programs import needs_extra, print_answer
+from tailcut.domains.maxsat.answers import Optimum, WeightedFormula, optimum_text, read_wcnf
+from tailcut.domains.programs import entry_point, needs_extra, print_answer
 from tailcut.domains.sat.cnf import Formula
 from tailcut.domains.sat.solvers import solve_as_integer_program
 from tailcut.errors import InputError
 
 SOLVERS = ("rc2", "rc2_stratified", "fm", "lsu", "highs")
-NOT_MY_KIND = 3
+OPTIMUM_FOUND, UNSATISFIABLE, NOT_MY_KIND = 30, 20, 3
+"""Exit codes, the first two as in MaxSAT Evaluations."""
 
 
 def optimum(solver: str, formula: WeightedFormula) -> Optimum | None:
@@ -89,7 +88,4 @@ def _answer(solver: str, program: str | None, file: str) -> tuple[bytes, int]:
     return optimum_text(*best, formula.n_variables).encode(), OPTIMUM_FOUND
 
 
-main = partial(print_answer, "tailcut.domains.maxsat.solve", _answer)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = entry_point(__name__, print_answer, _answer)

@@ -1,27 +1,28 @@
-"""Solutions as CBC prints them: a headline with the objective, then a line per variable that is not zero.
+"""Features of a program's matrix, and solutions as CBC prints them, verified.
+
+A solution is a headline with the objective, then a line per variable that is not zero:
 
     Optimal - objective value 14.00000000
           3 x3                     2                       7
 
 The fields are number, name, value and, by CBC only, reduced cost.
 
-``python -m tailcut.domains.mip.answers FILE OUTPUT`` verifies what a solver printed: bounds, integrality,
-rows and the objective. That no solution is better, or that there is none, would be too expensive to check. If
-solvers claim different objectives, the code that ran them reports it.
+Verified are bounds, integrality, rows and the objective. That no solution is better, or that there is none,
+would be too expensive to check. If solvers claim different objectives, the code that ran them reports it.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailcut.domains.mip.mps import Floats, IntegerProgram, read_program
-from tailcut.domains.programs import print_verdict, read_to_check
+from tailcut.domains.programs import entry_point, print_features, print_verdict, read_to_check
 from tailcut.errors import InputError
 
 TOLERANCE = 1e-5
@@ -70,21 +71,23 @@ def parse_solution(text: str) -> tuple[float, dict[str, float]]:
     return float(found[1]), values
 
 
-def refuted(program: IntegerProgram, text: str) -> str | None:
+def refuted(file: Path, output: str, _: str = "") -> str | None:
     """Return what is wrong with a printed solution, None if nothing is."""
+    if not output.startswith("Optimal"):
+        return None
     try:
-        claimed, values = parse_solution(text)
+        claimed, values = parse_solution(output)
     except InputError as error:
         return f"cannot be read: {error}"
+    program = read_to_check(read_program, file)
     names = [one_word(name) for name in program.names]
     strange = values.keys() - set(names)
     if strange:
         return f"there is no variable {min(strange)}"
-    return fault(program, np.array([values.get(name, 0.0) for name in names]), claimed)
+    return _fault(program, np.array([values.get(name, 0.0) for name in names]), claimed)
 
 
-def fault(program: IntegerProgram, x: Floats, claimed: float) -> str | None:
-    """Return what is wrong with a solution and its claimed objective, None if nothing is."""
+def _fault(program: IntegerProgram, x: Floats, claimed: float) -> str | None:
     if not np.isfinite([*x, claimed]).all():
         return "every value and the objective must be a finite number"
     outside = np.maximum(program.lower - x, x - program.upper) > TOLERANCE * (1 + np.abs(x))
@@ -104,11 +107,52 @@ def fault(program: IntegerProgram, x: Floats, claimed: float) -> str | None:
     return None
 
 
-def _refuted_file(file: Path, output: str, _: str) -> str | None:
-    return refuted(read_to_check(read_program, file), output) if output.startswith("Optimal") else None
+def extract(path: str | Path) -> dict[str, float | None]:
+    """Return sizes, kinds of rows and variables, and how coefficients, costs and degrees vary."""
+    program = read_program(path)
+    n, m, k = len(program.names), len(program.row_lower), len(program.values)
+    binary = program.whole & (program.lower == 0) & (program.upper == 1)
+    equal = program.row_lower == program.row_upper
+    ones = np.bincount(program.rows, np.abs(program.values) == 1, minlength=m)
+    length = np.bincount(program.rows, minlength=m)
+    side = np.where(np.isfinite(program.row_upper), program.row_upper, program.row_lower)
+    return {
+        "log_variables": float(np.log1p(n)),
+        "log_rows": float(np.log1p(m)),
+        "log_coefficients": float(np.log1p(k)),
+        "density": k / max(n * m, 1),
+        "binary": _mean(binary),
+        "integer": _mean(program.whole & ~binary),
+        "continuous": _mean(~program.whole),
+        "unbounded": _mean(~np.isfinite(program.upper)),
+        "equalities": _mean(equal),
+        "both_sides": _mean(np.isfinite(program.row_lower) & np.isfinite(program.row_upper) & ~equal),
+        "unit_rows": _mean((ones == length) & (length > 0)),
+        "set_rows": _mean((ones == length) & (length > 1) & (side == 1)),
+        "whole_coefficients": _mean(program.values == program.values.round()),
+        "negative_coefficients": _mean(program.values < 0),
+        "maximise": float(program.maximise),
+        "costed": _mean(program.cost != 0),
+        **_shape("coefficient", np.log(np.abs(program.values[program.values != 0]))),
+        **_shape("cost", np.log(np.abs(program.cost[program.cost != 0]))),
+        **_shape("side", np.log1p(np.abs(side[np.isfinite(side)]))),
+        **_shape("row_length", np.log1p(length)),
+        **_shape("column_length", np.log1p(np.bincount(program.columns, minlength=n))),
+    }
 
 
-verify = partial(print_verdict, "tailcut.domains.mip.answers", "MPS or LP file", _refuted_file)
+def _mean(kind: NDArray[np.bool_]) -> float:
+    return float(kind.mean()) if len(kind) else 0.0
 
-if __name__ == "__main__":
-    sys.exit(verify())
+
+def _shape(name: str, values: Floats) -> dict[str, float | None]:
+    values = values if len(values) else np.zeros(1)
+    return {
+        f"{name}_mean": float(values.mean()),
+        f"{name}_spread": float(values.std()),
+        f"{name}_max": float(values.max()),
+    }
+
+
+features = partial(print_features, __name__, extract, "MPS or LP file")
+verify = entry_point(__name__, print_verdict, "MPS or LP file", refuted)

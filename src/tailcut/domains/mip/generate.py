@@ -6,12 +6,10 @@ Exact change (one equality), set covering, lot sizing with set-up costs, and kna
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Iterable, Sequence
-from functools import partial
 
 from tailcut.domains.mip.mps import mps_field, mps_text
-from tailcut.domains.programs import Draw, print_generated
+from tailcut.domains.programs import entry_point, print_generated
 
 Numbers = dict[str, float]
 Row = tuple[str, Numbers, float]
@@ -77,11 +75,4 @@ def knapsack(chance: random.Random) -> str:
     return _mps(value, rows, dict.fromkeys(names, 1.0), names, maximise=True)
 
 
-FAMILIES: dict[str, Draw] = {"change": change, "cover": cover, "lots": lots, "knapsack": knapsack}
-
-
-main = partial(print_generated, "tailcut.domains.mip.generate", FAMILIES, "mps")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = entry_point(__name__, print_generated, (change, cover, lots, knapsack), "mps")

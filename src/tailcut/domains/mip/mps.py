@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -63,11 +64,23 @@ class IntegerProgram:
 def read_program(path: str | Path) -> IntegerProgram:
     """Return the program in a file; LP files are read with highspy."""
     name = str(path)
-    for ending in COMPRESSED:
-        name = name.removesuffix(ending)
-    if not name.endswith(".lp"):
-        return parse_mps(read_bytes(path).decode("utf-8", "replace"), str(path))
-    return _read_lp(read_bytes(path), str(path))
+    if name.endswith((".lp", *(f".lp{ending}" for ending in COMPRESSED))):
+        return _read_lp(name)
+    return parse_mps(read_bytes(path).decode("utf-8", "replace"), name)
+
+
+@contextmanager
+def uncompressed(file: str) -> Iterator[str]:
+    """Yield the path of a file, uncompressed for readers that go by its ending."""
+    if not Path(file).is_file():
+        raise InputError(f"{file}: cannot be read: there is no such file")
+    if not file.endswith(COMPRESSED):
+        yield file
+        return
+    with tempfile.NamedTemporaryFile(suffix=Path(Path(file).stem).suffix) as plain:
+        plain.write(read_bytes(file))
+        plain.flush()
+        yield plain.name
 
 
 def parse_mps(text: str, name: str = "program") -> IntegerProgram:
@@ -144,16 +157,18 @@ class _MpsReader:
         self.free_rows: set[str] = set()
         self.row: dict[str, int] = {}
         self.senses: list[str] = []
+        self.sides: list[float] = []
+        self.ranges: dict[int, float] = {}
         self.column: dict[str, int] = {}
         self.whole: list[bool] = []
+        self.cost: list[float] = []
+        self.lower: list[float] = []
+        self.upper: list[float] = []
+        self.bounded: set[int] = set()
         self.last_column = ""
         self.between_marks = False
-        self.cost: dict[int, float] = {}
         self.entries: list[tuple[int, int, float]] = []
-        self.sides: dict[int, float] = {}
-        self.ranges: dict[int, float] = {}
         self.constant = 0.0
-        self.bounds: dict[int, tuple[float, float]] = {}
         self.sections: dict[str, Callable[[list[str]], None]] = {
             "OBJSENSE": self.objsense,
             "ROWS": self._row,
@@ -181,6 +196,7 @@ class _MpsReader:
         elif sense in ("L", "G", "E"):
             self.row[name] = len(self.senses)
             self.senses.append(sense)
+            self.sides.append(0.0)
         else:
             raise ValueError(f"a row is of type N, L, G or E, not {sense}")
 
@@ -194,10 +210,13 @@ class _MpsReader:
         if first not in self.column:
             self.column[first] = len(self.column)
             self.whole.append(self.between_marks)
+            self.cost.append(0.0)
+            self.lower.append(0.0)
+            self.upper.append(1.0 if self.between_marks else np.inf)  # until it has bounds: the old rule
         column = self.column[first]
         for name, value in zip(rest[::2], rest[1::2], strict=True):
             if name == self.objective_row:
-                self.cost[column] = self.cost.get(column, 0.0) + _number(value)
+                self.cost[column] += _number(value)
             elif name not in self.free_rows:
                 self.entries.append((self.row[name], column, _number(value)))
 
@@ -223,66 +242,47 @@ class _MpsReader:
         name = words[-2] if valued or (len(words) == 4) else words[-1]
         value = _number(words[-1]) if valued else 0.0
         column = self.column[name]
-        lower, upper = self.bounds.get(column, (0.0, np.inf))
-        match kind:
-            case "UP" | "UI":
-                lower = -np.inf if value < 0 and column not in self.bounds else lower
-                upper = value
-            case "LO" | "LI":
-                lower = value
-            case "FX":
-                lower = upper = value
-            case "FR":
-                lower, upper = -np.inf, np.inf
-            case "MI":
-                lower = -np.inf
-            case "PL":
-                upper = np.inf
-            case "BV":
-                lower, upper = 0.0, 1.0
-            case _:
-                raise ValueError(f"bounds of type {kind} are not known here")
+        if column not in self.bounded:
+            self.upper[column] = np.inf
+        lower, upper = self.lower[column], self.upper[column]
+        if kind in ("UP", "UI") and value < 0 and column not in self.bounded:
+            lower = -np.inf
+        bounds = {
+            "UP": (lower, value), "UI": (lower, value), "LO": (value, upper), "LI": (value, upper),
+            "FX": (value, value), "FR": (-np.inf, np.inf), "MI": (-np.inf, upper), "PL": (lower, np.inf),
+            "BV": (0.0, 1.0),
+        }  # fmt: skip
+        if kind not in bounds:
+            raise ValueError(f"bounds of type {kind} are not known here")
+        self.lower[column], self.upper[column] = bounds[kind]
         self.whole[column] |= kind in ("BV", "LI", "UI")
-        self.bounds[column] = (lower, upper)
+        self.bounded.add(column)
 
     def program(self) -> IntegerProgram:
-        n, m = len(self.column), len(self.senses)
-        lower, upper, cost = np.zeros(n), np.full(n, np.inf), np.zeros(n)
-        for column, value in self.cost.items():
-            cost[column] = value
-        upper[self.whole] = 1.0  # the old rule for integer variables without bounds
-        for column, (low, high) in self.bounds.items():
-            lower[column], upper[column] = low, high
-        row_lower, row_upper = np.full(m, -np.inf), np.full(m, np.inf)
-        for number, sense in enumerate(self.senses):
-            side, width = self.sides.get(number, 0.0), self.ranges.get(number)
-            if sense in "GE":
-                row_lower[number] = side
-            if sense in "LE":
-                row_upper[number] = side
-            if width is not None:
-                if sense == "L" or (sense == "E" and width < 0):
-                    row_lower[number] = side - abs(width)
-                else:
-                    row_upper[number] = side + abs(width)
+        senses, sides = np.array(self.senses, dtype=np.str_), np.array(self.sides)
+        row_lower, row_upper = np.where(senses == "L", -np.inf, sides), np.where(senses == "G", np.inf, sides)
+        for number, width in self.ranges.items():
+            sense, side = self.senses[number], self.sides[number]
+            if sense == "L" or (sense == "E" and width < 0):
+                row_lower[number] = side - abs(width)
+            else:
+                row_upper[number] = side + abs(width)
         table = np.array(self.entries, dtype=np.float64).reshape(-1, 3)
         return IntegerProgram(
-            tuple(self.column), cost, np.array(self.whole, dtype=np.bool_), lower, upper,
-            row_lower, row_upper,
+            tuple(self.column), np.array(self.cost), np.array(self.whole, dtype=np.bool_),
+            np.array(self.lower), np.array(self.upper), row_lower, row_upper,
             table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2],
             self.constant, self.maximise,
         )  # fmt: skip
 
 
-def _read_lp(data: bytes, name: str) -> IntegerProgram:
+def _read_lp(name: str) -> IntegerProgram:
     with needs_extra("reading LP files", "mip"):
         import highspy
-    with tempfile.NamedTemporaryFile(suffix=".lp") as file:
-        file.write(data)
-        file.flush()
-        solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        if solver.readModel(file.name) == highspy.HighsStatus.kError:
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    with uncompressed(name) as path:
+        if solver.readModel(path) == highspy.HighsStatus.kError:
             raise InputError(f"{name}: HiGHS cannot read it as an LP file")
     lp = solver.getLp()
     n, m = lp.num_col_, lp.num_row_

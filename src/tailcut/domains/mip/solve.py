@@ -8,48 +8,18 @@ optimal what may be 0.01% off.
 
 from __future__ import annotations
 
-import sys
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
+import re
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from tailcut.domains.mip.answers import parse_solution, solution_text
-from tailcut.domains.mip.mps import IntegerProgram, dump_mps, read_program
-from tailcut.domains.programs import COMPRESSED, ScratchFile, needs_extra, print_answer, read_bytes, run
+from tailcut.domains.mip.mps import IntegerProgram, dump_mps, read_program, uncompressed
+from tailcut.domains.programs import ScratchFile, entry_point, needs_extra, print_answer, run
 from tailcut.errors import InputError
 
 NOT_SOLVED = 3
 INFEASIBLE, UNBOUNDED = "Infeasible\n", "Unbounded\n"
-
-
-def solved(solver: str, program: str | None, file: str) -> str | None:
-    """Return the result of a solver as text, or None."""
-    with needs_extra(f"the solver {solver}", "mip"):
-        if solver in _READERS:
-            return _READERS[solver](file)
-        if solver == "cbc":
-            return _cbc(program or _cbc_of_pulp(), read_program(file))
-        if solver == "glpk":
-            return _glpsol(program, read_program(file)) if program else _glpk(read_program(file))
-    raise InputError(f"there is no solver {solver!r}; there are {', '.join([*_READERS, 'cbc', 'glpk'])}")
-
-
-@contextmanager
-def _uncompressed(file: str) -> Iterator[str]:
-    """Yield the path of a file, uncompressed for readers that go by its ending."""
-    if not Path(file).is_file():
-        raise InputError(f"{file}: cannot be read: there is no such file")
-    if not file.endswith(COMPRESSED):
-        yield file
-        return
-    with tempfile.NamedTemporaryFile(suffix=Path(Path(file).stem).suffix) as plain:
-        plain.write(read_bytes(file))
-        plain.flush()
-        yield plain.name
 
 
 def _highs(file: str) -> str | None:
@@ -58,7 +28,7 @@ def _highs(file: str) -> str | None:
     solver = highspy.Highs()
     for option, value in (("output_flag", False), ("threads", 1), ("mip_rel_gap", 0.0)):
         solver.setOptionValue(option, value)
-    with _uncompressed(file) as path:
+    with uncompressed(file) as path:
         if solver.readModel(path) == highspy.HighsStatus.kError:
             raise InputError(f"{file}: HiGHS cannot read it")
     solver.run()
@@ -78,7 +48,7 @@ def _scip(file: str) -> str | None:
 
     model = pyscipopt.Model()
     model.hideOutput()
-    with _uncompressed(file) as path:
+    with uncompressed(file) as path:
         try:
             model.readProblem(path)
         except OSError as error:
@@ -98,9 +68,6 @@ def _scip(file: str) -> str | None:
     return _stated([variable.name for variable in variables], values, model.getObjVal())
 
 
-_READERS: dict[str, Callable[[str], str | None]] = {"highs": _highs, "scip": _scip}
-
-
 def _cbc_of_pulp() -> str:
     import warnings
 
@@ -111,7 +78,8 @@ def _cbc_of_pulp() -> str:
         return str(pulp.PULP_CBC_CMD().path)
 
 
-def _cbc(program: str, problem: IntegerProgram) -> str | None:
+def _cbc(program: str | None, problem: IntegerProgram) -> str | None:
+    program = program or _cbc_of_pulp()
     with ScratchFile(dump_mps(problem).encode()) as file, ScratchFile() as solution, ScratchFile() as exact:
         options = ["solve", "solution", solution.path, "saveSolution", exact.path]
         run([program, file.path, *options], file, solution, exact)
@@ -123,12 +91,10 @@ def _cbc(program: str, problem: IntegerProgram) -> str | None:
     if not text.startswith("Optimal"):
         return None
     listed = _saved_values(saved, len(problem.names))
-    if listed is not None:
-        values = _by_variable(problem, listed)
-    else:  # as text they have 8 digits, which is too few for some rows
+    if listed is None:  # as text they have 8 digits, which is too few for some rows
         _, printed = parse_solution(text)
-        values = [printed.get(f"x{number}", 0.0) for number in range(len(problem.names))]
-    return _found(problem, values)
+        listed = [printed.get(f"x{number}", 0.0) for number in _by_place(problem)]
+    return _found(problem, listed)
 
 
 def _saved_values(saved: bytes, n: int) -> list[float] | None:
@@ -146,16 +112,18 @@ def _saved_values(saved: bytes, n: int) -> list[float] | None:
     return values
 
 
-def _glpsol(program: str, problem: IntegerProgram) -> str | None:
-    """Ask the program of GLPK, which writes numbers: a head, then a line per row and per column."""
+def _glpk(program: str | None, problem: IntegerProgram) -> str | None:
+    """Ask GLPK, which writes numbers: a head, then a line per row and per column."""
     with ScratchFile(dump_mps(problem).encode()) as file, ScratchFile() as solution:
-        ended = run([program, "--freemps", file.path, "--write", solution.path], file, solution)
+        if program is None:
+            infeasible = _ask_library(file.path, solution.path)
+        else:
+            ended = run([program, "--freemps", file.path, "--write", solution.path], file, solution)
+            infeasible = re.search(rb"HAS NO (PRIMAL|INTEGER) FEASIBLE", ended.stdout) is not None
         lines = [line.split() for line in solution.read().decode("ascii", "replace").splitlines()]
-    if b"HAS NO PRIMAL FEASIBLE" in ended.stdout or b"HAS NO INTEGER FEASIBLE" in ended.stdout:
-        return INFEASIBLE
     head = next((words for words in lines if words[0] == "s"), None)
-    if head is None:
-        return None
+    if infeasible or head is None:
+        return INFEASIBLE if infeasible else None
     status = head[4] if head[1] == "mip" else head[4] + head[5]
     if status in ("n", "nn", "nu", "un"):
         return INFEASIBLE
@@ -164,29 +132,24 @@ def _glpsol(program: str, problem: IntegerProgram) -> str | None:
     place = 2 if head[1] == "mip" else 3
     values = {int(words[1]): float(words[place]) for words in lines if words[0] == "j"}
     listed = [values.get(number, 0.0) for number in range(1, len(problem.names) + 1)]
-    return _found(problem, _by_variable(problem, listed))
+    return _found(problem, listed)
 
 
-def _glpk(problem: IntegerProgram) -> str | None:
+def _ask_library(file: str, solution: str) -> bool:
+    """Have the library of GLPK write what its program would; return whether there is no solution."""
     import swiglpk as glpk
 
     glpk.glp_term_out(glpk.GLP_OFF)
     model = glpk.glp_create_prob()
-    with ScratchFile(dump_mps(problem).encode()) as file:
-        if glpk.glp_read_mps(model, glpk.GLP_MPS_FILE, None, file.path):
-            return None
+    if glpk.glp_read_mps(model, glpk.GLP_MPS_FILE, None, file):
+        return False
     options = glpk.glp_iocp()
     glpk.glp_init_iocp(options)
     options.presolve = glpk.GLP_ON
     ended = glpk.glp_intopt(model, options)
-    if ended == glpk.GLP_ENOPFS:
-        return INFEASIBLE
-    status = glpk.glp_mip_status(model)
-    if ended or status != glpk.GLP_OPT:
-        return INFEASIBLE if not ended and status == glpk.GLP_NOFEAS else None
-    glpk.glp_create_index(model)
-    places = [glpk.glp_find_col(model, f"x{number}") for number in range(len(problem.names))]
-    return _found(problem, [glpk.glp_mip_col_val(model, place) if place else 0.0 for place in places])
+    if not ended:
+        glpk.glp_write_mip(model, solution)
+    return bool(ended == glpk.GLP_ENOPFS)
 
 
 def _stated(names: Sequence[str], values: Sequence[float], objective: float) -> str | None:
@@ -194,25 +157,33 @@ def _stated(names: Sequence[str], values: Sequence[float], objective: float) -> 
     return solution_text(names, values, objective) if np.isfinite([*values, objective]).all() else None
 
 
-def _by_variable(problem: IntegerProgram, listed: Sequence[float]) -> list[float]:
-    """Return values in the order of the variables; listed as they come in the file: whole ones first."""
-    order = [*np.flatnonzero(problem.whole).tolist(), *np.flatnonzero(~problem.whole).tolist()]
-    x = np.zeros(len(order))
-    x[order] = listed
-    return x.tolist()
+def _by_place(problem: IntegerProgram) -> list[int]:
+    """Return the variables as they come in the rewritten file: whole ones first."""
+    return [*np.flatnonzero(problem.whole).tolist(), *np.flatnonzero(~problem.whole).tolist()]
 
 
-def _found(problem: IntegerProgram, values: list[float]) -> str | None:
-    """Return a solution of a program that was rewritten, in its own names and its own sense."""
-    return _stated(problem.names, values, problem.objective(np.asarray(values)))
+def _found(problem: IntegerProgram, listed: Sequence[float]) -> str | None:
+    """Return a solution of a rewritten program, listed as in its file, in its own names and its own sense."""
+    x = np.zeros(len(problem.names))
+    x[_by_place(problem)] = listed
+    return _stated(problem.names, x.tolist(), problem.objective(x))
+
+
+_READERS: dict[str, Callable[[str], str | None]] = {"highs": _highs, "scip": _scip}
+_WRITTEN_FOR: dict[str, Callable[[str | None, IntegerProgram], str | None]] = {"cbc": _cbc, "glpk": _glpk}
+"""Those that get the program rewritten."""
 
 
 def _answer(solver: str, program: str | None, file: str) -> tuple[bytes, int]:
-    text = solved(solver, program, file)
+    with needs_extra(f"the solver {solver}", "mip"):
+        if solver in _READERS:
+            text = _READERS[solver](file)
+        elif solver in _WRITTEN_FOR:
+            text = _WRITTEN_FOR[solver](program, read_program(file))
+        else:
+            known = ", ".join([*_READERS, *_WRITTEN_FOR])
+            raise InputError(f"there is no solver {solver!r}; there are {known}")
     return (b"", NOT_SOLVED) if text is None else (text.encode(), 0)
 
 
-main = partial(print_answer, "tailcut.domains.mip.solve", _answer)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = entry_point(__name__, print_answer, _answer)

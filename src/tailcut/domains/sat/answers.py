@@ -9,16 +9,14 @@ clause. Unsatisfiability is not verified: contradictions between solvers are fou
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from tailcut.domains.programs import print_verdict, read_to_check
+from tailcut.domains.programs import entry_point, print_verdict, read_to_check
 from tailcut.domains.sat.cnf import Literals, read, satisfies
 from tailcut.errors import InputError
 
@@ -115,7 +113,4 @@ def refuted(formula: Path, output: str, _: str = "") -> str | None:
     return None if satisfied else "the model does not satisfy every clause"
 
 
-verify = partial(print_verdict, "tailcut.domains.sat.answers", "DIMACS CNF file", refuted)
-
-if __name__ == "__main__":
-    sys.exit(verify())
+verify = entry_point(__name__, print_verdict, "DIMACS CNF file", refuted)

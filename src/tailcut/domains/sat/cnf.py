@@ -164,19 +164,22 @@ def parse(data: bytes, name: str = "formula") -> Formula:
     clean = _COMMENT.sub(b"", data) if b"c" in data else data
     if b"%" in clean:
         clean = clean[: clean.index(b"%")]
-    counts, body = _header(clean, data, name)
-    values = _integers(body)
-    if values is None:
+    if not clean.strip():
+        raise FormulaError(f"{name}: holds no formula; expected 'p cnf VARIABLES CLAUSES' and clauses")
+    header = _HEADER.search(clean)
+    counts = _COUNTS.fullmatch(header.group()) if header else None
+    values = _integers(clean[header.end() :] if header else clean)
+    if values is None or (header and (not counts or clean[: header.start()].strip())):
         raise _first_mistake(data, name)
     ends = np.flatnonzero(values == 0)
     if len(values) and values[-1] != 0:
         raise FormulaError(f"{name}: the last clause has no 0 at its end")
     largest = int(np.abs(values).max(initial=0))
-    n_variables, n_clauses = counts or (largest, len(ends))
+    n_variables, n_clauses = (int(counts[1]), int(counts[2])) if counts else (largest, len(ends))
     if counts and n_variables > LARGEST:
         raise FormulaError(f"{name}: the header announces {n_variables} variables; there may be {LARGEST}")
     if largest > min(n_variables, LARGEST):
-        raise _first_literal_beyond(min(n_variables, LARGEST), data, name)
+        raise _first_mistake(data, name)
     if len(ends) != n_clauses:
         raise FormulaError(f"{name}: the header announces {n_clauses} clauses, but there are {len(ends)}")
     offsets = np.zeros(len(ends) + 1, dtype=np.int64)
@@ -217,18 +220,6 @@ def dump(formula: Formula, comment: str = "") -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def _header(clean: bytes, data: bytes, name: str) -> tuple[tuple[int, int] | None, bytes]:
-    if b"p" not in clean:
-        if not clean.strip():
-            raise FormulaError(f"{name}: holds no formula; expected 'p cnf VARIABLES CLAUSES' and clauses")
-        return None, clean
-    header = _HEADER.search(clean)
-    counts = _COUNTS.fullmatch(header.group()) if header else None
-    if not header or not counts or clean[: header.start()].strip():
-        raise _first_mistake(data, name)
-    return (int(counts[1]), int(counts[2])), clean[header.end() :]
-
-
 def _integers(body: bytes) -> NDArray[np.int64] | None:
     """Return the integers in `body`, or None if anything else is in it."""
     if body.translate(None, b"0123456789- \t\r\n\v\f"):
@@ -242,40 +233,32 @@ def _integers(body: bytes) -> NDArray[np.int64] | None:
     return np.zeros(0, np.int64) if space.all() else np.fromstring(body.decode("ascii"), np.int64, sep=" ")
 
 
-def _lines(data: bytes) -> list[tuple[int, bytes]]:
-    lines = list(enumerate(data.split(b"\n"), start=1))
-    kept = [(number, line) for number, line in lines if not line.lstrip(b" \t").startswith(b"c")]
-    end = next((place for place, (_, line) in enumerate(kept) if b"%" in line), len(kept))
-    return [(number, line.split(b"%")[0]) for number, line in kept[: end + 1]]
-
-
 def _first_mistake(data: bytes, name: str) -> FormulaError:
-    """Return what is wrong in text that is not a header followed by integers."""
-    begun = False
-    for number, line in _lines(data):
-        place = f"{name}, line {number}"
-        if line.lstrip(b" \t").startswith(b"p"):
+    """Return what is wrong in text that is not a header followed by literals of its variables."""
+    begun, largest = False, LARGEST
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        place, kind = f"{name}, line {number}", line.lstrip(b" \t")[:1]
+        if kind == b"c":
+            continue
+        line, end, _ = line.partition(b"%")
+        words = line.split()
+        if kind == b"p":
+            counts = _COUNTS.fullmatch(line)
             if begun:
                 return FormulaError(f"{place}: a header, but there was one, or clauses, before it")
-            if not _COUNTS.fullmatch(line):
+            if not counts:
                 return FormulaError(f"{place}: expected 'p cnf VARIABLES CLAUSES', got {_shown(line)}")
-        else:
-            for word in line.split():
-                if not re.fullmatch(rb"-?\d+", word):
-                    return FormulaError(f"{place}: expected integers, got {_shown(word)}")
+            words, largest = [], min(int(counts[1]), LARGEST)
         begun = begun or bool(line.strip())
-    raise AssertionError(f"{name}: read as malformed, but no line is")
-
-
-def _first_literal_beyond(largest: int, data: bytes, name: str) -> FormulaError:
-    for number, line in _lines(data):
-        for word in line.split() if b"p" not in line else ():
+        for word in words:
             digits = word.lstrip(b"-0")
+            if not re.fullmatch(rb"-?\d+", word):
+                return FormulaError(f"{place}: expected integers, got {_shown(word)}")
             if len(digits) > len(str(largest)) or int(digits or b"0") > largest:
-                return FormulaError(
-                    f"{name}, line {number}: literal {_shown(word)}, but the last variable is {largest}"
-                )
-    raise AssertionError(f"{name}: a literal was beyond {largest}, but no line has one")
+                return FormulaError(f"{place}: literal {_shown(word)}, but the last variable is {largest}")
+        if end:
+            break
+    raise AssertionError(f"{name}: read as malformed, but no line is")
 
 
 def _shown(text: bytes) -> str:

@@ -9,12 +9,10 @@ GBDC ends the process on a formula without clauses or with an empty one, so thos
 from __future__ import annotations
 
 import math
-import sys
 import tempfile
-from functools import partial
 from pathlib import Path
 
-from tailcut.domains.programs import needs_extra, print_features
+from tailcut.domains.programs import entry_point, needs_extra, print_features
 from tailcut.domains.sat.cnf import Formula, dump, read
 from tailcut.errors import FormulaError
 
@@ -56,8 +54,4 @@ def _gbdc(path: str | Path, formula: Formula) -> dict[str, float]:
                 raise FormulaError(f"{path}: GBDC cannot read it: {error}") from None
 
 
-main = partial(print_features, "tailcut.domains.sat.features", extract, "DIMACS CNF file")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = entry_point(__name__, print_features, extract, "DIMACS CNF file")

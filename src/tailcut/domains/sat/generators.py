@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.domains.domain import domain_table
+from tailcut.domains.programs import read_bytes
 from tailcut.domains.sat.cnf import Formula, dump, write
 from tailcut.errors import InputError
 from tailcut.numerics.randomness import stream as random_stream
@@ -29,10 +31,6 @@ class Family:
     """What the formulas say, in one line."""
     suits: str
     """The kind of solver that is best at them."""
-
-
-FAMILIES: dict[str, Family] = {}
-"""Name of a family -> how to draw from it, what it is, and what kind of solver suits it."""
 
 
 def generate(family: str, seed: int) -> Formula:
@@ -91,6 +89,11 @@ class StreamFile(NamedTuple):
     written: bool
     """False if it was there already, with the same formula."""
 
+    @property
+    def comment(self) -> str:
+        """How to make the formula again."""
+        return f"tailcut.domains.sat.generators.generate({self.family!r}, {self.seed})"
+
 
 def write_stream(
     folder: Path,
@@ -104,38 +107,23 @@ def write_stream(
 
     A file that is there already must hold the same formula, or nothing is written.
     """
-    files = [
-        StreamFile(folder / f"{name}.cnf", family, number, not (folder / f"{name}.cnf").exists())
-        for name, family, number in plan(count, seed, families)
-    ]
+    files = []
+    for name, family, number in plan(count, seed, families):
+        path = folder / f"{name}.cnf"
+        files.append(StreamFile(path, family, number, written=not path.exists()))
     for file in files:
-        if not file.written:
-            _check_same(file)
+        if not file.written and read_bytes(file.path) != dump(generate(file.family, file.seed), file.comment):
+            raise InputError(f"{file.path}: exists with different content; choose another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file in files:
             if file.written:
-                write(file.path, generate(file.family, file.seed), _comment(file))
+                write(file.path, generate(file.family, file.seed), file.comment)
             on_written(file.path)
     except OSError as error:
-        raise InputError(
-            f"{error.filename or folder}: cannot be written: {error.strerror or error}"
-        ) from None
+        place = error.filename or folder
+        raise InputError(f"{place}: cannot be written: {error.strerror or error}") from None
     return files
-
-
-def _comment(file: StreamFile) -> str:
-    """Return how to make the formula again."""
-    return f"tailcut.domains.sat.generators.generate({file.family!r}, {file.seed})"
-
-
-def _check_same(file: StreamFile) -> None:
-    try:
-        same = file.path.read_bytes() == dump(generate(file.family, file.seed), _comment(file))
-    except OSError as error:
-        raise InputError(f"{file.path}: cannot be read: {error.strerror or error}") from None
-    if not same:
-        raise InputError(f"{file.path}: exists with different content; choose another folder")
 
 
 def shuffle(formula: Formula, rng: Rng) -> Formula:
@@ -161,36 +149,10 @@ def shuffle(formula: Formula, rng: Rng) -> Formula:
     return Formula(n, literals[np.lexsort((within, row))].astype(np.int32), offsets)
 
 
-def _family(what: str, suits: str) -> Callable[[Callable[[Rng], Formula]], Callable[[Rng], Formula]]:
-    """Enter a function among the families, under its name without the underscore."""
-
-    def enter(draw: Callable[[Rng], Formula]) -> Callable[[Rng], Formula]:
-        FAMILIES[draw.__name__.removeprefix("_")] = Family(draw, what, suits)
-        return draw
-
-    return enter
-
-
-@_family(
-    "large random 3-SAT below the threshold: 1,500 to 10,000 variables, 3.9 to 4.15 clauses per variable",
-    "local search",
-)
 def _random3(rng: Rng) -> Formula:
     u = float(rng.random())
     n = 1500 + round(8500 * u * u)  # more small than large; no logarithm, which machines round differently
     return uniform(rng, n=n, k=3, ratio=float(rng.uniform(3.9, 4.15)))
-
-
-@_family(
-    "random 5-SAT below the threshold: 200 to 400 variables, 18 to 19.5 clauses per variable", "local search"
-)
-def _random5(rng: Rng) -> Formula:
-    return uniform(rng, n=int(rng.integers(200, 401)), k=5, ratio=float(rng.uniform(18.0, 19.5)))
-
-
-@_family("random 3-SAT at the threshold: 200 to 250 variables, 4.26 clauses per variable", "clause learning")
-def _threshold(rng: Rng) -> Formula:
-    return uniform(rng, n=int(rng.integers(200, 251)), k=3, ratio=4.26)
 
 
 def uniform(rng: Rng, *, n: int, k: int, ratio: float) -> Formula:
@@ -210,14 +172,6 @@ def uniform(rng: Rng, *, n: int, k: int, ratio: float) -> Formula:
         variables[again] = rng.integers(1, n + 1, size=(int(again.sum()), k))
     signs = 2 * rng.integers(0, 2, size=(m, k)) - 1
     return Formula(n, (variables * signs).astype(np.int32).ravel(), np.arange(0, m * k + 1, k))
-
-
-@_family(
-    "complete a Latin square of order 26 to 34 with 41 to 50% holes; there is a model",
-    "clause learning, plain",
-)
-def _quasigroup(rng: Rng) -> Formula:
-    return quasigroup(rng, order=int(rng.integers(26, 35)), holes=float(rng.uniform(0.41, 0.50)))
 
 
 def quasigroup(rng: Rng, *, order: int, holes: float) -> Formula:
@@ -287,7 +241,6 @@ def _one_of(places: NDArray[np.int64], rng: Rng) -> int:
     return int(places[0] if len(places) == 1 else places[rng.integers(len(places))])
 
 
-@_family("9 to 22 holes and one or two more pigeons; there is no model", "integer programming")
 def _pigeonhole(rng: Rng) -> Formula:
     holes = int(rng.integers(9, 23))
     pigeons = holes + int(rng.integers(1, 3))
@@ -315,20 +268,6 @@ def pigeonhole(*, holes: int, pigeons: int, functional: bool = False) -> Formula
 
 def _at_most_one(literals: Sequence[int]) -> list[tuple[int, ...]]:
     return [(-a, -b) for a, b in combinations(literals, 2)]
-
-
-# With an even sum of charges every solver is done in milliseconds, so both draw odd ones only.
-@_family("parities on a random 3-regular graph of 60 to 90 vertices; there is no model", "Gauss elimination")
-def _tseitin3(rng: Rng) -> Formula:
-    return tseitin(rng, vertices=2 * int(rng.integers(30, 46)), degree=3)
-
-
-@_family(
-    "parities on a random 4-regular graph of 26 to 34 vertices; there is no model",
-    "clause learning with simplification",
-)
-def _tseitin4(rng: Rng) -> Formula:
-    return tseitin(rng, vertices=int(rng.integers(26, 35)), degree=4)
 
 
 def tseitin(rng: Rng, *, vertices: int, degree: int, odd: bool = True) -> Formula:
@@ -374,11 +313,6 @@ def regular_graph(rng: Rng, *, vertices: int, degree: int) -> NDArray[np.int64]:
             return edges
 
 
-@_family("an order of 24 to 36 things without a smallest; there is no model", "clause learning")
-def _ordering(rng: Rng) -> Formula:
-    return ordering(things=int(rng.integers(24, 37)))
-
-
 def ordering(*, things: int) -> Formula:
     """Return the ordering principle, denied: a total order in which none is the smallest.
 
@@ -400,10 +334,6 @@ def ordering(*, things: int) -> Formula:
     return Formula.of(clauses, len(number))
 
 
-@_family(
-    "factor a number: a semiprime with factors of 13 to 17 bits, or (no model) a prime of 23 to 28 bits",
-    "clause learning",
-)
 def _factoring(rng: Rng) -> Formula:
     if rng.random() < 0.3:
         bits = int(rng.integers(23, 29))
@@ -493,3 +423,23 @@ def is_prime(number: int) -> bool:
     [2, 3, 5, 7, 11, 13, 17, 19]
     """
     return number > 1 and all(number % divisor for divisor in range(2, int(number**0.5) + 1))
+
+
+# With an even sum of charges every solver is done with a Tseitin formula in milliseconds: only odd ones here.
+_DRAWN: dict[str, Callable[[Rng], Formula]] = {
+    "random3": _random3,
+    "random5": lambda rng: uniform(
+        rng, n=int(rng.integers(200, 401)), k=5, ratio=float(rng.uniform(18.0, 19.5))
+    ),
+    "threshold": lambda rng: uniform(rng, n=int(rng.integers(200, 251)), k=3, ratio=4.26),
+    "quasigroup": lambda rng: quasigroup(
+        rng, order=int(rng.integers(26, 35)), holes=float(rng.uniform(0.41, 0.50))
+    ),
+    "pigeonhole": _pigeonhole,
+    "tseitin3": lambda rng: tseitin(rng, vertices=2 * int(rng.integers(30, 46)), degree=3),
+    "tseitin4": lambda rng: tseitin(rng, vertices=int(rng.integers(26, 35)), degree=4),
+    "ordering": lambda rng: ordering(things=int(rng.integers(24, 37))),
+    "factoring": _factoring,
+}
+FAMILIES = {name: Family(draw, **domain_table("sat")["families"][name]) for name, draw in _DRAWN.items()}
+"""Name of a family -> how to draw from it, what it is, and what kind of solver suits it."""

@@ -9,7 +9,6 @@ finished one: of two processes that compile at once, both end up right.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import hashlib
 import os
@@ -93,12 +92,8 @@ def compile_once() -> Path:
     recipe = [*compiler, *FLAGS, sys.platform, platform.machine()]
     digest = hashlib.sha256("\n".join(recipe).encode() + b"\n" + code).hexdigest()
     made = user_cache() / "compiled" / f"{Path(SOURCE).stem}-{digest[:32]}.so"
-    if not made.exists():
-        _compile(code, compiler, made)
-    return made
-
-
-def _compile(code: bytes, compiler: list[str], made: Path) -> None:
+    if made.exists():
+        return made
     if not compiler or shutil.which(compiler[0]) is None:
         raise CompilerError(
             f"the local search is compiled on first use and there is no C compiler "
@@ -107,20 +102,18 @@ def _compile(code: bytes, compiler: list[str], made: Path) -> None:
         )
     try:
         made.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=made.parent, prefix=f".{made.stem}.", suffix=".tmp")
+        scratch = tempfile.TemporaryDirectory(dir=made.parent, prefix=f".{made.stem}.")
     except OSError as error:
         raise CompilerError(
             f"{made.parent}: cannot be written: {error.strerror or error}; "
             "set TAILCUT_CACHE to a folder that can"
         ) from None
-    os.close(handle)
-    try:
-        command = [*compiler, *FLAGS, "-x", "c", "-", "-o", temporary, "-lm"]
+    with scratch as folder:
+        compiled = Path(folder, made.name)
+        command = [*compiler, *FLAGS, "-x", "c", "-", "-o", str(compiled), "-lm"]
         result = subprocess.run(command, input=code, capture_output=True, check=False)
         if result.returncode:
             said = result.stderr.decode("utf-8", "replace").strip().splitlines() or ["nothing"]
             raise CompilerError(f"{' '.join(compiler)} failed on {made.stem}; it says: {said[0]}")
-        Path(temporary).replace(made)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            Path(temporary).unlink()
+        compiled.replace(made)
+    return made

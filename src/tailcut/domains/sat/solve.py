@@ -16,11 +16,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from tailcut.domains.programs import COMPRESSED, Program, ScratchFile, read_bytes, run
+from tailcut.domains.programs import COMPRESSED, Program, ScratchFile, exit_code, read_bytes, run
 from tailcut.domains.sat.answers import Answer, SatStatus
 from tailcut.domains.sat.cnf import Formula, read, satisfies
 from tailcut.domains.sat.solvers import SOLVERS, answer
-from tailcut.errors import TailcutError
+from tailcut.errors import InputError
 
 WRONG_MODEL = 1
 """Exit code of a solver that called a formula satisfiable and gave no model of it."""
@@ -38,13 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     program.add_argument("solver", metavar="SOLVER", help="name of the solver, see below")
     program.add_argument("file", metavar="FILE", help="the formula")
     program.add_argument("--seed", type=int, default=1, help="for solvers that draw (default: %(default)s)")
-    return program.call(_solve, arguments)
 
-
-def _solve(given: argparse.Namespace) -> int:
-    try:
+    def solve(given: argparse.Namespace) -> int:
         formula = read(given.file)
         return report(formula, answer(given.solver, formula, seed=given.seed))
+
+    try:
+        return program.call(solve, arguments)
     except KeyboardInterrupt:
         return INTERRUPTED
 
@@ -64,22 +64,21 @@ def report(formula: Formula, found: Answer) -> int:
 
 def run_program(arguments: Sequence[str]) -> int:
     """Run the program of a solver on a formula; return its exit code."""
+    return exit_code("tailcut.domains.sat.solve", lambda: _run_program(arguments))
+
+
+def _run_program(arguments: Sequence[str]) -> int:
     if len(arguments) < 3:
-        sys.stderr.write("tailcut.domains.sat.solve: expected NAME PROGRAM [OPTION...] FILE\n")
-        return 2
+        raise InputError("expected NAME PROGRAM [OPTION...] FILE")
     name, *command, file = arguments
-    try:
-        if name != "minisat" and not file.endswith(COMPRESSED):
-            os.execv(command[0], [*command, file])
-        plain = read_bytes(file) if file.endswith(COMPRESSED) else None
-        with ScratchFile(plain or b"") as scratch:
-            command.append(file if plain is None else scratch.path)
-            if name == "minisat":
-                return _minisat(command, scratch)
-            return subprocess.call(command, pass_fds=[scratch.descriptor])
-    except (TailcutError, OSError) as error:
-        sys.stderr.write(f"tailcut.domains.sat.solve: {error}\n")
-        return 2
+    packed = file.endswith(COMPRESSED)
+    if name != "minisat" and not packed:
+        os.execv(command[0], [*command, file])
+    with ScratchFile(read_bytes(file) if packed else b"") as scratch:
+        command.append(scratch.path if packed else file)
+        if name == "minisat":
+            return _minisat(command, scratch)
+        return subprocess.call(command, pass_fds=[scratch.descriptor])
 
 
 def _minisat(command: list[str], formula: ScratchFile) -> int:

@@ -8,25 +8,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.domains.domain import domain_table
 from tailcut.domains.programs import needs_extra
 from tailcut.domains.sat.answers import Answer
 from tailcut.domains.sat.cnf import Formula, tidy
 from tailcut.errors import InputError, TailcutError
 
-SOLVERS: dict[str, str] = {
-    "kissat404": "Kissat 4.0.4: clause learning with much pre- and inprocessing",
-    "cadical300": "CaDiCaL 3.0.0: clause learning with much inprocessing",
-    "minisat22": "MiniSat 2.2: plain clause learning",
-    "lingeling": "Lingeling bbc: clause learning with inprocessing, including Gaussian elimination",
-    "ergo": "Ergo, as bundled with PySAT",
-    "cryptominisat": "CryptoMiniSat 5: clause learning with Gauss-Jordan elimination on XOR constraints",
-    "highs": "HiGHS: an integer programming solver, on the clauses as inequalities",
-    "local_search": "probSAT-like local search in C: finds models of large random formulas, proves nothing",
-}
+SOLVERS: dict[str, str] = domain_table("sat")["wheels"]
 """Name of a solver -> what it is, in one line."""
-
-COMPLETE = tuple(name for name in SOLVERS if name != "local_search")
-"""The solvers that can prove unsatisfiability."""
 
 
 def answer(solver: str, formula: Formula, *, seed: int = 1) -> Answer:
@@ -83,10 +72,8 @@ def solve_as_integer_program(
     negated variable is 1 - x. The relaxation to fractions knows how to count, which is what clause learning
     cannot do: a pigeonhole formula is infeasible before the first branching, given the right cuts.
 
-    HiGHS computes with tolerances (1e-6 for rows and for integrality). A model is rounded and then checked in
-    integers, so a wrong one is noticed. That there is no model rests on floating-point arithmetic: the rows
-    have coefficients 1 and -1 and small right-hand sides, so a true model violates no row at all and the rows
-    as such exclude none, but cuts are computed from them with rounding, and no proof is kept.
+    A model is rounded and then checked in integers, so a wrong one is noticed. That there is none rests on
+    floating-point arithmetic (docs/reference/sat.md).
 
     >>> solve_as_integer_program(Formula.of([[1, 2], [-1, 2], [1, -2], [-1, -2]])).status.value
     'UNSATISFIABLE'

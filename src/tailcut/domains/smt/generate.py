@@ -6,11 +6,9 @@ Six families over as many logics, a fraction of a second each for the better sol
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Sequence
-from functools import partial
 
-from tailcut.domains.programs import Draw, print_generated
+from tailcut.domains.programs import entry_point, print_generated
 
 
 def _script(logic: str, lines: Sequence[str]) -> str:
@@ -115,18 +113,4 @@ def swaps(chance: random.Random) -> str:
     return _script("QF_ABV", lines)
 
 
-FAMILIES: dict[str, Draw] = {
-    "factors": factors,
-    "knapsack": knapsack,
-    "shop": shop,
-    "blend": blend,
-    "congruence": congruence,
-    "swaps": swaps,
-}
-
-
-main = partial(print_generated, "tailcut.domains.smt.generate", FAMILIES, "smt2")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = entry_point(__name__, print_generated, (factors, knapsack, shop, blend, congruence, swaps), "smt2")

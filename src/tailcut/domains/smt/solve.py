@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from tailcut.domains.programs import ScratchFile, needs_extra, print_answer, read_bytes, run
+from tailcut.domains.programs import ScratchFile, entry_point, needs_extra, print_answer, read_bytes, run
 from tailcut.errors import InputError, TailcutError
 
 OPTIONS = {
@@ -28,8 +28,7 @@ OPTIONS = {
 
 _LEAVE = rb';[^\n]*|"[^"]*"|\|[^|]*\|'
 """Comments, texts and quoted symbols, in which brackets mean nothing."""
-_CHECK = re.compile(_LEAVE + rb"|\(\s*(?P<check>check-sat(?:-assuming)?)(?![\w-])|\(\s*(?P<get>get-[\w-]+)")
-_INCREMENTAL = re.compile(_LEAVE + rb"|\(\s*(check-sat(?:-assuming)?|push|pop)(?![\w-])")
+_COMMAND = re.compile(_LEAVE + rb"|\(\s*(?:(check-sat(?:-assuming)?|push|pop)(?![\w-])|(get-)[\w-])")
 _UNKNOWN_OPTION = re.compile(rb"\(error \"line \d+ column \d+: unknown parameter '[^\"]*\"\)\s*")
 """What z3 says of an option that is another solver's; it is passed over."""
 _BRACKET = re.compile(_LEAVE + rb"|[()]")
@@ -50,16 +49,13 @@ def with_model(text: bytes) -> Script:
     >>> with_model(b"(assert true)(check-sat)(exit)").text
     b'(set-option :produce-models true)\n(assert true)(check-sat)\n(get-model)\n'
     """
-    found = list(_CHECK.finditer(text))
-    checks = [match for match in found if match["check"]]
-    if len(checks) != 1 or any(match["get"] for match in found):
+    asked = _asked(text)
+    checks = [start for word, start in asked if word.startswith(b"check-sat")]
+    if len(checks) != 1 or any(word == b"get-" for word, _ in asked):
         return Script(text, len(checks))
-    end = next(
-        (stop for start, stop in commands(text, checks[0].start()) if start == checks[0].start()), None
-    )
-    if end is None:
-        return Script(text, 1)
-    return Script(b"(set-option :produce-models true)\n" + text[:end] + b"\n(get-model)\n", 1)
+    for _, end in commands(text, checks[0]):
+        return Script(b"(set-option :produce-models true)\n" + text[:end] + b"\n(get-model)\n", 1)
+    return Script(text, 1)  # the check is never closed
 
 
 def is_incremental(text: bytes) -> bool:
@@ -68,10 +64,13 @@ def is_incremental(text: bytes) -> bool:
     >>> is_incremental(b"(assert true)(check-sat)"), is_incremental(b"(push 1)(assert true)(check-sat)")
     (False, True)
     """
-    found = [match[1] for match in _INCREMENTAL.finditer(text) if match[1]]
-    return found.count(b"check-sat") + found.count(b"check-sat-assuming") > 1 or bool(
-        {b"push", b"pop"} & {*found}
-    )
+    words = [word for word, _ in _asked(text)]
+    return sum(word.startswith(b"check-sat") for word in words) > 1 or b"push" in words or b"pop" in words
+
+
+def _asked(text: bytes) -> list[tuple[bytes, int]]:
+    """Return the commands that ask for something or change what is asserted, and where each begins."""
+    return [(match[1] or match[2], match.start()) for match in _COMMAND.finditer(text) if match.lastindex]
 
 
 def commands(text: bytes, start: int = 0) -> Iterator[tuple[int, int]]:
@@ -185,7 +184,4 @@ def _answer(solver: str, program: str | None, file: str) -> tuple[bytes, int]:
     return plain_output(ask(solver, program, script.text), script.checks), 0
 
 
-main = partial(print_answer, "tailcut.domains.smt.solve", _answer)
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = entry_point(__name__, print_answer, _answer)
