@@ -14,8 +14,7 @@ from tailcut.bench.store import Store, opened
 from tailcut.report import curves, standings
 from tailcut.report.complement import complement
 from tailcut.report.gather import ReportProgress, gather
-from tailcut.report.results_page import write_results_page
-from tailcut.report.scenario_page import write_scenario_page
+from tailcut.report.reports import write_results_page, write_scenario_page
 from tailcut.scenarios import Scenario
 
 

@@ -14,8 +14,8 @@ from tailcut.bench.plan import Contender, plan
 from tailcut.bench.store import Result, opened
 from tailcut.errors import InputError
 from tailcut.report.gather import Report, gather
+from tailcut.report.reports import headline, left_out, write_results_page
 from tailcut.report.results import load
-from tailcut.report.results_page import headline, left_out, write_results_page
 from tailcut.scenarios import Scenario, bundled
 from tests.report.conftest import fill, paragraphs
 

@@ -52,7 +52,7 @@ def command(
     also shows the survival curves of the scenarios' algorithms.
     """
     from tailcut.cli.progress_bars import ProgressBars, called_as
-    from tailcut.report.canvas import FORMATS, require, with_svg
+    from tailcut.report.page import FORMATS, require, with_svg
     from tailcut.report.reports import report_live_run, report_paper, report_results, report_scenario
 
     require()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,16 +15,10 @@ from tailcut.estimate import LEVEL, RunEstimate, estimate_run
 from tailcut.explain import Explanation
 from tailcut.journal import Journal, Project
 from tailcut.journal.instances import Instance, Instances
-from tailcut.report.canvas import Drawings, distinct, sheet, short_ticks, shortened
+from tailcut.report import figures
 from tailcut.report.curves import Shares
-from tailcut.report.page import write_page
-from tailcut.report.scenario_figures import choices
-from tailcut.report.style import ALGORITHMS, DASHED, INK, LOOKS, OTHER_ALGORITHMS
-from tailcut.report.tables import Row, Table
+from tailcut.report.page import Drawings, Row, Table, table, write_page
 from tailcut.types import Status
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PREFERRED = "run"
 """The default project of a state file with several: that of `tailcut run`."""
@@ -33,9 +26,6 @@ SLOWEST = 8
 """The number of instances listed with an explanation."""
 PARTS = 20
 """Parts of the stream in which choices are counted."""
-LONGEST = 60
-"""Instances in the waterfall at most."""
-_UNITS = ((7200.0, 3600.0, "hours"), (180.0, 60.0, "minutes"), (0.0, 1.0, "seconds"))
 
 
 @dataclass(frozen=True)
@@ -124,16 +114,16 @@ def write_live_page(run: LiveRun, out: Path, **options: Any) -> Path:
     tables = [solvers_table(run)]
     if run.estimate is not None:
         tables.append(_estimate_table(run.estimate))
-        drawings["estimate"] = partial(_draw_estimate, run.estimate)
+        drawings["estimate"] = partial(figures.estimate, run.estimate)
     over_time = len(run.instances) > 1
     if over_time:
-        drawings["solved-over-time"] = partial(_draw_solved, run.instances)
+        drawings["solved-over-time"] = partial(figures.solved_over_time, run.instances)
     if run.instances:
-        drawings["waterfall"] = partial(_draw_waterfall, run.instances, run.algorithms)
+        drawings["waterfall"] = partial(figures.waterfall, run.instances, run.algorithms)
     shares = run.shares()
     if shares is not None and over_time:
-        drawings["choices"] = partial(choices, run.project, [shares], run.algorithms, run.algorithms)
-    longest = min(LONGEST, len(run.instances))
+        drawings["choices"] = partial(figures.choices, run.project, [shares], run.algorithms, run.algorithms)
+    longest = min(figures.LONGEST, len(run.instances))
     return write_page("live.html.j2", out, tables, drawings, run=run, level=LEVEL, longest=longest, **options)
 
 
@@ -146,9 +136,7 @@ def solvers_table(run: LiveRun) -> Table:
         solved, failed = ends.count(Status.SOLVED), ends.count(Status.FAILED)
         rows.append((name, len(runs), solved, failed, sum(one.seconds or 0.0 for one in runs)))
     rows.sort(key=lambda row: (-row[1], row[0]))
-    columns = {"solver": "", "runs": "", "solved": "", "failed": "", "seconds": ".1f"}
-    note = "Chosen runs only. Failed: ended without an answer before their time was up."
-    return Table("solvers", "What each solver did", note, columns, rows)
+    return table("solvers", rows, texts="live-solvers")
 
 
 def _estimate_table(estimate: RunEstimate) -> Table:
@@ -156,91 +144,4 @@ def _estimate_table(estimate: RunEstimate) -> Table:
     for one in estimate.solvers:
         kind = "exact" if one.exact else "never ran" if one.par10 is None else "estimate"
         rows.append((one.name, one.par10, one.low, one.high, one.known, kind))
-    note = (
-        f"Seconds of PAR10 per instance over {counted(estimate.instances, 'instance')}. "
-        f"From, to: the {LEVEL:.0%} interval; for a solver that never ran, the possible range. "
-        "Known: the number of instances on which its cost is known."
-    )
-    columns = {"solver": "", "PAR10, s": ".2f", "from": ".2f", "to": ".2f", "known": "", "kind": ""}
-    return Table("estimate", "What each solver alone would have cost (estimates)", note, columns, rows)
-
-
-def _draw_solved(instances: Sequence[Instance]) -> Figure:
-    """Draw how many instances were over, and solved, at any time."""
-    begun = min(one.began for one in instances)
-    ends = np.sort([(one.over or begun) - begun for one in instances])
-    solved = np.sort([(one.over or begun) - begun for one in instances if one.solved])
-    longest = float(ends[-1])
-    size, unit = next((size, unit) for least, size, unit in _UNITS if longest >= least)
-    figure, axes = sheet(6.4, 3.2)
-    for at, label, colour, dashes in (
-        (ends, "completed", INK, LOOKS["sbs"].dashes),
-        (solved, "solved", LOOKS["tailcut"].colour, "-"),
-    ):
-        x = np.concatenate([[0.0], at, [longest]]) / size
-        y = np.concatenate([np.arange(len(at) + 1), [len(at)]])
-        axes.step(x, y, where="post", color=colour, linestyle=dashes, linewidth=1.6, label=label)
-    axes.set(xlim=(0, max(longest / size, 1e-9)), ylim=(0, None))
-    axes.set(xlabel=f"{unit} since the first decision", ylabel="instances")
-    axes.legend(loc="lower right")
-    figure.subplots_adjust(left=0.1, right=0.97, bottom=0.16, top=0.96)
-    return figure
-
-
-def _draw_estimate(estimate: RunEstimate) -> Figure:
-    """Draw a row per solver: estimate and interval, exact costs filled; dashed: what the run cost."""
-    rows = estimate.solvers
-    height = 0.27 * len(rows) + 1.0
-    figure, axes = sheet(6.4, height)
-    colour = LOOKS["thompson"].colour
-    for place, one in enumerate(rows):
-        shade = OTHER_ALGORITHMS if one.par10 is None else colour
-        axes.plot([one.low, one.high], [place, place], color=shade, linewidth=3.0, solid_capstyle="butt")
-        if one.par10 is not None:
-            face = colour if one.exact else "none"
-            axes.plot([one.par10], [place], "o", color=colour, markerfacecolor=face, markeredgecolor=INK)
-    axes.axvline(estimate.par10, color=LOOKS["tailcut"].colour, linewidth=1.8, linestyle=DASHED)
-    axes.set_yticks(range(len(rows)), distinct([one.name for one in rows], 25), fontsize=8)
-    axes.set(ylim=(len(rows) - 0.4, -0.6), xlim=(0, None))
-    axes.grid(visible=False, axis="y")
-    short_ticks(axes, "x")
-    axes.set_xlabel("PAR10 per instance, s; dashed: what this run cost")
-    figure.subplots_adjust(left=0.3, right=0.97, bottom=0.55 / height, top=1 - 0.15 / height)
-    return figure
-
-
-def _draw_waterfall(instances: Sequence[Instance], algorithms: Sequence[str]) -> Figure:
-    """Draw a bar per instance, its runs side by side, those of a race one below the other.
-
-    A cross: it was not solved.
-    """
-    shown = sorted(instances, key=lambda one: -one.seconds)[:LONGEST]
-    total = 0.15 * len(shown) + 1.1
-    figure, axes = sheet(7.6, total)
-    coloured = algorithms[: len(ALGORITHMS)]
-    colours = dict(zip(coloured, ALGORITHMS, strict=False))
-    for place, one in enumerate(shown):
-        if one.runs and one.runs[0].spent:
-            axes.barh(place, one.runs[0].spent, color=INK, height=0.8)
-        height = 0.8 / len(one.runs) if one.raced else 0.8
-        for lane, run in enumerate(one.runs):
-            at = place - 0.4 + (lane + 0.5) * height if one.raced else place
-            colour = colours.get(run.algorithm, OTHER_ALGORITHMS)
-            axes.barh(at, run.seconds or 0.0, left=run.spent, color=colour, height=height)
-        if not one.solved:
-            axes.plot([one.seconds], [place], "x", color=INK, markersize=3.5, clip_on=False)
-    axes.set_yticks(range(len(shown)), [shortened(one.name or "?", 30) for one in shown], fontsize=5.5)
-    axes.set(ylim=(len(shown) - 0.4, -0.6), xlim=(0, None))
-    axes.grid(visible=False, axis="y")
-    short_ticks(axes, "x")
-    axes.set_xlabel("seconds; crosses: not solved; ink at the left: features")
-    handles: list[Any] = [axes.bar(0, 0, color=colour) for colour in colours.values()]
-    labels = distinct(coloured, 22)
-    if len(algorithms) > len(coloured):
-        handles.append(axes.bar(0, 0, color=OTHER_ALGORITHMS))
-        labels.append("others")
-    top = 1 - 0.15 / total
-    place_of_legend: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0.765, top)}
-    figure.legend(handles, labels, fontsize=7, borderaxespad=0.0, **place_of_legend)
-    figure.subplots_adjust(left=0.24, right=0.75, bottom=0.5 / total, top=top)
-    return figure
+    return table("estimate", rows, instances=counted(estimate.instances, "instance"), level=LEVEL)
