@@ -11,6 +11,7 @@ import numpy as np
 from tailcut.bench.labels import labelled, name_of
 from tailcut.bench.ranks import Ranking
 from tailcut.catalogue import BASELINES
+from tailcut.display import counted
 from tailcut.estimate import RunEstimate
 from tailcut.explain import AlgorithmBelief, Explanation, percent, seconds
 from tailcut.journal.instances import Instance
@@ -19,6 +20,7 @@ from tailcut.report.complement import Complement
 from tailcut.report.curves import InstanceScatter, Learning, Shares, StreamCurves, SurvivalCurve, SweepPoints
 from tailcut.report.gather import ExplainedDecision
 from tailcut.report.standings import CpuCurve, Standing
+from tailcut.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,26 +125,17 @@ def critical_difference(ranked: Ranking, par: str) -> Figure:
         left = i < half
         y = -(depth + step * (i if left else k - 1 - i) + 0.08)
         edge, align = (low - pad, "right") if left else (high + pad, "left")
-        axes.plot(
-            [rank, rank, edge], [0.0, y, y], color=style.look(name).colour, linewidth=1.1, clip_on=False
-        )
+        axes.plot([rank, rank, edge], [0.0, y, y], **{**ink, "color": style.look(name).colour})
         text = f"{style.shortened(name)}  {rank:.2f}" if left else f"{rank:.2f}  {style.shortened(name)}"
         axes.text(edge + (-pad if left else pad) / 3, y, text, ha=align, va="center", fontsize=8.5)
-    _ruler(axes, ranked, par, low)
-    return figure
-
-
-def _ruler(axes: Axes, ranked: Ranking, par: str, low: float) -> None:
-    """Draw the length of the critical difference above the axis."""
-    end = low + ranked.critical_difference
-    axes.plot([low, end], [0.5, 0.5], color=style.INK, linewidth=1.6, clip_on=False)
-    for x in (low, end):
-        axes.plot([x, x], [0.45, 0.55], color=style.INK, linewidth=1.2, clip_on=False)
+    ruler, end = [0.45, 0.55, 0.5, 0.5, 0.55, 0.45], low + ranked.critical_difference
+    axes.plot([low] * 3 + [end] * 3, ruler, linewidth=1.4, **ink)
     label = (
         f"critical difference {ranked.critical_difference:.2f} (Nemenyi, level {ranked.alpha:g}, "
         f"{len(ranked.scenarios)} scenarios); average rank by {par}"
     )
     axes.text(low, 0.64, label, ha="left", va="bottom", fontsize=8.5)
+    return figure
 
 
 def tradeoff(title: str, standings: Sequence[Standing], par: str) -> Figure:
@@ -187,12 +180,8 @@ def extra_cpu(curves: Sequence[CpuCurve], par: str) -> Figure:
             axes.annotate(f"{point.amount:g}", (point.extra, point.npar), xytext=(4, 5), **text)
     axes.xaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0))
     axes.margins(0.08)
-    count = curves[0].scenarios
-    axes.set(
-        xlabel="extra CPU time, as a share of that of the answers",
-        ylabel=f"mean n{par} of the answers",
-        title=f"Mean over {count} scenario{'s' * (count != 1)}",
-    )
+    axes.set(xlabel="extra CPU time, as a share of that of the answers", ylabel=f"mean n{par} of the answers")
+    axes.set_title(f"Mean over {counted(curves[0].scenarios, 'scenario')}")
     axes.legend(loc="best")
     return figure
 
@@ -226,9 +215,8 @@ def regret_overview(scenarios: Sequence[StreamCurves], featured: Sequence[str], 
     """Draw the regret of all scenarios on one sheet, at every third point: a small panel shows no more."""
     columns = min((4, 3), key=lambda wide: -len(scenarios) % wide)
     width = 2.6 * max(min(columns, len(scenarios)), 2)
-    figure, every = style.small_panels(
-        width, 1.9, [curves.scenario for curves in scenarios], columns, more=1.0
-    )
+    titles = [curves.scenario for curves in scenarios]
+    figure, every = style.small_panels(width, 1.9, titles, columns, more=1.0)
     for axes, curves in zip(every, scenarios, strict=True):
         _regret_panel(axes, curves, featured, np.arange(len(curves.at))[::-3][::-1])
     style.entitle(figure, None, "instances", f"cumulative {par} regret, s")
@@ -245,15 +233,7 @@ def _regret_panel(axes: Axes, curves: StreamCurves, featured: Sequence[str], kep
         if name not in shown:
             axes.plot(at, mean, color=style.look(name).colour, linewidth=0.5, alpha=0.45, zorder=1.5)
     for name in shown:
-        mean, deviation = bands[name]
-        fill: dict[str, Any] = {
-            "color": style.look(name).colour,
-            "alpha": 0.18,
-            "linewidth": 0,
-            "zorder": 1.8,
-        }
-        axes.fill_between(at, mean - deviation, mean + deviation, **fill)
-        axes.plot(at, mean, **style.drawn(name))
+        _banded(axes, name, at, *bands[name])
     if len(bands) > len(shown):
         axes.plot([], [], color=style.FAINT, linewidth=0.8, label="thin: the other selectors")
     low = min(0.0, *(float(mean.min()) for mean, _ in bands.values()))
@@ -261,6 +241,13 @@ def _regret_panel(axes: Axes, curves: StreamCurves, featured: Sequence[str], kep
     top = max((float(values.max()) for values in tops), default=1.0)
     axes.set(xlim=(0, at[-1]), ylim=(low, top * 1.03 or 1.0))
     style.short_ticks(axes)
+
+
+def _banded(axes: Axes, selector: str, at: Array, mean: Array, deviation: Array) -> None:
+    """Draw a selector's line, in a band of one deviation."""
+    line = style.drawn(selector)
+    axes.fill_between(at, mean - deviation, mean + deviation, color=line["color"], alpha=0.18, linewidth=0)
+    axes.plot(at, mean, **line)
 
 
 def instances(scatter: InstanceScatter) -> Figure:
@@ -294,10 +281,7 @@ def solved(curves: StreamCurves, featured: Sequence[str]) -> Figure:
     by_name = {band.name: band for band in curves.bands}
     for name in featured:
         if name in by_name:
-            band = by_name[name]
-            low, high = band.mean - band.deviation, band.mean + band.deviation
-            axes.fill_between(curves.at, low, high, color=style.look(name).colour, alpha=0.15, linewidth=0)
-            axes.plot(curves.at, band.mean, **style.drawn(name))
+            _banded(axes, name, curves.at, by_name[name].mean, by_name[name].deviation)
     label = "seconds, up to the cutoff (features included where used)"
     _share_over_time(axes, (curves.at[0], curves.at[-1]), None, label)
     axes.set(ylabel="instances solved", title=curves.scenario)
@@ -314,11 +298,9 @@ def survival(scenario: str, curves: Sequence[SurvivalCurve]) -> Figure:
     for number, one in enumerate(curves):
         line: dict[str, Any] = {"color": style.OTHER_ALGORITHMS, "linewidth": 0.7, "zorder": 1.5}
         if number < len(style.ALGORITHMS):
-            line = {
-                "color": style.ALGORITHMS[number],
-                "linestyle": (style.SOLID, style.DASHED, style.DASHDOT)[number % 3],
-            }
-            line |= {"linewidth": 1.3, "label": one.algorithm}
+            dashes = (style.SOLID, style.DASHED, style.DASHDOT)[number % 3]
+            line = {"color": style.ALGORITHMS[number], "linestyle": dashes, "linewidth": 1.3}
+            line["label"] = one.algorithm
         elif number == len(style.ALGORITHMS):
             line["label"] = "the other algorithms"
         axes.step(np.maximum(one.time, start), one.share, where="post", **line)

@@ -160,7 +160,7 @@ def drawn(selector: str, *, marker: bool = False) -> dict[str, Any]:
 def legend_right(figure: Figure, axes: Axes) -> None:
     """Put the legend to the right of the axes."""
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, distinct(labels), handlelength=2.8, loc="outside right upper")
+    figure.legend(handles, distinct(labels), handlelength=2.8, loc="outside right center")
 
 
 def name_rows(axes: Axes, names: Sequence[str], most: int, size: float = 8.0) -> None:
