@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -67,6 +68,12 @@ SHIP_INSTANCES: Any = typer.Option(
     "--ship-instances",
     help="Send instance files to the Dask workers, for clusters without a shared file system.",
 )
+
+
+def show(found: Any, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print what was found as JSON for programs, or as lines for people."""
+    for line in [json.dumps(found, indent=2)] if as_json else lines:
+        typer.echo(line)
 
 
 def existing(aslib: Path | None) -> Path:

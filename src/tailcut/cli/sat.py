@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from tailcut.cli.options import show
 
 app = typer.Typer(
     help="Satisfiability, the bundled domain: generate formulas, list families and solvers.",
@@ -38,16 +39,13 @@ def generate(
     with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("generating", total=count)
         files = write_stream(out, count, seed, family, on_written=lambda _path: progress.advance(task))
-    if as_json:
-        rows = [
-            {"file": str(file.path), "family": file.family, "seed": file.seed, "written": file.written}
-            for file in files
-        ]
-        typer.echo(json.dumps(rows, indent=2))
-        return
+    rows = [
+        {"file": str(one.path), "family": one.family, "seed": one.seed, "written": one.written}
+        for one in files
+    ]
     there = sum(not file.written for file in files)
     same = f", {there} already existed" if there else ""
-    typer.echo(f"{out}: {len(files) - there} formulas written{same}")
+    show(rows, [f"{out}: {len(files) - there} formulas written{same}"], as_json=as_json)
 
 
 @app.command("families")
@@ -56,11 +54,7 @@ def families(as_json: _AsJson = False) -> None:
     from tailcut.domains.sat.generators import FAMILIES
 
     rows = [{"name": name, "what": family.what, "suits": family.suits} for name, family in FAMILIES.items()]
-    if as_json:
-        typer.echo(json.dumps(rows, indent=2))
-        return
-    for row in rows:
-        typer.echo(f"{row['name']:<12} {row['what']} (suits {row['suits']})")
+    show(rows, (f"{row['name']:<12} {row['what']} (suits {row['suits']})" for row in rows), as_json=as_json)
 
 
 @app.command("solvers")
@@ -68,8 +62,5 @@ def solvers(as_json: _AsJson = False) -> None:
     """List the solvers: run one with `python -m tailcut.domains.sat.solve NAME FILE`."""
     from tailcut.domains.sat.solvers import SOLVERS
 
-    if as_json:
-        typer.echo(json.dumps([{"name": name, "what": what} for name, what in SOLVERS.items()], indent=2))
-        return
-    for name, what in SOLVERS.items():
-        typer.echo(f"{name:<14} {what}")
+    rows = [{"name": name, "what": what} for name, what in SOLVERS.items()]
+    show(rows, (f"{name:<14} {what}" for name, what in SOLVERS.items()), as_json=as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -10,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tailcut.cli.options import ASLIB, existing, scenario_folder
+from tailcut.cli.options import ASLIB, existing, scenario_folder, show
 from tailcut.errors import InputError
 
 if TYPE_CHECKING:
-    from tailcut.scenarios import Problem, Scenario
+    from tailcut.scenarios import Scenario
 
 app = typer.Typer(help="List, describe, check, create and fetch ASlib scenarios.", no_args_is_help=True)
 
@@ -40,7 +39,7 @@ def summary(scenario: Scenario) -> dict[str, Any]:
 
 
 @app.command("list")
-def show(
+def listing(
     aslib: Path | None = ASLIB,
     as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of lines."),
 ) -> None:
@@ -50,13 +49,9 @@ def show(
 
     folders = [bundled.FOLDER, *([] if aslib is None else [existing(aslib)])]
     found = [{"name": name, "folder": str(folder / name)} for folder in folders for name in names_in(folder)]
-    if as_json:
-        typer.echo(json.dumps(found, indent=2))
-        return
     width = max(len(row["name"]) for row in found)
-    for row in found:
-        typer.echo(f"{row['name']:<{width}}  {row['folder']}")
-    if aslib is None:
+    show(found, (f"{row['name']:<{width}}  {row['folder']}" for row in found), as_json=as_json)
+    if aslib is None and not as_json:
         sys.stderr.write(
             "more with --aslib DIR or TAILCUT_ASLIB; `tailcut scenario fetch NAME` fetches one\n"
         )
@@ -76,9 +71,7 @@ def info(
     from tailcut.scenarios import Scenario
 
     found = summary(Scenario.read(scenario_folder(given, aslib)))
-    if as_json:
-        typer.echo(json.dumps(found, indent=2))
-        return
+    costs = f"{found['feature_cost_mean']:.2f} s on average" if found["feature_costs"] else "none given"
     lines = {
         "scenario": found["name"],
         "instances": found["instances"],
@@ -89,12 +82,9 @@ def info(
         "min {timeouts_min:.1%}, max {timeouts_max:.1%} over algorithms".format(**found),
         "SBS": f"{found['sbs']}, PAR10 {found['sbs_par10']:.2f} s",
         "VBS": f"PAR10 {found['vbs_par10']:.2f} s",
-        "feature costs": f"{found['feature_cost_mean']:.2f} s on average"
-        if found["feature_costs"]
-        else "none given",
+        "feature costs": costs,
     }
-    for label, value in lines.items():
-        typer.echo(f"{label:<14} {value}")
+    show(found, (f"{label:<14} {value}" for label, value in lines.items()), as_json=as_json)
 
 
 @app.command("check")
@@ -114,28 +104,19 @@ def check(
             raise InputError(f"{folder} is not a folder")
     found = {folder: check_scenario(folder) for folder in folders}
     invalid = {folder: any(p.severity == "error" for p in problems) for folder, problems in found.items()}
-    if as_json:
-        rows = [
-            {"path": str(f), "valid": not invalid[f], "problems": [asdict(p) for p in problems]}
-            for f, problems in found.items()
-        ]
-        typer.echo(json.dumps(rows, indent=2))
-    else:
-        for folder, problems in found.items():
-            _print_problems(folder, problems, invalid[folder])
+    rows, lines = [], []
+    for folder, problems in found.items():
+        rows.append(
+            {"path": str(folder), "valid": not invalid[folder], "problems": [asdict(p) for p in problems]}
+        )
+        count = f"; problems: {len(problems)}" if problems else ""
+        lines.append(f"{folder}: {'invalid' if invalid[folder] else 'valid'}{count}")
+        lines += [f"  {problem.severity}: {problem}" for problem in problems[:_SHOWN]]
+        if len(problems) > _SHOWN:
+            lines.append(f"  ... and {len(problems) - _SHOWN} more (all with --json)")
+    show(rows, lines, as_json=as_json)
     if any(invalid.values()):
         raise typer.Exit(1)
-
-
-def _print_problems(folder: Path, problems: list[Problem], invalid: bool) -> None:
-    typer.echo(
-        f"{folder}: {'invalid' if invalid else 'valid'}"
-        + (f"; problems: {len(problems)}" if problems else "")
-    )
-    for problem in problems[:_SHOWN]:
-        typer.echo(f"  {problem.severity}: {problem}")
-    if len(problems) > _SHOWN:
-        typer.echo(f"  ... and {len(problems) - _SHOWN} more (all with --json)")
 
 
 @app.command("from-csv")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tailcut.cli.options import ASLIB, RECORDED_RUNS, recorded_runs
+from tailcut.cli.options import ASLIB, RECORDED_RUNS, recorded_runs, show
 
 app = typer.Typer(
     help="Verify, export, compact and repair state files; let projects learn recorded runs.",
@@ -42,10 +42,7 @@ def verify(file: FileArgument, project: ProjectOption = None, as_json: JsonOptio
 
 def _print_projects(found: Sequence[Any], words: list[str], as_json: bool) -> None:
     """Print what was found about each project; exit with code 1 if there is a problem with one."""
-    if as_json:
-        typer.echo(json.dumps([one._asdict() for one in found], indent=2))
-    else:
-        typer.echo("\n".join(words or ["there are no projects"]))
+    show([one._asdict() for one in found], words or ["there are no projects"], as_json=as_json)
     if any(one.problem for one in found):
         raise typer.Exit(1)
 
@@ -75,10 +72,7 @@ def fit(
         names = kept.selector.feature_names
         report = learn_past_runs(kept, str(source.resolve()), lambda: read_past_runs(source), lambda: names)
         kept.keep()
-    if as_json:
-        typer.echo(json.dumps(report.as_dict(), indent=2))
-    else:
-        typer.echo("\n".join(report.words()))
+    show(report.as_dict(), report.words(), as_json=as_json)
 
 
 @app.command()
@@ -125,10 +119,7 @@ def compact(file: FileArgument, project: ProjectOption = None, as_json: JsonOpti
     from tailcut.journal import upkeep
 
     found = upkeep.compact_file(file, project or [])
-    if as_json:
-        projects = [one._asdict() for one in found.projects]
-        typer.echo(json.dumps({**found._asdict(), "projects": projects}, indent=2))
-        return
-    for one in found.projects:
-        typer.echo(f"{one.project}: {one.dropped} events dropped, {one.kept} kept")
-    typer.echo(f"{found.bytes_before / 1e6:.1f} MB before, {found.bytes_after / 1e6:.1f} MB after")
+    projects = [one._asdict() for one in found.projects]
+    lines = [f"{one.project}: {one.dropped} events dropped, {one.kept} kept" for one in found.projects]
+    lines.append(f"{found.bytes_before / 1e6:.1f} MB before, {found.bytes_after / 1e6:.1f} MB after")
+    show({**found._asdict(), "projects": projects}, lines, as_json=as_json)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tailcut.cli.options import show
 from tailcut.journal.tokens import SCOPES, Tokens
 
 app = typer.Typer(help="Create, list and revoke the tokens of a state file.", no_args_is_help=True)
@@ -30,23 +30,19 @@ def create(
 
 
 @app.command("list")
-def show(
+def listing(
     file: FileArgument,
     as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of text."),
 ) -> None:
     """List tokens: their names, scopes and whether they were revoked."""
     tokens = Tokens(file).all()
-    if as_json:
-        rows = [
-            {"name": t.name, "scopes": sorted(t.scopes), "created": t.created, "revoked": t.revoked}
-            for t in tokens
-        ]
-        typer.echo(json.dumps(rows, indent=2))
-        return
-    for token in tokens:
-        created = time.strftime("%Y-%m-%d %H:%M", time.localtime(token.created))
-        state = "" if token.revoked is None else ", revoked"
-        typer.echo(f"{token.name}: {' and '.join(sorted(token.scopes))}, created {created}{state}")
+    rows, lines = [], []
+    for t in tokens:
+        rows.append({"name": t.name, "scopes": sorted(t.scopes), "created": t.created, "revoked": t.revoked})
+        created = time.strftime("%Y-%m-%d %H:%M", time.localtime(t.created))
+        state = "" if t.revoked is None else ", revoked"
+        lines.append(f"{t.name}: {' and '.join(sorted(t.scopes))}, created {created}{state}")
+    show(rows, lines, as_json=as_json)
 
 
 @app.command()
