@@ -22,18 +22,12 @@ if TYPE_CHECKING:
 
 
 def command(
-    results: Path = typer.Argument(..., metavar="RESULTS", help="Result file of `tailcut bench`."),
-    selector: list[str] | None = typer.Option(
-        None, metavar="NAME", help="Compare only this one; repeat for more. Without: all."
-    ),
-    leave_out: bool = typer.Option(
-        False,
-        "--leave-out",
-        help="Choose between the settings of each selector instead, leaving scenarios out.",
-    ),
+    results: Path = typer.Argument(..., metavar="RESULTS"),
+    selector: list[str] | None = typer.Option(None, metavar="NAME"),
+    leave_out: bool = typer.Option(False, "--leave-out"),
     modules: list[str] | None = MODULES,
-    alpha: float = typer.Option(0.05, min=0.0001, max=0.5, help="Significance level."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
+    alpha: float = typer.Option(0.05, min=0.0001, max=0.5),
+    as_json: bool = typer.Option(False, "--json"),
 ) -> None:
     """Compare the selectors of a result file over its scenarios, by mean PAR10.
 

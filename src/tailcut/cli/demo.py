@@ -48,17 +48,11 @@ _Say = Callable[[str | Table], None]
 
 
 def command(
-    out: Path = typer.Option(
-        Path("tailcut-demo"), metavar="DIR", help="Folder for the formulas, the answers and the report."
-    ),
-    instances: int = typer.Option(
-        180, min=1, max=bundled.COUNT, metavar="N", help="Formulas in the live part."
-    ),
-    seeds: int = typer.Option(5, min=1, help="Orders in which the bundled scenario is replayed."),
-    jobs: int = typer.Option(
-        os.cpu_count() or 1, min=1, help="Solvers at the same time.", show_default="all cores"
-    ),
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON object instead of text."),
+    out: Path = typer.Option(Path("tailcut-demo"), metavar="DIR"),
+    instances: int = typer.Option(180, min=1, max=bundled.COUNT, metavar="N"),
+    seeds: int = typer.Option(5, min=1),
+    jobs: int = typer.Option(os.cpu_count() or 1, min=1, show_default="all cores"),
+    as_json: bool = typer.Option(False, "--json"),
 ) -> None:
     """Show what Tailcut does, in about three minutes: first live, then compared with everything else.
 

@@ -10,11 +10,9 @@ from tailcut.cli.options import show
 
 
 def command(
-    name: str | None = typer.Argument(None, metavar="NAME", help="One domain. Without: all."),
-    portfolio: bool = typer.Option(
-        False, "--portfolio", help="Print the domain's portfolio file, for you to save and edit."
-    ),
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of text."),
+    name: str | None = typer.Argument(None, metavar="NAME"),
+    portfolio: bool = typer.Option(False, "--portfolio"),
+    as_json: bool = typer.Option(False, "--json"),
 ) -> None:
     """List the domains, the solvers found for each, and what installs the others."""
     from tailcut.domains import domain_names, find_domain

@@ -9,12 +9,7 @@ from pathlib import Path
 import typer
 
 from tailcut.cli.options import (
-    DOMAIN,
-    PORTFOLIO,
-    RUN_EXECUTOR,
     RUNS,
-    SCHEDULER,
-    SHIP_INSTANCES,
     check_executor,
     chosen_portfolio,
     program_executor,
@@ -24,38 +19,21 @@ from tailcut.errors import InputError
 
 
 def command(
-    out: Path = typer.Option(..., metavar="DIR", help="Folder for the scenario; must not hold one yet."),
-    portfolio: str | None = PORTFOLIO,
-    instances: list[str] | None = typer.Argument(
-        None, metavar="INSTANCES...", help="Instance files, or folders of them."
-    ),
-    domain: str | None = DOMAIN,
-    cutoff: float | None = typer.Option(
-        None, metavar="S", help="Seconds for a run. Without: the portfolio's."
-    ),
-    name: str | None = typer.Option(
-        None, metavar="NAME", help="Name of the scenario. Without: that of the folder."
-    ),
-    note: str = typer.Option("", metavar="TEXT", help="A sentence for the scenario's readme."),
-    state: Path | None = typer.Option(
-        None, metavar="FILE", help="State file of the measurements so far. Without: DIR with .measure.db."
-    ),
-    jobs: int | None = typer.Option(
-        None,
-        min=1,
-        metavar="N",
-        help="Runs at the same time; more disturb each other. Without: 1; with dask, all its threads.",
-    ),
-    executor: str = RUN_EXECUTOR,
-    scheduler: str | None = SCHEDULER,
-    ship_instances: bool = SHIP_INSTANCES,
-    wrong: list[str] | None = typer.Option(
-        None, metavar="SOLVER:INSTANCE", help="An answer that is wrong: the run counts as failed."
-    ),
-    again: list[str] | None = typer.Option(
-        None, metavar="SOLVER:INSTANCE", help="A run to be measured again."
-    ),
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON object about the scenario."),
+    out: Path = typer.Option(..., metavar="DIR"),
+    portfolio: str | None = typer.Argument(None, metavar="PORTFOLIO"),
+    instances: list[str] | None = typer.Argument(None, metavar="INSTANCES..."),
+    domain: str | None = typer.Option(None, metavar="NAME"),
+    cutoff: float | None = typer.Option(None, metavar="S"),
+    name: str | None = typer.Option(None, metavar="NAME"),
+    note: str = typer.Option("", metavar="TEXT"),
+    state: Path | None = typer.Option(None, metavar="FILE"),
+    jobs: int | None = typer.Option(None, min=1, metavar="N"),
+    executor: str = typer.Option("processes", metavar="NAME"),
+    scheduler: str | None = typer.Option(None, metavar="ADDRESS"),
+    ship_instances: bool = typer.Option(False, "--ship-instances"),
+    wrong: list[str] | None = typer.Option(None, metavar="SOLVER:INSTANCE"),
+    again: list[str] | None = typer.Option(None, metavar="SOLVER:INSTANCE"),
+    as_json: bool = typer.Option(False, "--json"),
 ) -> None:
     """Run every solver of a portfolio on every instance and write a scenario that `tailcut bench` reads.
 

@@ -44,15 +44,11 @@ class _Bars(ReplicationProgress):
 
 def command(
     aslib: Path | None = ASLIB,
-    scenario: list[str] | None = typer.Option(
-        None, metavar="NAME", help="Run this scenario only; may be repeated."
-    ),
-    approach: list[str] | None = typer.Option(
-        None, metavar="NAME", help="Run this approach only; may be repeated."
-    ),
-    seeds: int = typer.Option(10, min=2, help="Seeds 1 to N; the published table has 10."),
-    jobs: int = typer.Option(os.cpu_count() or 1, min=1, help="Processes.", show_default="all cores"),
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of a table."),
+    scenario: list[str] | None = typer.Option(None, metavar="NAME"),
+    approach: list[str] | None = typer.Option(None, metavar="NAME"),
+    seeds: int = typer.Option(10, min=2),
+    jobs: int = typer.Option(os.cpu_count() or 1, min=1, show_default="all cores"),
+    as_json: bool = typer.Option(False, "--json"),
 ) -> None:
     """Run the published PAR10 table again and compare it cell by cell.
 

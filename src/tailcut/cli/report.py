@@ -13,35 +13,17 @@ from tailcut.errors import InputError
 
 
 def command(
-    results: Path | None = typer.Argument(
-        None,
-        metavar="[RESULTS|STATE]",
-        help="Result file of `tailcut bench`, or state file of `tailcut run` or `serve`. Optional with "
-        "--paper (results.db) and --scenario-dir.",
-    ),
-    out: Path = typer.Option(Path("report"), metavar="DIR", help="Folder to write the report into."),
-    formats: list[str] | None = typer.Option(
-        None,
-        "--format",
-        metavar="FORMAT",
-        help="Format of figures: svg, pdf, png; repeat for more. Without: all. SVG is always written.",
-    ),
+    results: Path | None = typer.Argument(None, metavar="[RESULTS|STATE]"),
+    out: Path = typer.Option(Path("report"), metavar="DIR"),
+    formats: list[str] | None = typer.Option(None, "--format", metavar="FORMAT"),
     aslib: Path | None = ASLIB,
-    paper: bool = typer.Option(
-        False, "--paper", help="First run what is missing for the paper's tables, figures and sweeps."
-    ),
-    scenario_dir: Path | None = typer.Option(
-        None, metavar="DIR", help="Report on this one scenario, for the practitioner; runs what is missing."
-    ),
-    selector: list[str] | None = typer.Option(
-        None, metavar="NAME[:key=value,...]", help="With --scenario-dir: selectors to run; repeat for more."
-    ),
-    seeds: int = typer.Option(10, min=1, help="Seeds to run, with --paper or --scenario-dir."),
-    project: str | None = typer.Option(
-        None, metavar="NAME", help="Project of a state file. Without: run, or the only one."
-    ),
+    paper: bool = typer.Option(False, "--paper"),
+    scenario_dir: Path | None = typer.Option(None, metavar="DIR"),
+    selector: list[str] | None = typer.Option(None, metavar="NAME[:key=value,...]"),
+    seeds: int = typer.Option(10, min=1),
+    project: str | None = typer.Option(None, metavar="NAME"),
     modules: list[str] | None = MODULES,
-    jobs: int = typer.Option(os.cpu_count() or 1, min=1, help="Processes.", show_default="all cores"),
+    jobs: int = typer.Option(os.cpu_count() or 1, min=1, show_default="all cores"),
 ) -> None:
     """Turn a result file, or a live run, into tables, figures and one self-contained page.
 

@@ -14,17 +14,15 @@ app = typer.Typer(
     help="Satisfiability, the bundled domain: generate formulas, list families and solvers.",
     no_args_is_help=True,
 )
-_AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON list instead of text.")]
+_AsJson = Annotated[bool, typer.Option("--json")]
 
 
 @app.command("generate")
 def generate(
-    out: Path = typer.Option(..., metavar="DIR", help="Folder to write to; created if missing."),
-    count: int = typer.Option(100, min=1, help="How many formulas."),
-    seed: int = typer.Option(0, min=0, help="Same seed and count, same formulas."),
-    family: list[str] | None = typer.Option(
-        None, metavar="NAME", help="Take formulas of this family; repeat for more. Without: all."
-    ),
+    out: Path = typer.Option(..., metavar="DIR"),
+    count: int = typer.Option(100, min=1),
+    seed: int = typer.Option(0, min=0),
+    family: list[str] | None = typer.Option(None, metavar="NAME"),
     as_json: _AsJson = False,
 ) -> None:
     """Write a mixed stream of formulas as DIMACS files, FAMILY-NUMBER.cnf, numbered by position.

@@ -41,7 +41,7 @@ def summary(scenario: Scenario) -> dict[str, Any]:
 @app.command("list")
 def listing(
     aslib: Path | None = ASLIB,
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of lines."),
+    as_json: bool = typer.Option(False, "--json"),
 ) -> None:
     """List the available scenarios: the bundled one and, with --aslib, those of that folder."""
     from tailcut.scenarios import bundled
@@ -59,13 +59,9 @@ def listing(
 
 @app.command("info")
 def info(
-    given: str = typer.Argument(
-        ...,
-        metavar="DIR|NAME",
-        help="The scenario's folder, or its name: one in --aslib, or the bundled one.",
-    ),
+    given: str = typer.Argument(..., metavar="DIR|NAME"),
     aslib: Path | None = ASLIB,
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON object instead of lines."),
+    as_json: bool = typer.Option(False, "--json"),
 ) -> None:
     """Describe a scenario: its size, its timeouts, its single best and virtual best solver."""
     from tailcut.scenarios import Scenario
@@ -90,8 +86,8 @@ def info(
 @app.command("check")
 @app.command("validate", hidden=True)  # its name in 0.1
 def check(
-    folders: list[Path] = typer.Argument(..., metavar="DIR", help="The scenarios' folders."),
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON list, one object per scenario."),
+    folders: list[Path] = typer.Argument(..., metavar="DIR"),
+    as_json: bool = typer.Option(False, "--json"),
 ) -> None:
     """Check scenarios and report all problems, with file, line and field.
 
@@ -121,15 +117,11 @@ def check(
 
 @app.command("from-csv")
 def from_csv(
-    runs: Path = typer.Option(
-        ..., metavar="FILE", help="CSV with instance, algorithm, runtime and, optionally, status, repetition."
-    ),
-    features: Path = typer.Option(
-        ..., metavar="FILE", help="CSV with instance, then one column per feature."
-    ),
-    cutoff: float = typer.Option(..., metavar="S", help="Seconds after which a run counts as unsolved."),
-    name: str = typer.Option(..., metavar="NAME", help="Name of the scenario."),
-    out: Path = typer.Option(..., metavar="DIR", help="Folder to write; it must not hold a scenario yet."),
+    runs: Path = typer.Option(..., metavar="FILE"),
+    features: Path = typer.Option(..., metavar="FILE"),
+    cutoff: float = typer.Option(..., metavar="S"),
+    name: str = typer.Option(..., metavar="NAME"),
+    out: Path = typer.Option(..., metavar="DIR"),
 ) -> None:
     """Make an ASlib scenario from two CSV files.
 
@@ -148,21 +140,12 @@ def from_csv(
 
 @app.command("fetch")
 def fetch_command(
-    name: str = typer.Argument(..., metavar="NAME", help="Name of the scenario, such as SAT12-INDU."),
-    to: Path | None = typer.Option(
-        None, metavar="DIR", help="Folder to put NAME into; without it, the user's cache folder."
-    ),
-    base_url: str | None = typer.Option(
-        None,
-        metavar="URL",
-        help="Where the scenarios' folders are.",
-        show_default="the ASlib repository on GitHub",
-    ),
-    timeout: float = typer.Option(30.0, min=0.1, metavar="S", help="Seconds that the server may be silent."),
-    max_seconds: float = typer.Option(1800.0, min=0.1, metavar="S", help="Seconds for all files together."),
-    max_megabytes: float = typer.Option(
-        1000.0, min=0.001, metavar="MB", help="Size of all files together, in MB of 10^6 bytes."
-    ),
+    name: str = typer.Argument(..., metavar="NAME"),
+    to: Path | None = typer.Option(None, metavar="DIR"),
+    base_url: str | None = typer.Option(None, metavar="URL", show_default="the ASlib repository on GitHub"),
+    timeout: float = typer.Option(30.0, min=0.1, metavar="S"),
+    max_seconds: float = typer.Option(1800.0, min=0.1, metavar="S"),
+    max_megabytes: float = typer.Option(1000.0, min=0.001, metavar="MB"),
 ) -> None:
     """Fetch a scenario from the ASlib repository and print its folder.
 

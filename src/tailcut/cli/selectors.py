@@ -40,8 +40,8 @@ def markdown(rows: list[dict[str, Any]]) -> str:
 
 
 def command(
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of text."),
-    as_markdown: bool = typer.Option(False, "--markdown", help="Print a Markdown table with the parts."),
+    as_json: bool = typer.Option(False, "--json"),
+    as_markdown: bool = typer.Option(False, "--markdown"),
 ) -> None:
     """List every selector with its parts and hyperparameters."""
     from tailcut.catalogue import find_broken

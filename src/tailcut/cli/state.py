@@ -9,19 +9,19 @@ from typing import Annotated, Any
 
 import typer
 
-from tailcut.cli.options import ASLIB, RECORDED_RUNS, recorded_runs, show
+from tailcut.cli.options import ASLIB, recorded_runs, show
 
 app = typer.Typer(
     help="Verify, export, compact and repair state files; let projects learn recorded runs.",
     no_args_is_help=True,
 )
 
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="State file.")]
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE")]
 ProjectOption = Annotated[
     list[str] | None,
-    typer.Option("--project", metavar="NAME", help="Project; repeat for more. Without: all."),
+    typer.Option("--project", metavar="NAME"),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print a JSON list instead of text.")]
+JsonOption = Annotated[bool, typer.Option("--json")]
 
 
 @app.command()
@@ -50,10 +50,10 @@ def _print_projects(found: Sequence[Any], words: list[str], as_json: bool) -> No
 @app.command()
 def fit(
     file: FileArgument,
-    project: str = typer.Argument(..., metavar="PROJECT", help="The project that learns."),
-    where: str = typer.Argument(..., metavar="WHERE", help=f"{RECORDED_RUNS}."),
+    project: str = typer.Argument(..., metavar="PROJECT"),
+    where: str = typer.Argument(..., metavar="WHERE"),
     aslib: Path | None = ASLIB,
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON object instead of lines."),
+    as_json: bool = typer.Option(False, "--json"),
 ) -> None:
     """Let a project learn recorded runs, once for each source.
 
@@ -93,9 +93,7 @@ def repair(file: FileArgument, as_json: JsonOption = False) -> None:
 def export(
     file: FileArgument,
     project: ProjectOption = None,
-    out: Path | None = typer.Option(
-        None, metavar="FILE", help="Write to this file instead of standard output."
-    ),
+    out: Path | None = typer.Option(None, metavar="FILE"),
 ) -> None:
     """Write projects and events as JSON lines. May run while a server writes."""
     from tailcut.journal import Journal, upkeep

@@ -9,21 +9,19 @@ from typing import Annotated
 import typer
 
 from tailcut.cli.options import show
-from tailcut.journal.tokens import SCOPES, Tokens
+from tailcut.journal.tokens import Tokens
 
 app = typer.Typer(help="Create, list and revoke the tokens of a state file.", no_args_is_help=True)
 
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="State file.")]
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the token.")]
-
-_SCOPE_HELP = f"{' or '.join(SCOPES)}; repeat for both. Without: read."
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME")]
 
 
 @app.command()
 def create(
     file: FileArgument,
     name: NameArgument,
-    scope: list[str] | None = typer.Option(None, metavar="SCOPE", help=_SCOPE_HELP),
+    scope: list[str] | None = typer.Option(None, metavar="SCOPE"),
 ) -> None:
     """Create a token and print it once: only its hash is kept. Running servers accept it within a second."""
     typer.echo(Tokens(file).create(name, scope or ["read"]))
@@ -32,7 +30,7 @@ def create(
 @app.command("list")
 def listing(
     file: FileArgument,
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of text."),
+    as_json: bool = typer.Option(False, "--json"),
 ) -> None:
     """List tokens: their names, scopes and whether they were revoked."""
     tokens = Tokens(file).all()

@@ -18,13 +18,11 @@ if TYPE_CHECKING:
 
 
 def command(
-    state: Path = typer.Argument(..., metavar="STATE", help="State file of `tailcut run` or `serve`."),
-    project: str | None = typer.Option(
-        None, metavar="NAME", help="Project to show. Without: run, or the only one."
-    ),
-    every: float = typer.Option(1.0, min=0.1, metavar="S", help="Seconds between updates."),
-    once: bool = typer.Option(False, "--once", help="Print the current state once and exit."),
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON object whenever something has changed."),
+    state: Path = typer.Argument(..., metavar="STATE"),
+    project: str | None = typer.Option(None, metavar="NAME"),
+    every: float = typer.Option(1.0, min=0.1, metavar="S"),
+    once: bool = typer.Option(False, "--once"),
+    as_json: bool = typer.Option(False, "--json"),
 ) -> None:
     """Show a run as it happens: solved so far, running now, results by solver.
 
