@@ -10,7 +10,7 @@ import pytest
 
 from tailcut.bench.ranks import Ranking
 from tailcut.bench.store import opened
-from tailcut.report.complement import complement
+from tailcut.report.curves import complement
 from tailcut.report.figures import critical_difference, growth
 from tailcut.report.gather import gather
 from tailcut.report.page import Drawings, render_all, slug

@@ -12,7 +12,7 @@ import pytest
 from tailcut.bench.ranks import rank
 from tailcut.bench.store import Store, opened
 from tailcut.report import curves, standings
-from tailcut.report.complement import complement
+from tailcut.report.curves import complement
 from tailcut.report.gather import ReportProgress, gather
 from tailcut.report.reports import write_results_page, write_scenario_page
 from tailcut.scenarios import Scenario

@@ -153,9 +153,9 @@ def test_sweeps_stand_apart_and_share_their_default(scenarios_folder: Path, tmp_
     report = _gathered(path)
     (points,) = report.sweeps
     assert (points.selector, points.parameter, points.default) == ("bj_thompson_rev", "noise_variance", 1.0)
-    assert points.panels[0].values.tolist() == [1.0, 2.0, 3.5]
+    assert points.panels[0].at.tolist() == [1.0, 2.0, 3.5]
     db = sqlite3.connect(path)
-    for value, mean in zip(points.panels[0].values, points.panels[0].mean, strict=True):
+    for value, mean in zip(points.panels[0].at, points.panels[0].bands[0].mean, strict=True):
         query = "SELECT avg(par) FROM cells WHERE selector = ?"
         label = f"bj_thompson_rev:noise_variance={value}"
         assert mean == pytest.approx(db.execute(query, (label,)).fetchone()[0])

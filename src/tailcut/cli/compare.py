@@ -84,18 +84,15 @@ def _say_left_out(why: str, names: Iterable[str]) -> None:
 
 def _print_group(group: RankedGroup) -> None:
     """Print the ranks of a group, from which difference on they count, and whom the best differs from."""
-    from rich.console import Console
-    from rich.table import Table
-
     from tailcut.bench.labels import ContenderKind, labelled
+    from tailcut.cli.views import output, plain_table
 
     ranking = group.ranking
     schedules = set(group.kinds.values()) == {ContenderKind.SCHEDULE}
-    table = Table(title=f"{len(ranking.scenarios)} scenarios" + (", schedules" if schedules else ""))
-    table.add_column("selector", overflow="fold")
     extra, trained = any(group.mean_extra_cpu.values()), bool(group.mean_npar10_train)
-    for heading in ("average rank", "wins", "mean nPAR10", *["train"] * trained, *["extra CPU"] * extra):
-        table.add_column(heading, justify="right")
+    headings = ("average rank", "wins", "mean nPAR10", *["train"] * trained, *["extra CPU"] * extra)
+    title = f"{len(ranking.scenarios)} scenarios" + (", schedules" if schedules else "")
+    table = plain_table("selector", *headings, title=title)
     for name, rank, wins in zip(ranking.selectors, ranking.average_ranks, ranking.wins, strict=True):
         in_training = group.mean_npar10_train.get(name)
         table.add_row(
@@ -106,7 +103,7 @@ def _print_group(group: RankedGroup) -> None:
             *["-" if in_training is None else f"{in_training:.2f}"] * trained,
             *[f"{group.mean_extra_cpu[name]:.1%}"] * extra,
         )
-    Console().print(table)
+    output().print(table)
     typer.echo(
         f"Friedman: chi2 = {ranking.friedman_chi2:.2f}, p = {ranking.friedman_p:.3g}. "
         f"Nemenyi: ranks that differ by more than {ranking.critical_difference:.2f} "

@@ -77,12 +77,7 @@ def command(
         )
     n_instances, n_runs = len(scenario.instances), scenario.solved.size
     n_solved = int(scenario.solved.any(axis=1).sum())
-    if as_json:
-        share = n_solved / n_instances
-        row = {"folder": str(out), "instances": n_instances, "runs": n_runs, "solved": share}
-        typer.echo(json.dumps(row))
-    else:
-        typer.echo(
-            f"{n_runs} runs; {n_solved} of {n_instances} instances were solved "
-            f"by some solver; the scenario is in {out}"
-        )
+    share = n_solved / n_instances
+    row = {"folder": str(out), "instances": n_instances, "runs": n_runs, "solved": share}
+    solved = f"{n_solved} of {n_instances} instances were solved by some solver"
+    typer.echo(json.dumps(row) if as_json else f"{n_runs} runs; {solved}; the scenario is in {out}")

@@ -12,13 +12,12 @@ from itertools import groupby
 from pathlib import Path
 
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress
 from rich.table import Table
 
 from tailcut.cli.options import ASLIB, existing
-from tailcut.cli.views import output
+from tailcut.cli.views import output, plain_table
 from tailcut.replication.published import VERDICTS, ReplicatedCell
 from tailcut.replication.rerun import ReplicationProgress, replicate_folder
 
@@ -85,11 +84,7 @@ def _print(rows: list[ReplicatedCell]) -> None:
 
 
 def _table(scenario: str, rows: Iterable[ReplicatedCell]) -> Table:
-    table = Table(title=scenario, title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("approach", no_wrap=True)
-    for heading in ("ours", "published", "z"):
-        table.add_column(heading, justify="right")
-    table.add_column("verdict", no_wrap=True)
+    table = plain_table("approach", "ours", "published", "z", "verdict", title=scenario)
     for row in rows:
         ours = f"{_short(row.ours_mean)} ± {_short(row.ours_std)}"
         published = f"{_short(row.published_mean)} ± {_short(row.published_std)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -54,36 +55,20 @@ def command(
     _writable(out)
     try:
         with ProgressBars() as bars:
+            shown: dict[str, Any] = {"formats": wanted, "progress": bars}
+            run: dict[str, Any] = {"seeds": seeds, "jobs": jobs, "command": called_as(), **shown}
             if scenario_dir is not None:
-                page = report_scenario(
-                    scenario_dir,
-                    results or out / "results.db",
-                    out,
-                    selectors=selector,
-                    seeds=seeds,
-                    formats=wanted,
-                    jobs=jobs,
-                    modules=modules or (),
-                    command=called_as(),
-                    progress=bars,
-                )
+                source = results or out / "results.db"
+                run |= {"selectors": selector, "modules": modules or ()}
+                page = report_scenario(scenario_dir, source, out, **run)
             elif paper:
-                page = report_paper(
-                    existing(aslib),
-                    results or Path("results.db"),
-                    out,
-                    seeds=seeds,
-                    formats=wanted,
-                    jobs=jobs,
-                    command=called_as(),
-                    progress=bars,
-                )
+                page = report_paper(existing(aslib), results or Path("results.db"), out, **run)
             elif results is not None and live:
-                page = report_live_run(results, out, project=project, formats=wanted, progress=bars)
+                page = report_live_run(results, out, project=project, **shown)
             elif results is not None:
                 folder = existing(aslib) if aslib else None
                 drawing = 1 if modules else jobs  # other processes do not know which of them are schedules
-                page = report_results(results, out, aslib=folder, formats=wanted, jobs=drawing, progress=bars)
+                page = report_results(results, out, aslib=folder, jobs=drawing, **shown)
             else:
                 raise InputError("no result file: name one that `tailcut bench` wrote")
     except KeyboardInterrupt:

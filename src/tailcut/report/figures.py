@@ -16,8 +16,15 @@ from tailcut.estimate import RunEstimate
 from tailcut.explain import AlgorithmBelief, Explanation, percent, seconds
 from tailcut.journal.instances import Instance
 from tailcut.report import style
-from tailcut.report.complement import Complement
-from tailcut.report.curves import InstanceScatter, Learning, Shares, StreamCurves, SurvivalCurve, SweepPoints
+from tailcut.report.curves import (
+    Complement,
+    InstanceScatter,
+    Learning,
+    Shares,
+    StreamCurves,
+    SurvivalCurve,
+    SweepPoints,
+)
 from tailcut.report.gather import ExplainedDecision
 from tailcut.report.standings import CpuCurve, Standing
 from tailcut.types import Array
@@ -193,7 +200,7 @@ def sweep(points: SweepPoints, par: str) -> Figure:
     line |= {"linewidth": 1.0, "elinewidth": 0.7, "capsize": 2}
     for axes, panel in zip(every, points.panels, strict=True):
         axes.axvline(points.default, color=style.INK, linewidth=0.8, linestyle=style.DOTTED)
-        axes.errorbar(panel.values, panel.mean, yerr=panel.deviation, **line)
+        axes.errorbar(panel.at, panel.bands[0].mean, yerr=panel.bands[0].deviation, **line)
         style.short_ticks(axes)
     sign = _SIGNS.get(points.parameter)
     name = f"{points.parameter} ({sign})" if sign else points.parameter

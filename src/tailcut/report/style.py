@@ -78,8 +78,6 @@ LOOKS = {
     "sbs_pair": Look(INK, DASHED, "2", "hindsight", 1.2),
     "sbs_schedule": Look(INK, SOLID, "3", "hindsight", 1.2),
 }
-FAMILIES = ("ours", "Thompson", "blind LinUCB", "bc LinUCB", "Degroote", "no features", "schedules",
-            "hindsight", "other")  # fmt: skip
 
 _SPARE_COLOURS = ("#882255", "#117733", "#332288", "#999933", "#aa4499", "#44aa99")
 _SPARE_MARKERS = ("p", "<", "d", "8", "H")
