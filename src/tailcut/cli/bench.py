@@ -14,23 +14,15 @@ from typing import Any
 import typer
 
 from tailcut.bench.conditions import BenchProtocol, Conditions
-from tailcut.cli.options import (
-    ASLIB,
-    CELLS,
-    MODULES,
-    cell_executor,
-    check_executor,
-    import_with_folder,
-    or_bundled,
-)
+from tailcut.cli import options
 from tailcut.display import counted
 
 
 def command(
-    aslib: Path | None = ASLIB,
+    aslib: Path | None = options.ASLIB,
     scenario: list[str] | None = typer.Option(None, metavar="NAME"),
     selector: list[str] | None = typer.Option(None, metavar="NAME[:key=value,...][@CONDITION,...]"),
-    modules: list[str] | None = MODULES,
+    modules: list[str] | None = options.MODULES,
     plan_name: str = typer.Option("default", "--plan", metavar="NAME"),
     seeds: int = typer.Option(10, min=1),
     first_seed: int = typer.Option(0, min=0, metavar="N"),
@@ -66,13 +58,13 @@ def command(
     """
     from tailcut.bench.benchmark import benchmark, quality_benchmark
     from tailcut.bench.plan import Contender
-    from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
+    from tailcut.cli.progress_bars import ProgressBars, called_as
     from tailcut.scenarios.aslib_reader import quality_names
 
     started = time.perf_counter()
-    check_executor(executor, CELLS, scheduler)
-    import_with_folder(modules or ())
-    folder = or_bundled(aslib, scenario or ())
+    options.check_executor(executor, options.CELLS, scheduler)
+    options.import_with_folder(modules or ())
+    folder = options.or_bundled(aslib, scenario or ())
     rated = quality_names(folder, scenario or ())
     plan: dict[str, Any] = {
         "contenders": [Contender.parse_label(text) for text in selector or ()] or None,
@@ -108,13 +100,11 @@ def command(
         progress=bars,
     )
     try:
-        with cell_executor(executor, scheduler, jobs, modules or ()) as place, bars:
+        with options.cell_executor(executor, scheduler, jobs, modules or ()) as place, bars:
             outcome = planned.run(out, executor=place, command=called_as(), progress=bars)
     except KeyboardInterrupt:
         sys.stderr.write(f"stopped; completed work is kept in {out}: run the same command again\n")
         raise typer.Exit(130) from None
-    for cell, result in outcome.failed:
-        say_failed(cell, result)
     if as_json:
         typer.echo(json.dumps([*outcome.rows, *rated_rows], indent=2))
         for label, reason in outcome.missing.items():

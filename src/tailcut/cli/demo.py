@@ -16,11 +16,11 @@ from rich.table import Table
 import tailcut.domains.sat
 from tailcut.bench.benchmark import compute_missing
 from tailcut.bench.labels import labelled
-from tailcut.bench.plan import Cell, Contender, plan
-from tailcut.bench.store import Result, describe_run, opened
+from tailcut.bench.plan import Contender, plan
+from tailcut.bench.store import describe_run, opened
 from tailcut.bench.summary import summarise
 from tailcut.cli.options import stoppable
-from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
+from tailcut.cli.progress_bars import ProgressBars, called_as
 from tailcut.cli.views import QuietView, output, plain_table, progress_view
 from tailcut.display import counted
 from tailcut.domains.sat.cnf import write
@@ -69,7 +69,7 @@ def command(
         )
         rows = _replay(scenario, out, seeds, jobs, say)
         report_live_run(out / "live.db", out / "report" / "live", formats=["svg"])
-        with _Bars() as bars:
+        with ProgressBars() as bars:
             page = report_scenario(
                 bundled.SCENARIO,
                 out / "results.db",
@@ -86,15 +86,6 @@ def command(
         parts = {"live": live.as_dict(), "alone": [one.as_dict() for one in alone]}
         typer.echo(json.dumps({**parts, "replay": rows, "report": str(page)}, indent=2))
     say(f"Report: {page} ({time.perf_counter() - started:.0f} s in all)")
-
-
-class _Bars(ProgressBars):
-    """Also says which cell failed: its selector is then missing from what is shown."""
-
-    def cell_done(self, cell: Cell, result: Result) -> None:
-        super().cell_done(cell, result)
-        if result.error is not None:
-            say_failed(cell, result)
 
 
 def _solve_live(
@@ -172,7 +163,7 @@ def _replay(scenario: Scenario, out: Path, seeds: int, jobs: int, say: _Say) -> 
         f"{counted(seeds, 'order')}; every selector starts from scratch."
     )
     cells = plan([(str(bundled.SCENARIO), scenario)], [Contender.parse(name) for name in SHOWN], seeds)
-    with opened(out / "results.db") as store, _Bars() as bars:
+    with opened(out / "results.db") as store, ProgressBars() as bars:
         store.begin_run(describe_run(called_as()))
         compute_missing(cells, store, jobs=jobs, progress=bars)
         rows = summarise(store.rows(cell.hash for cell in cells))

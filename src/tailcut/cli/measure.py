@@ -8,13 +8,7 @@ from pathlib import Path
 
 import typer
 
-from tailcut.cli.options import (
-    RUNS,
-    check_executor,
-    chosen_portfolio,
-    program_executor,
-    stoppable,
-)
+from tailcut.cli import options
 from tailcut.errors import InputError
 
 
@@ -47,8 +41,8 @@ def command(
     from tailcut.live.measure import default_state, measure_scenario
     from tailcut.live.portfolio import cutoff_of
 
-    check_executor(executor, RUNS, scheduler, ship=ship_instances)
-    read, instances = chosen_portfolio(domain, portfolio, instances)
+    options.check_executor(executor, options.RUNS, scheduler, ship=ship_instances)
+    read, instances = options.chosen_portfolio(domain, portfolio, instances)
     if not instances:
         raise InputError("there is nothing to measure: give instance files or folders")
     limit = cutoff_of(read, cutoff)
@@ -57,8 +51,8 @@ def command(
     given = list(instances_in(instances, read.instances, models=read.models))
     kept = state or default_state(out)
     with (
-        stoppable(f"stopped; what is measured is kept in {kept}: run the same command again"),
-        program_executor(executor, scheduler, jobs, read, ship=ship_instances) as (place, at_once),
+        options.stoppable(f"stopped; what is measured is kept in {kept}: run the same command again"),
+        options.program_executor(executor, scheduler, jobs, read, ship=ship_instances) as (place, at_once),
         MeasureView() as bar,
     ):
         scenario = measure_scenario(

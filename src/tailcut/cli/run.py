@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tailcut.cli.options import (
-    ASLIB,
-    RUNS,
-    check_executor,
-    chosen_portfolio,
-    program_executor,
-    recorded_runs,
-    stoppable,
-)
+from tailcut.cli import options
 from tailcut.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,7 +47,7 @@ def command(
     shuffle: bool = typer.Option(False, "--shuffle"),
     watch: Path | None = typer.Option(None, metavar="FOLDER"),
     warm_start: str | None = typer.Option(None, metavar="WHERE"),
-    aslib: Path | None = ASLIB,
+    aslib: Path | None = options.ASLIB,
     measure_first: int = typer.Option(0, min=0, metavar="M"),
     measure_choice: str = typer.Option("first", metavar="first|random|diverse"),
     measure_cutoff: float | None = typer.Option(None, metavar="S"),
@@ -75,10 +67,10 @@ def command(
     from tailcut.cli.views import JsonView, print_check, print_totals, progress_view
     from tailcut.live.instances import instances_in
 
-    check_executor(executor, RUNS, scheduler, ship=ship_instances)
+    options.check_executor(executor, options.RUNS, scheduler, ship=ship_instances)
     if executor == "dask" and parallel > 1:
         raise InputError("a race is run on this machine: leave out --parallel with dask")
-    read, instances = chosen_portfolio(domain, portfolio, instances)
+    read, instances = options.chosen_portfolio(domain, portfolio, instances)
     if check_only:
         from tailcut.live.check import check_portfolio
 
@@ -96,7 +88,7 @@ def command(
     settings = _settings(read, selector, cutoff, seed)
     if read.without:
         sys.stderr.write(f"{read.without}\n")
-    source = None if warm_start is None else recorded_runs(warm_start, aslib)
+    source = None if warm_start is None else options.recorded_runs(warm_start, aslib)
     if wanted is not None and not instances:
         sys.stderr.write(f"nothing to retry: every instance of {state} has an answer\n")
         raise typer.Exit(0)
@@ -112,8 +104,8 @@ def command(
     absent: list[str] = []
     given = _stream_of(instances or [], read, watch, absent, seed if shuffle else None)
     with (
-        stoppable(f"stopped; completed work is kept in {state}: run the same command again"),
-        program_executor(executor, scheduler, jobs, read, ship=ship_instances) as (place, at_once),
+        options.stoppable(f"stopped; completed work is kept in {state}: run the same command again"),
+        options.program_executor(executor, scheduler, jobs, read, ship=ship_instances) as (place, at_once),
         Journal(state) as journal,
         JsonView() if as_json else progress_view() as view,
     ):

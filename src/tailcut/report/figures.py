@@ -79,9 +79,8 @@ def npar_bars(standings: Sequence[Standing], par: str) -> Figure:
         label = axes.text(value, len(shown) - 0.35, name, ha=align, va="bottom", fontsize=9)
         if value:
             label.set_bbox({"facecolor": style.PAPER, "edgecolor": "none", "pad": 1.0})  # above its line
-    axes.set_yticks(
-        range(len(shown)), style.distinct([labelled(one.selector) for one in reversed(shown)], 34)
-    )
+    names = style.distinct([labelled(one.selector) for one in reversed(shown)], 34)
+    axes.set_yticks(range(len(shown)), names)
     axes.set(xlim=(min(0.0, *(one.npar_mean for one in shown)), most * 1.1), ylim=(-0.6, len(shown) + 0.1))
     outlined = any(name_of(one.selector) in BASELINES for one in shown)
     hint = ", outlined: known only in hindsight" if outlined else ""
@@ -370,13 +369,11 @@ def growth(complement: Complement, par: str, most: int = 12) -> Figure:
     """Draw the PARk of a perfect choice among the best 1, 2, ... solvers, bars named by newcomers."""
     shown = complement.growth[:most]
     figure, axes = style.sheet(6.4, 0.27 * len(shown) + 1.1)
-    axes.barh(
-        range(len(shown)), [one.par for one in shown], color=style.LOOKS["thompson"].colour, height=0.65
-    )
+    colour = style.LOOKS["thompson"].colour
+    axes.barh(range(len(shown)), [one.par for one in shown], color=colour, height=0.65)
     axes.axvline(complement.vbs, color=style.INK, linewidth=1.2, linestyle=style.LOOKS["oracle"].dashes)
-    style.name_rows(
-        axes, [("+ " if i else "") + style.shortened(one.algorithms[-1]) for i, one in enumerate(shown)], 30
-    )
+    names = [("+ " if i else "") + style.shortened(one.algorithms[-1]) for i, one in enumerate(shown)]
+    style.name_rows(axes, names, 30)
     axes.set(xlabel=f"{par} of a perfect choice, s; dotted: all solvers (VBS)")
     axes.set_title("What each further solver is worth")
     return figure

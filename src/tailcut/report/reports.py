@@ -325,26 +325,23 @@ def left_out(report: Report) -> list[str]:
 def results_tables(report: Report) -> list[Table]:
     """Return all tables of a report that have rows."""
     par = report.results.par
-    picks, schedules = (
-        [one for one in report.standings if is_schedule(one.selector) is several] for several in (False, True)
-    )
-    ranks = [
-        (s.selector, s.npar_mean, s.repar_median, s.average_rank, s.wins, *_last_columns(s)) for s in picks
-    ]
-    scheduled = [(labelled(s.selector), s.npar_mean, s.repar_median, *_last_columns(s)) for s in schedules]
+    picks: list[Row] = []
+    schedules: list[Row] = []
+    for s in report.standings:
+        last = (s.beats_sbs, s.scenarios, s.unsolved, s.decision_us)
+        if is_schedule(s.selector):
+            schedules.append((labelled(s.selector), s.npar_mean, s.repar_median, *last))
+        else:
+            picks.append((s.selector, s.npar_mean, s.repar_median, s.average_rank, s.wins, *last))
     tables = [
-        table("summary", ranks, par=par),
-        table("schedules", scheduled, par=par),
+        table("summary", picks, par=par),
+        table("schedules", schedules, par=par),
         *([] if report.ranked is None else [_pairs_table(report.ranked, par)]),
         table("extra-cpu", list(_extra_cpu_rows(report)), par=par),
         *(_grid_table(report.grids[metric], par, report.ranked) for metric in _GRIDS),
         _scenarios_table(report),
     ]
     return [table for table in tables if table.rows or table.key == "summary"]
-
-
-def _last_columns(standing: Standing) -> Row:
-    return standing.beats_sbs, standing.scenarios, standing.unsolved, standing.decision_us
 
 
 def _pairs_table(ranked: Ranking, par: str) -> Table:
