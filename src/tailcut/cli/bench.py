@@ -37,7 +37,7 @@ def command(
     executor: str = typer.Option("processes", metavar="NAME"),
     scheduler: str | None = typer.Option(None, metavar="ADDRESS"),
     out: Path = typer.Option(Path("results.db"), metavar="FILE"),
-    as_json: bool = typer.Option(False, "--json"),
+    as_json: options.JSON = False,
 ) -> None:
     """Replay scenarios through selectors and report what each would have cost.
 

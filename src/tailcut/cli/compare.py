@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tailcut.cli.options import MODULES, import_with_folder
+from tailcut.cli.options import JSON, MODULES, import_with_folder
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,7 +27,7 @@ def command(
     leave_out: bool = typer.Option(False, "--leave-out"),
     modules: list[str] | None = MODULES,
     alpha: float = typer.Option(0.05, min=0.0001, max=0.5),
-    as_json: bool = typer.Option(False, "--json"),
+    as_json: JSON = False,
 ) -> None:
     """Compare the selectors of a result file over its scenarios, by mean PAR10.
 

@@ -19,7 +19,7 @@ from tailcut.bench.labels import labelled
 from tailcut.bench.plan import Contender, plan
 from tailcut.bench.store import describe_run, opened
 from tailcut.bench.summary import summarise
-from tailcut.cli.options import stoppable
+from tailcut.cli.options import JSON, stoppable
 from tailcut.cli.progress_bars import ProgressBars, called_as
 from tailcut.cli.views import QuietView, output, plain_table, progress_view
 from tailcut.display import counted
@@ -52,7 +52,7 @@ def command(
     instances: int = typer.Option(180, min=1, max=bundled.COUNT, metavar="N"),
     seeds: int = typer.Option(5, min=1),
     jobs: int = typer.Option(os.cpu_count() or 1, min=1, show_default="all cores"),
-    as_json: bool = typer.Option(False, "--json"),
+    as_json: JSON = False,
 ) -> None:
     """Show what Tailcut does, in about three minutes: first live, then compared with everything else.
 
@@ -106,7 +106,11 @@ def _solve_live(
     with Journal(out / "live.db", read_only=True) as journal:
         live = cost_of_stream(journal, scenario.cutoff)
     single = costs_of_single_solvers(scenario, [instance.name for instance in given])
-    say(_live_table(live, single))
+    table = plain_table("", "solved", "CPU time, s", "PAR10, s")
+    for one in [live, *single]:
+        values = (f"{one.solved} of {one.count}", f"{one.seconds:.0f}", f"{one.par10:.2f}")
+        table.add_row(one.name, *values, style="bold" if one is live else "")
+    say(table)
     say(_live_words(live, single))
     return live, single
 
@@ -130,15 +134,6 @@ def _write_formulas(folder: Path, count: int) -> list[Instance]:
             write(path, generate(family, seed))
         given.append(Instance(path.name, path.absolute()))
     return given
-
-
-def _live_table(live: StreamCost, single: Sequence[StreamCost]) -> Table:
-    """Return what the live part took, above what each solver alone takes."""
-    table = plain_table("", "solved", "CPU time, s", "PAR10, s")
-    for one in [live, *single]:
-        values = (f"{one.solved} of {one.count}", f"{one.seconds:.0f}", f"{one.par10:.2f}")
-        table.add_row(one.name, *values, style="bold" if one is live else "")
-    return table
 
 
 def _live_words(live: StreamCost, single: Sequence[StreamCost]) -> str:

@@ -6,13 +6,13 @@ from typing import Any
 
 import typer
 
-from tailcut.cli.options import show
+from tailcut.cli.options import JSON, show
 
 
 def command(
     name: str | None = typer.Argument(None, metavar="NAME"),
     portfolio: bool = typer.Option(False, "--portfolio"),
-    as_json: bool = typer.Option(False, "--json"),
+    as_json: JSON = False,
 ) -> None:
     """List the domains, the solvers found for each, and what installs the others."""
     from tailcut.domains import domain_names, find_domain

@@ -27,7 +27,7 @@ def command(
     ship_instances: bool = typer.Option(False, "--ship-instances"),
     wrong: list[str] | None = typer.Option(None, metavar="SOLVER:INSTANCE"),
     again: list[str] | None = typer.Option(None, metavar="SOLVER:INSTANCE"),
-    as_json: bool = typer.Option(False, "--json"),
+    as_json: options.JSON = False,
 ) -> None:
     """Run every solver of a portfolio on every instance and write a scenario that `tailcut bench` reads.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tailcut.live.portfolio import Portfolio
 
 ASLIB: Any = typer.Option(None, "--aslib", envvar="TAILCUT_ASLIB", metavar="DIR")
+JSON = Annotated[bool, typer.Option("--json")]
 MODULES: Any = typer.Option(None, "--import", metavar="MODULE")
 
 CELLS = ("inline", "processes", "dask")

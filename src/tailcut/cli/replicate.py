@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -12,12 +11,11 @@ from itertools import groupby
 from pathlib import Path
 
 import typer
-from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress
+from rich.progress import Progress
 from rich.table import Table
 
-from tailcut.cli.options import ASLIB, existing
-from tailcut.cli.views import output, plain_table
+from tailcut.cli.options import ASLIB, JSON, existing
+from tailcut.cli.views import bars_on_stderr, output, plain_table
 from tailcut.replication.published import VERDICTS, ReplicatedCell
 from tailcut.replication.rerun import ReplicationProgress, replicate_folder
 
@@ -47,7 +45,7 @@ def command(
     approach: list[str] | None = typer.Option(None, metavar="NAME"),
     seeds: int = typer.Option(10, min=2),
     jobs: int = typer.Option(os.cpu_count() or 1, min=1, show_default="all cores"),
-    as_json: bool = typer.Option(False, "--json"),
+    as_json: JSON = False,
 ) -> None:
     """Run the published PAR10 table again and compare it cell by cell.
 
@@ -55,9 +53,7 @@ def command(
     differ by less than 3.5 standard errors), or differs. Deterministic given data, seeds and libraries.
     """
     folder = existing(aslib)
-    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
-    silent = not sys.stderr.isatty()
-    with Progress(*columns, console=Console(stderr=True), disable=silent, transient=True) as bars:
+    with bars_on_stderr(transient=True) as bars:
         rows = replicate_folder(
             folder,
             scenario or (),

@@ -55,7 +55,7 @@ def command(
     trust: list[str] | None = typer.Option(None, metavar="SOLVER"),
     second_opinion: float = typer.Option(0.0, min=0.0, max=1.0, metavar="S"),
     check_only: bool = typer.Option(False, "--check"),
-    as_json: bool = typer.Option(False, "--json"),
+    as_json: options.JSON = False,
 ) -> None:
     """Run the solvers of a portfolio on instances, choosing for each by what was learned so far.
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from tailcut.cli.options import show
+from tailcut.cli.options import JSON, show
 
 app = typer.Typer(
     help="Satisfiability, the bundled domain: generate formulas, list families and solvers.",
     no_args_is_help=True,
 )
-_AsJson = Annotated[bool, typer.Option("--json")]
 
 
 @app.command("generate")
@@ -23,7 +21,7 @@ def generate(
     count: int = typer.Option(100, min=1),
     seed: int = typer.Option(0, min=0),
     family: list[str] | None = typer.Option(None, metavar="NAME"),
-    as_json: _AsJson = False,
+    as_json: JSON = False,
 ) -> None:
     """Write a mixed stream of formulas as DIMACS files, FAMILY-NUMBER.cnf, numbered by position.
 
@@ -47,7 +45,7 @@ def generate(
 
 
 @app.command("families")
-def families(as_json: _AsJson = False) -> None:
+def families(as_json: JSON = False) -> None:
     """List the families of formulas and the kind of solver that suits each."""
     from tailcut.domains.sat.generators import FAMILIES
 
@@ -56,7 +54,7 @@ def families(as_json: _AsJson = False) -> None:
 
 
 @app.command("solvers")
-def solvers(as_json: _AsJson = False) -> None:
+def solvers(as_json: JSON = False) -> None:
     """List the solvers: run one with `python -m tailcut.domains.sat.solve NAME FILE`."""
     from tailcut.domains.sat.solvers import SOLVERS
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tailcut.cli.options import ASLIB, existing, scenario_folder, show
+from tailcut.cli.options import ASLIB, JSON, existing, scenario_folder, show
 from tailcut.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def summary(scenario: Scenario) -> dict[str, Any]:
 @app.command("list")
 def listing(
     aslib: Path | None = ASLIB,
-    as_json: bool = typer.Option(False, "--json"),
+    as_json: JSON = False,
 ) -> None:
     """List the available scenarios: the bundled one and, with --aslib, those of that folder."""
     from tailcut.scenarios import bundled
@@ -61,7 +61,7 @@ def listing(
 def info(
     given: str = typer.Argument(..., metavar="DIR|NAME"),
     aslib: Path | None = ASLIB,
-    as_json: bool = typer.Option(False, "--json"),
+    as_json: JSON = False,
 ) -> None:
     """Describe a scenario: its size, its timeouts, its single best and virtual best solver."""
     from tailcut.scenarios import Scenario
@@ -87,7 +87,7 @@ def info(
 @app.command("validate", hidden=True)  # its name in 0.1
 def check(
     folders: list[Path] = typer.Argument(..., metavar="DIR"),
-    as_json: bool = typer.Option(False, "--json"),
+    as_json: JSON = False,
 ) -> None:
     """Check scenarios and report all problems, with file, line and field.
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tailcut.cli.options import ASLIB, recorded_runs, show
+from tailcut.cli.options import ASLIB, JSON, recorded_runs, show
 
 app = typer.Typer(
     help="Verify, export, compact and repair state files; let projects learn recorded runs.",
@@ -17,15 +17,11 @@ app = typer.Typer(
 )
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE")]
-ProjectOption = Annotated[
-    list[str] | None,
-    typer.Option("--project", metavar="NAME"),
-]
-JsonOption = Annotated[bool, typer.Option("--json")]
+ProjectOption = Annotated[list[str] | None, typer.Option("--project", metavar="NAME")]
 
 
 @app.command()
-def verify(file: FileArgument, project: ProjectOption = None, as_json: JsonOption = False) -> None:
+def verify(file: FileArgument, project: ProjectOption = None, as_json: JSON = False) -> None:
     """Replay every project's history and compare decisions, selector and counts, bit for bit.
 
     Exits with code 1 if anything differs. May run while a server writes.
@@ -53,7 +49,7 @@ def fit(
     project: str = typer.Argument(..., metavar="PROJECT"),
     where: str = typer.Argument(..., metavar="WHERE"),
     aslib: Path | None = ASLIB,
-    as_json: bool = typer.Option(False, "--json"),
+    as_json: JSON = False,
 ) -> None:
     """Let a project learn recorded runs, once for each source.
 
@@ -76,7 +72,7 @@ def fit(
 
 
 @app.command()
-def repair(file: FileArgument, as_json: JsonOption = False) -> None:
+def repair(file: FileArgument, as_json: JSON = False) -> None:
     """Keep what is intact in damaged projects, and report what is dropped.
 
     For events that cannot be read, and for those that two processes wrote at the same time. Intact projects
@@ -108,7 +104,7 @@ def export(
 
 
 @app.command()
-def compact(file: FileArgument, project: ProjectOption = None, as_json: JsonOption = False) -> None:
+def compact(file: FileArgument, project: ProjectOption = None, as_json: JSON = False) -> None:
     """Replace past events by a snapshot and free disk space.
 
     Selectors continue bit for bit. Remarks, decisions that wait and those for the latest keys are kept; the

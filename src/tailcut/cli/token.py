@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tailcut.cli.options import show
+from tailcut.cli.options import JSON, show
 from tailcut.journal.tokens import Tokens
 
 app = typer.Typer(help="Create, list and revoke the tokens of a state file.", no_args_is_help=True)
@@ -30,7 +30,7 @@ def create(
 @app.command("list")
 def listing(
     file: FileArgument,
-    as_json: bool = typer.Option(False, "--json"),
+    as_json: JSON = False,
 ) -> None:
     """List tokens: their names, scopes and whether they were revoked."""
     tokens = Tokens(file).all()

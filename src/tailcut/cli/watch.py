@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tailcut.cli.options import stoppable
+from tailcut.cli.options import JSON, stoppable
 
 if TYPE_CHECKING:
     from tailcut.live.monitor import RunProgress
@@ -22,7 +22,7 @@ def command(
     project: str | None = typer.Option(None, metavar="NAME"),
     every: float = typer.Option(1.0, min=0.1, metavar="S"),
     once: bool = typer.Option(False, "--once"),
-    as_json: bool = typer.Option(False, "--json"),
+    as_json: JSON = False,
 ) -> None:
     """Show a run as it happens: solved so far, running now, results by solver.
 

@@ -29,7 +29,7 @@ from tailcut.explain import Explanation
 from tailcut.journal import Journal, Project
 from tailcut.journal.instances import Instance, Instances
 from tailcut.report import figures, page
-from tailcut.report.curves import Complement, Shares, complement
+from tailcut.report.curves import Shares, complement
 from tailcut.report.gather import SILENT, Report, ReportProgress, ScenarioPart, gather
 from tailcut.report.page import Drawings, Row, Table, render, slug, table, write_page
 from tailcut.report.results import Results
@@ -132,9 +132,8 @@ def report_scenario(
         store.describe_scenario(scenario.name, describe_scenario(scenario))
         _run_missing(cells, store, command, local(jobs, modules), progress)
         report = gather(store, scenario=scenario, hashes={cell.hash for cell in cells}, progress=progress)
-    portfolio = complement(scenario, report.results.penalty)
     options |= {"source": source.name, "live_page": live_page, "progress": progress}
-    return write_scenario_page(report, scenario, portfolio, out, **options)
+    return write_scenario_page(report, scenario, out, **options)
 
 
 def report_live_run(source: Path, out: Path, *, project: str | None = None, **options: Any) -> Path:
@@ -166,7 +165,6 @@ def write_results_page(report: Report, out: Path, *, source: str = "results.db",
 def write_scenario_page(
     report: Report,
     scenario: Scenario,
-    portfolio: Complement,
     out: Path,
     *,
     source: str = "results.db",
@@ -179,6 +177,7 @@ def write_scenario_page(
     """
     par = report.results.par
     (part,) = report.scenarios
+    portfolio = complement(scenario, report.results.penalty)
     real = [one for one in part.learning if one.selector not in BASELINES]
     shown = [one for one in real if one.selector in report.featured]
     drawings: Drawings = {
@@ -188,9 +187,7 @@ def write_scenario_page(
         **_scenario_drawings(part, report),
         **_decision_drawings(report),
     }
-    solvers = [
-        (one.name, one.par, one.timeouts, one.fastest, one.only, one.adds) for one in portfolio.solvers
-    ]
+    solvers = [(s.name, s.par, s.timeouts, s.fastest, s.only, s.adds) for s in portfolio.solvers]
     tables = [
         _learning_table(report),
         table("solvers", solvers, par=par),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from tailcut.bench.labels import labelled, name_of
@@ -177,12 +178,9 @@ def distinct(names: Sequence[str], most: int = 28) -> list[str]:
     """
     fitting: list[str] = []
     for name in names:
-        short, number = shortened(name, most), 1
-        candidate = short
-        while candidate in fitting:
-            number += 1
-            candidate = f"{short} ({number})"
-        fitting.append(candidate)
+        short = shortened(name, most)
+        numbered = (f"{short} ({number})" for number in count(2))
+        fitting.append(next(one for one in chain([short], numbered) if one not in fitting))
     return fitting
 
 
