@@ -126,7 +126,7 @@ def test_the_readme_shows_what_the_demo_replays(tmp_path: Path) -> None:
     import os
     import sys
 
-    from tailcut.report.demo import SHOWN
+    from tailcut.cli.demo import SHOWN
 
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     table = page.split("<!-- tailcut demo -->")[1].split("<!-- end -->")[0]

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -102,7 +103,8 @@ def test_tokens_are_looked_after_without_a_selector(tmp_path: Path) -> None:
 def test_help_says_what_is_known_elsewhere() -> None:
     """Written down twice, because it takes long to import."""
     plans = "; ".join(f"{name}: {named.summary}" for name, named in sweeps.PLANS.items())
-    assert f"{plans}." == bench.PLANS
+    texts = {parameter.name: parameter.help for parameter in loaded("bench").params}
+    assert f"{plans}." == texts["plan_name"]
     assert inspect.signature(bench.command).parameters["penalty"].default.default == PENALTY
     shown = CliRunner().invoke(app, ["run", "--help"]).stdout
     assert f"else {DEFAULT_SELECTOR}." in " ".join(shown.split())
@@ -113,6 +115,20 @@ def test_the_summary_of_a_command_is_what_it_says_of_itself(name: str) -> None:
     assert COMMANDS[name] == loaded(name).get_short_help_str(limit=1000).removesuffix(".") + "."
     shown = CliRunner().invoke(app, ["--help"]).stdout
     assert f"{name} {COMMANDS[name]}" in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_has_a_text_for_every_parameter_and_no_others(name: str) -> None:
+    texts = tomllib.loads((Path(bench.__file__).parent / "help.toml").read_text(encoding="utf-8"))
+    assert set(texts) == {"shared", *COMMANDS}
+    command = loaded(name)
+    subcommands = getattr(command, "commands", None)
+    sections = {name: texts[name]} if subcommands is None else texts[name]
+    assert set(sections) == set(subcommands or [name])
+    for one in (subcommands or {name: command}).values():
+        known = {parameter.opts[0]: parameter.help for parameter in one.params}
+        assert all(known.values())
+        assert set(sections[one.name]) <= set(known)
 
 
 def test_the_options_of_run_are_grouped() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tailcut.cli.demo import live_portfolio
 from tailcut.domains import domain
-from tailcut.report.demo import live_portfolio
 from tests.cli.conftest import run
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tailcut.bench.store import opened
-from tailcut.report.complement import complement
+from tailcut.report.curves import complement
 from tailcut.scenarios import Scenario
 from tests.bench.conftest import write_scenario
 from tests.report.conftest import command, fill

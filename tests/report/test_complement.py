@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tailcut.report.complement import complement
+from tailcut.report.curves import complement
 from tailcut.scenarios import Scenario
 
 

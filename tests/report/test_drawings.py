@@ -10,12 +10,11 @@ import pytest
 
 from tailcut.bench.ranks import Ranking
 from tailcut.bench.store import opened
-from tailcut.report.canvas import Drawings, render_all, slug
-from tailcut.report.comparison_figures import critical_difference
-from tailcut.report.complement import complement
+from tailcut.report.curves import complement
+from tailcut.report.figures import critical_difference, growth
 from tailcut.report.gather import gather
-from tailcut.report.results_page import results_drawings, write_results_page
-from tailcut.report.scenario_figures import growth
+from tailcut.report.page import Drawings, render_all, slug
+from tailcut.report.reports import results_drawings, write_results_page
 from tailcut.report.style import INK, look
 from tailcut.scenarios import Scenario
 from tests.report.conftest import SELECTORS, fill

@@ -12,7 +12,7 @@ import pytest
 
 from tailcut.bench.store import opened
 from tailcut.explain import AlgorithmBelief
-from tailcut.report.canvas import render_all
+from tailcut.report.figures import decision
 from tailcut.report.gather import (
     ExplainedDecision,
     ExplainedDecisions,
@@ -21,8 +21,8 @@ from tailcut.report.gather import (
     explainable,
     gather,
 )
-from tailcut.report.results_page import left_out
-from tailcut.report.scenario_figures import decision
+from tailcut.report.page import render_all
+from tailcut.report.reports import left_out
 from tailcut.report.style import INK
 from tailcut.scenarios import Scenario
 from tests.report.conftest import fill

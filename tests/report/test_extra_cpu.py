@@ -10,7 +10,7 @@ from tailcut.bench.benchmark import benchmark
 from tailcut.bench.plan import Contender
 from tailcut.bench.store import opened
 from tailcut.report.gather import Report, gather
-from tailcut.report.results_page import comparison_drawings, results_tables, write_results_page
+from tailcut.report.reports import comparison_drawings, results_tables, write_results_page
 
 LABELS = (
     *("thompson", "thompson@measure-first=5", "thompson@measure-first=20"),

@@ -14,8 +14,8 @@ import pytest
 
 from tailcut.bench.store import opened
 from tailcut.report.gather import gather
-from tailcut.report.results_page import results_tables
-from tailcut.report.tables import Cell, Table
+from tailcut.report.page import Cell, Table
+from tailcut.report.reports import results_tables
 from tests.report.conftest import SCENARIOS
 
 ODD = Table(

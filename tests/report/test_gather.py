@@ -12,10 +12,8 @@ import pytest
 from tailcut.bench.ranks import rank
 from tailcut.bench.store import Store, opened
 from tailcut.report import curves, standings
-from tailcut.report.complement import complement
 from tailcut.report.gather import ReportProgress, gather
-from tailcut.report.results_page import write_results_page
-from tailcut.report.scenario_page import write_scenario_page
+from tailcut.report.reports import write_results_page, write_scenario_page
 from tailcut.scenarios import Scenario
 
 
@@ -53,7 +51,7 @@ def test_the_page_on_one_scenario_reads_no_trace_again(
         report = gather(store, scenario=scenario, hashes=hashes)
     (part,) = report.scenarios
     assert {one.selector for one in part.learning} == set(report.results.selectors)
-    page = write_scenario_page(report, scenario, complement(scenario), tmp_path, formats=["svg"])
+    page = write_scenario_page(report, scenario, tmp_path, formats=["svg"])
     assert "How fast each selector learns" in page.read_text(encoding="utf-8")
 
 

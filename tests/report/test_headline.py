@@ -9,8 +9,8 @@ import pytest
 
 from tailcut.bench.ranks import Ranking
 from tailcut.bench.store import opened
+from tailcut.report.reports import headline
 from tailcut.report.results import Results, load
-from tailcut.report.results_page import headline
 from tailcut.report.standings import Standing
 from tests.report.conftest import paragraphs
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from tailcut.cli.app import app
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
-from tailcut.report.live_page import read_live_run, solvers_table, write_live_page
+from tailcut.report.reports import read_live_run, solvers_table, write_live_page
 from tailcut.scenarios.synthetic import generate
 from tailcut.types import Decision
 

@@ -14,8 +14,8 @@ from tailcut.bench.plan import Contender, plan
 from tailcut.bench.store import Result, opened
 from tailcut.errors import InputError
 from tailcut.report.gather import Report, gather
+from tailcut.report.reports import headline, left_out, write_results_page
 from tailcut.report.results import load
-from tailcut.report.results_page import headline, left_out, write_results_page
 from tailcut.scenarios import Scenario, bundled
 from tests.report.conftest import fill, paragraphs
 
@@ -153,9 +153,9 @@ def test_sweeps_stand_apart_and_share_their_default(scenarios_folder: Path, tmp_
     report = _gathered(path)
     (points,) = report.sweeps
     assert (points.selector, points.parameter, points.default) == ("bj_thompson_rev", "noise_variance", 1.0)
-    assert points.panels[0].values.tolist() == [1.0, 2.0, 3.5]
+    assert points.panels[0].at.tolist() == [1.0, 2.0, 3.5]
     db = sqlite3.connect(path)
-    for value, mean in zip(points.panels[0].values, points.panels[0].mean, strict=True):
+    for value, mean in zip(points.panels[0].at, points.panels[0].bands[0].mean, strict=True):
         query = "SELECT avg(par) FROM cells WHERE selector = ?"
         label = f"bj_thompson_rev:noise_variance={value}"
         assert mean == pytest.approx(db.execute(query, (label,)).fetchone()[0])

@@ -8,7 +8,7 @@ import pytest
 
 from tailcut.bench.store import opened
 from tailcut.report.gather import Report, gather
-from tailcut.report.results_page import headline, results_tables
+from tailcut.report.reports import headline, results_tables
 from tests.report.conftest import command, fill, paragraphs
 
 SELECTORS = ("thompson", "epsilon_greedy", "round_robin", "oracle", "sbs", "sbs_pair", "sbs_schedule")

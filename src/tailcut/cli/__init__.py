@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from getopt import GetoptError, gnu_getopt
 from typing import Any
 
 
@@ -57,28 +58,19 @@ def quick_options(words: Sequence[str]) -> dict[str, Any] | None:
     >>> quick_options(["--domian", "sat", "a.cnf"]) is None
     True
     """
-    given, files, left = dict(SOLVE_DEFAULTS), list[str](), list(words)
-    while left:
-        word = left.pop(0)
-        if word == "-" or not word.startswith("-"):
-            files.append(word)
-            continue
-        name, equals, value = word.removeprefix("--").partition("=")
-        if word[:2] != "--" or name not in SOLVE_DEFAULTS or name == "file":
-            return None
-        if name == "stop":
-            if equals:
-                return None
-            given[name] = True
-            continue
-        if not equals:
-            if not left:
-                return None
-            value = left.pop(0)
-        try:
-            given[name] = _TYPES.get(name, str)(value)
-        except ValueError:
-            return None
+    known = {f"--{name}": name for name in SOLVE_DEFAULTS if name != "file"}
+    if any(word.startswith("--") and word.partition("=")[0] not in known for word in words):
+        return None  # getopt would take the beginning of an option for all of it
+    given = dict(SOLVE_DEFAULTS)
+    try:
+        options, files = gnu_getopt(
+            words, "", [name if name == "stop" else f"{name}=" for name in known.values()]
+        )
+        for option, value in options:
+            name = known[option]
+            given[name] = True if name == "stop" else _TYPES.get(name, str)(value)
+    except (GetoptError, ValueError):
+        return None
     if len(files) > 1:
         return None
     given["file"] = files[0] if files and files[0] != "-" else None

@@ -2,7 +2,7 @@
 
 Only the module of the command that is called is imported: one needs SciPy, another FastAPI, and help should
 not wait for either. So names and summaries are listed here, and a test compares them with the docstrings of
-the commands.
+the commands. What the help says of options and arguments is in `help.toml`.
 
 An error that the user can fix is one line on stderr and exit code 2; a traceback is a bug of ours.
 """
@@ -10,8 +10,10 @@ An error that the user can fix is one line on stderr and exit code 2; a tracebac
 from __future__ import annotations
 
 import sys
+import tomllib
 import warnings
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -79,20 +81,23 @@ app = typer.Typer(
 
 
 def loaded(name: str) -> Any:
-    """Return a command, or group of them, from its module."""
+    """Return a command, or group of them, from its module, with the texts of its help."""
     module = import_module(f"tailcut.cli.{name}")
     holder = typer.Typer(rich_markup_mode=None)
     if hasattr(module, "app"):
         holder.add_typer(module.app, name=name)
     else:
         holder.command(name, cls=_GroupedCommand)(module.command)
-    command = get_group(holder).commands[name]
-    for group, names in getattr(module, "OPTION_GROUPS", {}).items():
-        for parameter in command.params:
-            if parameter.name in names:
-                parameter.rich_help_panel = group  # type: ignore[attr-defined]  # Typer's parameters have it
-    for subcommand in getattr(command, "commands", {}).values():
-        subcommand.short_help = subcommand.get_short_help_str(limit=1000)  # else cut off after 45 characters
+    command: Any = get_group(holder).commands[name]
+    groups = {one: group for group, names in getattr(module, "OPTION_GROUPS", {}).items() for one in names}
+    texts = tomllib.loads(Path(__file__).with_name("help.toml").read_text(encoding="utf-8"))
+    for one in getattr(command, "commands", {"": command}).values():
+        own = texts["shared"] | (texts[name] if one is command else texts[name][one.name])
+        for parameter in one.params:
+            parameter.help = own.get(parameter.opts[0])
+            parameter.rich_help_panel = groups.get(parameter.name)
+        if one is not command:
+            one.short_help = one.get_short_help_str(limit=1000)  # else cut off after 45 characters
     return command
 
 

@@ -14,94 +14,30 @@ from typing import Any
 import typer
 
 from tailcut.bench.conditions import BenchProtocol, Conditions
-from tailcut.cli.options import (
-    ASLIB,
-    CELLS,
-    MODULES,
-    SCHEDULER,
-    cell_executor,
-    check_executor,
-    import_with_folder,
-    or_bundled,
-)
+from tailcut.cli import options
 from tailcut.display import counted
-
-PLANS = (
-    "default: our own, the published table's approaches, two without features, schedules, the hindsight "
-    "baselines; published: the thirteen approaches of the published table and the hindsight baselines; "
-    "sensitivity: the five hyperparameter sweeps of the paper's appendix on its six scenarios; "
-    "ablation: tailcut with one part off or changed at a time; "
-    "settings: our own selectors with one hyperparameter lower or higher at a time; "
-    "learning: our own selectors, the first instances measured with all algorithms: none, or up to 100; "
-    "cv: our own selectors in cross-validation, with and without learning in the test fold, and three "
-    "baselines; "
-    "peers: our own and other people's: Vowpal Wabbit, MABWiser, river, scikit-learn, schedules; "
-    "offline: our own and other people's after fit, in cross-validation: extra trees, pairwise forests."
-)
-"""What `tailcut.bench.sweeps` says of its plans, which take long to import; a test holds them together."""
 
 
 def command(
-    aslib: Path | None = ASLIB,
-    scenario: list[str] | None = typer.Option(
-        None, metavar="NAME", help="Name of a scenario in DIR; repeat for more. Without: all."
-    ),
-    selector: list[str] | None = typer.Option(
-        None,
-        metavar="NAME[:key=value,...][@CONDITION,...]",
-        help="Selector; repeat for more. Without: those of the plan. Its own conditions, as in "
-        "tailcut@measure-first=25, take precedence over the other options.",
-    ),
-    modules: list[str] | None = MODULES,
-    plan_name: str = typer.Option("default", "--plan", metavar="NAME", help=PLANS),
-    seeds: int = typer.Option(10, min=1, help="Number of seeds; each shuffles the instances."),
-    first_seed: int = typer.Option(
-        0, min=0, metavar="N", help="Number of the first seed; the others follow it."
-    ),
-    penalty: float = typer.Option(10.0, min=1.0, help="The k of PARk."),
-    measure_first: int = typer.Option(
-        0,
-        min=0,
-        metavar="M",
-        help="Measure the first M instances with all algorithms, and learn from that; extra CPU time.",
-    ),
-    measure_cutoff: float = typer.Option(
-        1.0, max=1.0, metavar="SHARE", help="How long each of these runs may take, as a share of the cutoff."
-    ),
-    protocol: BenchProtocol = typer.Option(
-        BenchProtocol.STREAM,
-        help="stream: every instance counts, including the first. cv: fit on all folds of the scenario's "
-        "cv.arff but one, score on that one.",
-    ),
-    folds: int = typer.Option(
-        0, min=0, metavar="N", help="With cv: make N folds by the seed if a scenario has none."
-    ),
-    learn_on: bool = typer.Option(
-        False, "--learn-on", help="With cv: also score selectors that continue to learn during the test fold."
-    ),
-    cores: int = typer.Option(
-        1,
-        min=1,
-        metavar="K",
-        help="Run K algorithms at once on each instance, as a race; wall time counts. sbs "
-        "becomes the K algorithms that are best together in hindsight.",
-    ),
-    jobs: int = typer.Option(
-        os.cpu_count() or 1,
-        min=1,
-        help="Processes; with dask, workers, unless --scheduler is given.",
-        show_default="all cores",
-    ),
-    executor: str = typer.Option(
-        "processes",
-        metavar="NAME",
-        help="Where cells are computed: inline (this process), processes (of this machine) or dask.",
-    ),
-    scheduler: str | None = SCHEDULER,
-    out: Path = typer.Option(
-        Path("results.db"), metavar="FILE", help="Result file; cells it already holds are not run again."
-    ),
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of a table."),
+    aslib: Path | None = options.ASLIB,
+    scenario: list[str] | None = typer.Option(None, metavar="NAME"),
+    selector: list[str] | None = typer.Option(None, metavar="NAME[:key=value,...][@CONDITION,...]"),
+    modules: list[str] | None = options.MODULES,
+    plan_name: str = typer.Option("default", "--plan", metavar="NAME"),
+    seeds: int = typer.Option(10, min=1),
+    first_seed: int = typer.Option(0, min=0, metavar="N"),
+    penalty: float = typer.Option(10.0, min=1.0),
+    measure_first: int = typer.Option(0, min=0, metavar="M"),
+    measure_cutoff: float = typer.Option(1.0, max=1.0, metavar="SHARE"),
+    protocol: BenchProtocol = typer.Option(BenchProtocol.STREAM),
+    folds: int = typer.Option(0, min=0, metavar="N"),
+    learn_on: bool = typer.Option(False, "--learn-on"),
+    cores: int = typer.Option(1, min=1, metavar="K"),
+    jobs: int = typer.Option(os.cpu_count() or 1, min=1, show_default="all cores"),
+    executor: str = typer.Option("processes", metavar="NAME"),
+    scheduler: str | None = typer.Option(None, metavar="ADDRESS"),
+    out: Path = typer.Option(Path("results.db"), metavar="FILE"),
+    as_json: options.JSON = False,
 ) -> None:
     """Replay scenarios through selectors and report what each would have cost.
 
@@ -122,13 +58,13 @@ def command(
     """
     from tailcut.bench.benchmark import benchmark, quality_benchmark
     from tailcut.bench.plan import Contender
-    from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
+    from tailcut.cli.progress_bars import ProgressBars, called_as
     from tailcut.scenarios.aslib_reader import quality_names
 
     started = time.perf_counter()
-    check_executor(executor, CELLS, scheduler)
-    import_with_folder(modules or ())
-    folder = or_bundled(aslib, scenario or ())
+    options.check_executor(executor, options.CELLS, scheduler)
+    options.import_with_folder(modules or ())
+    folder = options.or_bundled(aslib, scenario or ())
     rated = quality_names(folder, scenario or ())
     plan: dict[str, Any] = {
         "contenders": [Contender.parse_label(text) for text in selector or ()] or None,
@@ -164,13 +100,11 @@ def command(
         progress=bars,
     )
     try:
-        with cell_executor(executor, scheduler, jobs, modules or ()) as place, bars:
+        with options.cell_executor(executor, scheduler, jobs, modules or ()) as place, bars:
             outcome = planned.run(out, executor=place, command=called_as(), progress=bars)
     except KeyboardInterrupt:
         sys.stderr.write(f"stopped; completed work is kept in {out}: run the same command again\n")
         raise typer.Exit(130) from None
-    for cell, result in outcome.failed:
-        say_failed(cell, result)
     if as_json:
         typer.echo(json.dumps([*outcome.rows, *rated_rows], indent=2))
         for label, reason in outcome.missing.items():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tailcut.cli.options import MODULES, import_with_folder
+from tailcut.cli.options import JSON, MODULES, import_with_folder
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,18 +22,12 @@ if TYPE_CHECKING:
 
 
 def command(
-    results: Path = typer.Argument(..., metavar="RESULTS", help="Result file of `tailcut bench`."),
-    selector: list[str] | None = typer.Option(
-        None, metavar="NAME", help="Compare only this one; repeat for more. Without: all."
-    ),
-    leave_out: bool = typer.Option(
-        False,
-        "--leave-out",
-        help="Choose between the settings of each selector instead, leaving scenarios out.",
-    ),
+    results: Path = typer.Argument(..., metavar="RESULTS"),
+    selector: list[str] | None = typer.Option(None, metavar="NAME"),
+    leave_out: bool = typer.Option(False, "--leave-out"),
     modules: list[str] | None = MODULES,
-    alpha: float = typer.Option(0.05, min=0.0001, max=0.5, help="Significance level."),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
+    alpha: float = typer.Option(0.05, min=0.0001, max=0.5),
+    as_json: JSON = False,
 ) -> None:
     """Compare the selectors of a result file over its scenarios, by mean PAR10.
 
@@ -90,18 +84,15 @@ def _say_left_out(why: str, names: Iterable[str]) -> None:
 
 def _print_group(group: RankedGroup) -> None:
     """Print the ranks of a group, from which difference on they count, and whom the best differs from."""
-    from rich.console import Console
-    from rich.table import Table
-
     from tailcut.bench.labels import ContenderKind, labelled
+    from tailcut.cli.views import output, plain_table
 
     ranking = group.ranking
     schedules = set(group.kinds.values()) == {ContenderKind.SCHEDULE}
-    table = Table(title=f"{len(ranking.scenarios)} scenarios" + (", schedules" if schedules else ""))
-    table.add_column("selector", overflow="fold")
     extra, trained = any(group.mean_extra_cpu.values()), bool(group.mean_npar10_train)
-    for heading in ("average rank", "wins", "mean nPAR10", *["train"] * trained, *["extra CPU"] * extra):
-        table.add_column(heading, justify="right")
+    headings = ("average rank", "wins", "mean nPAR10", *["train"] * trained, *["extra CPU"] * extra)
+    title = f"{len(ranking.scenarios)} scenarios" + (", schedules" if schedules else "")
+    table = plain_table("selector", *headings, title=title)
     for name, rank, wins in zip(ranking.selectors, ranking.average_ranks, ranking.wins, strict=True):
         in_training = group.mean_npar10_train.get(name)
         table.add_row(
@@ -112,7 +103,7 @@ def _print_group(group: RankedGroup) -> None:
             *["-" if in_training is None else f"{in_training:.2f}"] * trained,
             *[f"{group.mean_extra_cpu[name]:.1%}"] * extra,
         )
-    Console().print(table)
+    output().print(table)
     typer.echo(
         f"Friedman: chi2 = {ranking.friedman_chi2:.2f}, p = {ranking.friedman_p:.3g}. "
         f"Nemenyi: ranks that differ by more than {ranking.critical_difference:.2f} "

@@ -5,40 +5,54 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.table import Table
 
+import tailcut.domains.sat
+from tailcut.bench.benchmark import compute_missing
 from tailcut.bench.labels import labelled
-from tailcut.bench.plan import Cell
-from tailcut.bench.store import Result
-from tailcut.cli.options import stoppable
-from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
+from tailcut.bench.plan import Contender, plan
+from tailcut.bench.store import describe_run, opened
+from tailcut.bench.summary import summarise
+from tailcut.cli.options import JSON, stoppable
+from tailcut.cli.progress_bars import ProgressBars, called_as
 from tailcut.cli.views import QuietView, output, plain_table, progress_view
 from tailcut.display import counted
-from tailcut.live.observer import StreamObserver
-from tailcut.live.portfolio import Portfolio
-from tailcut.live.results import StreamCost
-from tailcut.report.demo import LIVE, PUBLISHED, DemoProgress, run_demo
+from tailcut.domains.sat.cnf import write
+from tailcut.domains.sat.generators import generate
+from tailcut.domains.sat.generators import plan as plan_formulas
+from tailcut.errors import InputError
+from tailcut.journal import Journal
+from tailcut.live.instances import Instance
+from tailcut.live.portfolio import Portfolio, read_portfolio
+from tailcut.live.results import StreamCost, cost_of_stream, costs_of_single_solvers
+from tailcut.live.stream import StreamSettings, run_stream
+from tailcut.report.reports import report_live_run, report_scenario
 from tailcut.scenarios import Scenario, bundled
+
+LIVE = "tailcut_schedule"
+"""The selector of the live part."""
+PUBLISHED = ("thompson", "thompson_rev", "bj_thompson_rev", "blinducb", "degroote_epsilon_greedy_lr")
+SHOWN = (
+    *("tailcut", "tailcut_schedule", "bounded_thompson"),
+    *PUBLISHED,
+    *("random", "round_robin", "sbs", "sbs_schedule", "oracle"),
+)
+"""Replayed: our own selectors, published ones, random, and the hindsight baselines."""
+_Say = Callable[[str | Table], None]
 
 
 def command(
-    out: Path = typer.Option(
-        Path("tailcut-demo"), metavar="DIR", help="Folder for the formulas, the answers and the report."
-    ),
-    instances: int = typer.Option(
-        180, min=1, max=bundled.COUNT, metavar="N", help="Formulas in the live part."
-    ),
-    seeds: int = typer.Option(5, min=1, help="Orders in which the bundled scenario is replayed."),
-    jobs: int = typer.Option(
-        os.cpu_count() or 1, min=1, help="Solvers at the same time.", show_default="all cores"
-    ),
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON object instead of text."),
+    out: Path = typer.Option(Path("tailcut-demo"), metavar="DIR"),
+    instances: int = typer.Option(180, min=1, max=bundled.COUNT, metavar="N"),
+    seeds: int = typer.Option(5, min=1),
+    jobs: int = typer.Option(os.cpu_count() or 1, min=1, show_default="all cores"),
+    as_json: JSON = False,
 ) -> None:
     """Show what Tailcut does, in about three minutes: first live, then compared with everything else.
 
@@ -47,76 +61,79 @@ def command(
     through our own selectors and the published ones, and leaves a report.
     """
     started = time.perf_counter()
-    shown = _Shown(silent=as_json)
-    try:
-        with stoppable("stopped"):
-            found = run_demo(
-                out, instances=instances, seeds=seeds, jobs=jobs, command=called_as(), progress=shown
+    say: _Say = (lambda _: None) if as_json else output().print
+    scenario = Scenario.read(bundled.SCENARIO)
+    with stoppable("stopped"):
+        live, alone = _solve_live(
+            scenario, out, instances, jobs, say, QuietView() if as_json else progress_view()
+        )
+        rows = _replay(scenario, out, seeds, jobs, say)
+        report_live_run(out / "live.db", out / "report" / "live", formats=["svg"])
+        with ProgressBars() as bars:
+            page = report_scenario(
+                bundled.SCENARIO,
+                out / "results.db",
+                out / "report",
+                selectors=[name for name in SHOWN if name not in ("sbs", "oracle")],
+                seeds=seeds,
+                formats=["svg"],
+                jobs=jobs,
+                command=called_as(),
+                live_page="live/index.html",
+                progress=bars,
             )
-    finally:
-        shown.stop()
     if as_json:
-        parts = {"live": found.live.as_dict(), "alone": [one.as_dict() for one in found.alone]}
-        typer.echo(json.dumps({**parts, "replay": found.replay, "report": str(found.page)}, indent=2))
-        return
-    shown.say(f"Report: {found.page} ({time.perf_counter() - started:.0f} s in all)")
+        parts = {"live": live.as_dict(), "alone": [one.as_dict() for one in alone]}
+        typer.echo(json.dumps({**parts, "replay": rows, "report": str(page)}, indent=2))
+    say(f"Report: {page} ({time.perf_counter() - started:.0f} s in all)")
 
 
-class _Shown(ProgressBars, DemoProgress):
-    """Prints words and tables for people, or nothing when a program reads; bars only while it replays."""
-
-    def __init__(self, *, silent: bool) -> None:
-        super().__init__()
-        self.silent = silent
-        self.console = output()
-
-    def say(self, what: str | Table) -> None:
-        if not self.silent:
-            self.console.print(what)
-
-    def live_begins(self, count: int, portfolio: Portfolio, cutoff: float) -> None:
-        self.say(
-            f"[bold]Live[/]: {count} formulas, {len(portfolio.solvers)} solvers, {cutoff:g} s of CPU "
-            f"time for each formula, chosen by {labelled(LIVE)}, which starts from scratch."
-        )
-
-    def live_view(self) -> AbstractContextManager[StreamObserver]:
-        return QuietView() if self.silent else progress_view()
-
-    def live_done(self, live: StreamCost, single: Sequence[StreamCost]) -> None:
-        self.say(_live_table(live, single))
-        self.say(_live_words(live, single))
-
-    def replay_begins(self, scenario: Scenario, seeds: int) -> None:
-        n, k = scenario.runtimes.shape
-        self.say(
-            f"[bold]Replay[/]: the {n} formulas of {scenario.name} with their {k} measured runtimes each, in "
-            f"{counted(seeds, 'order')}; every selector starts from scratch."
-        )
-        self.start()
-
-    def cell_done(self, cell: Cell, result: Result) -> None:
-        """Say which cell failed: its selector is then missing from what is shown."""
-        super().cell_done(cell, result)
-        if result.error is not None:
-            say_failed(cell, result)
-
-    def replay_done(self, rows: Sequence[dict[str, Any]]) -> None:
-        self.stop()
-        self.say(_replay_table(rows))
-        self.say(_replay_words(rows))
-        self.start()  # the report follows
-
-
-def _live_table(live: StreamCost, single: Sequence[StreamCost]) -> Table:
-    """Return what the live part took, above what each solver alone takes."""
+def _solve_live(
+    scenario: Scenario, out: Path, count: int, jobs: int, say: _Say, view: QuietView
+) -> tuple[StreamCost, list[StreamCost]]:
+    """Solve the first formulas of the bundled scenario's stream; return what it took, and others."""
+    portfolio = live_portfolio()
+    say(
+        f"[bold]Live[/]: {count} formulas, {len(portfolio.solvers)} solvers, {scenario.cutoff:g} s of CPU "
+        f"time for each formula, chosen by {labelled(LIVE)}, which starts from scratch."
+    )
+    given = _write_formulas(out / "formulas", count)
+    for old in out.glob("live.*"):
+        old.unlink()
+    settings = StreamSettings(LIVE, scenario.cutoff)
+    with Journal(out / "live.db") as journal, view:
+        run_stream(journal, portfolio, settings, given, out / "live.jsonl", jobs=jobs, observer=view)
+    with Journal(out / "live.db", read_only=True) as journal:
+        live = cost_of_stream(journal, scenario.cutoff)
+    single = costs_of_single_solvers(scenario, [instance.name for instance in given])
     table = plain_table("", "solved", "CPU time, s", "PAR10, s")
     for one in [live, *single]:
-        style = "bold" if one is live else ""
-        table.add_row(
-            one.name, f"{one.solved} of {one.count}", f"{one.seconds:.0f}", f"{one.par10:.2f}", style=style
-        )
-    return table
+        values = (f"{one.solved} of {one.count}", f"{one.seconds:.0f}", f"{one.par10:.2f}")
+        table.add_row(one.name, *values, style="bold" if one is live else "")
+    say(table)
+    say(_live_words(live, single))
+    return live, single
+
+
+def live_portfolio() -> Portfolio:
+    """Return the portfolio of the bundled domain; without CryptoMiniSat, where Python has no wheel of it."""
+    portfolio = read_portfolio(Path(tailcut.domains.sat.__file__).parent / "portfolio.toml")
+    return replace(portfolio, lacking=tuple(why for why in portfolio.lacking if "cryptominisat" not in why))
+
+
+def _write_formulas(folder: Path, count: int) -> list[Instance]:
+    """Write the first formulas of the stream and return them in its order."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder.parent}: cannot be written into: {error.strerror}") from None
+    given = []
+    for name, family, seed in plan_formulas(bundled.COUNT, bundled.SEED)[:count]:
+        path = folder / f"{name}.cnf"
+        if not path.exists():
+            write(path, generate(family, seed))
+        given.append(Instance(path.name, path.absolute()))
+    return given
 
 
 def _live_words(live: StreamCost, single: Sequence[StreamCost]) -> str:
@@ -133,28 +150,38 @@ def _live_words(live: StreamCost, single: Sequence[StreamCost]) -> str:
     )
 
 
-def _replay_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Return what each selector would have cost, the cheapest first."""
+def _replay(scenario: Scenario, out: Path, seeds: int, jobs: int, say: _Say) -> list[dict[str, Any]]:
+    """Replay the bundled scenario through all selectors shown; return what each would have cost."""
+    n, k = scenario.runtimes.shape
+    say(
+        f"[bold]Replay[/]: the {n} formulas of {scenario.name} with their {k} measured runtimes each, in "
+        f"{counted(seeds, 'order')}; every selector starts from scratch."
+    )
+    cells = plan([(str(bundled.SCENARIO), scenario)], [Contender.parse(name) for name in SHOWN], seeds)
+    with opened(out / "results.db") as store, ProgressBars() as bars:
+        store.begin_run(describe_run(called_as()))
+        compute_missing(cells, store, jobs=jobs, progress=bars)
+        rows = summarise(store.rows(cell.hash for cell in cells))
+    rows.sort(key=lambda row: float(row["par10_mean"]))
     table = plain_table("selector", "PAR10, s", "nPAR10", "unsolved")
     for row in rows:
         values = (f"{row['par10_mean']:.2f}", f"{row['npar10']:.2f}", f"{row['unsolved']:.1%}")
         table.add_row(labelled(row["selector"]), *values)
-    return table
+    say(table)
+    say(_replay_words({row["selector"]: float(row["par10_mean"]) for row in rows}))
+    return rows
 
 
-def _replay_words(rows: Sequence[dict[str, Any]]) -> str:
+def _replay_words(cost: dict[str, float]) -> str:
     """Return what was saved against the best single solver, in plain words."""
-    cost = {row["selector"]: float(row["par10_mean"]) for row in rows}
-    published = min(cost[name] for name in PUBLISHED)
+
+    def saved(name: str) -> str:
+        share = 1.0 - cost[name] / cost["sbs"]
+        return f"{cost[name]:.1f} s ({abs(share):.0%} {'less' if share >= 0.0 else 'more'})"
+
     return (
         f"Always using the best single solver (sbs) costs {cost['sbs']:.1f} s per formula, unsolved ones "
-        f"counted tenfold; tailcut, picking one solver per formula, {cost['tailcut']:.1f} s "
-        f"({_saved(cost, 'tailcut')}); "
-        f"tailcut_schedule, which may switch within the cutoff, {cost['tailcut_schedule']:.1f} s "
-        f"({_saved(cost, 'tailcut_schedule')}); the best published approach {published:.1f} s.\n"
+        f"counted tenfold; tailcut, picking one solver per formula, {saved('tailcut')}; "
+        f"tailcut_schedule, which may switch within the cutoff, {saved('tailcut_schedule')}; "
+        f"the best published approach {min(cost[name] for name in PUBLISHED):.1f} s.\n"
     )
-
-
-def _saved(cost: dict[str, float], name: str) -> str:
-    saved = 1.0 - cost[name] / cost["sbs"]
-    return f"{abs(saved):.0%} {'less' if saved >= 0.0 else 'more'}"

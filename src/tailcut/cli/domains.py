@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import typer
 
+from tailcut.cli.options import JSON, show
+
 
 def command(
-    name: str | None = typer.Argument(None, metavar="NAME", help="One domain. Without: all."),
-    portfolio: bool = typer.Option(
-        False, "--portfolio", help="Print the domain's portfolio file, for you to save and edit."
-    ),
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of text."),
+    name: str | None = typer.Argument(None, metavar="NAME"),
+    portfolio: bool = typer.Option(False, "--portfolio"),
+    as_json: JSON = False,
 ) -> None:
     """List the domains, the solvers found for each, and what installs the others."""
     from tailcut.domains import domain_names, find_domain
@@ -27,16 +26,13 @@ def command(
         typer.echo(portfolio_text(name), nl=False)
         return
     rows = [_row(one, find_domain(one)) for one in ([name] if name is not None else domain_names())]
-    if as_json:
-        typer.echo(json.dumps(rows, indent=2))
-        return
+    lines = []
     for row in rows:
-        typer.echo(f"{row['name']}: {row['what']} ({', '.join(row['instances'])})")
+        lines.append(f"{row['name']}: {row['what']} ({', '.join(row['instances'])})")
         for solver in row["solvers"]:
-            how = solver["where"] or (
-                f"not installed: {solver['install']}" if solver["install"] else "not installed"
-            )
-            typer.echo(f"  {'ok' if solver['found'] else '- '} {solver['name']:<14} {how}")
+            how = solver["where"] or ": ".join(filter(None, ["not installed", solver["install"]]))
+            lines.append(f"  {'ok' if solver['found'] else '- '} {solver['name']:<14} {how}")
+    show(rows, lines, as_json=as_json)
 
 
 def _row(name: str, domain: Any) -> dict[str, Any]:

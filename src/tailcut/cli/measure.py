@@ -8,54 +8,26 @@ from pathlib import Path
 
 import typer
 
-from tailcut.cli.options import (
-    DOMAIN,
-    PORTFOLIO,
-    RUN_EXECUTOR,
-    RUNS,
-    SCHEDULER,
-    SHIP_INSTANCES,
-    check_executor,
-    chosen_portfolio,
-    program_executor,
-    stoppable,
-)
+from tailcut.cli import options
 from tailcut.errors import InputError
 
 
 def command(
-    out: Path = typer.Option(..., metavar="DIR", help="Folder for the scenario; must not hold one yet."),
-    portfolio: str | None = PORTFOLIO,
-    instances: list[str] | None = typer.Argument(
-        None, metavar="INSTANCES...", help="Instance files, or folders of them."
-    ),
-    domain: str | None = DOMAIN,
-    cutoff: float | None = typer.Option(
-        None, metavar="S", help="Seconds for a run. Without: the portfolio's."
-    ),
-    name: str | None = typer.Option(
-        None, metavar="NAME", help="Name of the scenario. Without: that of the folder."
-    ),
-    note: str = typer.Option("", metavar="TEXT", help="A sentence for the scenario's readme."),
-    state: Path | None = typer.Option(
-        None, metavar="FILE", help="State file of the measurements so far. Without: DIR with .measure.db."
-    ),
-    jobs: int | None = typer.Option(
-        None,
-        min=1,
-        metavar="N",
-        help="Runs at the same time; more disturb each other. Without: 1; with dask, all its threads.",
-    ),
-    executor: str = RUN_EXECUTOR,
-    scheduler: str | None = SCHEDULER,
-    ship_instances: bool = SHIP_INSTANCES,
-    wrong: list[str] | None = typer.Option(
-        None, metavar="SOLVER:INSTANCE", help="An answer that is wrong: the run counts as failed."
-    ),
-    again: list[str] | None = typer.Option(
-        None, metavar="SOLVER:INSTANCE", help="A run to be measured again."
-    ),
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON object about the scenario."),
+    out: Path = typer.Option(..., metavar="DIR"),
+    portfolio: str | None = typer.Argument(None, metavar="PORTFOLIO"),
+    instances: list[str] | None = typer.Argument(None, metavar="INSTANCES..."),
+    domain: str | None = typer.Option(None, metavar="NAME"),
+    cutoff: float | None = typer.Option(None, metavar="S"),
+    name: str | None = typer.Option(None, metavar="NAME"),
+    note: str = typer.Option("", metavar="TEXT"),
+    state: Path | None = typer.Option(None, metavar="FILE"),
+    jobs: int | None = typer.Option(None, min=1, metavar="N"),
+    executor: str = typer.Option("processes", metavar="NAME"),
+    scheduler: str | None = typer.Option(None, metavar="ADDRESS"),
+    ship_instances: bool = typer.Option(False, "--ship-instances"),
+    wrong: list[str] | None = typer.Option(None, metavar="SOLVER:INSTANCE"),
+    again: list[str] | None = typer.Option(None, metavar="SOLVER:INSTANCE"),
+    as_json: options.JSON = False,
 ) -> None:
     """Run every solver of a portfolio on every instance and write a scenario that `tailcut bench` reads.
 
@@ -69,8 +41,8 @@ def command(
     from tailcut.live.measure import default_state, measure_scenario
     from tailcut.live.portfolio import cutoff_of
 
-    check_executor(executor, RUNS, scheduler, ship=ship_instances)
-    read, instances = chosen_portfolio(domain, portfolio, instances)
+    options.check_executor(executor, options.RUNS, scheduler, ship=ship_instances)
+    read, instances = options.chosen_portfolio(domain, portfolio, instances)
     if not instances:
         raise InputError("there is nothing to measure: give instance files or folders")
     limit = cutoff_of(read, cutoff)
@@ -79,8 +51,8 @@ def command(
     given = list(instances_in(instances, read.instances, models=read.models))
     kept = state or default_state(out)
     with (
-        stoppable(f"stopped; what is measured is kept in {kept}: run the same command again"),
-        program_executor(executor, scheduler, jobs, read, ship=ship_instances) as (place, at_once),
+        options.stoppable(f"stopped; what is measured is kept in {kept}: run the same command again"),
+        options.program_executor(executor, scheduler, jobs, read, ship=ship_instances) as (place, at_once),
         MeasureView() as bar,
     ):
         scenario = measure_scenario(
@@ -99,12 +71,7 @@ def command(
         )
     n_instances, n_runs = len(scenario.instances), scenario.solved.size
     n_solved = int(scenario.solved.any(axis=1).sum())
-    if as_json:
-        share = n_solved / n_instances
-        row = {"folder": str(out), "instances": n_instances, "runs": n_runs, "solved": share}
-        typer.echo(json.dumps(row))
-    else:
-        typer.echo(
-            f"{n_runs} runs; {n_solved} of {n_instances} instances were solved "
-            f"by some solver; the scenario is in {out}"
-        )
+    share = n_solved / n_instances
+    row = {"folder": str(out), "instances": n_instances, "runs": n_runs, "solved": share}
+    solved = f"{n_solved} of {n_instances} instances were solved by some solver"
+    typer.echo(json.dumps(row) if as_json else f"{n_runs} runs; {solved}; the scenario is in {out}")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,52 +22,20 @@ if TYPE_CHECKING:
     from tailcut.live.engine import ProgramExecutor
     from tailcut.live.portfolio import Portfolio
 
-ASLIB: Any = typer.Option(
-    None,
-    "--aslib",
-    envvar="TAILCUT_ASLIB",
-    metavar="DIR",
-    help="Folder with one ASlib scenario per subfolder.",
-)
-MODULES: Any = typer.Option(
-    None,
-    "--import",
-    metavar="MODULE",
-    help="Module that registers your selectors, in this folder or installed; repeat for more.",
-)
-DOMAIN: Any = typer.Option(
-    None,
-    metavar="NAME",
-    help="Use every solver found for a domain, such as smt or mip, instead of a portfolio file; see `tailcut "
-    "domains`. Then all arguments are instances.",
-)
-PORTFOLIO: Any = typer.Argument(
-    None, metavar="PORTFOLIO", help="Portfolio file (TOML); omit it with --domain."
-)
-RECORDED_RUNS = (
-    "A scenario's folder (`tailcut measure` writes one), its name in --aslib, or another state file"
-)
+ASLIB: Any = typer.Option(None, "--aslib", envvar="TAILCUT_ASLIB", metavar="DIR")
+JSON = Annotated[bool, typer.Option("--json")]
+MODULES: Any = typer.Option(None, "--import", metavar="MODULE")
 
 CELLS = ("inline", "processes", "dask")
 """Where cells of a benchmark can be computed."""
 RUNS = ("processes", "dask")
 """Where solvers can run."""
-RUN_EXECUTOR: Any = typer.Option(
-    "processes",
-    "--executor",
-    metavar="NAME",
-    help="Where programs run: processes (of this machine) or dask.",
-)
-SCHEDULER: Any = typer.Option(
-    None,
-    metavar="ADDRESS",
-    help="Dask's scheduler, as tcp://127.0.0.1:8786. Without: temporary workers on this machine.",
-)
-SHIP_INSTANCES: Any = typer.Option(
-    False,
-    "--ship-instances",
-    help="Send instance files to the Dask workers, for clusters without a shared file system.",
-)
+
+
+def show(found: Any, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print what was found as JSON for programs, or as lines for people."""
+    for line in [json.dumps(found, indent=2)] if as_json else lines:
+        typer.echo(line)
 
 
 def existing(aslib: Path | None) -> Path:

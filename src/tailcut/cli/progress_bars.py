@@ -20,15 +20,8 @@ def called_as() -> str:
     return shlex.join(["tailcut", *sys.argv[1:]])
 
 
-def say_failed(cell: Cell, result: Result) -> None:
-    """Say on standard error which cell failed, and why."""
-    reason = (result.error or "").strip().splitlines()[-1]
-    where = f"{cell.scenario}, {cell.contender.label}, seed {cell.seed}"
-    sys.stderr.write(f"failed: {where}: {reason}\n")
-
-
 class ProgressBars(ReportProgress):
-    """Bars of benchmarks and reports on standard error, which also says what was left out."""
+    """Bars of benchmarks and reports on standard error, which also says what was left out or failed."""
 
     def __init__(self) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -50,8 +43,12 @@ class ProgressBars(ReportProgress):
         served, total = (sum(cell.steps for cell in some) for some in (done, cells))
         self._bars.update(self._task("instances served"), completed=served, total=total)
 
-    def cell_done(self, cell: Cell, result: Result) -> None:  # noqa: ARG002 - a failed one is done, too
+    def cell_done(self, cell: Cell, result: Result) -> None:
         self._bars.advance(self._task("instances served"), cell.steps)
+        if result.error is not None:
+            reason = result.error.strip().splitlines()[-1]
+            where = f"{cell.scenario}, {cell.contender.label}, seed {cell.seed}"
+            sys.stderr.write(f"failed: {where}: {reason}\n")
 
     def scenarios_planned(self, count: int) -> None:
         self._bars.update(self._task("scenarios gathered"), total=count)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -12,13 +11,11 @@ from itertools import groupby
 from pathlib import Path
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress
+from rich.progress import Progress
 from rich.table import Table
 
-from tailcut.cli.options import ASLIB, existing
-from tailcut.cli.views import output
+from tailcut.cli.options import ASLIB, JSON, existing
+from tailcut.cli.views import bars_on_stderr, output, plain_table
 from tailcut.replication.published import VERDICTS, ReplicatedCell
 from tailcut.replication.rerun import ReplicationProgress, replicate_folder
 
@@ -44,15 +41,11 @@ class _Bars(ReplicationProgress):
 
 def command(
     aslib: Path | None = ASLIB,
-    scenario: list[str] | None = typer.Option(
-        None, metavar="NAME", help="Run this scenario only; may be repeated."
-    ),
-    approach: list[str] | None = typer.Option(
-        None, metavar="NAME", help="Run this approach only; may be repeated."
-    ),
-    seeds: int = typer.Option(10, min=2, help="Seeds 1 to N; the published table has 10."),
-    jobs: int = typer.Option(os.cpu_count() or 1, min=1, help="Processes.", show_default="all cores"),
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of a table."),
+    scenario: list[str] | None = typer.Option(None, metavar="NAME"),
+    approach: list[str] | None = typer.Option(None, metavar="NAME"),
+    seeds: int = typer.Option(10, min=2),
+    jobs: int = typer.Option(os.cpu_count() or 1, min=1, show_default="all cores"),
+    as_json: JSON = False,
 ) -> None:
     """Run the published PAR10 table again and compare it cell by cell.
 
@@ -60,9 +53,7 @@ def command(
     differ by less than 3.5 standard errors), or differs. Deterministic given data, seeds and libraries.
     """
     folder = existing(aslib)
-    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
-    silent = not sys.stderr.isatty()
-    with Progress(*columns, console=Console(stderr=True), disable=silent, transient=True) as bars:
+    with bars_on_stderr(transient=True) as bars:
         rows = replicate_folder(
             folder,
             scenario or (),
@@ -89,11 +80,7 @@ def _print(rows: list[ReplicatedCell]) -> None:
 
 
 def _table(scenario: str, rows: Iterable[ReplicatedCell]) -> Table:
-    table = Table(title=scenario, title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("approach", no_wrap=True)
-    for heading in ("ours", "published", "z"):
-        table.add_column(heading, justify="right")
-    table.add_column("verdict", no_wrap=True)
+    table = plain_table("approach", "ours", "published", "z", "verdict", title=scenario)
     for row in rows:
         ours = f"{_short(row.ours_mean)} ± {_short(row.ours_std)}"
         published = f"{_short(row.published_mean)} ± {_short(row.published_std)}"

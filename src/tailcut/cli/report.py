@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -13,35 +14,17 @@ from tailcut.errors import InputError
 
 
 def command(
-    results: Path | None = typer.Argument(
-        None,
-        metavar="[RESULTS|STATE]",
-        help="Result file of `tailcut bench`, or state file of `tailcut run` or `serve`. Optional with "
-        "--paper (results.db) and --scenario-dir.",
-    ),
-    out: Path = typer.Option(Path("report"), metavar="DIR", help="Folder to write the report into."),
-    formats: list[str] | None = typer.Option(
-        None,
-        "--format",
-        metavar="FORMAT",
-        help="Format of figures: svg, pdf, png; repeat for more. Without: all. SVG is always written.",
-    ),
+    results: Path | None = typer.Argument(None, metavar="[RESULTS|STATE]"),
+    out: Path = typer.Option(Path("report"), metavar="DIR"),
+    formats: list[str] | None = typer.Option(None, "--format", metavar="FORMAT"),
     aslib: Path | None = ASLIB,
-    paper: bool = typer.Option(
-        False, "--paper", help="First run what is missing for the paper's tables, figures and sweeps."
-    ),
-    scenario_dir: Path | None = typer.Option(
-        None, metavar="DIR", help="Report on this one scenario, for the practitioner; runs what is missing."
-    ),
-    selector: list[str] | None = typer.Option(
-        None, metavar="NAME[:key=value,...]", help="With --scenario-dir: selectors to run; repeat for more."
-    ),
-    seeds: int = typer.Option(10, min=1, help="Seeds to run, with --paper or --scenario-dir."),
-    project: str | None = typer.Option(
-        None, metavar="NAME", help="Project of a state file. Without: run, or the only one."
-    ),
+    paper: bool = typer.Option(False, "--paper"),
+    scenario_dir: Path | None = typer.Option(None, metavar="DIR"),
+    selector: list[str] | None = typer.Option(None, metavar="NAME[:key=value,...]"),
+    seeds: int = typer.Option(10, min=1),
+    project: str | None = typer.Option(None, metavar="NAME"),
     modules: list[str] | None = MODULES,
-    jobs: int = typer.Option(os.cpu_count() or 1, min=1, help="Processes.", show_default="all cores"),
+    jobs: int = typer.Option(os.cpu_count() or 1, min=1, show_default="all cores"),
 ) -> None:
     """Turn a result file, or a live run, into tables, figures and one self-contained page.
 
@@ -52,7 +35,7 @@ def command(
     also shows the survival curves of the scenarios' algorithms.
     """
     from tailcut.cli.progress_bars import ProgressBars, called_as
-    from tailcut.report.canvas import FORMATS, require, with_svg
+    from tailcut.report.page import FORMATS, require, with_svg
     from tailcut.report.reports import report_live_run, report_paper, report_results, report_scenario
 
     require()
@@ -72,36 +55,20 @@ def command(
     _writable(out)
     try:
         with ProgressBars() as bars:
+            shown: dict[str, Any] = {"formats": wanted, "progress": bars}
+            run: dict[str, Any] = {"seeds": seeds, "jobs": jobs, "command": called_as(), **shown}
             if scenario_dir is not None:
-                page = report_scenario(
-                    scenario_dir,
-                    results or out / "results.db",
-                    out,
-                    selectors=selector,
-                    seeds=seeds,
-                    formats=wanted,
-                    jobs=jobs,
-                    modules=modules or (),
-                    command=called_as(),
-                    progress=bars,
-                )
+                source = results or out / "results.db"
+                run |= {"selectors": selector, "modules": modules or ()}
+                page = report_scenario(scenario_dir, source, out, **run)
             elif paper:
-                page = report_paper(
-                    existing(aslib),
-                    results or Path("results.db"),
-                    out,
-                    seeds=seeds,
-                    formats=wanted,
-                    jobs=jobs,
-                    command=called_as(),
-                    progress=bars,
-                )
+                page = report_paper(existing(aslib), results or Path("results.db"), out, **run)
             elif results is not None and live:
-                page = report_live_run(results, out, project=project, formats=wanted, progress=bars)
+                page = report_live_run(results, out, project=project, **shown)
             elif results is not None:
                 folder = existing(aslib) if aslib else None
                 drawing = 1 if modules else jobs  # other processes do not know which of them are schedules
-                page = report_results(results, out, aslib=folder, formats=wanted, jobs=drawing, progress=bars)
+                page = report_results(results, out, aslib=folder, jobs=drawing, **shown)
             else:
                 raise InputError("no result file: name one that `tailcut bench` wrote")
     except KeyboardInterrupt:

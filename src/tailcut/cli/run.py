@@ -8,21 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tailcut.cli.options import (
-    ASLIB,
-    DOMAIN,
-    PORTFOLIO,
-    RECORDED_RUNS,
-    RUN_EXECUTOR,
-    RUNS,
-    SCHEDULER,
-    SHIP_INSTANCES,
-    check_executor,
-    chosen_portfolio,
-    program_executor,
-    recorded_runs,
-    stoppable,
-)
+from tailcut.cli import options
 from tailcut.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,94 +30,32 @@ OPTION_GROUPS = {
 
 
 def command(
-    portfolio: str | None = PORTFOLIO,
-    instances: list[str] | None = typer.Argument(
-        None,
-        metavar="INSTANCES...",
-        help="Instance files, folders of them, or - for a list on standard input: a path per line, or "
-        'JSON as {"instance": PATH, "cutoff": S, "priority": P, "tags": {"family": NAME}}.',
-    ),
-    domain: str | None = DOMAIN,
-    cutoff: float | None = typer.Option(
-        None, metavar="S", help="Seconds for an instance, features included. Without: the portfolio's."
-    ),
-    state: Path = typer.Option(
-        Path("tailcut-run.db"),
-        metavar="FILE",
-        help="State file: what was learned and done; a rerun continues there.",
-    ),
-    answers: Path | None = typer.Option(
-        None, metavar="FILE", help="Answers, one JSON line each. Without: STATE with .jsonl."
-    ),
-    outputs: Path | None = typer.Option(
-        None, metavar="DIR", help="Keep the output of the answering solver, one file per instance."
-    ),
-    jobs: int | None = typer.Option(
-        None,
-        min=1,
-        metavar="N",
-        help="Instances at the same time. Without: 1; with dask, as many as its workers have threads.",
-    ),
-    parallel: int = typer.Option(
-        1,
-        min=1,
-        metavar="K",
-        help="Solvers at once on the same instance, those that are best together; the first answer wins. "
-        "Takes N times K cores.",
-    ),
-    executor: str = RUN_EXECUTOR,
-    scheduler: str | None = SCHEDULER,
-    ship_instances: bool = SHIP_INSTANCES,
-    selector: str | None = typer.Option(
-        None,
-        metavar="NAME[:key=value,...]",
-        help="Selector. Without: the portfolio's, else that of the state file, else tailcut_schedule.",
-    ),
-    seed: int = typer.Option(0, min=0, help="Seed of the selector, and of --shuffle."),
-    shuffle: bool = typer.Option(
-        False, "--shuffle", help="Run files and folders in a random order, by the seed."
-    ),
-    watch: Path | None = typer.Option(
-        None, metavar="FOLDER", help="Run the files of a folder, and those added to it later."
-    ),
-    warm_start: str | None = typer.Option(
-        None, metavar="WHERE", help=f"Learn recorded runs first, once. {RECORDED_RUNS}."
-    ),
-    aslib: Path | None = ASLIB,
-    measure_first: int = typer.Option(
-        0, min=0, metavar="M", help="Run M instances with every solver before starting the others."
-    ),
-    measure_choice: str = typer.Option(
-        "first",
-        metavar="first|random|diverse",
-        help="Which: the first, a random sample, or unlike each other by their features.",
-    ),
-    measure_cutoff: float | None = typer.Option(
-        None, metavar="S", help="Seconds for each of these extra runs. Without: the cutoff."
-    ),
-    retry: str | None = typer.Option(
-        None,
-        metavar="unsolved|failed",
-        help="Run instances without an answer again: all, or those with a failed run. --cutoff is "
-        "then their time. Without INSTANCES: those of the state file.",
-    ),
-    trust: list[str] | None = typer.Option(
-        None, metavar="SOLVER", help="Use a solver again that was set aside; repeat for more."
-    ),
-    second_opinion: float = typer.Option(
-        0.0,
-        min=0.0,
-        max=1.0,
-        metavar="S",
-        help="Have another solver confirm a share S of the answers, and all answers of solvers that "
-        "contradicted another.",
-    ),
-    check_only: bool = typer.Option(
-        False, "--check", help="Try each solver on a tiny instance and run nothing else."
-    ),
-    as_json: bool = typer.Option(
-        False, "--json", help="Print the answers of this run as JSON lines as they arrive."
-    ),
+    portfolio: str | None = typer.Argument(None, metavar="PORTFOLIO"),
+    instances: list[str] | None = typer.Argument(None, metavar="INSTANCES..."),
+    domain: str | None = typer.Option(None, metavar="NAME"),
+    cutoff: float | None = typer.Option(None, metavar="S"),
+    state: Path = typer.Option(Path("tailcut-run.db"), metavar="FILE"),
+    answers: Path | None = typer.Option(None, metavar="FILE"),
+    outputs: Path | None = typer.Option(None, metavar="DIR"),
+    jobs: int | None = typer.Option(None, min=1, metavar="N"),
+    parallel: int = typer.Option(1, min=1, metavar="K"),
+    executor: str = typer.Option("processes", metavar="NAME"),
+    scheduler: str | None = typer.Option(None, metavar="ADDRESS"),
+    ship_instances: bool = typer.Option(False, "--ship-instances"),
+    selector: str | None = typer.Option(None, metavar="NAME[:key=value,...]"),
+    seed: int = typer.Option(0, min=0),
+    shuffle: bool = typer.Option(False, "--shuffle"),
+    watch: Path | None = typer.Option(None, metavar="FOLDER"),
+    warm_start: str | None = typer.Option(None, metavar="WHERE"),
+    aslib: Path | None = options.ASLIB,
+    measure_first: int = typer.Option(0, min=0, metavar="M"),
+    measure_choice: str = typer.Option("first", metavar="first|random|diverse"),
+    measure_cutoff: float | None = typer.Option(None, metavar="S"),
+    retry: str | None = typer.Option(None, metavar="unsolved|failed"),
+    trust: list[str] | None = typer.Option(None, metavar="SOLVER"),
+    second_opinion: float = typer.Option(0.0, min=0.0, max=1.0, metavar="S"),
+    check_only: bool = typer.Option(False, "--check"),
+    as_json: options.JSON = False,
 ) -> None:
     """Run the solvers of a portfolio on instances, choosing for each by what was learned so far.
 
@@ -143,10 +67,10 @@ def command(
     from tailcut.cli.views import JsonView, print_check, print_totals, progress_view
     from tailcut.live.instances import instances_in
 
-    check_executor(executor, RUNS, scheduler, ship=ship_instances)
+    options.check_executor(executor, options.RUNS, scheduler, ship=ship_instances)
     if executor == "dask" and parallel > 1:
         raise InputError("a race is run on this machine: leave out --parallel with dask")
-    read, instances = chosen_portfolio(domain, portfolio, instances)
+    read, instances = options.chosen_portfolio(domain, portfolio, instances)
     if check_only:
         from tailcut.live.check import check_portfolio
 
@@ -164,7 +88,7 @@ def command(
     settings = _settings(read, selector, cutoff, seed)
     if read.without:
         sys.stderr.write(f"{read.without}\n")
-    source = None if warm_start is None else recorded_runs(warm_start, aslib)
+    source = None if warm_start is None else options.recorded_runs(warm_start, aslib)
     if wanted is not None and not instances:
         sys.stderr.write(f"nothing to retry: every instance of {state} has an answer\n")
         raise typer.Exit(0)
@@ -180,8 +104,8 @@ def command(
     absent: list[str] = []
     given = _stream_of(instances or [], read, watch, absent, seed if shuffle else None)
     with (
-        stoppable(f"stopped; completed work is kept in {state}: run the same command again"),
-        program_executor(executor, scheduler, jobs, read, ship=ship_instances) as (place, at_once),
+        options.stoppable(f"stopped; completed work is kept in {state}: run the same command again"),
+        options.program_executor(executor, scheduler, jobs, read, ship=ship_instances) as (place, at_once),
         Journal(state) as journal,
         JsonView() if as_json else progress_view() as view,
     ):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -10,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tailcut.cli.options import ASLIB, existing, scenario_folder
+from tailcut.cli.options import ASLIB, JSON, existing, scenario_folder, show
 from tailcut.errors import InputError
 
 if TYPE_CHECKING:
-    from tailcut.scenarios import Problem, Scenario
+    from tailcut.scenarios import Scenario
 
 app = typer.Typer(help="List, describe, check, create and fetch ASlib scenarios.", no_args_is_help=True)
 
@@ -40,9 +39,9 @@ def summary(scenario: Scenario) -> dict[str, Any]:
 
 
 @app.command("list")
-def show(
+def listing(
     aslib: Path | None = ASLIB,
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of lines."),
+    as_json: JSON = False,
 ) -> None:
     """List the available scenarios: the bundled one and, with --aslib, those of that folder."""
     from tailcut.scenarios import bundled
@@ -50,13 +49,9 @@ def show(
 
     folders = [bundled.FOLDER, *([] if aslib is None else [existing(aslib)])]
     found = [{"name": name, "folder": str(folder / name)} for folder in folders for name in names_in(folder)]
-    if as_json:
-        typer.echo(json.dumps(found, indent=2))
-        return
     width = max(len(row["name"]) for row in found)
-    for row in found:
-        typer.echo(f"{row['name']:<{width}}  {row['folder']}")
-    if aslib is None:
+    show(found, (f"{row['name']:<{width}}  {row['folder']}" for row in found), as_json=as_json)
+    if aslib is None and not as_json:
         sys.stderr.write(
             "more with --aslib DIR or TAILCUT_ASLIB; `tailcut scenario fetch NAME` fetches one\n"
         )
@@ -64,21 +59,15 @@ def show(
 
 @app.command("info")
 def info(
-    given: str = typer.Argument(
-        ...,
-        metavar="DIR|NAME",
-        help="The scenario's folder, or its name: one in --aslib, or the bundled one.",
-    ),
+    given: str = typer.Argument(..., metavar="DIR|NAME"),
     aslib: Path | None = ASLIB,
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON object instead of lines."),
+    as_json: JSON = False,
 ) -> None:
     """Describe a scenario: its size, its timeouts, its single best and virtual best solver."""
     from tailcut.scenarios import Scenario
 
     found = summary(Scenario.read(scenario_folder(given, aslib)))
-    if as_json:
-        typer.echo(json.dumps(found, indent=2))
-        return
+    costs = f"{found['feature_cost_mean']:.2f} s on average" if found["feature_costs"] else "none given"
     lines = {
         "scenario": found["name"],
         "instances": found["instances"],
@@ -89,19 +78,16 @@ def info(
         "min {timeouts_min:.1%}, max {timeouts_max:.1%} over algorithms".format(**found),
         "SBS": f"{found['sbs']}, PAR10 {found['sbs_par10']:.2f} s",
         "VBS": f"PAR10 {found['vbs_par10']:.2f} s",
-        "feature costs": f"{found['feature_cost_mean']:.2f} s on average"
-        if found["feature_costs"]
-        else "none given",
+        "feature costs": costs,
     }
-    for label, value in lines.items():
-        typer.echo(f"{label:<14} {value}")
+    show(found, (f"{label:<14} {value}" for label, value in lines.items()), as_json=as_json)
 
 
 @app.command("check")
 @app.command("validate", hidden=True)  # its name in 0.1
 def check(
-    folders: list[Path] = typer.Argument(..., metavar="DIR", help="The scenarios' folders."),
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON list, one object per scenario."),
+    folders: list[Path] = typer.Argument(..., metavar="DIR"),
+    as_json: JSON = False,
 ) -> None:
     """Check scenarios and report all problems, with file, line and field.
 
@@ -114,41 +100,28 @@ def check(
             raise InputError(f"{folder} is not a folder")
     found = {folder: check_scenario(folder) for folder in folders}
     invalid = {folder: any(p.severity == "error" for p in problems) for folder, problems in found.items()}
-    if as_json:
-        rows = [
-            {"path": str(f), "valid": not invalid[f], "problems": [asdict(p) for p in problems]}
-            for f, problems in found.items()
-        ]
-        typer.echo(json.dumps(rows, indent=2))
-    else:
-        for folder, problems in found.items():
-            _print_problems(folder, problems, invalid[folder])
+    rows, lines = [], []
+    for folder, problems in found.items():
+        rows.append(
+            {"path": str(folder), "valid": not invalid[folder], "problems": [asdict(p) for p in problems]}
+        )
+        count = f"; problems: {len(problems)}" if problems else ""
+        lines.append(f"{folder}: {'invalid' if invalid[folder] else 'valid'}{count}")
+        lines += [f"  {problem.severity}: {problem}" for problem in problems[:_SHOWN]]
+        if len(problems) > _SHOWN:
+            lines.append(f"  ... and {len(problems) - _SHOWN} more (all with --json)")
+    show(rows, lines, as_json=as_json)
     if any(invalid.values()):
         raise typer.Exit(1)
 
 
-def _print_problems(folder: Path, problems: list[Problem], invalid: bool) -> None:
-    typer.echo(
-        f"{folder}: {'invalid' if invalid else 'valid'}"
-        + (f"; problems: {len(problems)}" if problems else "")
-    )
-    for problem in problems[:_SHOWN]:
-        typer.echo(f"  {problem.severity}: {problem}")
-    if len(problems) > _SHOWN:
-        typer.echo(f"  ... and {len(problems) - _SHOWN} more (all with --json)")
-
-
 @app.command("from-csv")
 def from_csv(
-    runs: Path = typer.Option(
-        ..., metavar="FILE", help="CSV with instance, algorithm, runtime and, optionally, status, repetition."
-    ),
-    features: Path = typer.Option(
-        ..., metavar="FILE", help="CSV with instance, then one column per feature."
-    ),
-    cutoff: float = typer.Option(..., metavar="S", help="Seconds after which a run counts as unsolved."),
-    name: str = typer.Option(..., metavar="NAME", help="Name of the scenario."),
-    out: Path = typer.Option(..., metavar="DIR", help="Folder to write; it must not hold a scenario yet."),
+    runs: Path = typer.Option(..., metavar="FILE"),
+    features: Path = typer.Option(..., metavar="FILE"),
+    cutoff: float = typer.Option(..., metavar="S"),
+    name: str = typer.Option(..., metavar="NAME"),
+    out: Path = typer.Option(..., metavar="DIR"),
 ) -> None:
     """Make an ASlib scenario from two CSV files.
 
@@ -167,21 +140,12 @@ def from_csv(
 
 @app.command("fetch")
 def fetch_command(
-    name: str = typer.Argument(..., metavar="NAME", help="Name of the scenario, such as SAT12-INDU."),
-    to: Path | None = typer.Option(
-        None, metavar="DIR", help="Folder to put NAME into; without it, the user's cache folder."
-    ),
-    base_url: str | None = typer.Option(
-        None,
-        metavar="URL",
-        help="Where the scenarios' folders are.",
-        show_default="the ASlib repository on GitHub",
-    ),
-    timeout: float = typer.Option(30.0, min=0.1, metavar="S", help="Seconds that the server may be silent."),
-    max_seconds: float = typer.Option(1800.0, min=0.1, metavar="S", help="Seconds for all files together."),
-    max_megabytes: float = typer.Option(
-        1000.0, min=0.001, metavar="MB", help="Size of all files together, in MB of 10^6 bytes."
-    ),
+    name: str = typer.Argument(..., metavar="NAME"),
+    to: Path | None = typer.Option(None, metavar="DIR"),
+    base_url: str | None = typer.Option(None, metavar="URL", show_default="the ASlib repository on GitHub"),
+    timeout: float = typer.Option(30.0, min=0.1, metavar="S"),
+    max_seconds: float = typer.Option(1800.0, min=0.1, metavar="S"),
+    max_megabytes: float = typer.Option(1000.0, min=0.001, metavar="MB"),
 ) -> None:
     """Fetch a scenario from the ASlib repository and print its folder.
 

@@ -20,14 +20,8 @@ def listing() -> list[dict[str, Any]]:
 
 
 def _without_parts(name: str, summary: str, kind: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "summary": summary,
-        "kind": kind,
-        "takes_losses": False,
-        "parts": {},
-        "hyperparameters": {},
-    }
+    row = {"name": name, "summary": summary, "kind": kind}
+    return {**row, "takes_losses": False, "parts": {}, "hyperparameters": {}}
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
@@ -46,8 +40,8 @@ def markdown(rows: list[dict[str, Any]]) -> str:
 
 
 def command(
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of text."),
-    as_markdown: bool = typer.Option(False, "--markdown", help="Print a Markdown table with the parts."),
+    as_json: bool = typer.Option(False, "--json"),
+    as_markdown: bool = typer.Option(False, "--markdown"),
 ) -> None:
     """List every selector with its parts and hyperparameters."""
     from tailcut.catalogue import find_broken
@@ -55,12 +49,9 @@ def command(
     rows, broken = listing(), find_broken()
     for problem in broken.values():
         typer.echo(f"left out: {problem}", err=True)
-    if as_json:
-        rows += [_without_parts(name, problem, "broken") for name, problem in broken.items()]
-        typer.echo(json.dumps(rows, indent=2))
-        return
-    if as_markdown:
-        typer.echo(markdown(rows))
+    if as_json or as_markdown:
+        left_out = [_without_parts(name, problem, "broken") for name, problem in broken.items()]
+        typer.echo(json.dumps(rows + left_out, indent=2) if as_json else markdown(rows))
         return
     from rich.console import Console
     from rich.padding import Padding

@@ -25,28 +25,16 @@ class LogLevel(StrEnum):
 
 
 def command(
-    state: Path = typer.Option(..., metavar="FILE", help="State file; created if missing."),
-    host: str = typer.Option("127.0.0.1", metavar="ADDRESS", help="Address to listen on."),
-    port: int = typer.Option(8765, min=0, max=65535, help="Port to listen on; 0: any free one."),
-    allowed_host: list[str] | None = typer.Option(
-        None, metavar="NAME", help="Host name that clients may use; repeat for more."
-    ),
-    max_projects: int = typer.Option(_DEFAULT.projects, min=1, help="Maximum number of projects."),
-    max_pending: int = typer.Option(
-        _DEFAULT.pending, min=1, help="Decisions of a project that may wait for their outcome."
-    ),
-    max_body: int = typer.Option(
-        _DEFAULT.body_bytes, min=1024, help="Maximum size of a request's body in bytes."
-    ),
-    snapshot_every: int = typer.Option(
-        _DEFAULT.snapshot_every,
-        min=1,
-        help="Events between two snapshots; at most this many are replayed after a crash.",
-    ),
-    log_json: bool = typer.Option(False, "--log-json", help="Log JSON lines."),
-    log_level: LogLevel = typer.Option(
-        LogLevel.info, help="debug logs every request, info those that failed or were slow."
-    ),
+    state: Path = typer.Option(..., metavar="FILE"),
+    host: str = typer.Option("127.0.0.1", metavar="ADDRESS"),
+    port: int = typer.Option(8765, min=0, max=65535),
+    allowed_host: list[str] | None = typer.Option(None, metavar="NAME"),
+    max_projects: int = typer.Option(_DEFAULT.projects, min=1),
+    max_pending: int = typer.Option(_DEFAULT.pending, min=1),
+    max_body: int = typer.Option(_DEFAULT.body_bytes, min=1024),
+    snapshot_every: int = typer.Option(_DEFAULT.snapshot_every, min=1),
+    log_json: bool = typer.Option(False, "--log-json"),
+    log_level: LogLevel = typer.Option(LogLevel.info),
 ) -> None:
     """Serve the projects of a state file over HTTP.
 

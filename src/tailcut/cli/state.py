@@ -9,23 +9,19 @@ from typing import Annotated, Any
 
 import typer
 
-from tailcut.cli.options import ASLIB, RECORDED_RUNS, recorded_runs
+from tailcut.cli.options import ASLIB, JSON, recorded_runs, show
 
 app = typer.Typer(
     help="Verify, export, compact and repair state files; let projects learn recorded runs.",
     no_args_is_help=True,
 )
 
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="State file.")]
-ProjectOption = Annotated[
-    list[str] | None,
-    typer.Option("--project", metavar="NAME", help="Project; repeat for more. Without: all."),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print a JSON list instead of text.")]
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE")]
+ProjectOption = Annotated[list[str] | None, typer.Option("--project", metavar="NAME")]
 
 
 @app.command()
-def verify(file: FileArgument, project: ProjectOption = None, as_json: JsonOption = False) -> None:
+def verify(file: FileArgument, project: ProjectOption = None, as_json: JSON = False) -> None:
     """Replay every project's history and compare decisions, selector and counts, bit for bit.
 
     Exits with code 1 if anything differs. May run while a server writes.
@@ -42,10 +38,7 @@ def verify(file: FileArgument, project: ProjectOption = None, as_json: JsonOptio
 
 def _print_projects(found: Sequence[Any], words: list[str], as_json: bool) -> None:
     """Print what was found about each project; exit with code 1 if there is a problem with one."""
-    if as_json:
-        typer.echo(json.dumps([one._asdict() for one in found], indent=2))
-    else:
-        typer.echo("\n".join(words or ["there are no projects"]))
+    show([one._asdict() for one in found], words or ["there are no projects"], as_json=as_json)
     if any(one.problem for one in found):
         raise typer.Exit(1)
 
@@ -53,10 +46,10 @@ def _print_projects(found: Sequence[Any], words: list[str], as_json: bool) -> No
 @app.command()
 def fit(
     file: FileArgument,
-    project: str = typer.Argument(..., metavar="PROJECT", help="The project that learns."),
-    where: str = typer.Argument(..., metavar="WHERE", help=f"{RECORDED_RUNS}."),
+    project: str = typer.Argument(..., metavar="PROJECT"),
+    where: str = typer.Argument(..., metavar="WHERE"),
     aslib: Path | None = ASLIB,
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON object instead of lines."),
+    as_json: JSON = False,
 ) -> None:
     """Let a project learn recorded runs, once for each source.
 
@@ -75,14 +68,11 @@ def fit(
         names = kept.selector.feature_names
         report = learn_past_runs(kept, str(source.resolve()), lambda: read_past_runs(source), lambda: names)
         kept.keep()
-    if as_json:
-        typer.echo(json.dumps(report.as_dict(), indent=2))
-    else:
-        typer.echo("\n".join(report.words()))
+    show(report.as_dict(), report.words(), as_json=as_json)
 
 
 @app.command()
-def repair(file: FileArgument, as_json: JsonOption = False) -> None:
+def repair(file: FileArgument, as_json: JSON = False) -> None:
     """Keep what is intact in damaged projects, and report what is dropped.
 
     For events that cannot be read, and for those that two processes wrote at the same time. Intact projects
@@ -99,9 +89,7 @@ def repair(file: FileArgument, as_json: JsonOption = False) -> None:
 def export(
     file: FileArgument,
     project: ProjectOption = None,
-    out: Path | None = typer.Option(
-        None, metavar="FILE", help="Write to this file instead of standard output."
-    ),
+    out: Path | None = typer.Option(None, metavar="FILE"),
 ) -> None:
     """Write projects and events as JSON lines. May run while a server writes."""
     from tailcut.journal import Journal, upkeep
@@ -116,7 +104,7 @@ def export(
 
 
 @app.command()
-def compact(file: FileArgument, project: ProjectOption = None, as_json: JsonOption = False) -> None:
+def compact(file: FileArgument, project: ProjectOption = None, as_json: JSON = False) -> None:
     """Replace past events by a snapshot and free disk space.
 
     Selectors continue bit for bit. Remarks, decisions that wait and those for the latest keys are kept; the
@@ -129,12 +117,8 @@ def compact(file: FileArgument, project: ProjectOption = None, as_json: JsonOpti
         raise InputError(f"{file}: there is no such state file")
     before = file.stat().st_size
     with Journal(file) as journal:
-        found = list(upkeep.compact(journal, project or []))
+        compacted = [one._asdict() for one in upkeep.compact(journal, project or [])]
     after = file.stat().st_size
-    if as_json:
-        projects = [one._asdict() for one in found]
-        typer.echo(json.dumps({"bytes_before": before, "bytes_after": after, "projects": projects}, indent=2))
-        return
-    for one in found:
-        typer.echo(f"{one.project}: {one.dropped} events dropped, {one.kept} kept")
-    typer.echo(f"{before / 1e6:.1f} MB before, {after / 1e6:.1f} MB after")
+    lines = ["{project}: {dropped} events dropped, {kept} kept".format_map(one) for one in compacted]
+    lines.append(f"{before / 1e6:.1f} MB before, {after / 1e6:.1f} MB after")
+    show({"bytes_before": before, "bytes_after": after, "projects": compacted}, lines, as_json=as_json)

@@ -2,51 +2,45 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tailcut.journal.tokens import SCOPES, Tokens
+from tailcut.cli.options import JSON, show
+from tailcut.journal.tokens import Tokens
 
 app = typer.Typer(help="Create, list and revoke the tokens of a state file.", no_args_is_help=True)
 
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="State file.")]
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the token.")]
-
-_SCOPE_HELP = f"{' or '.join(SCOPES)}; repeat for both. Without: read."
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME")]
 
 
 @app.command()
 def create(
     file: FileArgument,
     name: NameArgument,
-    scope: list[str] | None = typer.Option(None, metavar="SCOPE", help=_SCOPE_HELP),
+    scope: list[str] | None = typer.Option(None, metavar="SCOPE"),
 ) -> None:
     """Create a token and print it once: only its hash is kept. Running servers accept it within a second."""
     typer.echo(Tokens(file).create(name, scope or ["read"]))
 
 
 @app.command("list")
-def show(
+def listing(
     file: FileArgument,
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON list instead of text."),
+    as_json: JSON = False,
 ) -> None:
     """List tokens: their names, scopes and whether they were revoked."""
     tokens = Tokens(file).all()
-    if as_json:
-        rows = [
-            {"name": t.name, "scopes": sorted(t.scopes), "created": t.created, "revoked": t.revoked}
-            for t in tokens
-        ]
-        typer.echo(json.dumps(rows, indent=2))
-        return
-    for token in tokens:
-        created = time.strftime("%Y-%m-%d %H:%M", time.localtime(token.created))
-        state = "" if token.revoked is None else ", revoked"
-        typer.echo(f"{token.name}: {' and '.join(sorted(token.scopes))}, created {created}{state}")
+    rows, lines = [], []
+    for t in tokens:
+        rows.append({"name": t.name, "scopes": sorted(t.scopes), "created": t.created, "revoked": t.revoked})
+        created = time.strftime("%Y-%m-%d %H:%M", time.localtime(t.created))
+        state = "" if t.revoked is None else ", revoked"
+        lines.append(f"{t.name}: {' and '.join(sorted(t.scopes))}, created {created}{state}")
+    show(rows, lines, as_json=as_json)
 
 
 @app.command()

@@ -6,13 +6,13 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import MofNCompleteColumn, Progress
 from rich.table import Table
 from rich.text import Text
 
@@ -42,6 +42,12 @@ def plain_table(*headings: str, title: str | None = None) -> Table:
     return table
 
 
+def bars_on_stderr(**options: Any) -> Progress:
+    """Return progress bars with counts, on standard error; hidden where that is no terminal."""
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
+    return Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), **options)
+
+
 def _say(line: str) -> None:
     sys.stderr.write(f"{printable(line)}\n")
 
@@ -50,15 +56,8 @@ class MeasureView(MeasureObserver):
     """A progress bar on a terminal, elsewhere a line for every hundredth; problems are printed anywhere."""
 
     def __init__(self) -> None:
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("runs, left"),
-            TimeRemainingColumn(),
-        )
         self._lines = not sys.stderr.isatty()
-        self._progress = Progress(*columns, console=Console(stderr=True), disable=self._lines)
+        self._progress = bars_on_stderr()
         self._task = self._progress.add_task("measure", total=None)
         self._done = self._total = 0
 

@@ -5,26 +5,24 @@ from __future__ import annotations
 import json
 import sys
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tailcut.cli.options import stoppable
+from tailcut.cli.options import JSON, stoppable
 
 if TYPE_CHECKING:
-    from tailcut.live.monitor import FinishedInstance, RunProgress
+    from tailcut.live.monitor import RunProgress
 
 
 def command(
-    state: Path = typer.Argument(..., metavar="STATE", help="State file of `tailcut run` or `serve`."),
-    project: str | None = typer.Option(
-        None, metavar="NAME", help="Project to show. Without: run, or the only one."
-    ),
-    every: float = typer.Option(1.0, min=0.1, metavar="S", help="Seconds between updates."),
-    once: bool = typer.Option(False, "--once", help="Print the current state once and exit."),
-    as_json: bool = typer.Option(False, "--json", help="Print a JSON object whenever something has changed."),
+    state: Path = typer.Argument(..., metavar="STATE"),
+    project: str | None = typer.Option(None, metavar="NAME"),
+    every: float = typer.Option(1.0, min=0.1, metavar="S"),
+    once: bool = typer.Option(False, "--once"),
+    as_json: JSON = False,
 ) -> None:
     """Show a run as it happens: solved so far, running now, results by solver.
 
@@ -33,23 +31,23 @@ def command(
     """
     from tailcut.live.monitor import followed_run
 
-    with stoppable(), closing(followed_run(state, project)) as followed:
-        if as_json or once or not sys.stdout.isatty():
-            _print_changes(followed.look, every, once=once, as_json=as_json)
-        else:
-            _show(followed.look, every)
+    moving = sys.stdout.isatty() and not (as_json or once)
+    with stoppable(), closing(followed_run(state, project)) as followed, ExitStack() as stack:
+        if moving:
+            from rich.live import Live
 
-
-def _print_changes(look: Any, every: float, *, once: bool, as_json: bool) -> None:
-    shown = -1
-    while True:
-        now: RunProgress = look()
-        if now.last_event != shown or now.written is False:
-            shown = now.last_event
-            typer.echo(json.dumps(now.as_dict()) if as_json else line(now))
-        if once or now.written is False:
-            return
-        time.sleep(every)
+            live = stack.enter_context(Live(auto_refresh=False))
+        shown = -1
+        while True:
+            now = followed.look()
+            if moving:
+                live.update(_view(now), refresh=True)
+            elif now.last_event != shown or now.written is False:
+                shown = now.last_event
+                typer.echo(json.dumps(now.as_dict()) if as_json else line(now))
+            if once or now.written is False:
+                return
+            time.sleep(every)
 
 
 def line(now: RunProgress) -> str:
@@ -59,22 +57,6 @@ def line(now: RunProgress) -> str:
     more = f" and {len(now.running) - 3} more" if len(now.running) > 3 else ""
     end = "" if now.written is not False else "; no process writes to it"
     return f"{now.solved} of {now.over} solved{par10}{f'; now {doing}{more}' if doing else ''}{end}"
-
-
-def _show(look: Any, every: float) -> None:
-    from rich.live import Live
-
-    with Live(auto_refresh=False) as live:
-        while True:
-            now: RunProgress = look()
-            live.update(_view(now), refresh=True)
-            if now.written is False:
-                return
-            time.sleep(every)
-
-
-def _ending(one: FinishedInstance) -> str:
-    return f"solved by {one.solver}" if one.solved else "not solved"
 
 
 def _view(now: RunProgress) -> Any:
@@ -97,5 +79,7 @@ def _view(now: RunProgress) -> Any:
         Text(f"now   {one.solver} on {one.instance}: {clock - one.since:.0f} of {one.budget:.3g} s")
         for one in now.running[:8]
     ]
-    parts += [Text(f"over  {one.instance}: {_ending(one)}, {one.seconds:.3g} s") for one in now.latest]
+    for over in now.latest:
+        ending = f"solved by {over.solver}" if over.solved else "not solved"
+        parts.append(Text(f"over  {over.instance}: {ending}, {over.seconds:.3g} s"))
     return Group(*parts)

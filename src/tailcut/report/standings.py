@@ -205,10 +205,11 @@ def cpu_curves(grids: Mapping[str, MetricGrid]) -> list[CpuCurve]:
     place = {label: j for j, label in enumerate(npar.selectors)}
     groups: dict[tuple[str, str], dict[float, str]] = {}
     for label in npar.selectors:
-        how, amount = _measured_first(conditions_of(label))
-        base = label.partition("@")[0]
-        if how and base in place:
-            groups.setdefault((base, how), {0.0: base})[amount] = label
+        base, conditions = label.partition("@")[0], Conditions.parse(conditions_of(label))
+        if conditions.measure_first and base in place:
+            limit = conditions.measure_cutoff
+            how = "measured first" if limit == 1.0 else f"measured first for {limit:g} of the cutoff"
+            groups.setdefault((base, how), {0.0: base})[float(conditions.measure_first)] = label
     shown = sorted({place[label] for labels in groups.values() for label in labels.values()})
     common = np.isfinite(npar.mean[:, shown]).all(axis=1)
     if not groups or not common.any():
@@ -222,19 +223,3 @@ def cpu_curves(grids: Mapping[str, MetricGrid]) -> list[CpuCurve]:
         ]
         curves.append(CpuCurve(base, how, int(common.sum()), points))
     return curves
-
-
-def _measured_first(conditions: str) -> tuple[str, float]:
-    """Return how instances were measured first, and how many; nothing if none were.
-
-    >>> _measured_first("measure-first=25,measure-cutoff=0.1")
-    ('measured first for 0.1 of the cutoff', 25.0)
-    >>> _measured_first("cv")
-    ('', 0.0)
-    """
-    parsed = Conditions.parse(conditions)
-    if not parsed.measure_first:
-        return "", 0.0
-    limit = parsed.measure_cutoff
-    how = "measured first" if limit == 1.0 else f"measured first for {limit:g} of the cutoff"
-    return how, float(parsed.measure_first)

@@ -1,4 +1,6 @@
-"""One style per selector, the same in every figure: hue by family; shade, dashes and marker within it.
+"""How figures look: one style per selector, the same in every figure, and axes without clutter.
+
+The hue of a selector is that of its family; shade, dashes and marker differ within it.
 
 The hues of the families are those of Okabe and Ito ("Color Universal Design", 2008) and a violet chosen
 for its distance from them; a test checks that they stay apart under simulated colour blindness.
@@ -7,9 +9,16 @@ for its distance from them; a test checks that they stay apart under simulated c
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any
 
-from tailcut.bench.labels import name_of
+from tailcut.bench.labels import labelled, name_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 PAPER = "#ffffff"
 """The background; turned dark on a dark page."""
@@ -70,8 +79,6 @@ LOOKS = {
     "sbs_pair": Look(INK, DASHED, "2", "hindsight", 1.2),
     "sbs_schedule": Look(INK, SOLID, "3", "hindsight", 1.2),
 }
-FAMILIES = ("ours", "Thompson", "blind LinUCB", "bc LinUCB", "Degroote", "no features", "schedules",
-            "hindsight", "other")  # fmt: skip
 
 _SPARE_COLOURS = ("#882255", "#117733", "#332288", "#999933", "#aa4499", "#44aa99")
 _SPARE_MARKERS = ("p", "<", "d", "8", "H")
@@ -95,3 +102,125 @@ def look(selector: str) -> Look:
     dashes = (SOLID, DASHED, DASHDOT)[number // 41 % 3]
     base = LOOKS.get(name_of(selector))
     return Look(colour, dashes, marker, base.family if base else "other")
+
+
+def sheet(width: float, height: float, **options: Any) -> tuple[Figure, Axes]:
+    """Return an empty figure of so many inches and its axes."""
+    figure, (axes,) = panels(width, height, 1, 1, **options)
+    return figure, axes
+
+
+def panels(
+    width: float, height: float, count: int, columns: int, layout: Any = "constrained", **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with a panel for each of `count` things, in at most so many columns."""
+    from matplotlib.figure import Figure  # not pyplot, which keeps state
+
+    figure = Figure(figsize=(width, height), layout=layout)
+    rows, columns = -(-count // columns), min(count, columns)
+    every = list(figure.subplots(rows, columns, squeeze=False, **options).flat)
+    for unused in every[count:]:
+        unused.set_axis_off()
+    return figure, every[:count]
+
+
+def small_panels(
+    width: float, row: float, titles: Sequence[str], columns: int, more: float = 0.7, **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """Return a panel for each title, in rows of so many inches, with `more` for what stands around them."""
+    height = row * -(-len(titles) // columns) + more
+    figure, every = panels(width, height, len(titles), columns, **options)
+    for axes, title in zip(every, titles, strict=True):
+        axes.set_title(title, fontsize=8.5)
+        axes.tick_params(labelsize=7)
+    return figure, every
+
+
+def entitle(figure: Figure, title: str | None, across: str, up: str) -> None:
+    """Write a title above all panels, and what their axes show."""
+    if title is not None:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+    figure.supxlabel(across, fontsize=8.5)
+    figure.supylabel(up, fontsize=8.5)
+
+
+def drawn(selector: str, *, marker: bool = False) -> dict[str, Any]:
+    """Return the options that draw a selector's line in its style."""
+    style = look(selector)
+    options: dict[str, Any] = {
+        "color": style.colour,
+        "linestyle": style.dashes,
+        "linewidth": style.width,
+        "label": labelled(selector),
+    }
+    return {**options, "marker": style.marker, "markersize": 5} if marker else options
+
+
+def legend_right(figure: Figure, axes: Axes) -> None:
+    """Put the legend to the right of the axes."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, distinct(labels), handlelength=2.8, loc="outside right center")
+
+
+def name_rows(axes: Axes, names: Sequence[str], most: int, size: float = 8.0) -> None:
+    """Write names of at most so many letters in place of a vertical axis, from top to bottom."""
+    axes.set_yticks(range(len(names)), distinct(names, most), fontsize=size)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.grid(visible=False, axis="y")
+    short_ticks(axes, "x")
+
+
+def distinct(names: Sequence[str], most: int = 28) -> list[str]:
+    """Return names that fit and still differ.
+
+    >>> distinct(["solver-" + "x" * 30 + "-1", "solver-" + "x" * 31 + "-1", "b"], 14)
+    ['sol…xxxxxxxx-1', 'sol…xxxxxxxx-1 (2)', 'b']
+    """
+    fitting: list[str] = []
+    for name in names:
+        short = shortened(name, most)
+        numbered = (f"{short} ({number})" for number in count(2))
+        fitting.append(next(one for one in chain([short], numbered) if one not in fitting))
+    return fitting
+
+
+def shortened(name: str, most: int = 28) -> str:
+    """Return a name that fits: its middle is cut.
+
+    >>> shortened("a" * 40)
+    'aaaaaaaaaaaaaaaaa…aaaaaaaaaa'
+    """
+    name = " ".join(name.split())
+    return name if len(name) <= most else f"{name[: most - 11]}…{name[-10:]}"
+
+
+def plain_log(axes: Axes, which: str) -> None:
+    """Label a logarithmic axis with plain numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    short_ticks(axes, which)
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
+    if high / low < 40:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def short_ticks(axes: Axes, which: str = "y") -> None:
+    """Label an axis with short numbers: 1.5k, 20k, 3M."""
+    from matplotlib.ticker import FuncFormatter
+
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
+
+
+def short_number(value: float) -> str:
+    """Return a number as axes show it.
+
+    >>> short_number(1500.0), short_number(2e6), short_number(0.5)
+    ('1.5k', '2M', '0.5')
+    """
+    for size, sign in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:g}{sign}"
+    return f"{value:g}"
