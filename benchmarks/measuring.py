@@ -22,8 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tailcut.bench.conditions import Conditions
-from tailcut.bench.labels import conditions_of
+from tailcut.bench.labels import Conditions, conditions_of
 from tailcut.bench.store import Store, opened
 from tailcut.types import Array
 

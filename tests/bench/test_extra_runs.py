@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tailcut import Selector
-from tailcut.bench.conditions import Conditions
 from tailcut.bench.execution import compute
+from tailcut.bench.labels import Conditions
 from tailcut.bench.plan import Contender, plan
 from tailcut.bench.replay import MeasureFirst, Trace, replay
 from tailcut.bench.summary import summarise

@@ -10,7 +10,7 @@ import pytest
 from tailcut import Selector
 from tailcut.bench import baselines
 from tailcut.bench.baselines import best_set, best_set_trace
-from tailcut.bench.conditions import Conditions
+from tailcut.bench.labels import Conditions
 from tailcut.bench.plan import Contender
 from tailcut.bench.replay import replay_race
 from tailcut.bench.summary import paid

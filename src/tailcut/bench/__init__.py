@@ -11,13 +11,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tailcut.bench.benchmark import BenchOutcome, BenchProgress, compare, run
+    from tailcut.bench.benchmark import BenchOutcome, compare, run
+    from tailcut.bench.execution import BenchProgress
     from tailcut.bench.plan import Contender
     from tailcut.bench.store import opened
 
 _PLACES = {
     "BenchOutcome": "tailcut.bench.benchmark",
-    "BenchProgress": "tailcut.bench.benchmark",
+    "BenchProgress": "tailcut.bench.execution",
     "Contender": "tailcut.bench.plan",
     "compare": "tailcut.bench.benchmark",
     "opened": "tailcut.bench.store",

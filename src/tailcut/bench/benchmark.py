@@ -10,19 +10,18 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from tailcut.bench.conditions import STREAM, Conditions
-from tailcut.bench.execution import Executor, compute_on, run_cells
-from tailcut.bench.labels import kind_of
+from tailcut.bench.execution import SILENT, BenchProgress, Executor, compute_on, run_cells
+from tailcut.bench.labels import STREAM, Conditions, kind_of
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.ranks import RankedGroup, ranked_groups
-from tailcut.bench.store import Result, Store, describe_run, describe_scenario, opened
+from tailcut.bench.store import Result, describe_run, describe_scenario, opened
 from tailcut.bench.summary import ReferenceCosts, normalised, summarise
 from tailcut.bench.sweeps import find_plan
 from tailcut.catalogue import find_all
@@ -31,23 +30,6 @@ from tailcut.errors import InputError, MissingExtraError
 from tailcut.scenarios import QualityScenario, Scenario, bundled
 from tailcut.scenarios.aslib_reader import scenarios_in
 from tailcut.types import PENALTY
-
-
-class BenchProgress:
-    """Is called as a benchmark proceeds; override the methods you need."""
-
-    def scenario_left_out(self, name: str, reason: str) -> None:
-        """Handle a scenario of the folder that is not run, and the reason."""
-
-    def cells_planned(self, cells: Sequence[Cell], done: Sequence[Cell]) -> None:
-        """Handle the planned cells, and those that the result file already has."""
-
-    def cell_done(self, cell: Cell, result: Result) -> None:
-        """Handle a cell that was computed or failed."""
-
-
-SILENT = BenchProgress()
-"""Ignores everything."""
 
 Scenarios = str | os.PathLike[str] | Scenario | Sequence[Scenario] | None
 """A folder of scenarios, scenarios in memory, or None: the bundled one."""
@@ -117,7 +99,7 @@ class Benchmark:
             store.begin_run(describe_run(command))
             for _, scenario in self.scenarios:
                 store.describe_scenario(scenario.name, describe_scenario(scenario, self.penalty))
-            failed = compute_missing(self.cells, store, jobs=jobs, executor=executor, progress=progress)
+            failed = run_cells(self.cells, store, jobs=jobs, executor=executor, progress=progress)
             stored = {row["hash"]: row for row in store.rows(cell.hash for cell in self.cells)}
         # Under the labels of the contenders, not those they were first stored under: `thompson` and
         # `thompson:noise_variance=1.0` are the same cell if 1.0 is the default.
@@ -184,11 +166,12 @@ def under_conditions(
     if conditions.cv:
         contenders = [*contenders, Contender.of("sbs_train")]
         several = [replace(conditions, learn_on=on) for on in sorted({False, conditions.learn_on})]
-    judged = [
-        contender.under(_own_or_given(contender.conditions, given, folds))
-        for contender in contenders
-        for given in several
-    ]
+    judged = []
+    for contender, given in product(contenders, several):
+        own = given if contender.conditions == STREAM else contender.conditions
+        if own.cv:
+            own = replace(own, folds=own.folds or given.folds or folds)
+        judged.append(contender.under(own))
     if folds and not any(contender.conditions.cv for contender in judged):
         raise InputError(
             "folds: are for cross-validation, and none of these selectors is in it: --protocol cv"
@@ -196,76 +179,10 @@ def under_conditions(
     return tuple(dict.fromkeys(judged))
 
 
-def _own_or_given(own: Conditions, given: Conditions, folds: int) -> Conditions:
-    """Return a contender's own conditions if it has any; how folds are made is taken from those given."""
-    conditions = given if own == STREAM else own
-    if not conditions.cv:
-        return conditions
-    return replace(conditions, folds=conditions.folds or given.folds or folds)
-
-
-def compute_missing(
-    cells: Sequence[Cell],
-    store: Store,
-    *,
-    jobs: int = 1,
-    executor: Executor | None = None,
-    progress: BenchProgress = SILENT,
-) -> list[tuple[Cell, Result]]:
-    """Compute the cells that the store lacks and return those that failed."""
-    done = store.done()
-    progress.cells_planned(cells, [cell for cell in cells if cell.hash in done])
-    failed: list[tuple[Cell, Result]] = []
-
-    def on_cell(cell: Cell, result: Result) -> None:
-        if result.error is not None:
-            failed.append((cell, result))
-        progress.cell_done(cell, result)
-
-    run_cells(cells, store, jobs=jobs, executor=executor, on_cell=on_cell)
-    return failed
-
-
-@dataclass(frozen=True)
-class QualityBenchmark:
-    """Scenarios of solution quality and the cells that contenders and seeds make of them."""
-
-    scenarios: tuple[QualityScenario, ...]
-    cells: tuple[Cell, ...]
-    missing: dict[str, str]
-    """Contenders of the plan that need what is not installed."""
-
-    def run(self, out: Path, *, command: str = "") -> list[dict[str, Any]]:
-        """Compute what the result file `out` lacks, and return a row per scenario and contender."""
-        scenarios = {scenario.name: scenario for scenario in self.scenarios}
-        with opened(out) as store:
-            store.begin_run(describe_run(command))
-            stored = store.quality_rows()
-            for cell in self.cells:
-                if cell.hash not in stored:
-                    result = compute_on(scenarios[cell.scenario], cell)
-                    stored[cell.hash] = {
-                        "hash": cell.hash,
-                        "scenario": cell.scenario,
-                        "selector": cell.contender.label,
-                        "seed": cell.seed,
-                        "loss": result.par,
-                        "best": result.vbs,
-                        "single": result.sbs,
-                        "decision_us": result.decision_us,
-                    }
-                    store.add_quality(stored[cell.hash])
-        return [
-            _summary(scenarios[name], label, [stored[cell.hash] for cell in cells])
-            for (name, label), cells in groupby(
-                self.cells, lambda cell: (cell.scenario, cell.contender.label)
-            )
-        ]
-
-
-def quality_benchmark(
+def run_quality(
     folder: Path,
     names: Sequence[str],
+    out: Path,
     *,
     contenders: Sequence[Contender] | None = None,
     plan_name: str = "default",
@@ -273,8 +190,9 @@ def quality_benchmark(
     first_seed: int = 0,
     conditions: Conditions = STREAM,
     folds: int = 0,
-) -> QualityBenchmark:
-    """Return the benchmark of these scenarios of a folder, ready to run.
+    command: str = "",
+) -> BenchOutcome:
+    """Compute what the result file `out` lacks on scenarios of solution quality of a folder, and sum up.
 
     Of a plan only those take part that can minimise a loss; one that the caller names must be able to.
     """
@@ -287,9 +205,20 @@ def quality_benchmark(
         raise InputError(f"{unable[0]} cannot be judged by losses; these can: {', '.join(rated)}")
     able = [contender for contender in judged if contender.selector in rated]
     able_here, missing = installed(able, named=bool(contenders))
-    scenarios = [(str(folder / name), QualityScenario.read(folder / name)) for name in names]
-    cells = plan(scenarios, able_here, seeds, first_seed=first_seed)
-    return QualityBenchmark(tuple(scenario for _, scenario in scenarios), tuple(cells), missing)
+    read = [(str(folder / name), QualityScenario.read(folder / name)) for name in names]
+    cells = plan(read, able_here, seeds, first_seed=first_seed)
+    scenarios = {scenario.name: scenario for _, scenario in read}
+    with opened(out) as store:
+        store.begin_run(describe_run(command))
+        stored = store.quality_rows()
+        for cell in cells:
+            if cell.hash not in stored:
+                stored[cell.hash] = store.add_quality(cell, compute_on(scenarios[cell.scenario], cell))
+    rows = [
+        _summary(scenarios[name], label, [stored[cell.hash] for cell in own])
+        for (name, label), own in groupby(cells, lambda cell: (cell.scenario, cell.contender.label))
+    ]
+    return BenchOutcome(rows, [], missing)
 
 
 def _summary(scenario: QualityScenario, label: str, cells: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -41,6 +41,23 @@ Executor = Callable[[Sequence[Cell]], Iterator[Result]]
 """Cells -> their results, as they come."""
 
 
+class BenchProgress:
+    """Is called as a benchmark proceeds; override the methods you need."""
+
+    def scenario_left_out(self, name: str, reason: str) -> None:
+        """Handle a scenario of the folder that is not run, and the reason."""
+
+    def cells_planned(self, cells: Sequence[Cell], done: Sequence[Cell]) -> None:
+        """Handle the planned cells, and those that the result file already has."""
+
+    def cell_done(self, cell: Cell, result: Result) -> None:
+        """Handle a cell that was computed or failed."""
+
+
+SILENT = BenchProgress()
+"""Ignores everything."""
+
+
 def inline(cells: Sequence[Cell]) -> Iterator[Result]:
     """Yield results computed in this process, with one BLAS thread: more would only interfere."""
     try:
@@ -74,19 +91,24 @@ def run_cells(
     *,
     jobs: int = 1,
     executor: Executor | None = None,
-    on_cell: Callable[[Cell, Result], None] = lambda _cell, _result: None,
-) -> None:
-    """Compute those cells that the store lacks and write each to it when it is done.
+    progress: BenchProgress = SILENT,
+) -> list[tuple[Cell, Result]]:
+    """Compute those cells that the store lacks, write each to it when done, and return those that failed.
 
     They are computed by `executor`; without one, by `jobs` processes of this machine.
     """
     done = store.done()
+    progress.cells_planned(cells, [cell for cell in cells if cell.hash in done])
     missing = {cell.hash: cell for cell in cells if cell.hash not in done}
     compute_all = local(jobs) if executor is None else executor
+    failed = []
     for result in compute_all(list(missing.values())):
         cell = missing[result.hash]
         store.add(cell, result)
-        on_cell(cell, result)
+        if result.error is not None:
+            failed.append((cell, result))
+        progress.cell_done(cell, result)
+    return failed
 
 
 def import_selectors(modules: Iterable[str]) -> None:

@@ -24,7 +24,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from tailcut.bench.conditions import STREAM, Conditions
+from tailcut.bench.labels import STREAM, Conditions
 from tailcut.bench.replay import folds_of
 from tailcut.catalogue import BASELINES, recipe
 from tailcut.errors import InputError
@@ -32,48 +32,9 @@ from tailcut.policies.recipes import Row
 from tailcut.scenarios import QualityScenario, Scenario
 from tailcut.types import PENALTY
 
-PUBLISHED = (
-    "bj_thompson_rev",
-    "bj_thompson",
-    "thompson_rev",
-    "thompson",
-    "rand_bclinucb_rev",
-    "bclinucb_rev",
-    "rand_bclinucb",
-    "bclinucb",
-    "rand_blinducb_rev",
-    "blinducb_rev",
-    "rand_blinducb",
-    "blinducb",
-    "degroote_epsilon_greedy_lr",
-)
-"""The thirteen approaches of the published table, in its order."""
-
-DEFAULT = (
-    "tailcut",
-    "bounded_thompson",
-    *PUBLISHED,
-    "epsilon_greedy",
-    "random",
-    "tailcut_schedule",
-    "round_robin",
-    *(name for name in BASELINES if name != "sbs_train"),
-)
-"""What a benchmark compares by default: all but the forests, which take hours."""
-
 DECIDING = (
-    *(
-        "selector",
-        "catalogue",
-        "types",
-        "numerics",
-        "representation",
-        "models",
-        "policies",
-        "schedules",
-        "peers",
-    ),
-    *(f"bench/{name}" for name in ("replay", "baselines", "fixed_schedules", "summary")),
+    *("selector", "catalogue", "types", "numerics", "representation", "models", "policies", "schedules"),
+    *("peers", "bench/replay", "bench/baselines", "bench/fixed_schedules", "bench/summary"),
 )
 """The modules and folders of this package whose code decides, learns and measures."""
 

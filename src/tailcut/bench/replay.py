@@ -24,7 +24,7 @@ from typing import NamedTuple, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.bench.conditions import Conditions
+from tailcut.bench.labels import Conditions
 from tailcut.errors import InputError
 from tailcut.numerics.randomness import stream
 from tailcut.policies.recorded_runs import RecordedRuns, instance_names

@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.bench.baselines import oracle, single_best
-from tailcut.bench.conditions import Conditions
-from tailcut.bench.labels import conditions_of
+from tailcut.bench.labels import Conditions, conditions_of
 from tailcut.bench.plan import Cell, version_of
 from tailcut.errors import InputError
 from tailcut.scenarios import Scenario
@@ -167,10 +166,14 @@ class Store:
             if self._run is not None:
                 self._replace("origins", {"hash": cell.hash, "run": self._run})
 
-    def add_quality(self, row: Mapping[str, Any]) -> None:
-        """Write one cell of a scenario of solution quality, by the names of the columns."""
+    def add_quality(self, cell: Cell, result: Result) -> dict[str, Any]:
+        """Write one cell of a scenario of solution quality, and return its row."""
+        named = (cell.hash, cell.scenario, cell.contender.label, cell.seed)
+        numbers = (result.par, result.vbs, result.sbs, result.decision_us)
+        row = dict(zip(QUALITY_COLUMNS, named + numbers, strict=True))
         with self._db:
             self._replace("quality_cells", row)
+        return row
 
     def _replace(self, table: str, row: Mapping[str, Any]) -> None:
         marks = ", ".join(f":{name}" for name in row)

@@ -13,7 +13,8 @@ from typing import Any
 
 import typer
 
-from tailcut.bench.conditions import BenchProtocol, Conditions
+from tailcut.bench.labels import BenchProtocol, Conditions
+from tailcut.bench.sweeps import PLANS
 from tailcut.cli.options import (
     ASLIB,
     CELLS,
@@ -26,19 +27,7 @@ from tailcut.cli.options import (
 )
 from tailcut.display import counted
 
-PLANS = (
-    "default: our own, the published table's approaches, two without features, schedules, the hindsight "
-    "baselines; published: the thirteen approaches of the published table and the hindsight baselines; "
-    "sensitivity: the five hyperparameter sweeps of the paper's appendix on its six scenarios; "
-    "ablation: tailcut with one part off or changed at a time; "
-    "settings: our own selectors with one hyperparameter lower or higher at a time; "
-    "learning: our own selectors, the first instances measured with all algorithms: none, or up to 100; "
-    "cv: our own selectors in cross-validation, with and without learning in the test fold, and three "
-    "baselines; "
-    "peers: our own and other people's: Vowpal Wabbit, MABWiser, river, scikit-learn, schedules; "
-    "offline: our own and other people's after fit, in cross-validation: extra trees, pairwise forests."
-)
-"""What `tailcut.bench.sweeps` says of its plans, which take long to import; a test holds them together."""
+_PLANS = "; ".join(f"{name}: {named.summary}" for name, named in PLANS.items()) + "."
 
 
 def command(
@@ -53,7 +42,7 @@ def command(
         "tailcut@measure-first=25, take precedence over the other options.",
     ),
     modules: list[str] | None = MODULES,
-    plan_name: str = typer.Option("default", "--plan", metavar="NAME", help=PLANS),
+    plan_name: str = typer.Option("default", "--plan", metavar="NAME", help=_PLANS),
     seeds: int = typer.Option(10, min=1, help="Number of seeds; each shuffles the instances."),
     first_seed: int = typer.Option(
         0, min=0, metavar="N", help="Number of the first seed; the others follow it."
@@ -120,7 +109,7 @@ def command(
     Extra runs (--measure-first) cost nothing in PARk. Their time is shown in a separate column,
     as a share of the answers' CPU time.
     """
-    from tailcut.bench.benchmark import benchmark, quality_benchmark
+    from tailcut.bench.benchmark import benchmark, run_quality
     from tailcut.bench.plan import Contender
     from tailcut.cli.progress_bars import ProgressBars, called_as, say_failed
     from tailcut.scenarios.aslib_reader import quality_names
@@ -146,8 +135,8 @@ def command(
     }
     rated_rows: list[dict[str, Any]] = []
     if rated:
-        quality = quality_benchmark(folder, rated, **plan)
-        rated_rows = quality.run(out, command=called_as())
+        quality = run_quality(folder, rated, out, **plan, command=called_as())
+        rated_rows = quality.rows
         if not as_json:
             _print_tables(rated_rows, quality.missing, _losses)
         if len(rated) == len(set(scenario or ())):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import tailcut.domains.sat
-from tailcut.bench.benchmark import compute_missing
+from tailcut.bench.execution import run_cells
 from tailcut.bench.plan import Contender, plan
 from tailcut.bench.store import describe_run, opened
 from tailcut.bench.summary import summarise
@@ -147,7 +147,7 @@ def _replay(out: Path, seeds: int, jobs: int, command: str, progress: DemoProgre
     cells = plan([(str(bundled.SCENARIO), scenario)], [Contender.parse(name) for name in SHOWN], seeds)
     with opened(out / "results.db") as store:
         store.begin_run(describe_run(command))
-        compute_missing(cells, store, jobs=jobs, progress=progress)
+        run_cells(cells, store, jobs=jobs, progress=progress)
         rows = summarise(store.rows(cell.hash for cell in cells))
     rows.sort(key=lambda row: float(row["par10_mean"]))
     progress.replay_done(rows)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tailcut.bench.benchmark import compute_missing
-from tailcut.bench.execution import Executor, local
-from tailcut.bench.plan import DEFAULT, Cell, Contender, plan
+from tailcut.bench.execution import Executor, local, run_cells
+from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.store import Store, describe_run, describe_scenario, opened
-from tailcut.bench.sweeps import PLANS
+from tailcut.bench.sweeps import DEFAULT, PLANS
 from tailcut.report.canvas import FORMATS
 from tailcut.report.complement import complement
 from tailcut.report.gather import SILENT, ReportProgress, gather
@@ -132,4 +131,4 @@ def _run_missing(
     done = store.done()
     if any(cell.hash not in done for cell in cells):
         store.begin_run(describe_run(command))
-    compute_missing(cells, store, executor=executor, progress=progress)
+    run_cells(cells, store, executor=executor, progress=progress)
