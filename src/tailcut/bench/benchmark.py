@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from tailcut.bench.baselines import PICKS
 from tailcut.bench.execution import SILENT, BenchProgress, Executor, compute_on, run_cells
 from tailcut.bench.labels import STREAM, Conditions, kind_of
 from tailcut.bench.plan import Cell, Contender, plan
@@ -33,9 +34,6 @@ from tailcut.types import PENALTY
 
 Scenarios = str | os.PathLike[str] | Scenario | Sequence[Scenario] | None
 """A folder of scenarios, scenarios in memory, or None: the bundled one."""
-
-PICKS = ("oracle", "sbs", "sbs_train")
-"""The hindsight baselines that mean something for solution quality, without times."""
 
 _SHOWN = ("scenario", "selector", "seeds", "par10_mean", "par10_std", "npar10", "unsolved", "decision_us")
 """The columns that a notebook shows."""

@@ -16,19 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tailcut.bench.baselines import best_set_trace, picks_trace, replay_baseline
+from tailcut.bench.baselines import replay_baseline
 from tailcut.bench.plan import Cell
-from tailcut.bench.replay import (
-    Folds,
-    MeasureFirst,
-    Trace,
-    best_in_training,
-    cross_validate,
-    folds_of,
-    losses_of,
-    replay,
-    replay_race,
-)
+from tailcut.bench.replay import Folds, Trace, best_in_training, cross_validate, folds_of, losses_of, replay
 from tailcut.bench.store import Result, Store
 from tailcut.bench.summary import ReferenceCosts, paid
 from tailcut.catalogue import BASELINES
@@ -157,9 +147,13 @@ def compute_on(scenario: Scenario | QualityScenario, cell: Cell) -> Result:
     started = time.perf_counter()
     conditions = cell.contender.conditions
     folds = folds_of(scenario, conditions.folds, cell.seed) if conditions.cv else None
-    trace, extra_cpu = _replayed(cell, scenario, folds)
+    trace = _replayed(cell, scenario, folds)
     losses, solved = paid(scenario, trace, cell.penalty)
     reference = ReferenceCosts.of(scenario, cell.penalty)
+    best_of_training = None
+    if folds is not None:
+        recorded = losses_of(scenario, cell.penalty)
+        best_of_training = float(recorded[np.arange(len(recorded)), best_in_training(recorded, folds)].mean())
     return Result(
         cell.hash,
         time.perf_counter() - started,
@@ -169,39 +163,25 @@ def compute_on(scenario: Scenario | QualityScenario, cell: Cell) -> Result:
         vbs=reference.vbs,
         sbs=reference.sbs,
         answer_cpu=float(trace.cpu.sum()),
-        extra_cpu=extra_cpu,
-        sbs_train=None if folds is None else _best_of_training(scenario, folds, cell.penalty),
+        extra_cpu=trace.extra_cpu,
+        sbs_train=best_of_training,
         choices=trace.choices.astype(np.int16),
         losses=losses,
         step_seconds=trace.seconds.astype(np.float32),
     )
 
 
-def _best_of_training(scenario: Scenario | QualityScenario, folds: Folds, penalty: float) -> float:
-    losses = losses_of(scenario, penalty)
-    return float(losses[np.arange(len(losses)), best_in_training(losses, folds)].mean())
-
-
-def _replayed(cell: Cell, scenario: Scenario | QualityScenario, folds: Folds | None) -> tuple[Trace, float]:
-    """Return the trace of a contender, and the CPU seconds of its extra runs."""
+def _replayed(cell: Cell, scenario: Scenario | QualityScenario, folds: Folds | None) -> Trace:
     name, conditions, seed = cell.contender.selector, cell.contender.conditions, cell.seed
-    if name == "sbs_train" and folds is not None:
-        choices = best_in_training(losses_of(scenario, cell.penalty), folds)
-        return picks_trace(scenario, choices, seed=seed), 0.0
-    if name == "sbs" and conditions.cores > 1:
-        return best_set_trace(scenario, cores=conditions.cores, seed=seed, penalty=cell.penalty), 0.0
     if name in BASELINES:
-        return replay_baseline(scenario, name, seed=seed, penalty=cell.penalty), 0.0
+        return replay_baseline(
+            scenario, name, seed=seed, penalty=cell.penalty, folds=folds, cores=conditions.cores
+        )
     settings = cell.contender.settings()
 
     def new_selector() -> Selector:
         return Selector(name, scenario.algorithms, scenario.cutoff, seed=seed, **settings)
 
     if folds is not None:
-        return cross_validate(scenario, new_selector, folds, seed=seed, learn_on=conditions.learn_on), 0.0
-    selector = new_selector()
-    if conditions.cores > 1:
-        return replay_race(scenario, selector, cores=conditions.cores, seed=seed), 0.0
-    measure = MeasureFirst(scenario, selector, conditions)
-    trace = replay(scenario, selector, seed=seed, afterwards=measure)
-    return trace, measure.seconds
+        return cross_validate(scenario, new_selector, folds, seed=seed, learn_on=conditions.learn_on)
+    return replay(scenario, new_selector(), seed=seed, conditions=conditions)
