@@ -148,7 +148,7 @@ def main() -> None:
     parser.add_argument("--selector", default="tailcut")
     parser.add_argument("--measure-cutoff", type=float, default=1.0, help="as given to `tailcut bench`")
     chosen = parser.parse_args()
-    with opened(chosen.results, must_exist=True, read_only=True) as store:
+    with opened(chosen.results, read_only=True) as store:
         pairs = read(store, chosen.selector, chosen.measure_cutoff)
         solvers = {name: len(known["algorithms"]) for name, known in store.scenarios().items()}
     if not pairs:

@@ -108,28 +108,22 @@ def pair_tests(values: Array, selectors: list[str]) -> tuple[PairTest, ...]:
     >>> test.wins, test.p_holm
     (6, 0.03125)
     """
+    from scipy import stats  # slow to import
+
     pairs = list(combinations(range(len(selectors)), 2))
-    ps = np.array([_wilcoxon(values[:, i] - values[:, j]) for i, j in pairs])
-    corrected = _holm(ps)
+    differences = [values[:, i] - values[:, j] for i, j in pairs]
+    ps = np.array([stats.wilcoxon(one).pvalue if one.any() else 1.0 for one in differences])
     return tuple(
         PairTest(
             selectors[i],
             selectors[j],
-            int((values[:, i] < values[:, j]).sum()),
-            int((values[:, i] > values[:, j]).sum()),
+            int((one < 0.0).sum()),
+            int((one > 0.0).sum()),
             float(p),
             float(p_holm),
         )
-        for (i, j), p, p_holm in zip(pairs, ps, corrected, strict=True)
+        for (i, j), one, p, p_holm in zip(pairs, differences, ps, _holm(ps), strict=True)
     )
-
-
-def _wilcoxon(differences: Array) -> float:
-    from scipy import stats  # slow to import
-
-    if not differences.any():
-        return 1.0
-    return float(stats.wilcoxon(differences).pvalue)
 
 
 def _holm(ps: Array) -> Array:

@@ -395,7 +395,7 @@ class _Server:
         return cpu
 
     def measure(self, served: ServedInstance) -> None:
-        """Run all algorithms that the answer did not run, or that a schedule stopped early, and `fit` them."""
+        """Run and `fit` all algorithms that the answer did not run, or that a schedule stopped early."""
         assert isinstance(self.selector, Selector), "nothing is measured for those that learn no more"
         runs, limit, row = self.runs, self.limit, served.row
         longest: dict[int, float] = {}

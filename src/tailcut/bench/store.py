@@ -13,8 +13,8 @@ import platform
 import sqlite3
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -140,13 +140,10 @@ class Store:
             self._db.execute(f"PRAGMA user_version = {FORMAT}")
             for statement in (_SCHEMA, *_CONTEXT):
                 self._db.execute(statement)
-            present = self._columns()
+            present = {row[1] for row in self._read("PRAGMA table_info(cells)")}
             for name, kind in _LATER.items():
                 if name not in present:
                     self._db.execute(f"ALTER TABLE cells ADD COLUMN {name} {kind}")
-
-    def _columns(self) -> set[str]:
-        return {row[1] for row in self._read("PRAGMA table_info(cells)")}
 
     def close(self) -> None:
         self._db.close()
@@ -234,23 +231,23 @@ class Store:
 
         Those judged under conditions that this version does not know are left out, with a warning.
         """
-        present = self._columns()
+        present = {row[1] for row in self._read("PRAGMA table_info(cells)")}
         columns = ", ".join(name if name in present or name not in _LATER else "NULL" for name in _COLUMNS)
         query = f"SELECT {columns} FROM cells ORDER BY scenario, selector, seed"
         wanted = None if hashes is None else set(hashes)
         rows = [dict(zip(_COLUMNS, values, strict=True)) for values in self._read(query)]
         rows = [self._checked(row) for row in rows if wanted is None or row["hash"] in wanted]
-        unknown = set()
-        for label in dict.fromkeys(row["selector"] for row in rows):
-            try:
-                Conditions.parse(conditions_of(label))
-            except InputError:
-                unknown.add(label)
-                warnings.warn(
-                    f"{self.path}: left out: {label}, whose conditions this version does not know",
-                    stacklevel=2,
-                )
-        return [row for row in rows if row["selector"] not in unknown]
+        known = {label: self._known(label) for label in dict.fromkeys(row["selector"] for row in rows)}
+        return [row for row in rows if known[row["selector"]]]
+
+    def _known(self, label: str) -> bool:
+        try:
+            Conditions.parse(conditions_of(label))
+        except InputError:
+            reason = f"left out: {label}, whose conditions this version does not know"
+            warnings.warn(f"{self.path}: {reason}", stacklevel=3)
+            return False
+        return True
 
     def _checked(self, row: dict[str, Any]) -> dict[str, Any]:
         failed = row["error"] is not None
@@ -292,16 +289,11 @@ def _squeeze(array: NDArray[Any] | None) -> bytes | None:
     return None if array is None else zlib.compress(array.astype(array.dtype.newbyteorder("<")).tobytes(), 1)
 
 
-@contextmanager
-def opened(path: str | Path, *, must_exist: bool = False, read_only: bool = False) -> Iterator[Store]:
-    """Open a result file and close it again; a file that is only read must be there."""
-    if (must_exist or read_only) and not Path(path).is_file():
+def opened(path: str | Path, *, read_only: bool = False) -> AbstractContextManager[Store]:
+    """Open a result file and close it again at the end of the block; one that is only read must be there."""
+    if read_only and not Path(path).is_file():
         raise InputError(f"{path}: there is no such result file")
-    store = Store(path, read_only=read_only)
-    try:
-        yield store
-    finally:
-        store.close()
+    return closing(Store(path, read_only=read_only))
 
 
 def describe_run(command: str) -> dict[str, Any]:
