@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tailcut.bench.execution import BenchProgress
+from tailcut.bench.benchmark import BenchProgress
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.store import Result, opened
 from tailcut.scenarios import Scenario

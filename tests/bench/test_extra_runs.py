@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tailcut import Selector
-from tailcut.bench.execution import compute
+from tailcut.bench.benchmark import compute
 from tailcut.bench.labels import Conditions
 from tailcut.bench.plan import Contender, plan
 from tailcut.bench.replay import Trace, replay

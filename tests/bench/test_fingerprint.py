@@ -48,7 +48,7 @@ BENCH = """
 import sys
 from tailcut import Scenario
 from tailcut.bench.plan import Contender, plan
-from tailcut.bench.execution import BenchProgress, run_cells
+from tailcut.bench.benchmark import BenchProgress, run_cells
 from tailcut.bench.store import opened
 __import__(sys.argv[1])
 cells = plan([("ONE", Scenario.read("ONE"))], [Contender.of("mine"), Contender.of("random")], 1)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tailcut.bench.execution import compute
+from tailcut.bench.benchmark import compute
 from tailcut.bench.plan import Contender, plan
 from tailcut.bench.sweeps import PLANS
 from tailcut.catalogue import BASELINES

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tailcut.bench.execution import compute
+from tailcut.bench.benchmark import compute
 from tailcut.bench.store import Result, Store, opened
 from tailcut.errors import InputError
 from tests.bench.result_files import small_cells

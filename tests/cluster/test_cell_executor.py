@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.bench.execution import inline, processes, run_cells
+from tailcut.bench.benchmark import inline, processes, run_cells
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.store import opened
 from tailcut.cli.options import CELLS, check_executor
@@ -29,13 +29,13 @@ from tests.cluster.farm import Farm, wait_for
 
 DEADLY = """
 import os
-from tailcut.bench import execution
+from tailcut.bench import benchmark
 def deadly(scenario, cell):
     if cell.contender.selector == "sbs" and cell.seed == 1:
         os._exit(9)
     return ordinary(scenario, cell)
-if execution.compute_on.__name__ != "deadly":  # Dask loads a preloaded file twice
-    ordinary, execution.compute_on = execution.compute_on, deadly
+if benchmark.compute_on.__name__ != "deadly":  # Dask loads a preloaded file twice
+    ordinary, benchmark.compute_on = benchmark.compute_on, deadly
 """
 """For workers alone: a cell that ends every process it is computed in."""
 

@@ -89,13 +89,7 @@ def replay_baseline(
 
 
 def follow(stages: Stages, times: Array) -> Slices:
-    """Return the runs of a fixed schedule; times (n, K), inf where unsolved.
-
-    >>> from tailcut.bench.fixed_schedules import Stage
-    >>> slices = follow((Stage(0, 2.0), Stage(1, 8.0)), np.array([[1.0, 9.0], [np.inf, 4.0]]))
-    >>> slices.step.tolist(), slices.algorithm.tolist(), slices.seconds.tolist(), slices.solved.tolist()
-    ([0, 1, 1], [0, 0, 1], [1.0, 2.0, 4.0], [True, True])
-    """
+    """Return the runs of a fixed schedule; times (n, K), inf where unsolved."""
     solved = np.zeros(len(times), dtype=np.bool_)
     parts = []
     for algorithm, budget in stages:

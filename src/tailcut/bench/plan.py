@@ -295,9 +295,7 @@ def _imports(file: Path, name: str, _changed: int) -> tuple[str, ...]:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            if node.level:
-                module = importlib.util.resolve_name("." * node.level + module, package)
+            module = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
             found += [module, *(f"{module}.{alias.name}" for alias in node.names)]
     return tuple(found)
 

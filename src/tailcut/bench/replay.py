@@ -169,13 +169,7 @@ def replay(
 
 
 def folds_of(scenario: Scenario | QualityScenario, made: int, seed: int) -> Folds:
-    """Return the scenario's own folds (cv.arff); where it has none, `made` many, drawn by `seed`.
-
-    >>> from types import SimpleNamespace
-    >>> without = SimpleNamespace(name="X", folds=None, instances=("a", "b", "c", "d", "e"))
-    >>> sorted(folds_of(without, 2, seed=0).tolist())
-    [1, 1, 1, 2, 2]
-    """
+    """Return the scenario's own folds (cv.arff); where it has none, `made` many, drawn by `seed`."""
     if scenario.folds is not None:
         if len(np.unique(scenario.folds)) < 2:
             raise InputError(f"{scenario.name}: cv.arff: expected 2 folds or more, got 1")

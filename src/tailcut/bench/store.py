@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -33,43 +34,8 @@ from tailcut.types import PENALTY, Array
 FORMAT = 1
 _APPLICATION = 0x7A11C07  # written into the file's header, so that a foreign database is recognised
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS cells (
-    hash TEXT PRIMARY KEY,
-    scenario TEXT NOT NULL,
-    selector TEXT NOT NULL,      -- name with changed hyperparameters
-    settings TEXT NOT NULL,      -- all hyperparameters, JSON
-    seed INTEGER NOT NULL,
-    penalty REAL NOT NULL,
-    error TEXT,                  -- why it failed; NULL if it is done
-    par REAL,                    -- mean PARk, feature costs included
-    unsolved REAL,               -- share of instances
-    decision_us REAL,            -- mean time to select and learn
-    vbs REAL, sbs REAL,          -- mean PARk of the virtual best and the single best solver
-    seconds REAL NOT NULL,       -- how long the cell took
-    choices BLOB, losses BLOB, step_seconds BLOB  -- per step; zlib of int16, float64, float32
-) WITHOUT ROWID
-"""
-
-_LATER = {
-    "answer_cpu": "REAL",  # CPU seconds of all answers, features included
-    "extra_cpu": "REAL",  # CPU seconds of all other runs: measured instances
-    "sbs_train": "REAL",  # mean PARk of the single best solver of the training folds
-}
+_LATER = ("answer_cpu", "extra_cpu", "sbs_train")
 """Columns of cells that were added since; files written before lack them, and can still be read."""
-
-_CONTEXT = (
-    """CREATE TABLE IF NOT EXISTS quality_cells (
-        hash TEXT PRIMARY KEY, scenario TEXT NOT NULL, selector TEXT NOT NULL, seed INTEGER NOT NULL,
-        loss REAL NOT NULL,  -- mean loss, from 0 to 1
-        best REAL NOT NULL, single REAL NOT NULL,  -- of the best of each instance, of the single best
-        decision_us REAL NOT NULL
-    ) WITHOUT ROWID""",  # scenarios of solution quality, apart from those of runtimes
-    "CREATE TABLE IF NOT EXISTS runs (number INTEGER PRIMARY KEY, description TEXT NOT NULL)",  # JSON
-    "CREATE TABLE IF NOT EXISTS origins (hash TEXT PRIMARY KEY, run INTEGER NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS scenarios (name TEXT PRIMARY KEY, description TEXT NOT NULL) WITHOUT ROWID",
-)
-"""What is known about the cells: which run made each, and what their scenarios are like."""
 
 
 @dataclass(frozen=True)
@@ -138,12 +104,11 @@ class Store:
         with self._db:
             self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
             self._db.execute(f"PRAGMA user_version = {FORMAT}")
-            for statement in (_SCHEMA, *_CONTEXT):
-                self._db.execute(statement)
+            self._db.executescript((files(__package__) / "results.sql").read_text("utf-8"))
             present = {row[1] for row in self._read("PRAGMA table_info(cells)")}
-            for name, kind in _LATER.items():
+            for name in _LATER:
                 if name not in present:
-                    self._db.execute(f"ALTER TABLE cells ADD COLUMN {name} {kind}")
+                    self._db.execute(f"ALTER TABLE cells ADD COLUMN {name} REAL")
 
     def close(self) -> None:
         self._db.close()
@@ -181,14 +146,23 @@ class Store:
         rows = self._context("quality_cells", ", ".join(QUALITY_COLUMNS))
         return {values[0]: dict(zip(QUALITY_COLUMNS, values, strict=True)) for values in rows}
 
-    def begin_run(self, description: dict[str, Any]) -> None:
+    def begin_run(self, command: str) -> None:
         """Note what is about to add cells: command, versions, machine; cells added next belong to it."""
+        description = {
+            "command": command,
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "python": platform.python_version(),
+            **{name: version_of(name) for name in ("tailcut", "numpy", "scipy")},
+            "system": f"{platform.system()} {platform.release()}",
+            "processor": _processor(),
+            "cores": os.cpu_count() or 1,
+        }
         with self._db:
             text = json.dumps(description, sort_keys=True)
             self._run = self._db.execute("INSERT INTO runs (description) VALUES (?)", (text,)).lastrowid
 
     def runs(self) -> dict[int, dict[str, Any]]:
-        """Return the descriptions given to `begin_run`, by number, in order of time."""
+        """Return what `begin_run` noted, by number, in order of time."""
         rows = self._context("runs", "number, description")
         return {number: self._values(text, f"run {number}") for number, text in rows}
 
@@ -294,19 +268,6 @@ def opened(path: str | Path, *, read_only: bool = False) -> AbstractContextManag
     if read_only and not Path(path).is_file():
         raise InputError(f"{path}: there is no such result file")
     return closing(Store(path, read_only=read_only))
-
-
-def describe_run(command: str) -> dict[str, Any]:
-    """Return the origin of results: command, versions, machine and time, as plain values."""
-    return {
-        "command": command,
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        **{name: version_of(name) for name in ("tailcut", "numpy", "scipy")},
-        "system": f"{platform.system()} {platform.release()}",
-        "processor": _processor(),
-        "cores": os.cpu_count() or 1,
-    }
 
 
 def _processor() -> str:

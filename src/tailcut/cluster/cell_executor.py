@@ -21,7 +21,7 @@ from uuid import uuid4
 
 from distributed import Client, Future, KilledWorker, as_completed, get_worker
 
-from tailcut.bench.execution import Executor, compute, guarded, import_selectors, read
+from tailcut.bench.benchmark import Executor, compute, guarded, import_selectors, read
 from tailcut.bench.plan import Cell, Contender, fingerprint, scenario_digest
 from tailcut.bench.store import Result
 from tailcut.cluster.connect import threads_of

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import tailcut.domains.sat
-from tailcut.bench.execution import run_cells
+from tailcut.bench.benchmark import run_cells
 from tailcut.bench.plan import Contender, plan
-from tailcut.bench.store import describe_run, opened
+from tailcut.bench.store import opened
 from tailcut.bench.summary import summarise
 from tailcut.domains.sat.cnf import write
 from tailcut.domains.sat.generators import generate
@@ -146,7 +146,7 @@ def _replay(out: Path, seeds: int, jobs: int, command: str, progress: DemoProgre
     progress.replay_begins(scenario, seeds)
     cells = plan([(str(bundled.SCENARIO), scenario)], [Contender.parse(name) for name in SHOWN], seeds)
     with opened(out / "results.db") as store:
-        store.begin_run(describe_run(command))
+        store.begin_run(command)
         run_cells(cells, store, jobs=jobs, progress=progress)
         rows = summarise(store.rows(cell.hash for cell in cells))
     rows.sort(key=lambda row: float(row["par10_mean"]))

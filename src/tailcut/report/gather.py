@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tailcut.bench.baselines import FIXED, replay_baseline
-from tailcut.bench.execution import BenchProgress
+from tailcut.bench.benchmark import BenchProgress
 from tailcut.bench.labels import conditions_of, name_of
 from tailcut.bench.plan import Contender
 from tailcut.bench.ranks import Ranking

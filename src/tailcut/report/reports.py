@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tailcut.bench.execution import Executor, local, run_cells
+from tailcut.bench.benchmark import Executor, local, run_cells
 from tailcut.bench.plan import Cell, Contender, plan
-from tailcut.bench.store import Store, describe_run, describe_scenario, opened
+from tailcut.bench.store import Store, describe_scenario, opened
 from tailcut.bench.sweeps import DEFAULT, PLANS
 from tailcut.report.canvas import FORMATS
 from tailcut.report.complement import complement
@@ -130,5 +130,5 @@ def _run_missing(
     """Run the cells that the store lacks; those that fail are listed in the report."""
     done = store.done()
     if any(cell.hash not in done for cell in cells):
-        store.begin_run(describe_run(command))
+        store.begin_run(command)
     run_cells(cells, store, executor=executor, progress=progress)
