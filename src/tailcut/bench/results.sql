@@ -1,5 +1,7 @@
--- The tables of a result file (tailcut.bench.store). Columns added to `cells` since its first version are added to
--- older files when these are opened.
+-- The tables of a result file (tailcut.bench.store), which adds these columns to `cells` in new files and old:
+--   answer_cpu REAL  CPU seconds of all answers, features included
+--   extra_cpu REAL   CPU seconds of all other runs: measured instances
+--   sbs_train REAL   mean PARk of the single best solver of the training folds
 
 CREATE TABLE IF NOT EXISTS cells (
     hash TEXT PRIMARY KEY,
@@ -14,10 +16,7 @@ CREATE TABLE IF NOT EXISTS cells (
     decision_us REAL,            -- mean time to select and learn
     vbs REAL, sbs REAL,          -- mean PARk of the virtual best and the single best solver
     seconds REAL NOT NULL,       -- how long the cell took
-    choices BLOB, losses BLOB, step_seconds BLOB, -- per step; zlib of int16, float64, float32
-    answer_cpu REAL,             -- CPU seconds of all answers, features included
-    extra_cpu REAL,              -- CPU seconds of all other runs: measured instances
-    sbs_train REAL               -- mean PARk of the single best solver of the training folds
+    choices BLOB, losses BLOB, step_seconds BLOB -- per step; zlib of int16, float64, float32
 ) WITHOUT ROWID;
 
 -- Scenarios of solution quality, apart from those of runtimes.
