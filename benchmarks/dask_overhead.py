@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tailcut.bench.execution import Executor, processes, run_cells
+from tailcut.bench.benchmark import Executor, processes, run_cells
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.store import opened
 from tailcut.cluster.cell_executor import dask_cell_executor

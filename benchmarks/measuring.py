@@ -22,8 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tailcut.bench.conditions import Conditions
-from tailcut.bench.labels import conditions_of
+from tailcut.bench.labels import Conditions, conditions_of
 from tailcut.bench.store import Store, opened
 from tailcut.types import Array
 
@@ -149,7 +148,7 @@ def main() -> None:
     parser.add_argument("--selector", default="tailcut")
     parser.add_argument("--measure-cutoff", type=float, default=1.0, help="as given to `tailcut bench`")
     chosen = parser.parse_args()
-    with opened(chosen.results, must_exist=True, read_only=True) as store:
+    with opened(chosen.results, read_only=True) as store:
         pairs = read(store, chosen.selector, chosen.measure_cutoff)
         solvers = {name: len(known["algorithms"]) for name, known in store.scenarios().items()}
     if not pairs:

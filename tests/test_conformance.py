@@ -41,7 +41,7 @@ def test_moment_matching_conforms(check: Callable[[Factory], None], monkeypatch:
 
 def test_an_unbounded_selector_that_claims_to_be_bounded_is_caught() -> None:
     from tailcut.models import Forests
-    from tailcut.testing.conformance import bounded_memory
+    from tailcut.testing import bounded_memory
 
     class Pretender(Forests):
         bounded = True
@@ -54,7 +54,7 @@ def test_a_selector_that_ignores_its_seed_is_caught() -> None:
     import numpy as np
 
     from tailcut.policies.exploration import Uniform
-    from tailcut.testing.conformance import same_seed_same_choices
+    from tailcut.testing import same_seed_same_choices
     from tailcut.types import Belief, Estimate
 
     class Unseeded(Uniform):

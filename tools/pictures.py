@@ -154,8 +154,9 @@ def schedule(scenario: Scenario, trace: Trace) -> Figure:
     figure, axes = _axes(4.2)
     slices = trace.slices
     assert slices is not None
-    starts = np.concatenate([[0], np.cumsum(slices.count)])
-    several = [step for step in range(len(slices.count)) if slices.count[step] > 1][-10:]
+    count = np.bincount(slices.step, minlength=len(slices.solved))
+    starts = np.concatenate([[0], np.cumsum(count)])
+    several = np.flatnonzero(count > 1)[-10:].tolist()
     used: set[int] = set()
     for place, step in enumerate(reversed(several)):
         left = 0.0

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tailcut.bench.benchmark import BenchProgress
 from tailcut.bench.plan import Cell, Contender, plan
-from tailcut.bench.store import opened
+from tailcut.bench.store import Result, opened
 from tailcut.scenarios import Scenario
 
 SELECTORS = ("thompson", "bj_thompson_rev", "rand_bclinucb", "sbs")
+
+
+class Heard(BenchProgress):
+    def __init__(self) -> None:
+        self.left_out: list[tuple[str, str]] = []
+        self.planned: list[tuple[int, int]] = []
+        self.cells: list[str] = []
+
+    def scenario_left_out(self, name: str, reason: str) -> None:
+        self.left_out.append((name, reason))
+
+    def cells_planned(self, cells: Sequence[Cell], done: Sequence[Cell]) -> None:
+        self.planned.append((len(cells), len(done)))
+
+    def cell_done(self, cell: Cell, result: Result) -> None:
+        assert result.hash == cell.hash
+        self.cells.append(cell.hash)
 
 
 def small_cells(generated: Path, seeds: int = 2) -> list[Cell]:

@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from tailcut.bench.benchmark import BenchProgress, benchmark
-from tailcut.bench.plan import Cell, Contender
-from tailcut.bench.store import Result, opened
+from tailcut.bench.benchmark import benchmark
+from tailcut.bench.plan import Contender
+from tailcut.bench.store import opened
 from tailcut.errors import InputError
-
-
-class Heard(BenchProgress):
-    def __init__(self) -> None:
-        self.left_out: list[tuple[str, str]] = []
-        self.planned: list[tuple[int, int]] = []
-        self.cells: list[str] = []
-
-    def scenario_left_out(self, name: str, reason: str) -> None:
-        self.left_out.append((name, reason))
-
-    def cells_planned(self, cells: Sequence[Cell], done: Sequence[Cell]) -> None:
-        self.planned.append((len(cells), len(done)))
-
-    def cell_done(self, cell: Cell, result: Result) -> None:
-        assert result.hash == cell.hash
-        self.cells.append(cell.hash)
+from tests.bench.result_files import Heard
 
 
 def test_it_runs_what_is_missing_and_returns_the_rows_in_order(generated: Path, tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tailcut.bench.benchmark import benchmark, under_conditions
-from tailcut.bench.conditions import STREAM, Conditions
+from tailcut.bench.labels import STREAM, Conditions
 from tailcut.bench.plan import Contender, plan
-from tailcut.bench.sweeps import MEASURED_FIRST, PLANS
+from tailcut.bench.sweeps import PLANS
 from tailcut.errors import InputError
 from tests.bench.conftest import write_scenario
 
@@ -87,7 +87,7 @@ def test_the_plan_learning_has_both_selectors_under_every_amount() -> None:
     plan = PLANS["learning"].contenders
     found = {(one.selector, one.conditions.measure_first) for one in plan}
     assert sum(one.conditions.measure_cutoff < 1.0 for one in plan) == 4
-    assert found == {(name, m) for name in ("tailcut", "tailcut_schedule") for m in MEASURED_FIRST}
+    assert found == {(name, m) for name in ("tailcut", "tailcut_schedule") for m in (0, 10, 25, 50, 100)}
 
 
 def test_what_cannot_be_judged_is_said_before_anything_runs(generated: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tailcut import Selector
-from tailcut.bench.execution import guarded
+from tailcut.bench.benchmark import guarded
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.replay import FrozenSelector, cross_validate, folds_of, replay, shuffled
 from tailcut.bench.store import Result

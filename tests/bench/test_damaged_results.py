@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.bench.execution import run_cells
+from tailcut.bench.benchmark import run_cells
 from tailcut.bench.plan import Contender, plan
 from tailcut.bench.store import opened
 from tailcut.bench.summary import summarise

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from tailcut import Selector
-from tailcut.bench.conditions import Conditions
-from tailcut.bench.execution import compute
+from tailcut.bench.benchmark import compute
+from tailcut.bench.labels import Conditions
 from tailcut.bench.plan import Contender, plan
-from tailcut.bench.replay import MeasureFirst, Trace, replay
+from tailcut.bench.replay import Trace, replay
 from tailcut.bench.summary import summarise
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.scenarios import Scenario
@@ -40,16 +40,15 @@ def scenario(tmp_path: Path) -> Scenario:
     return replace(made, runtimes=runtimes)
 
 
-def _replayed(scenario: Scenario, name: str, conditions: Conditions) -> tuple[Listening, MeasureFirst, Trace]:
+def _replayed(scenario: Scenario, name: str, conditions: Conditions) -> tuple[Listening, Trace]:
     selector = Listening(name, scenario.algorithms, scenario.cutoff, seed=3)
-    extra = MeasureFirst(scenario, selector, conditions)
-    return selector, extra, replay(scenario, selector, seed=3, afterwards=extra)
+    return selector, replay(scenario, selector, seed=3, conditions=conditions)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.1])
 def test_one_pick_measures_all_other_algorithms(scenario: Scenario, share: float) -> None:
     conditions = Conditions(measure_first=7, measure_cutoff=share)
-    selector, extra, trace = _replayed(scenario, "thompson", conditions)
+    selector, trace = _replayed(scenario, "thompson", conditions)
     limit, expected = share * scenario.cutoff, 0.0
     assert len(selector.fitted) == 7
     for step, runs in enumerate(selector.fitted):
@@ -65,7 +64,7 @@ def test_one_pick_measures_all_other_algorithms(scenario: Scenario, share: float
             assert runs.watched is not None
             assert runs.watched[0, k] == limit
             assert runs.runtimes[0, k] == (scenario.runtimes[row, k] if solved else limit)
-    assert extra.seconds == pytest.approx(expected)
+    assert trace.extra_cpu == pytest.approx(expected)
     answers = sum(
         min(scenario.runtimes[row, k], scenario.cutoff) + scenario.feature_cost[row]
         for row, k in zip(trace.order, trace.choices, strict=True)
@@ -75,7 +74,7 @@ def test_one_pick_measures_all_other_algorithms(scenario: Scenario, share: float
 
 def test_a_schedule_measures_what_it_did_not_run_or_cut_short(scenario: Scenario) -> None:
     """Round robin gives each of three algorithms a third of the cutoff."""
-    _, extra, trace = _replayed(scenario, "round_robin", Conditions(measure_first=20))
+    _, trace = _replayed(scenario, "round_robin", Conditions(measure_first=20))
     third, expected, answers = scenario.cutoff / 3, 0.0, 0.0
     for step, row in enumerate(trace.order):
         solver = None
@@ -86,10 +85,10 @@ def test_a_schedule_measures_what_it_did_not_run_or_cut_short(scenario: Scenario
                     solver = k
         if step < 20:
             expected += sum(min(scenario.runtimes[row, k], scenario.cutoff) for k in range(3) if k != solver)
-    assert extra.seconds == pytest.approx(expected)
+    assert trace.extra_cpu == pytest.approx(expected)
     assert trace.cpu.sum() == pytest.approx(answers)
-    _, short, _ = _replayed(scenario, "round_robin", Conditions(measure_first=20, measure_cutoff=0.1))
-    assert short.seconds < expected / 3, "what ran for a third of the cutoff is not run for a tenth again"
+    _, short = _replayed(scenario, "round_robin", Conditions(measure_first=20, measure_cutoff=0.1))
+    assert short.extra_cpu < expected / 3, "what ran for a third of the cutoff is not run for a tenth again"
 
 
 def test_cells_and_their_summary_say_what_was_extra(generated: Path) -> None:

@@ -48,13 +48,16 @@ BENCH = """
 import sys
 from tailcut import Scenario
 from tailcut.bench.plan import Contender, plan
-from tailcut.bench.execution import run_cells
+from tailcut.bench.benchmark import BenchProgress, run_cells
 from tailcut.bench.store import opened
 __import__(sys.argv[1])
 cells = plan([("ONE", Scenario.read("ONE"))], [Contender.of("mine"), Contender.of("random")], 1)
 computed = []
+class Noted(BenchProgress):
+    def cell_done(self, cell, result):
+        computed.append(cell.contender.label)
 with opened("results.db") as store:
-    run_cells(cells, store, on_cell=lambda cell, result: computed.append(cell.contender.label))
+    run_cells(cells, store, progress=Noted())
     shown = {row["selector"]: row["par"] for row in store.rows(cell.hash for cell in cells)}
 print(*computed, "|", shown["mine"])
 """

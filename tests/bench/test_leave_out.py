@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from tailcut.bench.leave_out import SettingsGrid, choose, choose_settings, difference, family, leave_out
+from tailcut.bench.ranks import SettingsGrid, choose, choose_settings, difference, family, leave_out
 from tailcut.errors import InputError
 from tailcut.types import Array
 

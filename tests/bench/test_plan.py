@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tailcut.bench.plan import DEFAULT, PUBLISHED, Contender, plan, scenario_digest
-from tailcut.bench.sweeps import ABLATIONS, PLANS, SETTINGS, SWEEPS
+from tailcut.bench.plan import Contender, plan, scenario_digest
+from tailcut.bench.sweeps import DEFAULT, PLANS, SWEEPS
+from tailcut.catalogue import BASELINES, OFFLINE_PEERS, PEERS
 from tailcut.errors import InputError
 from tests.bench.conftest import write_scenario
 
@@ -63,8 +64,9 @@ def test_the_hash_does_not_depend_on_where_the_scenario_lies_or_how_defaults_are
 
 
 def test_the_named_plans_are_the_papers() -> None:
-    assert len(PUBLISHED) == 13
-    assert set(PUBLISHED) < set(DEFAULT)
+    published = set(PLANS["published"].selectors)
+    assert len(published - set(BASELINES)) == 13
+    assert published < set(DEFAULT)
     values = {(sweep.selector, sweep.parameter): sweep.values for sweep in SWEEPS}
     np.testing.assert_allclose(values["bj_thompson_rev", "noise_variance"], np.arange(1.0, 10.01, 0.5))
     np.testing.assert_allclose(values["bj_thompson_rev", "ridge"], np.arange(0.05, 1.01, 0.05))
@@ -81,22 +83,29 @@ def test_the_ablation_changes_one_thing_at_a_time() -> None:
     for contender in contenders[1:]:
         settings = contender.settings()
         assert sum(settings[key] != value for key, value in default.items()) == 1
-    assert len(set(contenders)) == len(contenders) == len(ABLATIONS)
+    assert len(set(contenders)) == len(contenders) == 12
 
 
 def test_the_settings_change_one_hyperparameter_down_and_up() -> None:
     contenders = PLANS["settings"].contenders
     assert len(set(contenders)) == len(contenders)
-    for selector, varied in SETTINGS.items():
+    for selector in PLANS["settings"].selectors:
         own = [contender for contender in contenders if contender.selector == selector]
         default = own[0].settings()
         assert own[0].label == selector
         for contender in own[1:]:
             assert sum(contender.settings()[key] != value for key, value in default.items()) == 1
-        for name, values in varied.items():
-            assert min(values) < default[name]
-            # No scenario is as long as the memory: more of it would change nothing.
-            assert max(values) > default[name] or name == "memory"
+    for sweep in PLANS["settings"].sweeps:
+        default = Contender.of(sweep.selector).settings()[sweep.parameter]
+        assert min(sweep.values) < default
+        # No scenario is as long as the memory: more of it would change nothing.
+        assert max(sweep.values) > default or sweep.parameter == "memory"
+
+
+def test_every_baseline_and_peer_is_in_a_plan() -> None:
+    assert {*BASELINES} - {*DEFAULT} == {"sbs_train"}
+    assert {*PEERS} < {*PLANS["peers"].selectors}
+    assert {f"{name}@cv" for name in (*OFFLINE_PEERS, "sbs_train")} < {*PLANS["offline"].selectors}
 
 
 def test_seeds_count_from_the_first(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from tailcut.bench.benchmark import quality_benchmark
+from tailcut.bench.benchmark import run_quality
 from tailcut.bench.plan import Contender
 from tailcut.bench.replay import cross_validate, replay, shuffled
 from tailcut.bench.store import opened
@@ -132,12 +132,12 @@ def test_what_cannot_be_judged_by_losses_is_refused(tmp_path: Path) -> None:
     write(tmp_path)
     for name in ("tailcut_schedule", "thompson", "sbs_pair"):
         with pytest.raises(InputError, match=f"{name} cannot be judged by losses; these can: tailcut"):
-            quality_benchmark(tmp_path, ["Q"], contenders=[Contender.of(name)])
+            run_quality(tmp_path, ["Q"], tmp_path / "r.db", contenders=[Contender.of(name)])
     contenders = [Contender.parse_label("tailcut@measure-first=5")]
     with pytest.raises(InputError, match="no extra runs, and no races"):
-        quality_benchmark(tmp_path, ["Q"], contenders=contenders)
+        run_quality(tmp_path, ["Q"], tmp_path / "r.db", contenders=contenders)
     with pytest.raises(InputError, match="unknown plan 'nope'; known: default"):
-        quality_benchmark(tmp_path, ["Q"], plan_name="nope")
+        run_quality(tmp_path, ["Q"], tmp_path / "r.db", plan_name="nope")
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_what_cannot_be_judged_by_losses_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_the_two_scenarios_of_aslib(
-    name: str, shape: tuple[int, int], maximise: bool, single: str, aslib: Path
+    name: str, shape: tuple[int, int], maximise: bool, single: str, aslib: Path, tmp_path: Path
 ) -> None:
     scenario = QualityScenario.read(aslib / name)
     ratings = scenario.ratings
@@ -157,5 +157,5 @@ def test_the_two_scenarios_of_aslib(
     assert scenario.algorithms[int(ratings.mean(axis=0).argmin())] == single
     assert scenario.folds is not None
     assert len(np.unique(scenario.folds)) == 10
-    found = quality_benchmark(aslib, [name], contenders=[Contender.of("tailcut")], seeds=1)
-    assert [one.name for one in found.scenarios] == [name]
+    found = run_quality(aslib, [name], tmp_path / "r.db", contenders=[Contender.of("random")], seeds=1)
+    assert [row["scenario"] for row in found.rows] == [name]

@@ -9,10 +9,10 @@ import pytest
 
 from tailcut import Selector
 from tailcut.bench import baselines
-from tailcut.bench.baselines import best_set, best_set_trace
-from tailcut.bench.conditions import Conditions
+from tailcut.bench.baselines import best_set, replay_baseline
+from tailcut.bench.labels import Conditions
 from tailcut.bench.plan import Contender
-from tailcut.bench.replay import replay_race
+from tailcut.bench.replay import replay
 from tailcut.bench.summary import paid
 from tailcut.errors import InputError
 from tests.bench.test_metrics import TINY
@@ -21,7 +21,7 @@ from tests.bench.test_metrics import TINY
 def test_as_many_cores_as_algorithms_are_the_virtual_best_solver() -> None:
     cores = len(TINY.algorithms)
     selector = Selector("tailcut_schedule", TINY.algorithms, TINY.cutoff)
-    trace = replay_race(TINY, selector, cores=cores, seed=0)
+    trace = replay(TINY, selector, seed=0, conditions=Conditions(cores=cores))
     losses, solved = paid(TINY, trace)
     times = np.where(TINY.solved, TINY.runtimes, np.inf).min(axis=1)[trace.order]
     within = times + trace.feature_cost <= TINY.cutoff
@@ -30,7 +30,7 @@ def test_as_many_cores_as_algorithms_are_the_virtual_best_solver() -> None:
     assert selector.pending == ()  # every run was observed
     wall = np.minimum(times, TINY.cutoff - trace.feature_cost)
     assert trace.cpu == pytest.approx(trace.feature_cost + cores * wall)
-    best, _ = paid(TINY, best_set_trace(TINY, cores=cores, seed=0))
+    best, _ = paid(TINY, replay_baseline(TINY, "sbs", cores=cores, seed=0))
     assert best == pytest.approx(np.where(np.isfinite(times), times, 10 * TINY.cutoff))
 
 

@@ -95,4 +95,4 @@ def test_a_group_says_what_it_left_out_and_averages_what_is_defined() -> None:
     assert group.mean_npar10 == {"thompson": 1.0, "random": 1.0}
     plain = group.as_dict()
     assert plain["scenarios"] == ("A", "B")
-    assert plain["left_out"] == ["C", "D"]
+    assert plain["left_out"] == ("C", "D")

@@ -20,7 +20,7 @@ def test_every_slice_starts_from_scratch_and_all_of_them_are_paid() -> None:
     assert slices is not None
     by_row = np.argsort(trace.order)
     # Five seconds each: a solves the first and the last instance within them, b the second after 5 + 2 s.
-    assert slices.count[by_row].tolist() == [1, 2, 1]
+    assert np.bincount(slices.step, minlength=3)[by_row].tolist() == [1, 2, 1]
     assert slices.total[by_row].tolist() == [1.0, 7.0, 4.0]
     assert trace.choices[by_row].tolist() == [0, 1, 0]
     assert slices.solved.all()
@@ -48,7 +48,7 @@ def test_computing_features_uses_up_the_cutoff() -> None:
     assert slices is not None
     by_row = np.argsort(trace.order)
     # One second is left of the first, half a second of the second, and nothing of the third.
-    assert slices.count[by_row].tolist() == [1, 1, 0]
+    assert np.bincount(slices.step, minlength=3)[by_row].tolist() == [1, 1, 0]
     assert slices.total[by_row].tolist() == [0.75, 0.5, 0.0]
     assert trace.choices[by_row].tolist() == [1, 1, -1]
     losses, solved = paid(runs, trace)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tailcut.bench.execution import compute
+from tailcut.bench.benchmark import compute
 from tailcut.bench.store import Result, Store, opened
 from tailcut.errors import InputError
 from tests.bench.result_files import small_cells
@@ -45,7 +45,7 @@ def test_foreign_files_are_refused_and_left_alone(tmp_path: Path) -> None:
     assert other.read_bytes() == before
     with (
         pytest.raises(InputError, match="no such result file"),
-        opened(tmp_path / "absent.db", must_exist=True),
+        opened(tmp_path / "absent.db", read_only=True),
     ):
         pass
     assert not (tmp_path / "absent.db").exists()

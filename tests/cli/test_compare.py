@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from tailcut.bench.execution import run_cells
+from tailcut.bench.benchmark import run_cells
 from tailcut.bench.plan import Contender, plan
 from tailcut.bench.store import opened
 from tailcut.cli.app import app

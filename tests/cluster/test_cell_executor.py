@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.bench.execution import inline, processes, run_cells
+from tailcut.bench.benchmark import inline, processes, run_cells
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.store import opened
 from tailcut.cli.options import CELLS, check_executor
@@ -24,18 +24,18 @@ from tailcut.cluster.connect import connected
 from tailcut.errors import InputError
 from tailcut.scenarios import Scenario
 from tests.bench.conftest import write_scenario
-from tests.bench.result_files import SELECTORS, content_of
+from tests.bench.result_files import SELECTORS, Heard, content_of
 from tests.cluster.farm import Farm, wait_for
 
 DEADLY = """
 import os
-from tailcut.bench import execution
+from tailcut.bench import benchmark
 def deadly(scenario, cell):
     if cell.contender.selector == "sbs" and cell.seed == 1:
         os._exit(9)
     return ordinary(scenario, cell)
-if execution.compute_on.__name__ != "deadly":  # Dask loads a preloaded file twice
-    ordinary, execution.compute_on = execution.compute_on, deadly
+if benchmark.compute_on.__name__ != "deadly":  # Dask loads a preloaded file twice
+    ordinary, benchmark.compute_on = benchmark.compute_on, deadly
 """
 """For workers alone: a cell that ends every process it is computed in."""
 
@@ -48,7 +48,7 @@ def _cells(generated: Path, seeds: int = 2) -> list[Cell]:
 def test_all_three_executors_give_the_same_file(generated: Path, tmp_path: Path, farm: Farm) -> None:
     cells = _cells(generated)
     broken = replace(cells[0], folder=str(tmp_path / "nowhere"), hash="broken")
-    seen: list[str] = []
+    heard = Heard()
     with farm.client() as client:
         for name, executor in {
             "inline": inline,
@@ -56,7 +56,7 @@ def test_all_three_executors_give_the_same_file(generated: Path, tmp_path: Path,
             "dask": dask_cell_executor(client),
         }.items():
             with opened(tmp_path / f"{name}.db") as store:
-                run_cells(cells, store, executor=executor, on_cell=lambda cell, _: seen.append(cell.hash))
+                run_cells(cells, store, executor=executor, progress=heard)
         with opened(tmp_path / "broken.db") as store:
             run_cells([broken, cells[1]], store, executor=dask_cell_executor(client))
             assert [row["hash"] for row in store.rows() if row["error"]] == ["broken"]
@@ -65,7 +65,7 @@ def test_all_three_executors_give_the_same_file(generated: Path, tmp_path: Path,
     assert len(expected) == 24
     assert content_of(tmp_path / "processes.db") == expected
     assert content_of(tmp_path / "dask.db") == expected
-    assert len(seen) == 3 * 24
+    assert len(heard.cells) == 3 * 24
     assert farm.tasks() == []
 
 

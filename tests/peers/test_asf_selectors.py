@@ -19,7 +19,7 @@ from asf.predictors import RandomForestClassifierWrapper, RandomForestRegressorW
 
 from tailcut import Selector
 from tailcut.numerics.randomness import stream
-from tailcut.peers.forests import AsfSelector
+from tailcut.peers.forests import AsfMultiClass, AsfPairwise, AsfPerformance, AsfSelector
 from tailcut.scenarios.synthetic import generate
 from tailcut.types import Array
 
@@ -41,9 +41,8 @@ MODELS = {
 
 
 def _model(selector: str, x: Array = X, losses: Array = LOSSES) -> AsfSelector:
-    model = AsfSelector(
-        selector=selector, n_algorithms=losses.shape[1], n_features=x.shape[1], seed=3, trees=8
-    )
+    kinds = {kind.kind: kind for kind in (AsfMultiClass, AsfPairwise, AsfPerformance)}
+    model = kinds[selector](n_algorithms=losses.shape[1], n_features=x.shape[1], seed=3, trees=8)
     model.update_many(x, losses)
     return model
 

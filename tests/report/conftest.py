@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.bench.execution import run_cells
+from tailcut.bench.benchmark import run_cells
 from tailcut.bench.plan import Contender, plan
-from tailcut.bench.store import describe_run, describe_scenario, opened
+from tailcut.bench.store import describe_scenario, opened
 from tailcut.scenarios import Scenario
 from tests.bench.conftest import write_scenario
 
@@ -56,7 +56,7 @@ def fill(
     """Run selectors on scenarios into a result file, as `tailcut bench` does."""
     found = [(str(scenarios_folder / name), Scenario.read(scenarios_folder / name)) for name in scenarios]
     with opened(path) as store:
-        store.begin_run(describe_run("tailcut bench --of-this-test"))
+        store.begin_run("tailcut bench --of-this-test")
         for _, scenario in found:
             store.describe_scenario(scenario.name, describe_scenario(scenario))
         run_cells(plan(found, [Contender.parse(name) for name in selectors], seeds), store)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.bench.execution import run_cells
+from tailcut.bench.benchmark import run_cells
 from tailcut.bench.plan import Contender, plan
 from tailcut.bench.store import Result, opened
 from tailcut.errors import InputError
@@ -118,7 +118,7 @@ def test_of_results_computed_twice_the_later_counts(scenarios_folder: Path, tmp_
     cell = plan([("ALPHA", scenario)], [Contender.of("thompson")], 1)[0]
     with opened(path) as store:
         choices, losses, seconds = store.trace(cell.hash)
-        store.begin_run({"command": "later"})
+        store.begin_run("later")
         again = Result("0" * 64, 1.0, None, 123.0, 0.5, 9.0, 1.0, 2.0, choices, losses, seconds)
         store.add(replace(cell, hash="0" * 64), again)
     report = _gathered(path)

@@ -17,8 +17,7 @@ from tailcut import CATALOGUE, Decision, Outcome, ScheduleRecipe, Selector, regi
 from tailcut.errors import InputError, OutOfTurnError, UnknownDecisionError
 from tailcut.policies.policy import Choice, Policy
 from tailcut.representation import Pipeline
-from tailcut.testing import CHECKS, factory
-from tailcut.testing.conformance import budgets_fit_the_cutoff, failed_is_not_offered_again
+from tailcut.testing import CHECKS, budgets_fit_the_cutoff, factory, failed_is_not_offered_again
 from tailcut.types import Array, Progress, Status
 
 

@@ -13,7 +13,7 @@ from tailcut import Selector
 from tailcut.errors import StateFileError, TailcutError
 from tailcut.scenarios.synthetic import generate
 from tailcut.state import pack, unpack
-from tailcut.testing.conformance import outcome_of
+from tailcut.testing import outcome_of
 from tailcut.types import Decision
 
 ROWS: dict[str, dict[str, Any]] = {

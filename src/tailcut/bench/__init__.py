@@ -1,7 +1,7 @@
 """The benchmark: replay recorded runtimes through selectors, keep the results, compare them.
 
-plan (which cells) -> execution (missing ones, on all cores) -> store (one SQLite file) -> summary, ranks;
-`benchmark` does all of it. From Python, `from tailcut import bench` is enough:
+plan (which cells) -> benchmark (missing ones, on all cores) -> store (one SQLite file) -> summary, ranks.
+From Python, `from tailcut import bench` is enough:
 
     outcome = bench.run(["tailcut", "thompson", "sbs"], seeds=3)
     outcome.to_frame()
@@ -15,21 +15,11 @@ if TYPE_CHECKING:
     from tailcut.bench.plan import Contender
     from tailcut.bench.store import opened
 
-_PLACES = {
-    "BenchOutcome": "tailcut.bench.benchmark",
-    "BenchProgress": "tailcut.bench.benchmark",
-    "Contender": "tailcut.bench.plan",
-    "compare": "tailcut.bench.benchmark",
-    "opened": "tailcut.bench.store",
-    "run": "tailcut.bench.benchmark",
-}
-"""Where each public name is defined; imported when first used."""
-
 __all__ = ["BenchOutcome", "BenchProgress", "Contender", "compare", "opened", "run"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
+    if name not in __all__:
         raise AttributeError(f"module 'tailcut.bench' has no attribute {name!r}")
-    globals()[name] = value = getattr(import_module(_PLACES[name]), name)
+    globals()[name] = value = getattr(import_module("tailcut.bench.benchmark"), name)  # slow to import
     return value

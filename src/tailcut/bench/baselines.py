@@ -6,7 +6,6 @@ They are functions of the whole table of runtimes, not selectors. Their names an
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import combinations
 from math import comb
 
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.bench.fixed_schedules import Stages, best_schedule
-from tailcut.bench.replay import Slices, Trace, losses_of, shuffled
+from tailcut.bench.replay import Folds, Slices, Trace, best_in_training, losses_of, shuffled
 from tailcut.policies.selector_like import Recorded
 from tailcut.types import PENALTY, Array
 
@@ -42,40 +41,55 @@ def single_best(losses: Array) -> Choices:
     return np.full(len(losses), losses.mean(axis=0).argmin(), dtype=np.intp)
 
 
-PICKS: dict[str, Callable[[Array], Choices]] = {"oracle": oracle, "sbs": single_best}
-"""Baselines that pick one algorithm per instance: name -> choices from losses."""
+PICKS = ("oracle", "sbs", "sbs_train")
+"""Baselines that pick one algorithm per instance, which means something without times, too."""
 
 FIXED: dict[str, int] = {"sbs_pair": 2, "sbs_schedule": 3}
 """Baselines that follow the best fixed schedule (`fixed_schedules`): name -> how many stages at most."""
 
 
-def replay_baseline(runs: Recorded, name: str, *, seed: int, penalty: float = PENALTY) -> Trace:
-    """Return the trace of a hindsight baseline (`tailcut.catalogue.BASELINES`) in the order of `seed`."""
-    if name in PICKS:
-        return picks_trace(runs, PICKS[name](losses_of(runs, penalty)), seed=seed)
-    order, times = shuffled(len(runs.runtimes), seed), np.where(runs.solved, runs.runtimes, np.inf)
-    slices = follow(best_schedule(times, runs.cutoff, penalty, most=FIXED[name]), times[order])
-    ran = np.fmin(runs.runtimes[order[slices.step], slices.algorithm], slices.seconds)
-    cpu = np.bincount(slices.step, ran, len(order)).astype(np.float64)
-    return Trace(order, slices.last, np.zeros(len(order)), np.zeros(len(order)), cpu, slices)
+def replay_baseline(
+    runs: Recorded,
+    name: str,
+    *,
+    seed: int,
+    penalty: float = PENALTY,
+    folds: Folds | None = None,
+    cores: int = 1,
+) -> Trace:
+    """Return the trace of a hindsight baseline (`tailcut.catalogue.BASELINES`) in the order of `seed`.
 
-
-def picks_trace(runs: Recorded, choices: Choices, *, seed: int) -> Trace:
-    """Return the trace of fixed choices; `choices` has one number per row."""
-    # Ratings have no curves over time, and in one order their mean is the same to the digit for every seed.
-    order = np.arange(len(choices)) if hasattr(runs, "ratings") else shuffled(len(choices), seed)
+    `sbs_train` needs the folds. With several cores, `sbs` is a race of those that are best together.
+    """
+    order, nothing = shuffled(len(runs.runtimes), seed), np.zeros(len(runs.runtimes))
+    losses, times = losses_of(runs, penalty), np.where(runs.solved, runs.runtimes, np.inf)
+    if name in FIXED:
+        slices = follow(best_schedule(times, runs.cutoff, penalty, most=FIXED[name]), times[order])
+        ran = np.fmin(runs.runtimes[order[slices.step], slices.algorithm], slices.seconds)
+        cpu = np.bincount(slices.step, ran, len(order)).astype(np.float64)
+        return Trace(order, slices.last, nothing, nothing, cpu, slices)
+    if cores > 1:
+        chosen = best_set(losses, cores)
+        raced = times[order][:, chosen]
+        wall = np.minimum(raced.min(axis=1), runs.cutoff)
+        winner = np.array(chosen, dtype=np.intp)[raced.argmin(axis=1)]
+        slices = Slices(np.arange(len(order)), winner, wall, raced.min(axis=1) <= runs.cutoff)
+        return Trace(order, winner, nothing, nothing, len(chosen) * wall, slices)
+    if name == "sbs_train":
+        assert folds is not None, "the plan sees to it"
+        choices = best_in_training(losses, folds)
+    else:
+        choices = oracle(losses) if name == "oracle" else single_best(losses)
+    if hasattr(
+        runs, "ratings"
+    ):  # they have no curves, and in one order their mean is the same for every seed
+        order = np.arange(len(order))
     cpu = np.fmin(runs.runtimes[order, choices[order]], runs.cutoff)
-    return Trace(order, choices[order], np.zeros(len(order)), np.zeros(len(order)), cpu)
+    return Trace(order, choices[order], nothing, nothing, cpu)
 
 
 def follow(stages: Stages, times: Array) -> Slices:
-    """Return the runs of a fixed schedule; times (n, K), inf where unsolved.
-
-    >>> from tailcut.bench.fixed_schedules import Stage
-    >>> slices = follow((Stage(0, 2.0), Stage(1, 8.0)), np.array([[1.0, 9.0], [np.inf, 4.0]]))
-    >>> slices.step.tolist(), slices.algorithm.tolist(), slices.seconds.tolist(), slices.solved.tolist()
-    ([0, 1, 1], [0, 0, 1], [1.0, 2.0, 4.0], [True, True])
-    """
+    """Return the runs of a fixed schedule; times (n, K), inf where unsolved."""
     solved = np.zeros(len(times), dtype=np.bool_)
     parts = []
     for algorithm, budget in stages:
@@ -107,15 +121,3 @@ def best_set(losses: Array, k: int) -> list[int]:
         rest = [k for k in range(n_algorithms) if k not in chosen]
         chosen.append(min(rest, key=lambda k: mean([*chosen, k])))
     return sorted(chosen)
-
-
-def best_set_trace(runs: Recorded, *, cores: int, seed: int, penalty: float = PENALTY) -> Trace:
-    """Return the trace of the `cores` algorithms that are best together, raced on every instance."""
-    order = shuffled(len(runs.runtimes), seed)
-    chosen = best_set(losses_of(runs, penalty), cores)
-    times = np.where(runs.solved, runs.runtimes, np.inf)[order][:, chosen]
-    fastest = times.min(axis=1)
-    wall = np.minimum(fastest, runs.cutoff)
-    winner = np.array(chosen, dtype=np.intp)[times.argmin(axis=1)]
-    slices = Slices(np.arange(len(order)), winner, wall, fastest <= runs.cutoff)
-    return Trace(order, winner, np.zeros(len(order)), np.zeros(len(order)), len(chosen) * wall, slices)

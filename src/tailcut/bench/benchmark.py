@@ -1,36 +1,48 @@
 """A complete benchmark: reads the scenarios, plans the cells, computes the missing ones, and sums up.
 
-For programs and notebooks, `run` and `compare` do it in two calls. Scenarios of solution quality have mean
-losses in place of PARk, and a table apart.
+For programs and notebooks, `run` and `compare` do it in two calls. Each cell is stored as soon as it is done.
+An `Executor` takes cells and yields their results as they come, in any order, each once. Two are here, for
+this machine; a third, for a Dask cluster, is `tailcut.cluster.cell_executor`. Scenarios of solution quality
+have mean losses in place of PARk, and a table apart.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from functools import lru_cache, partial
+from importlib import import_module
+from itertools import groupby, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from tailcut.bench.conditions import STREAM, Conditions
-from tailcut.bench.execution import Executor, compute_on, run_cells
-from tailcut.bench.labels import kind_of
+from tailcut.bench.baselines import PICKS, replay_baseline
+from tailcut.bench.labels import STREAM, Conditions, kind_of
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.ranks import RankedGroup, ranked_groups
-from tailcut.bench.store import Result, Store, describe_run, describe_scenario, opened
-from tailcut.bench.summary import ReferenceCosts, normalised, summarise
+from tailcut.bench.replay import Folds, Trace, best_in_training, cross_validate, folds_of, losses_of, replay
+from tailcut.bench.store import Result, Store, describe_scenario, opened
+from tailcut.bench.summary import ReferenceCosts, normalised, paid, summarise
 from tailcut.bench.sweeps import find_plan
-from tailcut.catalogue import find_all
-from tailcut.display import data_frame, html_table
+from tailcut.catalogue import BASELINES, find_all
+from tailcut.display import counted, data_frame, html_table
 from tailcut.errors import InputError, MissingExtraError
+from tailcut.numerics.processes import unordered
 from tailcut.scenarios import QualityScenario, Scenario, bundled
 from tailcut.scenarios.aslib_reader import scenarios_in
+from tailcut.selector import Selector
 from tailcut.types import PENALTY
+
+Executor = Callable[[Sequence[Cell]], Iterator[Result]]
+"""Cells -> their results, as they come."""
 
 
 class BenchProgress:
@@ -49,11 +61,148 @@ class BenchProgress:
 SILENT = BenchProgress()
 """Ignores everything."""
 
+
+def inline(cells: Sequence[Cell]) -> Iterator[Result]:
+    """Yield results computed in this process, with one BLAS thread: more would only interfere."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError as error:
+        raise MissingExtraError(
+            "the benchmark needs the extra 'bench': pip install 'tailcut[bench]'"
+        ) from error
+    import scipy.linalg  # noqa: F401 - brings its own BLAS, which must be loaded to be limited
+
+    with threadpool_limits(limits=1):
+        yield from map(compute, cells)
+
+
+def processes(jobs: int, modules: Sequence[str] = ()) -> Executor:
+    """Return an executor that spreads cells over `jobs` processes of this machine.
+
+    Each of them imports `modules`, because a new process does not know the selectors registered in this one.
+    """
+    return lambda cells: unordered(partial(compute, modules=tuple(modules)), cells, jobs=jobs)
+
+
+def local(jobs: int, modules: Sequence[str] = ()) -> Executor:
+    """Return the default executor: processes, or this process if one is enough."""
+    return processes(jobs, modules) if jobs > 1 else inline
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    store: Store,
+    *,
+    jobs: int = 1,
+    executor: Executor | None = None,
+    progress: BenchProgress = SILENT,
+) -> list[tuple[Cell, Result]]:
+    """Compute those cells that the store lacks, write each to it when done, and return those that failed.
+
+    They are computed by `executor`; without one, by `jobs` processes of this machine.
+    """
+    done = store.done()
+    progress.cells_planned(cells, [cell for cell in cells if cell.hash in done])
+    missing = {cell.hash: cell for cell in cells if cell.hash not in done}
+    compute_all = local(jobs) if executor is None else executor
+    failed = []
+    for result in compute_all(list(missing.values())):
+        cell = missing[result.hash]
+        store.add(cell, result)
+        if result.error is not None:
+            failed.append((cell, result))
+        progress.cell_done(cell, result)
+    return failed
+
+
+def import_selectors(modules: Iterable[str]) -> None:
+    """Import modules that call `tailcut.register`, each once; raise if one cannot be imported."""
+    for name in modules:
+        if name in sys.modules:
+            continue
+        try:
+            import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+                raise InputError(f"module {name} needs {error.name}, which is not installed") from error
+            hint = "; leave out .py" if name.endswith(".py") else ""
+            where = f"{Path.cwd()}, nor among the installed ones"
+            raise InputError(f"there is no module {name} in {where}{hint}") from error
+        except Exception as error:  # third-party code may raise anything
+            raise InputError(f"module {name} cannot be imported: {type(error).__name__}: {error}") from error
+
+
+@lru_cache(maxsize=2)
+def read(folder: str) -> Scenario:
+    """Return a scenario, read once per process and run of equal cells."""
+    return Scenario.read(folder)
+
+
+def compute(cell: Cell, modules: Sequence[str] = ()) -> Result:
+    """Return the result of one cell; any exception becomes its error.
+
+    `modules` are imported first, in case one of them registers the selector.
+    """
+    import_selectors(modules)
+    return guarded(cell, lambda: read(cell.folder))
+
+
+def guarded(cell: Cell, scenario: Callable[[], Scenario]) -> Result:
+    """Return the result of one cell on the given scenario; any exception becomes its error."""
+    started = time.perf_counter()
+    try:
+        return compute_on(scenario(), cell)
+    except Exception:  # one broken cell must not stop the others; its error is kept for the reader
+        return Result(cell.hash, time.perf_counter() - started, error=traceback.format_exc(limit=-8))
+
+
+def compute_on(scenario: Scenario | QualityScenario, cell: Cell) -> Result:
+    """Return the result of one cell on its scenario: replayed through the selector, and what that cost."""
+    started = time.perf_counter()
+    conditions = cell.contender.conditions
+    folds = folds_of(scenario, conditions.folds, cell.seed) if conditions.cv else None
+    trace = _replayed(cell, scenario, folds)
+    losses, solved = paid(scenario, trace, cell.penalty)
+    reference = ReferenceCosts.of(scenario, cell.penalty)
+    best_of_training = None
+    if folds is not None:
+        recorded = losses_of(scenario, cell.penalty)
+        best_of_training = float(recorded[np.arange(len(recorded)), best_in_training(recorded, folds)].mean())
+    return Result(
+        cell.hash,
+        time.perf_counter() - started,
+        par=float(losses.mean()),
+        unsolved=float(1.0 - solved.mean()),
+        decision_us=float(trace.seconds.mean() * 1e6),
+        vbs=reference.vbs,
+        sbs=reference.sbs,
+        answer_cpu=float(trace.cpu.sum()),
+        extra_cpu=trace.extra_cpu,
+        sbs_train=best_of_training,
+        choices=trace.choices.astype(np.int16),
+        losses=losses,
+        step_seconds=trace.seconds.astype(np.float32),
+    )
+
+
+def _replayed(cell: Cell, scenario: Scenario | QualityScenario, folds: Folds | None) -> Trace:
+    name, conditions, seed = cell.contender.selector, cell.contender.conditions, cell.seed
+    if name in BASELINES:
+        return replay_baseline(
+            scenario, name, seed=seed, penalty=cell.penalty, folds=folds, cores=conditions.cores
+        )
+    settings = cell.contender.settings()
+
+    def new_selector() -> Selector:
+        return Selector(name, scenario.algorithms, scenario.cutoff, seed=seed, **settings)
+
+    if folds is not None:
+        return cross_validate(scenario, new_selector, folds, seed=seed, learn_on=conditions.learn_on)
+    return replay(scenario, new_selector(), seed=seed, conditions=conditions)
+
+
 Scenarios = str | os.PathLike[str] | Scenario | Sequence[Scenario] | None
 """A folder of scenarios, scenarios in memory, or None: the bundled one."""
-
-PICKS = ("oracle", "sbs", "sbs_train")
-"""The hindsight baselines that mean something for solution quality, without times."""
 
 _SHOWN = ("scenario", "selector", "seeds", "par10_mean", "par10_std", "npar10", "unsolved", "decision_us")
 """The columns that a notebook shows."""
@@ -71,13 +220,9 @@ class BenchOutcome:
     """Contenders of the plan that were not run, by their labels, with what is not installed."""
 
     def __repr__(self) -> str:
-        numbers = {
-            "scenario": len({row["scenario"] for row in self.rows}),
-            "selector": len({row["selector"] for row in self.rows}),
-            "cell": len(self.failed),
-        }
-        counts = ", ".join(f"{number} {word}{'s' * (number != 1)}" for word, number in numbers.items())
-        return f"BenchOutcome({counts} failed)"
+        scenarios, selectors = (len({row[key] for row in self.rows}) for key in ("scenario", "selector"))
+        ran = f"{counted(scenarios, 'scenario')}, {counted(selectors, 'selector')}"
+        return f"BenchOutcome({ran}, {counted(len(self.failed), 'cell')} failed)"
 
     def _repr_html_(self) -> str:
         """Show the rows, within each scenario the cheapest first."""
@@ -114,10 +259,10 @@ class Benchmark:
         `command` is recorded in the file as the command that made the cells.
         """
         with opened(out) as store:
-            store.begin_run(describe_run(command))
+            store.begin_run(command)
             for _, scenario in self.scenarios:
                 store.describe_scenario(scenario.name, describe_scenario(scenario, self.penalty))
-            failed = compute_missing(self.cells, store, jobs=jobs, executor=executor, progress=progress)
+            failed = run_cells(self.cells, store, jobs=jobs, executor=executor, progress=progress)
             stored = {row["hash"]: row for row in store.rows(cell.hash for cell in self.cells)}
         # Under the labels of the contenders, not those they were first stored under: `thompson` and
         # `thompson:noise_variance=1.0` are the same cell if 1.0 is the default.
@@ -184,11 +329,12 @@ def under_conditions(
     if conditions.cv:
         contenders = [*contenders, Contender.of("sbs_train")]
         several = [replace(conditions, learn_on=on) for on in sorted({False, conditions.learn_on})]
-    judged = [
-        contender.under(_own_or_given(contender.conditions, given, folds))
-        for contender in contenders
-        for given in several
-    ]
+    judged = []
+    for contender, given in product(contenders, several):
+        own = given if contender.conditions == STREAM else contender.conditions
+        if own.cv:
+            own = replace(own, folds=own.folds or given.folds or folds)
+        judged.append(contender.under(own))
     if folds and not any(contender.conditions.cv for contender in judged):
         raise InputError(
             "folds: are for cross-validation, and none of these selectors is in it: --protocol cv"
@@ -196,76 +342,10 @@ def under_conditions(
     return tuple(dict.fromkeys(judged))
 
 
-def _own_or_given(own: Conditions, given: Conditions, folds: int) -> Conditions:
-    """Return a contender's own conditions if it has any; how folds are made is taken from those given."""
-    conditions = given if own == STREAM else own
-    if not conditions.cv:
-        return conditions
-    return replace(conditions, folds=conditions.folds or given.folds or folds)
-
-
-def compute_missing(
-    cells: Sequence[Cell],
-    store: Store,
-    *,
-    jobs: int = 1,
-    executor: Executor | None = None,
-    progress: BenchProgress = SILENT,
-) -> list[tuple[Cell, Result]]:
-    """Compute the cells that the store lacks and return those that failed."""
-    done = store.done()
-    progress.cells_planned(cells, [cell for cell in cells if cell.hash in done])
-    failed: list[tuple[Cell, Result]] = []
-
-    def on_cell(cell: Cell, result: Result) -> None:
-        if result.error is not None:
-            failed.append((cell, result))
-        progress.cell_done(cell, result)
-
-    run_cells(cells, store, jobs=jobs, executor=executor, on_cell=on_cell)
-    return failed
-
-
-@dataclass(frozen=True)
-class QualityBenchmark:
-    """Scenarios of solution quality and the cells that contenders and seeds make of them."""
-
-    scenarios: tuple[QualityScenario, ...]
-    cells: tuple[Cell, ...]
-    missing: dict[str, str]
-    """Contenders of the plan that need what is not installed."""
-
-    def run(self, out: Path, *, command: str = "") -> list[dict[str, Any]]:
-        """Compute what the result file `out` lacks, and return a row per scenario and contender."""
-        scenarios = {scenario.name: scenario for scenario in self.scenarios}
-        with opened(out) as store:
-            store.begin_run(describe_run(command))
-            stored = store.quality_rows()
-            for cell in self.cells:
-                if cell.hash not in stored:
-                    result = compute_on(scenarios[cell.scenario], cell)
-                    stored[cell.hash] = {
-                        "hash": cell.hash,
-                        "scenario": cell.scenario,
-                        "selector": cell.contender.label,
-                        "seed": cell.seed,
-                        "loss": result.par,
-                        "best": result.vbs,
-                        "single": result.sbs,
-                        "decision_us": result.decision_us,
-                    }
-                    store.add_quality(stored[cell.hash])
-        return [
-            _summary(scenarios[name], label, [stored[cell.hash] for cell in cells])
-            for (name, label), cells in groupby(
-                self.cells, lambda cell: (cell.scenario, cell.contender.label)
-            )
-        ]
-
-
-def quality_benchmark(
+def run_quality(
     folder: Path,
     names: Sequence[str],
+    out: Path,
     *,
     contenders: Sequence[Contender] | None = None,
     plan_name: str = "default",
@@ -273,8 +353,9 @@ def quality_benchmark(
     first_seed: int = 0,
     conditions: Conditions = STREAM,
     folds: int = 0,
-) -> QualityBenchmark:
-    """Return the benchmark of these scenarios of a folder, ready to run.
+    command: str = "",
+) -> BenchOutcome:
+    """Compute what the result file `out` lacks on scenarios of solution quality of a folder, and sum up.
 
     Of a plan only those take part that can minimise a loss; one that the caller names must be able to.
     """
@@ -287,9 +368,20 @@ def quality_benchmark(
         raise InputError(f"{unable[0]} cannot be judged by losses; these can: {', '.join(rated)}")
     able = [contender for contender in judged if contender.selector in rated]
     able_here, missing = installed(able, named=bool(contenders))
-    scenarios = [(str(folder / name), QualityScenario.read(folder / name)) for name in names]
-    cells = plan(scenarios, able_here, seeds, first_seed=first_seed)
-    return QualityBenchmark(tuple(scenario for _, scenario in scenarios), tuple(cells), missing)
+    read = [(str(folder / name), QualityScenario.read(folder / name)) for name in names]
+    cells = plan(read, able_here, seeds, first_seed=first_seed)
+    scenarios = {scenario.name: scenario for _, scenario in read}
+    with opened(out) as store:
+        store.begin_run(command)
+        stored = store.quality_rows()
+        for cell in cells:
+            if cell.hash not in stored:
+                stored[cell.hash] = store.add_quality(cell, compute_on(scenarios[cell.scenario], cell))
+    rows = [
+        _summary(scenarios[name], label, [stored[cell.hash] for cell in own])
+        for (name, label), own in groupby(cells, lambda cell: (cell.scenario, cell.contender.label))
+    ]
+    return BenchOutcome(rows, [], missing)
 
 
 def _summary(scenario: QualityScenario, label: str, cells: Sequence[dict[str, Any]]) -> dict[str, Any]:

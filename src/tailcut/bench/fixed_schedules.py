@@ -70,16 +70,12 @@ def best_schedule(times: Array, cutoff: float, penalty: float, most: int) -> Sta
 def _best(table: bytes, n_algorithms: int, cutoff: float, late: float, most: int) -> Stages:
     """Find the best stages; cached, because every seed of a benchmark needs the same ones."""
     times = np.frombuffer(table).reshape(-1, n_algorithms)
-    found = [_stages([], int(_cost_alone(times, late).argmin()), cutoff)]
+    found = [_stages([], int(np.where(np.isinf(times), late, times).sum(axis=0).argmin()), cutoff)]
     if most > 1:
         found.append(_best_pair(times, cutoff, late))
     if most > 2:
         found += _triples(times, cutoff, late, found[-1])
     return min(found, key=lambda stages: (_cost(stages, times, late), len(stages)))
-
-
-def _cost_alone(times: Array, late: float) -> Array:
-    return np.asarray(np.where(np.isinf(times), late, times).sum(axis=0))
 
 
 def _cost(stages: Stages, times: Array, late: float) -> float:

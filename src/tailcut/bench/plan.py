@@ -24,7 +24,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from tailcut.bench.conditions import STREAM, Conditions
+from tailcut.bench.labels import STREAM, Conditions
 from tailcut.bench.replay import folds_of
 from tailcut.catalogue import BASELINES, recipe
 from tailcut.errors import InputError
@@ -32,48 +32,9 @@ from tailcut.policies.recipes import Row
 from tailcut.scenarios import QualityScenario, Scenario
 from tailcut.types import PENALTY
 
-PUBLISHED = (
-    "bj_thompson_rev",
-    "bj_thompson",
-    "thompson_rev",
-    "thompson",
-    "rand_bclinucb_rev",
-    "bclinucb_rev",
-    "rand_bclinucb",
-    "bclinucb",
-    "rand_blinducb_rev",
-    "blinducb_rev",
-    "rand_blinducb",
-    "blinducb",
-    "degroote_epsilon_greedy_lr",
-)
-"""The thirteen approaches of the published table, in its order."""
-
-DEFAULT = (
-    "tailcut",
-    "bounded_thompson",
-    *PUBLISHED,
-    "epsilon_greedy",
-    "random",
-    "tailcut_schedule",
-    "round_robin",
-    *(name for name in BASELINES if name != "sbs_train"),
-)
-"""What a benchmark compares by default: all but the forests, which take hours."""
-
 DECIDING = (
-    *(
-        "selector",
-        "catalogue",
-        "types",
-        "numerics",
-        "representation",
-        "models",
-        "policies",
-        "schedules",
-        "peers",
-    ),
-    *(f"bench/{name}" for name in ("replay", "baselines", "fixed_schedules", "summary")),
+    *("selector", "catalogue", "types", "numerics", "representation", "models", "policies", "schedules"),
+    *("peers", "bench/replay", "bench/baselines", "bench/fixed_schedules", "bench/summary"),
 )
 """The modules and folders of this package whose code decides, learns and measures."""
 
@@ -151,10 +112,6 @@ class Contender:
         """Return all hyperparameters, defaults included."""
         return {} if self.row is None else self.row.settings(dict(self.hyperparameters))
 
-    def fingerprint(self) -> Fingerprint:
-        """Return the code and libraries that its results depend on."""
-        return fingerprint(self.row)
-
 
 def _value(text: str) -> Any:
     for kind in (int, float):
@@ -194,7 +151,7 @@ def plan(
 
     The seeds are `first_seed`, `first_seed + 1`, ..., as many as `seeds` says.
     """
-    codes = {contender: contender.fingerprint() for contender in contenders}
+    codes = {contender: fingerprint(contender.row) for contender in contenders}
     for contender in codes:
         if contender.selector == "sbs_train" and not contender.conditions.cv:
             raise InputError("sbs_train is the best of the training folds: it needs cross-validation")
@@ -253,16 +210,14 @@ def fingerprint(row: Row | None) -> Fingerprint:
     is not seen. A part without source, typed into an interactive session for example, never equals any other:
     its results are never reused.
     """
-    parts = (
-        [] if row is None else [part for field in fields(row) for part in _parts(getattr(row, field.name))]
+    slots = [] if row is None else [getattr(row, field.name) for field in fields(row)]
+    roots = {part.__module__ for slot in slots for part in _parts(slot)} | (
+        {type(row).__module__} if row else set()
     )
-    roots = {part.__module__ for part in parts} | ({type(row).__module__} if row else set())
     own = {root.partition(".")[0] for root in roots}
     libraries = {"tailcut", "numpy", "scipy", *(row.libraries if row else ())}
     digest = hashlib.sha256(_deciding_source())
-    digest.update(
-        repr([] if row is None else [_described(getattr(row, f.name)) for f in fields(row)]).encode()
-    )
+    digest.update(repr([*map(_described, slots)]).encode())
     waiting, seen = sorted(roots), set()
     while waiting:
         name = waiting.pop()
@@ -301,11 +256,8 @@ def _parts(value: Any) -> Iterator[Any]:
 def _described(value: Any) -> str:
     """Return what fills a slot of a row, in words that are the same in every process."""
     if isinstance(value, partial):
-        arguments = [
-            *map(_described, value.args),
-            *(f"{k}={_described(v)}" for k, v in value.keywords.items()),
-        ]
-        return f"{_described(value.func)}({', '.join(arguments)})"
+        named = {key: _described(given) for key, given in value.keywords.items()}
+        return f"{_described(value.func)}({[*map(_described, value.args)]}, {named})"
     return str(getattr(value, "__qualname__", "") or (type(value) if callable(value) else repr(value)))
 
 
@@ -343,9 +295,7 @@ def _imports(file: Path, name: str, _changed: int) -> tuple[str, ...]:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            if node.level:
-                module = importlib.util.resolve_name("." * node.level + module, package)
+            module = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
             found += [module, *(f"{module}.{alias.name}" for alias in node.names)]
     return tuple(found)
 

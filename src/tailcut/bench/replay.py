@@ -3,7 +3,8 @@
 A run starts from scratch and is stopped at its budget: it solves the instance if the scenario's runtime is
 not longer. In a race several algorithms run at once, and wall time counts, until the first solves the
 instance. Where a scenario has `ratings`, an answer costs its rating, whatever time it took, and features cost
-nothing.
+nothing. Conditions may want the first instances to be measured: run with all algorithms, which is not part of
+the answers' loss. Nothing is learned that was not run.
 
 Selectors that look at features pay for them. A selector that can skip them (`may_skip_features`) says how
 long computing them may take: where the scenario's cost is higher they are stopped then, that time is lost and
@@ -18,13 +19,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.bench.conditions import Conditions
+from tailcut.bench.labels import STREAM, Conditions
 from tailcut.errors import InputError
 from tailcut.numerics.randomness import stream
 from tailcut.policies.recorded_runs import RecordedRuns, instance_names
@@ -49,21 +50,22 @@ class Slice(NamedTuple):
     """How long it ran: until it solved the instance or was stopped."""
 
 
-class ServedInstance(NamedTuple):
-    """An instance that has been answered or given up."""
+@dataclass(slots=True)
+class ServedInstance:
+    """An instance that is answered or given up."""
 
     row: int
     name: str
     features: Array | None
     """The features that the selector saw; None if it did not wait for them."""
     feature_cost: float
-    slices: list[Slice]
+    slices: list[Slice] = field(default_factory=list)
     """Its runs, in order; of a race, the last to end."""
-    solved: bool
+    solved: bool = False
     """Whether the last of them solved it."""
-    cpu: float
+    cpu: float = 0.0
     """Seconds that its features and runs took."""
-    deciding: float
+    deciding: float = 0.0
     """Seconds to decide and to learn."""
 
 
@@ -79,11 +81,6 @@ class Slices:
     """How long it ran: until it solved the instance or was stopped, shape (m,)."""
     solved: NDArray[np.bool_]
     """Whether the last run of each step solved the instance, shape (n,)."""
-
-    @property
-    def count(self) -> NDArray[np.intp]:
-        """How many runs each step had, shape (n,)."""
-        return np.bincount(self.step, minlength=len(self.solved))
 
     @property
     def total(self) -> Array:
@@ -117,9 +114,11 @@ class Trace:
     """
     slices: Slices | None = None
     """The runs of a schedule or race; None where one algorithm is picked for the whole cutoff."""
+    extra_cpu: float = 0.0
+    """Seconds of CPU time beside the answers, on instances measured first."""
 
     @staticmethod
-    def of(served: Sequence[ServedInstance], *, sliced: bool) -> Trace:
+    def of(served: Sequence[ServedInstance], *, sliced: bool, extra_cpu: float = 0.0) -> Trace:
         """Return the trace of instances in the order they were served."""
         runs = [(step, *run) for step, instance in enumerate(served) for run in instance.slices]
         steps, algorithms, seconds = zip(*runs, strict=True) if runs else ((), (), ())
@@ -136,6 +135,7 @@ class Trace:
             np.array([instance.feature_cost for instance in served], np.float64),
             np.array([instance.cpu for instance in served], np.float64),
             slices if sliced else None,
+            extra_cpu,
         )
 
 
@@ -156,47 +156,20 @@ def replay(
     *,
     seed: int,
     order: NDArray[np.intp] | None = None,
-    afterwards: Callable[[ServedInstance], None] | None = None,
+    conditions: Conditions = STREAM,
 ) -> Trace:
     """Serve every instance once, in the order of `seed`, each observed before the next.
 
-    `order` are the rows to serve instead. What is done `afterwards` is not counted as time to decide.
+    `order` are the rows to serve instead. Of the conditions, those count that are not about cross-validation.
     """
     rows = shuffled(len(runs.runtimes), seed) if order is None else order
-    return Trace.of(serve(runs, selector, rows, afterwards), sliced=selector.schedules)
-
-
-def replay_race(runs: Recorded, selector: Selector, *, cores: int, seed: int) -> Trace:
-    """Serve every instance once, in the order of `seed`, each with up to `cores` algorithms at once."""
-    served = _Race(runs, selector, cores)
-    return Trace.of(
-        [served.instance(row) for row in shuffled(len(runs.runtimes), seed).tolist()], sliced=True
-    )
-
-
-def serve(
-    runs: Recorded,
-    selector: Selector | FrozenSelector,
-    rows: NDArray[np.intp],
-    afterwards: Callable[[ServedInstance], None] | None = None,
-) -> list[ServedInstance]:
-    serving = (_Schedule if selector.schedules else _OnePick)(runs, selector)
-    served = []
-    for row in rows.tolist():
-        served.append(serving.instance(row))
-        if afterwards is not None:
-            afterwards(served[-1])
-    return served
+    server = _Server(runs, selector, conditions)
+    served = server.serve(rows)
+    return Trace.of(served, sliced=selector.schedules or server.cores > 1, extra_cpu=server.extra_cpu)
 
 
 def folds_of(scenario: Scenario | QualityScenario, made: int, seed: int) -> Folds:
-    """Return the scenario's own folds (cv.arff); where it has none, `made` many, drawn by `seed`.
-
-    >>> from types import SimpleNamespace
-    >>> without = SimpleNamespace(name="X", folds=None, instances=("a", "b", "c", "d", "e"))
-    >>> sorted(folds_of(without, 2, seed=0).tolist())
-    [1, 1, 1, 2, 2]
-    """
+    """Return the scenario's own folds (cv.arff); where it has none, `made` many, drawn by `seed`."""
     if scenario.folds is not None:
         if len(np.unique(scenario.folds)) < 2:
             raise InputError(f"{scenario.name}: cv.arff: expected 2 folds or more, got 1")
@@ -242,7 +215,7 @@ def cross_validate(
         selector.fit(scenario, known=np.broadcast_to((folds != fold)[:, None], scenario.solved.shape))
         judged = selector if learn_on else FrozenSelector(selector)
         rows = order[folds[order] == fold]
-        served.update((instance.row, instance) for instance in serve(scenario, judged, rows))
+        served.update((instance.row, instance) for instance in _Server(scenario, judged).serve(rows))
     return Trace.of([served[row] for row in order.tolist()], sliced=selector.schedules)
 
 
@@ -277,11 +250,17 @@ class FrozenSelector:
         return None if self._over else self._selector.decide_frozen(self._request)
 
 
-class _OnePick:
-    """A selector at work: here one algorithm gets the whole cutoff."""
+class _Server:
+    """Serves instances by what a selector decides, and lets it learn what came of that."""
 
-    def __init__(self, runs: Recorded, selector: Selector | FrozenSelector) -> None:
-        self.runs, self.selector = runs, selector
+    def __init__(
+        self, runs: Recorded, selector: Selector | FrozenSelector, conditions: Conditions = STREAM
+    ) -> None:
+        self.runs, self.selector, self.cores = runs, selector, conditions.cores
+        self.measured = conditions.measure_first
+        self.limit = conditions.measure_cutoff * runs.cutoff
+        """How long a run of an instance that is measured may take."""
+        self.extra_cpu = 0.0
         self.times = np.where(runs.solved, runs.runtimes, np.inf).tolist()
         """Seconds until each algorithm solves each instance, inf where it does not."""
         self.recorded = runs.runtimes.tolist()
@@ -290,11 +269,22 @@ class _OnePick:
         self.ratings: Array | None = getattr(runs, "ratings", None)
         self.deciding = 0.0
 
-    def instance(self, row: int) -> ServedInstance:
-        self.deciding = 0.0
-        features, cost = self.timed(self.features, row)
-        slices, solved, cpu = self.answer(row, features, cost)
-        return ServedInstance(row, self.names[row], features, cost, slices, solved, cost + cpu, self.deciding)
+    def serve(self, rows: NDArray[np.intp]) -> list[ServedInstance]:
+        answer = self.pick
+        if self.cores > 1:
+            answer = self.race
+        elif self.selector.schedules:
+            answer = self.schedule
+        served = []
+        for step, row in enumerate(rows.tolist()):
+            self.deciding = 0.0
+            instance = ServedInstance(row, self.names[row], *self.timed(self.features, row))
+            cpu = answer(instance)
+            instance.cpu, instance.deciding = instance.feature_cost + cpu, self.deciding
+            if step < self.measured:
+                self.measure(instance)
+            served.append(instance)
+        return served
 
     def timed(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what a call to the selector returns, and count its time as time to decide."""
@@ -308,154 +298,117 @@ class _OnePick:
         if self.feature_cost is None or not self.selector.needs_features:
             return self.runs.features[row], 0.0
         cost = float(self.feature_cost[row])
-        if not self.selector.may_skip_features:
-            return self.runs.features[row], cost
-        budget = self.selector.feature_budget()
-        return (self.runs.features[row], cost) if budget > 0.0 and cost <= budget else (None, budget)
+        features: Array | None = self.runs.features[row]
+        if self.selector.may_skip_features:
+            budget = self.selector.feature_budget()
+            if budget <= 0.0 or cost > budget:
+                features, cost = None, budget
+        # What takes longer in a race is stopped then.
+        return features, min(cost, self.runs.cutoff) if self.cores > 1 else cost
 
-    def answer(self, row: int, features: Array | None, cost: float) -> tuple[list[Slice], bool, float]:
-        """Return the runs on an instance, whether the last solved it, and the CPU seconds of all."""
-        runs = self.runs
-        reported = cost if self.selector.may_skip_features else 0.0
-        decision = self.timed(self.selector.select, features, instance=self.names[row], feature_cost=reported)
+    def cpu(self, served: ServedInstance) -> float:
+        """Return the seconds that its runs took: the recorded time, unless that is longer or not known."""
+        recorded = self.recorded[served.row]
+        return sum(recorded[k] if recorded[k] < limit else limit for k, limit in served.slices)
+
+    def pick(self, served: ServedInstance) -> float:
+        """Give one algorithm the whole cutoff; return the CPU seconds of its run."""
+        runs, row = self.runs, served.row
+        cost = served.feature_cost if self.selector.may_skip_features else 0.0
+        decision = self.timed(self.selector.select, served.features, instance=served.name, feature_cost=cost)
         choice = runs.algorithms.index(decision.algorithm)
-        runtime, limit = self.times[row][choice], runs.cutoff - reported
-        solved = runtime + reported <= runs.cutoff
+        runtime, limit = self.times[row][choice], runs.cutoff - cost
+        served.solved = runtime + cost <= runs.cutoff
         if self.ratings is not None:
             outcome = Outcome.rated(float(self.ratings[row, choice]))
         else:
-            outcome = Outcome.solved(runtime) if solved else Outcome.censored(limit)
+            outcome = Outcome.solved(runtime) if served.solved else Outcome.censored(limit)
         self.timed(self.selector.observe, decision, outcome)
-        taken = [Slice(choice, runtime if solved else limit)]
-        return taken, solved, self.cpu(row, taken)
+        served.slices.append(Slice(choice, runtime if served.solved else limit))
+        return self.cpu(served)
 
-    def cpu(self, row: int, taken: list[Slice]) -> float:
-        """Return the seconds that runs took: the recorded time, unless that is longer or not known."""
-        recorded = self.recorded[row]
-        return sum(recorded[k] if recorded[k] < limit else limit for k, limit in taken)
-
-
-class _Schedule(_OnePick):
-    """Runs until the instance is solved or given up."""
-
-    def answer(self, row: int, features: Array | None, cost: float) -> tuple[list[Slice], bool, float]:
-        taken: list[Slice] = []
-        solved = False
-        if cost >= self.runs.cutoff:  # the features used up the cutoff
-            return taken, solved, 0.0
+    def schedule(self, served: ServedInstance) -> float:
+        """Run algorithms until the instance is solved or given up; return the CPU seconds of all runs."""
+        if served.feature_cost >= self.runs.cutoff:  # the features used up the cutoff
+            return 0.0
         decision: Decision | None = self.timed(
-            self.selector.select, features, instance=self.names[row], feature_cost=cost
+            self.selector.select, served.features, instance=served.name, feature_cost=served.feature_cost
         )
         while decision is not None:
             choice = self.runs.algorithms.index(decision.algorithm)
-            runtime, budget = self.times[row][choice], decision.budget
-            solved = runtime <= budget
-            taken.append(Slice(choice, min(runtime, budget)))
-            outcome = Outcome.solved(runtime) if solved else Outcome.censored(budget)
+            runtime, budget = self.times[served.row][choice], decision.budget
+            served.solved = runtime <= budget
+            served.slices.append(Slice(choice, min(runtime, budget)))
+            outcome = Outcome.solved(runtime) if served.solved else Outcome.censored(budget)
             self.timed(self.selector.observe, decision, outcome)
             decision = self.timed(self.selector.proceed, decision)
-        return taken, solved, self.cpu(row, taken)
+        return self.cpu(served)
 
-
-class _Race(_OnePick):
-    """Several algorithms at once, until the first answer; CPU time is that of all cores together."""
-
-    def __init__(self, runs: Recorded, selector: Selector, cores: int) -> None:
-        super().__init__(runs, selector)
-        self.racer, self.cores = selector, cores
-
-    def features(self, row: int) -> tuple[Array | None, float]:
-        features, cost = super().features(row)
-        return features, min(cost, self.runs.cutoff)  # what takes longer is stopped then
-
-    def answer(self, row: int, features: Array | None, cost: float) -> tuple[list[Slice], bool, float]:
-        times: list[float] = self.times[row]
+    def race(self, served: ServedInstance) -> float:
+        """Run several at once, until the first answer; return the CPU seconds of all cores together."""
+        assert isinstance(self.selector, Selector), "races are run on streams"
+        algorithms, times = self.runs.algorithms, self.times[served.row]
         running: list[tuple[Decision, float]] = []  # with the time at which each was begun
         failed: dict[str, float] = {}
         cpu, now, last = 0.0, 0.0, -1
-
-        def end(decision: Decision, since: float) -> float:
-            return since + min(times[self.runs.algorithms.index(decision.algorithm)], decision.budget)
-
-        def stop(decision: Decision, ran: float) -> None:
-            # A run that has only just started teaches nothing.
-            self.timed(self.racer.observe, decision, Outcome.censored(max(ran, 1e-9)))
-
-        while now < self.runs.cutoff - cost:
-            running += [
-                (decision, now)
-                for decision in self.timed(
-                    self.racer.race,
-                    features,
-                    k=self.cores - len(running),
-                    instance=self.names[row],
-                    spent=now,
-                    feature_cost=cost,
-                    running={decision.algorithm: now - since for decision, since in running},
-                    failed=failed,
-                )
-            ]
+        while not served.solved and now < self.runs.cutoff - served.feature_cost:
+            begun = self.timed(
+                self.selector.race,
+                served.features,
+                k=self.cores - len(running),
+                instance=served.name,
+                spent=now,
+                feature_cost=served.feature_cost,
+                running={decision.algorithm: now - since for decision, since in running},
+                failed=failed,
+            )
+            running += [(decision, now) for decision in begun]
             if not running:
                 break
-            first = int(np.argmin([end(*run) for run in running]))
-            now = end(*running[first])
+            ends = [
+                since + min(times[algorithms.index(decision.algorithm)], decision.budget)
+                for decision, since in running
+            ]
+            first = int(np.argmin(ends))
+            now = ends[first]
             decision, since = running.pop(first)
-            last = self.runs.algorithms.index(decision.algorithm)
-            runtime = times[last]
-            if since + runtime <= now:
-                cpu += runtime
-                self.timed(self.racer.observe, decision, Outcome.solved(runtime))
-                for other, begun in running:
-                    cpu += now - begun
-                    stop(other, now - begun)
-                return [Slice(last, now)], True, cpu
-            failed[decision.algorithm] = now - since
-            cpu += now - since
-            stop(decision, now - since)
-        return [Slice(last, now)], False, cpu
+            last = algorithms.index(decision.algorithm)
+            served.solved = since + times[last] <= now
+            if served.solved:
+                cpu += times[last]
+                self.timed(self.selector.observe, decision, Outcome.solved(times[last]))
+                stopped = running
+            else:
+                failed[decision.algorithm] = now - since
+                stopped = [(decision, since)]
+            for other, since in stopped:
+                cpu += now - since
+                # A run that has only just started teaches nothing.
+                self.timed(self.selector.observe, other, Outcome.censored(max(now - since, 1e-9)))
+        served.slices.append(Slice(last, now))
+        return cpu
 
-
-class MeasureFirst:
-    """Runs the first instances of a stream with all algorithms, and counts the CPU time of these extra runs.
-
-    It is not part of the answers' loss. They are learned by `fit`, one instance at a time, and nothing is
-    learned that was not run.
-    """
-
-    def __init__(self, runs: Recorded, selector: Selector, conditions: Conditions) -> None:
-        self.seconds = 0.0
-        """CPU seconds of the extra runs so far."""
-        self._runs, self._selector = runs, selector
-        self._limit = conditions.measure_cutoff * runs.cutoff
-        self._left = conditions.measure_first
-
-    def __call__(self, served: ServedInstance) -> None:
-        """Run all algorithms that the answer did not run, or that a schedule stopped early."""
-        if not self._left:
-            return
-        self._left -= 1
+    def measure(self, served: ServedInstance) -> None:
+        """Run and `fit` all algorithms that the answer did not run, or that a schedule stopped early."""
+        assert isinstance(self.selector, Selector), "nothing is measured for those that learn no more"
+        runs, limit, row = self.runs, self.limit, served.row
         longest: dict[int, float] = {}
         for number, seconds in served.slices:
             longest[number] = max(seconds, longest.get(number, 0.0))
         if served.solved:
             longest[served.slices[-1].algorithm] = np.inf
-        enough = self._limit if self._selector.schedules else 0.0
-        rest = [k for k in range(len(self._runs.algorithms)) if k not in longest or longest[k] < enough]
-        if rest:
-            self._selector.fit(self._measured(served, rest))
-
-    def _measured(self, served: ServedInstance, algorithms: Sequence[int]) -> RecordedRuns:
-        """Run algorithms on an instance, each from scratch and up to the limit."""
-        runs, limit = self._runs, self._limit
+        enough = limit if self.selector.schedules else 0.0
+        rest = [k for k in range(len(runs.algorithms)) if k not in longest or longest[k] < enough]
+        if not rest:
+            return
         runtimes = np.full((1, len(runs.algorithms)), np.nan)
         solved = np.zeros(runtimes.shape, dtype=np.bool_)
-        for k in algorithms:
-            recorded = float(runs.runtimes[served.row, k])
-            solved[0, k] = runs.solved[served.row, k] and recorded <= limit
-            runtimes[0, k] = recorded if solved[0, k] else limit
-            self.seconds += float(np.fmin(recorded, limit))  # an unsolved run may have ended early
+        for k in rest:
+            solved[0, k] = self.times[row][k] <= limit
+            runtimes[0, k] = self.times[row][k] if solved[0, k] else limit
+            self.extra_cpu += float(np.fmin(self.recorded[row][k], limit))  # an unsolved run may end early
         absent = np.full(runs.features.shape[1], np.nan)  # the selector did not wait for them
-        return RecordedRuns(
+        measured = RecordedRuns(
             algorithms=runs.algorithms,
             cutoff=runs.cutoff,
             feature_names=None,
@@ -466,3 +419,4 @@ class MeasureFirst:
             instances=(served.name,),
             watched=np.full(runtimes.shape, limit),
         )
+        self.selector.fit(measured)

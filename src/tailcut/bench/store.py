@@ -13,10 +13,11 @@ import platform
 import sqlite3
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.bench.baselines import oracle, single_best
-from tailcut.bench.conditions import Conditions
-from tailcut.bench.labels import conditions_of
+from tailcut.bench.labels import Conditions, conditions_of
 from tailcut.bench.plan import Cell, version_of
 from tailcut.errors import InputError
 from tailcut.scenarios import Scenario
@@ -34,43 +34,8 @@ from tailcut.types import PENALTY, Array
 FORMAT = 1
 _APPLICATION = 0x7A11C07  # written into the file's header, so that a foreign database is recognised
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS cells (
-    hash TEXT PRIMARY KEY,
-    scenario TEXT NOT NULL,
-    selector TEXT NOT NULL,      -- name with changed hyperparameters
-    settings TEXT NOT NULL,      -- all hyperparameters, JSON
-    seed INTEGER NOT NULL,
-    penalty REAL NOT NULL,
-    error TEXT,                  -- why it failed; NULL if it is done
-    par REAL,                    -- mean PARk, feature costs included
-    unsolved REAL,               -- share of instances
-    decision_us REAL,            -- mean time to select and learn
-    vbs REAL, sbs REAL,          -- mean PARk of the virtual best and the single best solver
-    seconds REAL NOT NULL,       -- how long the cell took
-    choices BLOB, losses BLOB, step_seconds BLOB  -- per step; zlib of int16, float64, float32
-) WITHOUT ROWID
-"""
-
-_LATER = {
-    "answer_cpu": "REAL",  # CPU seconds of all answers, features included
-    "extra_cpu": "REAL",  # CPU seconds of all other runs: measured instances
-    "sbs_train": "REAL",  # mean PARk of the single best solver of the training folds
-}
+_LATER = ("answer_cpu", "extra_cpu", "sbs_train")
 """Columns of cells that were added since; files written before lack them, and can still be read."""
-
-_CONTEXT = (
-    """CREATE TABLE IF NOT EXISTS quality_cells (
-        hash TEXT PRIMARY KEY, scenario TEXT NOT NULL, selector TEXT NOT NULL, seed INTEGER NOT NULL,
-        loss REAL NOT NULL,  -- mean loss, from 0 to 1
-        best REAL NOT NULL, single REAL NOT NULL,  -- of the best of each instance, of the single best
-        decision_us REAL NOT NULL
-    ) WITHOUT ROWID""",  # scenarios of solution quality, apart from those of runtimes
-    "CREATE TABLE IF NOT EXISTS runs (number INTEGER PRIMARY KEY, description TEXT NOT NULL)",  # JSON
-    "CREATE TABLE IF NOT EXISTS origins (hash TEXT PRIMARY KEY, run INTEGER NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS scenarios (name TEXT PRIMARY KEY, description TEXT NOT NULL) WITHOUT ROWID",
-)
-"""What is known about the cells: which run made each, and what their scenarios are like."""
 
 
 @dataclass(frozen=True)
@@ -139,15 +104,11 @@ class Store:
         with self._db:
             self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
             self._db.execute(f"PRAGMA user_version = {FORMAT}")
-            for statement in (_SCHEMA, *_CONTEXT):
-                self._db.execute(statement)
-            present = self._columns()
-            for name, kind in _LATER.items():
+            self._db.executescript((files(__package__) / "results.sql").read_text("utf-8"))
+            present = {row[1] for row in self._read("PRAGMA table_info(cells)")}
+            for name in _LATER:
                 if name not in present:
-                    self._db.execute(f"ALTER TABLE cells ADD COLUMN {name} {kind}")
-
-    def _columns(self) -> set[str]:
-        return {row[1] for row in self._read("PRAGMA table_info(cells)")}
+                    self._db.execute(f"ALTER TABLE cells ADD COLUMN {name} REAL")
 
     def close(self) -> None:
         self._db.close()
@@ -167,10 +128,14 @@ class Store:
             if self._run is not None:
                 self._replace("origins", {"hash": cell.hash, "run": self._run})
 
-    def add_quality(self, row: Mapping[str, Any]) -> None:
-        """Write one cell of a scenario of solution quality, by the names of the columns."""
+    def add_quality(self, cell: Cell, result: Result) -> dict[str, Any]:
+        """Write one cell of a scenario of solution quality, and return its row."""
+        named = (cell.hash, cell.scenario, cell.contender.label, cell.seed)
+        numbers = (result.par, result.vbs, result.sbs, result.decision_us)
+        row = dict(zip(QUALITY_COLUMNS, named + numbers, strict=True))
         with self._db:
             self._replace("quality_cells", row)
+        return row
 
     def _replace(self, table: str, row: Mapping[str, Any]) -> None:
         marks = ", ".join(f":{name}" for name in row)
@@ -181,14 +146,23 @@ class Store:
         rows = self._context("quality_cells", ", ".join(QUALITY_COLUMNS))
         return {values[0]: dict(zip(QUALITY_COLUMNS, values, strict=True)) for values in rows}
 
-    def begin_run(self, description: dict[str, Any]) -> None:
+    def begin_run(self, command: str) -> None:
         """Note what is about to add cells: command, versions, machine; cells added next belong to it."""
+        description = {
+            "command": command,
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "python": platform.python_version(),
+            **{name: version_of(name) for name in ("tailcut", "numpy", "scipy")},
+            "system": f"{platform.system()} {platform.release()}",
+            "processor": _processor(),
+            "cores": os.cpu_count() or 1,
+        }
         with self._db:
             text = json.dumps(description, sort_keys=True)
             self._run = self._db.execute("INSERT INTO runs (description) VALUES (?)", (text,)).lastrowid
 
     def runs(self) -> dict[int, dict[str, Any]]:
-        """Return the descriptions given to `begin_run`, by number, in order of time."""
+        """Return what `begin_run` noted, by number, in order of time."""
         rows = self._context("runs", "number, description")
         return {number: self._values(text, f"run {number}") for number, text in rows}
 
@@ -231,23 +205,23 @@ class Store:
 
         Those judged under conditions that this version does not know are left out, with a warning.
         """
-        present = self._columns()
+        present = {row[1] for row in self._read("PRAGMA table_info(cells)")}
         columns = ", ".join(name if name in present or name not in _LATER else "NULL" for name in _COLUMNS)
         query = f"SELECT {columns} FROM cells ORDER BY scenario, selector, seed"
         wanted = None if hashes is None else set(hashes)
         rows = [dict(zip(_COLUMNS, values, strict=True)) for values in self._read(query)]
         rows = [self._checked(row) for row in rows if wanted is None or row["hash"] in wanted]
-        unknown = set()
-        for label in dict.fromkeys(row["selector"] for row in rows):
-            try:
-                Conditions.parse(conditions_of(label))
-            except InputError:
-                unknown.add(label)
-                warnings.warn(
-                    f"{self.path}: left out: {label}, whose conditions this version does not know",
-                    stacklevel=2,
-                )
-        return [row for row in rows if row["selector"] not in unknown]
+        known = {label: self._known(label) for label in dict.fromkeys(row["selector"] for row in rows)}
+        return [row for row in rows if known[row["selector"]]]
+
+    def _known(self, label: str) -> bool:
+        try:
+            Conditions.parse(conditions_of(label))
+        except InputError:
+            reason = f"left out: {label}, whose conditions this version does not know"
+            warnings.warn(f"{self.path}: {reason}", stacklevel=3)
+            return False
+        return True
 
     def _checked(self, row: dict[str, Any]) -> dict[str, Any]:
         failed = row["error"] is not None
@@ -289,29 +263,11 @@ def _squeeze(array: NDArray[Any] | None) -> bytes | None:
     return None if array is None else zlib.compress(array.astype(array.dtype.newbyteorder("<")).tobytes(), 1)
 
 
-@contextmanager
-def opened(path: str | Path, *, must_exist: bool = False, read_only: bool = False) -> Iterator[Store]:
-    """Open a result file and close it again; a file that is only read must be there."""
-    if (must_exist or read_only) and not Path(path).is_file():
+def opened(path: str | Path, *, read_only: bool = False) -> AbstractContextManager[Store]:
+    """Open a result file and close it again at the end of the block; one that is only read must be there."""
+    if read_only and not Path(path).is_file():
         raise InputError(f"{path}: there is no such result file")
-    store = Store(path, read_only=read_only)
-    try:
-        yield store
-    finally:
-        store.close()
-
-
-def describe_run(command: str) -> dict[str, Any]:
-    """Return the origin of results: command, versions, machine and time, as plain values."""
-    return {
-        "command": command,
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        **{name: version_of(name) for name in ("tailcut", "numpy", "scipy")},
-        "system": f"{platform.system()} {platform.release()}",
-        "processor": _processor(),
-        "cores": os.cpu_count() or 1,
-    }
+    return closing(Store(path, read_only=read_only))
 
 
 def _processor() -> str:

@@ -55,11 +55,7 @@ class ReferenceCosts:
 
 
 def relative(par: float, reference: ReferenceCosts) -> float:
-    """Return rePAR = PAR / PAR of the virtual best; 1 is perfect.
-
-    >>> relative(30.0, ReferenceCosts(vbs=10.0, sbs=20.0))
-    3.0
-    """
+    """Return rePAR = PAR / PAR of the virtual best; 1 is perfect."""
     return par / reference.vbs if reference.vbs > 0.0 else math.nan
 
 

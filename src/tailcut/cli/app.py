@@ -94,7 +94,7 @@ def loaded(name: str) -> Any:
     for one in getattr(command, "commands", {"": command}).values():
         own = texts["shared"] | (texts[name] if one is command else texts[name][one.name])
         for parameter in one.params:
-            parameter.help = own.get(parameter.opts[0])
+            parameter.help = parameter.help or own.get(parameter.opts[0])
             parameter.rich_help_panel = groups.get(parameter.name)
         if one is not command:
             one.short_help = one.get_short_help_str(limit=1000)  # else cut off after 45 characters

@@ -13,9 +13,12 @@ from typing import Any
 
 import typer
 
-from tailcut.bench.conditions import BenchProtocol, Conditions
+from tailcut.bench.labels import BenchProtocol, Conditions
+from tailcut.bench.sweeps import PLANS
 from tailcut.cli import options
 from tailcut.display import counted
+
+_PLANS = "; ".join(f"{name}: {named.summary}" for name, named in PLANS.items()) + "."
 
 
 def command(
@@ -23,7 +26,7 @@ def command(
     scenario: list[str] | None = typer.Option(None, metavar="NAME"),
     selector: list[str] | None = typer.Option(None, metavar="NAME[:key=value,...][@CONDITION,...]"),
     modules: list[str] | None = options.MODULES,
-    plan_name: str = typer.Option("default", "--plan", metavar="NAME"),
+    plan_name: str = typer.Option("default", "--plan", metavar="NAME", help=_PLANS),
     seeds: int = typer.Option(10, min=1),
     first_seed: int = typer.Option(0, min=0, metavar="N"),
     penalty: float = typer.Option(10.0, min=1.0),
@@ -56,7 +59,7 @@ def command(
     Extra runs (--measure-first) cost nothing in PARk. Their time is shown in a separate column,
     as a share of the answers' CPU time.
     """
-    from tailcut.bench.benchmark import benchmark, quality_benchmark
+    from tailcut.bench.benchmark import benchmark, run_quality
     from tailcut.bench.plan import Contender
     from tailcut.cli.progress_bars import ProgressBars, called_as
     from tailcut.scenarios.aslib_reader import quality_names
@@ -82,8 +85,8 @@ def command(
     }
     rated_rows: list[dict[str, Any]] = []
     if rated:
-        quality = quality_benchmark(folder, rated, **plan)
-        rated_rows = quality.run(out, command=called_as())
+        quality = run_quality(folder, rated, out, **plan, command=called_as())
+        rated_rows = quality.rows
         if not as_json:
             _print_tables(rated_rows, quality.missing, _losses)
         if len(rated) == len(set(scenario or ())):

@@ -17,8 +17,7 @@ from tailcut.cli.options import JSON, MODULES, import_with_folder
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tailcut.bench.leave_out import Difference, LeftOut, SettingsChoice
-    from tailcut.bench.ranks import RankedGroup
+    from tailcut.bench.ranks import Difference, LeftOut, RankedGroup, SettingsChoice
 
 
 def command(
@@ -43,8 +42,7 @@ def command(
     settings must have been run on the same scenarios and seeds, as `tailcut bench --plan settings` does.
     """
     from tailcut.bench.labels import ContenderKind
-    from tailcut.bench.leave_out import choose_settings
-    from tailcut.bench.ranks import ranked_groups
+    from tailcut.bench.ranks import choose_settings, ranked_groups
     from tailcut.bench.store import opened
     from tailcut.bench.summary import summarise
     from tailcut.report.results import load
@@ -165,7 +163,7 @@ def _cells(difference: Difference) -> tuple[str, str, str, str]:
 def _chosen(what: str, left_out: LeftOut) -> str:
     """Return how often each setting was chosen.
 
-    >>> from tailcut.bench.leave_out import Difference, LeftOut
+    >>> from tailcut.bench.ranks import Difference, LeftOut
     >>> least = Difference(0.0, None, 0.0, 0)
     >>> _chosen("family", LeftOut(1.0, least, {"SAT": "x", "QBF": "x:k=2", "CSP": "x"}))
     'Chosen when leaving out one family: default 2, k=2 1 (without QBF).'

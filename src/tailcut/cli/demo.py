@@ -14,10 +14,10 @@ import typer
 from rich.table import Table
 
 import tailcut.domains.sat
-from tailcut.bench.benchmark import compute_missing
+from tailcut.bench.benchmark import run_cells
 from tailcut.bench.labels import labelled
 from tailcut.bench.plan import Contender, plan
-from tailcut.bench.store import describe_run, opened
+from tailcut.bench.store import opened
 from tailcut.bench.summary import summarise
 from tailcut.cli.options import JSON, stoppable
 from tailcut.cli.progress_bars import ProgressBars, called_as
@@ -159,8 +159,8 @@ def _replay(scenario: Scenario, out: Path, seeds: int, jobs: int, say: _Say) -> 
     )
     cells = plan([(str(bundled.SCENARIO), scenario)], [Contender.parse(name) for name in SHOWN], seeds)
     with opened(out / "results.db") as store, ProgressBars() as bars:
-        store.begin_run(describe_run(called_as()))
-        compute_missing(cells, store, jobs=jobs, progress=bars)
+        store.begin_run(called_as())
+        run_cells(cells, store, jobs=jobs, progress=bars)
         rows = summarise(store.rows(cell.hash for cell in cells))
     rows.sort(key=lambda row: float(row["par10_mean"]))
     table = plain_table("selector", "PAR10, s", "nPAR10", "unsolved")

@@ -18,7 +18,7 @@ import typer
 from tailcut.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from tailcut.bench.execution import Executor
+    from tailcut.bench.benchmark import Executor
     from tailcut.live.engine import ProgramExecutor
     from tailcut.live.portfolio import Portfolio
 
@@ -92,7 +92,7 @@ def import_with_folder(modules: Sequence[str]) -> None:
 
     Processes started later get the same search path.
     """
-    from tailcut.bench.execution import import_selectors
+    from tailcut.bench.benchmark import import_selectors
 
     if modules and not {"", str(Path.cwd())} & set(sys.path):
         sys.path.insert(0, str(Path.cwd()))
@@ -137,7 +137,7 @@ def cell_executor(
 ) -> Iterator[Executor]:
     """Give the executor that the options name; what was started for it ends with the context."""
     if name != "dask":
-        from tailcut.bench.execution import inline, local
+        from tailcut.bench.benchmark import inline, local
 
         yield inline if name == "inline" else local(jobs, modules)
         return

@@ -21,8 +21,8 @@ from uuid import uuid4
 
 from distributed import Client, Future, KilledWorker, as_completed, get_worker
 
-from tailcut.bench.execution import Executor, compute, guarded, import_selectors, read
-from tailcut.bench.plan import Cell, Contender, scenario_digest
+from tailcut.bench.benchmark import Executor, compute, guarded, import_selectors, read
+from tailcut.bench.plan import Cell, Contender, fingerprint, scenario_digest
 from tailcut.bench.store import Result
 from tailcut.cluster.connect import threads_of
 from tailcut.errors import InputError, TailcutError, WorkerDiedError
@@ -127,7 +127,7 @@ _latest: dict[str, Scenario] = {}
 @cache
 def identity(contender: Contender) -> dict[str, Any]:
     """Return what must be the same on client and worker: the deciding code and its libraries."""
-    code, libraries = contender.fingerprint()
+    code, libraries = fingerprint(contender.row)
     return {"code": code[:12], **libraries}
 
 

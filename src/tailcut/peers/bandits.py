@@ -73,6 +73,10 @@ class OpaqueModel(Model):
     def remove(self, algorithm: int) -> None:
         del self.names[algorithm]
 
+    def add_features(self, n_features: int, views: Views) -> None:  # noqa: ARG002
+        """Take more features; to most libraries they have names."""
+        self.n_features = n_features
+
     def state(self) -> dict[str, Any]:
         """Refuse: what the library would write may run anything when it is read."""
         raise StateFileError(f"{type(self).__name__} cannot be saved: {self.why_not_saved}")
@@ -118,12 +122,8 @@ class VowpalWabbit(OpaqueModel):
         self.workspace = library("vowpalwabbit").Workspace(self.arguments)
 
     def example(self, x: Array) -> list[str]:
-        """Return an instance as Vowpal Wabbit reads it; entries are counted from the last on.
-
-        So an entry keeps its name when features arrive later, which come first.
-        """
-        entries = zip(range(len(x), 0, -1), x.tolist(), strict=True)
-        shared = " ".join(f"f{place}:{value:.9g}" for place, value in entries)
+        """Return an instance as Vowpal Wabbit reads it."""
+        shared = " ".join(f"f{place}:{value:.9g}" for place, value in named(x).items())
         return [f"shared |x {shared}", *(f"|a a{name}" for name in self.names)]
 
     def probabilities(self, x: Array) -> Array:
@@ -154,10 +154,6 @@ class VowpalWabbit(OpaqueModel):
         lines = list(example)
         lines[1 + algorithm] = f"0:{cost:.9g}:{probability:.9g} {lines[1 + algorithm]}"
         self.workspace.learn(lines)
-
-    def add_features(self, n_features: int, views: Views) -> None:  # noqa: ARG002
-        """Do nothing: features have names."""
-        self.n_features = n_features
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,12 +204,8 @@ class MabWiser(OpaqueModel):
     def _begin(self) -> None:
         """Make a bandit that has seen nothing, for as many features as there are."""
         mab = library("mabwiser.mab")
-        policies = mab.LearningPolicy
-        policy = {
-            "LinGreedy": lambda: policies.LinGreedy(epsilon=0.0, l2_lambda=self.ridge),
-            "LinUCB": lambda: policies.LinUCB(alpha=self.alpha, l2_lambda=self.ridge),
-            "LinTS": lambda: policies.LinTS(alpha=self.alpha, l2_lambda=self.ridge),
-        }[self.learning_policy]()
+        exploring = {"epsilon": 0.0} if self.learning_policy == "LinGreedy" else {"alpha": self.alpha}
+        policy = getattr(mab.LearningPolicy, self.learning_policy)(l2_lambda=self.ridge, **exploring)
         self.mab = mab.MAB(arms=list(self.names), learning_policy=policy, seed=self.seed)
 
     def losses(self, x: Array) -> Array:
@@ -226,27 +218,23 @@ class MabWiser(OpaqueModel):
         return (float(self._losses(mab, x)[algorithm]) if self.learned else 0.0), 0.0
 
     def _losses(self, mab: Any, x: Array) -> Array:
-        expected = mab.predict_expectations([self._known(x)])
+        expected = mab.predict_expectations([x[len(x) - self.n_features :].tolist()])
         return np.array([-float(expected[name]) for name in self.names])
-
-    def _known(self, x: Array) -> list[float]:
-        known: list[float] = x[len(x) - self.n_features :].tolist()
-        return known
 
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:
         if weight > 0.0:
-            learn = self.mab.partial_fit if self.learned else self.mab.fit
-            learn([self.names[algorithm]], [-target], [self._known(x)])
-            self.learned = True
+            self._learn([algorithm], np.array([target]), x[None])
 
     def update_many(self, x: Array, target: Array) -> None:
         """Teach all recorded runs in one call, as MABWiser would have them."""
         rows, arms = np.nonzero(~np.isnan(target))
-        if not len(rows):
-            return
-        contexts = x[rows, x.shape[1] - self.n_features :]
+        if len(rows):
+            self._learn(arms.tolist(), target[rows, arms], x[rows])
+
+    def _learn(self, arms: list[int], losses: Array, contexts: Array) -> None:
         learn = self.mab.partial_fit if self.learned else self.mab.fit
-        learn(np.array(self.names)[arms].tolist(), (-target[rows, arms]).tolist(), contexts)
+        known = contexts[:, contexts.shape[1] - self.n_features :]
+        learn([self.names[arm] for arm in arms], (-losses).tolist(), known)
         self.learned = True
 
     def add(self) -> None:
@@ -315,13 +303,9 @@ class RiverForests(OpaqueModel):
         super().remove(algorithm)
         del self.forests[algorithm], self.outcomes[algorithm]
 
-    def add_features(self, n_features: int, views: Views) -> None:  # noqa: ARG002
-        """Do nothing: river's features have names."""
-        self.n_features = n_features
-
 
 def named(x: Array) -> dict[int, float]:
-    """Return features as river takes them, counted from the last: those that arrive later come first.
+    """Return features by their places, counted from the last on: those that arrive later come first.
 
     >>> named(np.array([0.5, 2.0]))
     {2: 0.5, 1: 2.0}

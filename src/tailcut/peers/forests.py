@@ -13,7 +13,6 @@ choices with those of ASF's own `predict`.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from functools import partial
 from itertools import combinations
 from typing import Any, ClassVar
@@ -28,15 +27,6 @@ from tailcut.peers import ASF_EXTRA, library
 from tailcut.representation import Views
 from tailcut.state import expect, expect_finite
 from tailcut.types import Array
-
-_FORESTS = {
-    "MultiClassClassifier": "RandomForestClassifierWrapper",
-    "PairwiseClassifier": "RandomForestClassifierWrapper",
-    "PerformanceModel": "RandomForestRegressorWrapper",
-}
-"""Which of ASF's selectors is made of which of its models."""
-_OPTIONS = {"PerformanceModel": {"normalize": "none"}}
-"""It would take logarithms of what it gets, and a bounded loss needs none."""
 
 
 class RefittedTrees(Forests):
@@ -66,20 +56,13 @@ class RefittedTrees(Forests):
         self.fitted_on = [0] * n_algorithms
         """On how many of its outcomes each forest was fitted; from these it is fitted again when loaded."""
 
-    def predict(self, x: Array) -> tuple[Array, Array]:
-        return np.array([self.predict_one(a, x)[0] for a in range(len(self.targets))]), np.zeros(
-            len(self.targets)
-        )
-
     def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
         """Return the prediction of one forest; an algorithm without one expects no loss."""
         if not self.fitted_on[algorithm]:
             return 0.0, 0.0
         if self.grown[algorithm] is None:
             self._fit(algorithm)
-        row = x[None].astype(
-            np.float32
-        )  # what the trees work with; the forest's own predict() only adds to it
+        row = x[None].astype(np.float32)  # what the trees work with; the forest's own predict() adds checks
         votes = [tree.tree_.predict(row).item() for tree in self.grown[algorithm].estimators_]
         return sum(votes) / len(votes), 0.0
 
@@ -88,28 +71,27 @@ class RefittedTrees(Forests):
         count = self.fitted_on[algorithm]
         state = int(stream(self.seed, f"trees of {count}").integers(2**31))
         inputs, targets = self.inputs[algorithm][:count], self.targets[algorithm][:count]
-        self.grown[algorithm] = self._new_forest(state).fit(np.array(inputs), np.array(targets))
-
-    def _new_forest(self, state: int) -> Any:
-        return library("sklearn.ensemble").ExtraTreesRegressor(
+        forest = library("sklearn.ensemble").ExtraTreesRegressor(
             n_estimators=self.trees, min_samples_leaf=self.min_samples_leaf, random_state=state
         )
+        self.grown[algorithm] = forest.fit(np.array(inputs), np.array(targets))
 
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:
         if weight <= 0.0:
             return
-        self.inputs[algorithm].append(x)
-        self.targets[algorithm].append(target)
-        self.outcomes += 1
+        self._append(algorithm, x, target)
         if self.outcomes % self.refit == 0 or not self.fitted_on[algorithm]:
             self._refit()
 
     def update_many(self, x: Array, target: Array) -> None:
         for row, algorithm in np.argwhere(~np.isnan(target)).tolist():
-            self.inputs[algorithm].append(x[row])
-            self.targets[algorithm].append(float(target[row, algorithm]))
-            self.outcomes += 1
+            self._append(algorithm, x[row], float(target[row, algorithm]))
         self._refit()
+
+    def _append(self, algorithm: int, x: Array, target: float) -> None:
+        self.inputs[algorithm].append(x)
+        self.targets[algorithm].append(target)
+        self.outcomes += 1
 
     def _refit(self) -> None:
         """Forget the forests that lack outcomes; they are fitted when a prediction needs them."""
@@ -233,9 +215,7 @@ class PairwiseForests(RecordedRows):
 
     def fitted(self) -> list[Any]:
         """Return a classifier per pair; a constant where one of the two is never worse."""
-        return [
-            self._fit_pair(first, second) for first, second in combinations(range(self.target.shape[1]), 2)
-        ]
+        return [self._fit_pair(*pair) for pair in combinations(range(self.target.shape[1]), 2)]
 
     def _fit_pair(self, first: int, second: int) -> Any:
         gap = self.target[:, second] - self.target[:, first]
@@ -270,41 +250,68 @@ class BestLabelForest(RecordedRows):
 
 
 class AsfSelector(RecordedRows):
-    """One of ASF's selectors: `selector` is its name in `asf.selectors`."""
+    """One of ASF's selectors."""
 
-    def __init__(
-        self,
-        *,
-        selector: str,
-        n_algorithms: int,
-        n_features: int,
-        seed: int = 0,
-        trees: TreeCount = 100,
-        min_samples_leaf: Count = 1,
-    ) -> None:
-        self.selector = selector
-        sizes = {"n_algorithms": n_algorithms, "n_features": n_features}
-        super().__init__(**sizes, seed=seed, trees=trees, min_samples_leaf=min_samples_leaf)
+    kind: ClassVar[str]
+    """Its name in `asf.selectors`."""
+    model: ClassVar[str] = "RandomForestClassifierWrapper"
+    """Which of ASF's models it is made of."""
+    options: ClassVar[dict[str, Any]] = {}
 
     def fitted(self) -> list[Any]:
         model = partial(
-            getattr(library("asf.predictors", ASF_EXTRA), _FORESTS[self.selector]),
+            getattr(library("asf.predictors", ASF_EXTRA), self.model),
             init_params={
                 "n_estimators": self.trees,
                 "min_samples_leaf": self.min_samples_leaf,
-                "random_state": int(stream(self.seed, self.selector).integers(2**31)),
+                "random_state": int(stream(self.seed, self.kind).integers(2**31)),
             },
         )
-        kind = getattr(library("asf.selectors", ASF_EXTRA), self.selector)
-        made = kind(model, **_OPTIONS.get(self.selector, {}))
+        made = getattr(library("asf.selectors", ASF_EXTRA), self.kind)(model, **self.options)
         made.fit(_frame(self.x), _frame(self.target))
         return [made]
 
     def scores(self, forests: list[Any], x: Array) -> Array:
         """Return 0 for the algorithm that ASF names, and 1 for the others."""
         scores = np.ones(self.target.shape[1])
-        scores[_NAMED[self.selector](forests[0], x[None].astype(np.float32))] = 0.0
+        scores[self.named(forests[0], x[None].astype(np.float32))] = 0.0
         return scores
+
+    @abstractmethod
+    def named(self, made: Any, row: Array) -> int:
+        """Return the algorithm that ASF's selector names; of several the first."""
+
+
+class AsfMultiClass(AsfSelector):
+    """A forest whose classes are the algorithms."""
+
+    kind = "MultiClassClassifier"
+
+    def named(self, made: Any, row: Array) -> int:
+        return int(_class_named(made.classifier, row))
+
+
+class AsfPairwise(AsfSelector):
+    """A forest per pair; the algorithm that wins most pairs."""
+
+    kind = "PairwiseClassifier"
+
+    def named(self, made: Any, row: Array) -> int:
+        votes = np.zeros(len(made.algorithms))
+        for (first, second), model in zip(combinations(range(len(votes)), 2), made.classifiers, strict=True):
+            votes[first if _class_named(model, row) else second] += 1.0
+        return int(votes.argmax())
+
+
+class AsfPerformance(AsfSelector):
+    """A forest per algorithm; the lowest predicted loss."""
+
+    kind = "PerformanceModel"
+    model = "RandomForestRegressorWrapper"
+    options: ClassVar[dict[str, Any]] = {"normalize": "none"}  # a bounded loss needs no logarithms
+
+    def named(self, made: Any, row: Array) -> int:
+        return int(np.argmin([_mean(model, row)[0] for model in made.regressors]))
 
 
 def _mean(model: Any, row: Array) -> Array:
@@ -320,31 +327,6 @@ def _mean(model: Any, row: Array) -> Array:
 def _class_named(model: Any, row: Array) -> Any:
     """Return the class that a forest predicts; of several equal ones the first."""
     return model.model_class.classes_[np.argmax(_mean(model, row))]
-
-
-def _by_class(made: Any, row: Array) -> int:
-    return int(_class_named(made.classifier, row))
-
-
-def _by_pairs(made: Any, row: Array) -> int:
-    """Return the algorithm that wins most pairs; of several the first."""
-    votes = np.zeros(len(made.algorithms))
-    for (first, second), model in zip(combinations(range(len(votes)), 2), made.classifiers, strict=True):
-        votes[first if _class_named(model, row) else second] += 1.0
-    return int(votes.argmax())
-
-
-def _by_performance(made: Any, row: Array) -> int:
-    """Return the algorithm with the lowest predicted loss; of several the first."""
-    return int(np.argmin([_mean(model, row)[0] for model in made.regressors]))
-
-
-_NAMED: dict[str, Callable[[Any, Array], int]] = {
-    "MultiClassClassifier": _by_class,
-    "PairwiseClassifier": _by_pairs,
-    "PerformanceModel": _by_performance,
-}
-"""How each of ASF's selectors comes to its choice."""
 
 
 def _frame(values: Array) -> Any:

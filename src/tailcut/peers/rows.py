@@ -10,23 +10,42 @@ from functools import partial
 
 from tailcut.peers import ASF_EXTRA, EXTRA
 from tailcut.peers.bandits import ByProbability, MabWiser, RiverForests, VowpalWabbit
-from tailcut.peers.forests import AsfSelector, BestLabelForest, PairwiseForests, RefittedTrees
+from tailcut.peers.forests import (
+    AsfMultiClass,
+    AsfPairwise,
+    AsfPerformance,
+    BestLabelForest,
+    PairwiseForests,
+    RefittedTrees,
+)
 from tailcut.peers.schedules import Exp3Medley, NearestMedley, OnlineGreedy, ThompsonMedley
 from tailcut.policies.censoring import AtMaximumLoss
 from tailcut.policies.exploration import ForcedExploration, Greedy
 from tailcut.policies.losses import BoundedLoss
 from tailcut.policies.recipes import Recipe, ScheduleRecipe
 
-VW = Recipe(
+EXTRA_TREES = Recipe(
+    name="extra_trees",
+    summary="scikit-learn's extra trees per algorithm, fitted again every ten outcomes, on our bounded loss",
+    libraries=("sklearn",),
+    extra=EXTRA,
+    representation="trees",
+    model=RefittedTrees,
+    censoring=AtMaximumLoss,
+    exploration=Greedy,
+    target=BoundedLoss,
+    first_runs=partial(ForcedExploration, in_order=False),
+    hyperparameters={"solved_share": 0.3, "trees": 20, "refit": 10, "pace": 1.0},
+)
+"""Learns our bounded loss and is followed greedily, as most of the others."""
+VW = replace(
+    EXTRA_TREES,
     name="vw",
     summary="Vowpal Wabbit: cb_explore_adf, epsilon-greedy, on our bounded loss",
     libraries=("vowpalwabbit",),
-    extra=EXTRA,
     representation="standardised",
     model=partial(VowpalWabbit, explorer="epsilon", cb_type="mtr"),
-    censoring=AtMaximumLoss,
     exploration=ByProbability,
-    target=BoundedLoss,
     first_runs=partial(ForcedExploration, pace=0.0),  # what it did not choose itself, it could not weigh
     hyperparameters={"solved_share": 0.3, "explore": 0.02, "learning_rate": 2.0},
 )
@@ -37,17 +56,13 @@ VW_SQUARECB = replace(
     model=partial(VowpalWabbit, explorer="squarecb", cb_type="mtr"),
     hyperparameters={**VW.hyperparameters, "explore": 1000.0},
 )
-MABWISER_LINGREEDY = Recipe(
+MABWISER_LINGREEDY = replace(
+    EXTRA_TREES,
     name="mabwiser_lingreedy",
     summary="MABWiser's LinGreedy: a ridge per algorithm, on our bounded loss",
     libraries=("mabwiser",),
-    extra=EXTRA,
     representation="standardised",
     model=partial(MabWiser, learning_policy="LinGreedy"),
-    censoring=AtMaximumLoss,
-    exploration=Greedy,
-    target=BoundedLoss,
-    first_runs=partial(ForcedExploration, in_order=False),
     hyperparameters={"solved_share": 0.3, "ridge": 30.0, "pace": 1.0},
 )
 MABWISER_LINUCB = replace(
@@ -64,31 +79,14 @@ MABWISER_LINTS = replace(
     model=partial(MabWiser, learning_policy="LinTS"),
     hyperparameters={**MABWISER_LINGREEDY.hyperparameters, "alpha": 0.03},
 )
-RIVER_FORESTS = Recipe(
+RIVER_FORESTS = replace(
+    EXTRA_TREES,
     name="river_forests",
     summary="river's adaptive random forest per algorithm, one outcome at a time, on our bounded loss",
     libraries=("river",),
-    extra=EXTRA,
     representation="centred",
     model=partial(RiverForests, kind="ARFRegressor"),
-    censoring=AtMaximumLoss,
-    exploration=Greedy,
-    target=BoundedLoss,
-    first_runs=partial(ForcedExploration, in_order=False),
     hyperparameters={"solved_share": 0.3, "trees": 10, "pace": 1.0},
-)
-EXTRA_TREES = Recipe(
-    name="extra_trees",
-    summary="scikit-learn's extra trees per algorithm, fitted again every ten outcomes, on our bounded loss",
-    libraries=("sklearn",),
-    extra=EXTRA,
-    representation="trees",
-    model=RefittedTrees,
-    censoring=AtMaximumLoss,
-    exploration=Greedy,
-    target=BoundedLoss,
-    first_runs=partial(ForcedExploration, in_order=False),
-    hyperparameters={"solved_share": 0.3, "trees": 20, "refit": 10, "pace": 1.0},
 )
 MEDLEY_NEAREST = ScheduleRecipe(
     name="medley_nearest",
@@ -137,19 +135,19 @@ ASF_MULTI_CLASS = replace(
     summary="Offline, ASF's MultiClassClassifier on a random forest, on our bounded loss; by `fit` alone",
     libraries=("asf", "sksurv", "clingo"),
     extra=ASF_EXTRA,
-    model=partial(AsfSelector, selector="MultiClassClassifier"),
+    model=AsfMultiClass,
 )
 ASF_PAIRWISE = replace(
     ASF_MULTI_CLASS,
     name="asf_pairwise",
     summary="Offline, ASF's PairwiseClassifier on random forests, on our bounded loss; by `fit` alone",
-    model=partial(AsfSelector, selector="PairwiseClassifier"),
+    model=AsfPairwise,
     hyperparameters={"solved_share": 0.3, "trees": 25},
 )
 ASF_PERFORMANCE = replace(
     ASF_MULTI_CLASS,
     name="asf_performance",
     summary="Offline, ASF's PerformanceModel: a forest per algorithm, on our bounded loss; by `fit` alone",
-    model=partial(AsfSelector, selector="PerformanceModel"),
+    model=AsfPerformance,
     hyperparameters={"solved_share": 0.3, "trees": 25},
 )

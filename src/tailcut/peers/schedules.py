@@ -95,7 +95,7 @@ class MedleySchedule(Policy):
         return found
 
     def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:
-        first = self._next(self.representation(features), offered, progress, self.stream)
+        first = self.proceed(self.representation(features), offered, progress)
         assert first is not None, "on a new instance every algorithm awaits its turn"
         return first
 
@@ -259,14 +259,11 @@ class Exp3Medley(MedleySchedule):
 
     def probabilities(self) -> Array:
         """Return with which probability each algorithm comes first, shape (K,)."""
-        weights = np.exp(self.gains - self.gains.max())
-        found: Array = (1.0 - self.gamma) * weights / weights.sum() + self.gamma / len(weights)
-        return found
+        return _exp3(self.gains, self.gamma)
 
     def order(self, x: Array, rng: np.random.Generator) -> Array:  # noqa: ARG002
         """Return Gumbel draws: the lowest is drawn by the probabilities, the next among the rest."""
-        uniform = np.clip(rng.random(len(self.gains)), 1e-300, 1.0 - 1e-16)
-        return np.log(-np.log(uniform)) - np.log(self.probabilities())
+        return _raced(self.probabilities(), rng)
 
     def learn_solved(self, algorithm: int, x: Array) -> None:  # noqa: ARG002
         """Multiply a weight by exp(gamma / (p K)): a solved run has reward 1, any other 0."""
@@ -302,10 +299,7 @@ class OnlineGreedy(Policy):
 
     def probabilities(self, slot: int) -> Array:
         """Return with which probability each run is drawn in a slot, shape (K, durations)."""
-        gains = self.gains[slot]
-        weights = np.exp(gains - gains.max())
-        found: Array = (1.0 - self.gamma) * weights / weights.sum() + self.gamma / weights.size
-        return found
+        return _exp3(self.gains[slot], self.gamma)
 
     def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:  # noqa: ARG002
         first = self._drawn(0, offered, progress, self.stream)
@@ -319,20 +313,14 @@ class OnlineGreedy(Policy):
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
         """Return the run that most probably takes place in the slot, by the time used so far if not known."""
         slot = int(x[0]) if len(x) else int(progress.used / (DURATIONS[-1] * progress.cutoff))
-        return self._drawn(slot, offered, progress, randomness.Still(), pass_on=False)
+        return self._drawn(slot, offered, progress, randomness.Still())
 
     def _drawn(
-        self,
-        slot: int,
-        offered: Offered,
-        progress: Progress,
-        rng: np.random.Generator,
-        *,
-        pass_on: bool = True,
+        self, slot: int, offered: Offered, progress: Progress, rng: np.random.Generator
     ) -> Choice | None:
         """Return the run of the first slot, from the given one on, in which one takes place.
 
-        Unless slots may `pass_on`, one takes place in the given slot.
+        Without randomness, one takes place in the given slot.
         """
         assert progress.failed is not None
         seconds = np.minimum(DURATIONS * progress.cutoff, progress.left)
@@ -350,7 +338,7 @@ class OnlineGreedy(Policy):
                 probability /= probability.sum()
             runs = probability * SHARES
             runs[~possible] = 0.0
-            if not pass_on or rng.random() < runs.sum():
+            if isinstance(rng, randomness.Still) or rng.random() < runs.sum():
                 return self._choice(current, _raced(runs, rng), probability, seconds)
         probability = np.where(possible, self.probabilities(-1), 0.0)
         probability /= probability.sum()
@@ -385,6 +373,13 @@ class OnlineGreedy(Policy):
 
     def remove(self, algorithm: int) -> None:
         self.gains = np.delete(self.gains, algorithm, axis=1)
+
+
+def _exp3(gains: Array, gamma: float) -> Array:
+    """Return Exp3's probabilities; `gains` are the logarithms of the weights."""
+    weights = np.exp(gains - gains.max())
+    found: Array = (1.0 - gamma) * weights / weights.sum() + gamma / weights.size
+    return found
 
 
 def _raced(weights: Array, rng: np.random.Generator) -> Array:

@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from tailcut.bench.benchmark import compute_missing
-from tailcut.bench.execution import Executor, local
+from tailcut.bench.benchmark import Executor, local, run_cells
 from tailcut.bench.labels import ContenderKind, is_schedule, kind_of, labelled, name_of
-from tailcut.bench.plan import DEFAULT, Cell, Contender, plan
+from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.ranks import Ranking
-from tailcut.bench.store import Store, describe_run, describe_scenario, opened
-from tailcut.bench.sweeps import PLANS
+from tailcut.bench.store import Store, describe_scenario, opened
+from tailcut.bench.sweeps import DEFAULT, PLANS
 from tailcut.catalogue import BASELINES, find
 from tailcut.display import counted
 from tailcut.errors import InputError, TailcutError
@@ -150,8 +149,8 @@ def _run_missing(
     """Run the cells that the store lacks; those that fail are listed in the report."""
     done = store.done()
     if any(cell.hash not in done for cell in cells):
-        store.begin_run(describe_run(command))
-    compute_missing(cells, store, executor=executor, progress=progress)
+        store.begin_run(command)
+    run_cells(cells, store, executor=executor, progress=progress)
 
 
 def write_results_page(report: Report, out: Path, *, source: str = "results.db", **options: Any) -> Path:

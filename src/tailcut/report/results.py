@@ -11,9 +11,8 @@ from functools import cached_property
 from typing import Any
 
 from tailcut.bench.labels import ContenderKind, default_of, is_schedule, kind_of, name_of
-from tailcut.bench.plan import DEFAULT
 from tailcut.bench.store import Store
-from tailcut.bench.sweeps import SWEEPS, Sweep
+from tailcut.bench.sweeps import DEFAULT, SWEEPS, Sweep
 from tailcut.catalogue import BASELINES, find
 from tailcut.errors import InputError
 from tailcut.types import PENALTY

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tailcut.bench.conditions import Conditions
-from tailcut.bench.labels import ContenderKind, conditions_of, is_schedule, kind_of, name_of
+from tailcut.bench.labels import Conditions, ContenderKind, conditions_of, is_schedule, kind_of, name_of
 from tailcut.bench.ranks import Ranking, rank
 from tailcut.bench.summary import summarise
 from tailcut.catalogue import BASELINES

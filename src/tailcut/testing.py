@@ -1,8 +1,12 @@
-"""The conformance suite: what must hold for every selector, whatever it is made of.
+"""For people who write selectors: the conformance suite, what must hold for each, whatever it is made of.
 
 A check takes a `Factory`, which makes fresh selectors of one kind, and raises AssertionError where the
 selector breaks a promise of `tailcut.Selector`. The package's own tests cross all checks with the rows of the
 catalogue; a selector of your own is checked the same way.
+
+>>> from tailcut.testing import CHECKS, factory
+>>> for check in CHECKS:
+...     check(factory("thompson"))
 """
 
 from __future__ import annotations
@@ -32,6 +36,8 @@ from tailcut.policies.recipes import Row
 from tailcut.scenarios.synthetic import SyntheticScenario, generate
 from tailcut.selector import Selector
 from tailcut.types import Array, Decision, Outcome
+
+__all__ = ["CHECKS", "Factory", "factory"]
 
 _MOST = 1000
 """More runs than any sensible schedule starts on one instance."""
@@ -82,6 +88,7 @@ def learned(selector: Selector) -> bytes:
 
 
 def unsolved(decision: Decision) -> Outcome:
+    """Return the outcome of a run that used up its budget."""
     return Outcome.censored(decision.budget)
 
 
@@ -228,15 +235,8 @@ def scores_are_finite(make: Factory) -> None:
 def _awkward_features(scenario: SyntheticScenario) -> list[Array]:
     """Return missing, zero, constant, huge, tiny and repeated feature vectors between plain ones."""
     d = scenario.features.shape[1]
-    odd = [
-        np.full(d, np.nan),
-        np.zeros(d),
-        np.ones(d),
-        np.full(d, 1e300),
-        np.full(d, -1.7e308),
-        np.full(d, 5e-324),
-        np.array([1e300, -1e300, np.nan, 0.0, 1e-300]),
-    ]
+    odd = [np.full(d, value) for value in (np.nan, 0.0, 1.0, 1e300, -1.7e308, 5e-324)]
+    odd.append(np.array([1e300, -1e300, np.nan, 0.0, 1e-300]))
     return [*odd, *scenario.features[:10], *odd, *scenario.features[:10], *odd]
 
 
@@ -429,13 +429,7 @@ def _check_explanation(selector: Selector, decision: Decision) -> None:
 
 def _check_belief(belief: AlgorithmBelief, explanation: Explanation) -> None:
     """Check that a forecast has all its numbers or none, and that they make sense."""
-    values = (
-        belief.predicted_runtime,
-        belief.low,
-        belief.high,
-        belief.timeout_probability,
-        belief.expected_par,
-    )
+    values = _forecast(belief)
     if None in values:
         assert set(values) == {None}, f"an incomplete forecast: {belief}"
         return
@@ -522,7 +516,7 @@ def late_features_lose_nothing(make: Factory) -> None:
     waiting = selector.select(scenario.features[20])
     after = selector.consider(None)
     for one, other in zip(before.algorithms, after.algorithms, strict=True):
-        assert _forecast(one) == _forecast(other), f"forgotten: {one} became {other}"
+        assert _rounded(one) == _rounded(other), f"forgotten: {one} became {other}"
         if one.runs is not None and other.runs is not None:
             assert other.runs >= one.runs, f"{one.name} ran {one.runs} times before, {other.runs} now"
     restored = Selector.from_bytes(selector.to_bytes())
@@ -531,15 +525,13 @@ def late_features_lose_nothing(make: Factory) -> None:
     decide_alike(selector, restored, partial(serve, scenario=scenario, rows=range(21, 50)))
 
 
-def _forecast(belief: AlgorithmBelief) -> tuple[str, ...]:
-    numbers = (
-        belief.predicted_runtime,
-        belief.low,
-        belief.high,
-        belief.timeout_probability,
-        belief.expected_par,
-    )
-    return tuple("" if number is None else f"{number:.6g}" for number in numbers)
+def _forecast(belief: AlgorithmBelief) -> tuple[float | None, ...]:
+    runtimes = (belief.predicted_runtime, belief.low, belief.high)
+    return (*runtimes, belief.timeout_probability, belief.expected_par)
+
+
+def _rounded(belief: AlgorithmBelief) -> list[str]:
+    return ["" if number is None else f"{number:.6g}" for number in _forecast(belief)]
 
 
 def _mixed(selector: Selector, scenario: SyntheticScenario, rows: range) -> list[Decision]:
@@ -557,27 +549,8 @@ def _mixed(selector: Selector, scenario: SyntheticScenario, rows: range) -> list
 
 
 CHECKS: list[Callable[[Factory], None]] = [
-    same_seed_same_choices,
-    save_and_load_continue,
-    feedback_in_any_order,
-    observed_once,
-    bounded_memory,
-    only_offered_are_chosen,
-    scores_are_finite,
-    algorithms_come_and_go,
-    one_algorithm,
-    warm_start_saves_first_runs,
-    budgets_fit_the_cutoff,
-    solved_ends_it,
-    save_and_load_within_an_instance,
-    failed_is_not_offered_again,
-    algorithms_change_within_an_instance,
-    out_of_turn_is_refused,
-    explains_itself,
-    asking_changes_nothing,
-    none_is_refused_or_served,
-    absent_features_are_saved,
-    free_features_are_wanted,
-    late_features_lose_nothing,
+    defined
+    for defined in list(globals().values())
+    if [*getattr(defined, "__annotations__", ())] == ["make", "return"]
 ]
-"""Every check, in the order of reading."""
+"""Every check: the functions here that take a factory alone, in the order of reading."""
