@@ -155,10 +155,10 @@ def command(
         raise typer.Exit(0 if checked.passed else 1)
     wanted = None
     if retry is not None:
-        from tailcut.live.preparation import Retry, RetryKind
+        from tailcut.live.preparation import Retry
         from tailcut.live.stream import begun_stream
 
-        wanted = Retry(RetryKind.parse(retry), cutoff)
+        wanted = Retry(retry, cutoff)
         cutoff, unsolved = begun_stream(state)
         instances = instances or unsolved
     settings = _settings(read, selector, cutoff, seed)
@@ -176,7 +176,7 @@ def command(
     from tailcut.live.preparation import MeasureChoice, MeasureFirst
     from tailcut.live.stream import run_stream
 
-    measuring = MeasureFirst(measure_first, MeasureChoice.parse(measure_choice), measure_cutoff)
+    measuring = MeasureFirst(measure_first, MeasureChoice(measure_choice), measure_cutoff)
     absent: list[str] = []
     given = _stream_of(instances or [], read, watch, absent, seed if shuffle else None)
     with (

@@ -121,22 +121,8 @@ def said(runs: Iterable[RunRecord]) -> str:
     return ", ".join(words.values())
 
 
-class ChosenRun(NamedTuple):
-    """A decision whose run has not ended."""
-
-    decision: int
-    solver: str
-    budget: float
-    spent: float
-    """Seconds of the cutoff used before, features included; in a race, on this core."""
-
-    @staticmethod
-    def of(decision: Decision) -> ChosenRun:
-        return ChosenRun(decision.id, decision.algorithm, decision.budget, decision.spent)
-
-
 class MeasurePlan(NamedTuple):
-    """Which solvers measure an instance, whatever is chosen for it, and for how long each runs."""
+    """Which solvers measure an instance, and for how long each runs."""
 
     solvers: tuple[str, ...]
     cutoff: float
@@ -158,8 +144,9 @@ class InstanceRecord:
     """The problem with its features, if any."""
     runs: list[RunRecord] = field(default_factory=list)
     """The chosen runs that have ended, in order."""
-    pending: ChosenRun | None = None
-    rivals: dict[int, ChosenRun] = field(default_factory=dict)
+    pending: Decision | None = None
+    """The decision whose run has not ended."""
+    rivals: dict[int, Decision] = field(default_factory=dict)
     """In a race: the other runs that have not ended, by their decisions."""
     raced: bool = False
     """Whether it is a race."""
@@ -171,7 +158,7 @@ class InstanceRecord:
     closed: bool = False
     """Whether no more runs are chosen for it."""
     measure: MeasurePlan | None = None
-    """How it is measured; None: it is not."""
+    """How it is measured, whatever is chosen for it; None: it is not."""
     extra: dict[str, RunRecord] = field(default_factory=dict)
     """The extra runs that measure it, by solver, as they ended."""
     attempt: int = 0
@@ -189,21 +176,21 @@ class InstanceRecord:
     _verdict: Verdict | None = None
 
     def selected(
-        self, pending: ChosenRun, features: Mapping[str, float | None] | None, note: Mapping[str, Any]
+        self, pending: Decision, features: Mapping[str, float | None] | None, note: Mapping[str, Any]
     ) -> None:
         """Add the first decision."""
         if features is not None:
             self.features = {name: math.nan if v is None else v for name, v in features.items()}
         self.feature_seconds = note.get("feature_seconds", 0.0)
         self.problem = note.get("problem")
-        self.pending, self.first_decision = pending, pending.decision
+        self.pending, self.first_decision = pending, pending.id
         if "measure" in note:
             plan = note["measure"]
             self.measure = MeasurePlan(tuple(plan["solvers"]), plan["cutoff"])
 
-    def joined(self, rival: ChosenRun) -> None:
+    def joined(self, rival: Decision) -> None:
         """Add one more concurrent run: a race."""
-        self.rivals[rival.decision] = rival
+        self.rivals[rival.id] = rival
         self.raced = True
         self.closed = self.chosen_answer is not None
 
@@ -211,8 +198,8 @@ class InstanceRecord:
         """Add how a run ended: that of a race's decision, or the pending one; return its record."""
         ended = self.rivals.pop(decision, self.pending)
         assert ended is not None
-        self.last_decision = ended.decision
-        run = _run_record(ended.solver, ended.budget, note)
+        self.last_decision = ended.id
+        run = _run_record(ended.algorithm, ended.budget, note)
         self.runs.append(run)
         if ended is self.pending:
             self.pending = None
@@ -227,7 +214,7 @@ class InstanceRecord:
         self._verdict = None
         return run
 
-    def proceeded(self, pending: ChosenRun | None) -> None:
+    def proceeded(self, pending: Decision | None) -> None:
         """Add the next decision, or that there is none."""
         self.pending = pending
         self.closed = pending is None
@@ -275,7 +262,7 @@ class InstanceRecord:
         return self.first_decision is not None or self.closed
 
     @property
-    def open_runs(self) -> list[ChosenRun]:
+    def open_runs(self) -> list[Decision]:
         return [*([] if self.pending is None else [self.pending]), *self.rivals.values()]
 
     @property
@@ -285,7 +272,7 @@ class InstanceRecord:
             return []
         known = {run["solver"] for run in self.runs if _says_enough(run, self.measure.cutoff)}
         known.update(self.extra)
-        known.update(run.solver for run in self.open_runs)
+        known.update(run.algorithm for run in self.open_runs)
         return [name for name in self.measure.solvers if name not in known]
 
     @property
@@ -333,16 +320,13 @@ class InstanceRecord:
     @property
     def wall(self) -> float:
         """Wall time used so far by chosen runs, features included; the runs of a race share it."""
-        return float(self.feature_seconds + self.race_seconds + self._wall_in_turn)
+        in_turn = sum(run.get("wall", 0.0) for run in self.runs if "began" not in run)
+        return float(self.feature_seconds + self.race_seconds + in_turn)
 
     @property
     def race_seconds(self) -> float:
         """Wall time from the beginning of its race to the last run that has ended."""
         return max((run["began"] + run.get("wall", 0.0) for run in self.runs if "began" in run), default=0.0)
-
-    @property
-    def _wall_in_turn(self) -> float:
-        return sum(run.get("wall", 0.0) for run in self.runs if "began" not in run)
 
     @property
     def extra_seconds(self) -> float:
@@ -399,19 +383,19 @@ def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, Inst
     by_first: dict[int | None, InstanceRecord] = {}
     first_decisions = FirstDecisions()
     for event in history:
-        body, first = event.body, first_decisions.of(event)
+        body, first, decision = event.body, first_decisions.of(event), event.decision()
         note = body.get("note", {})
         match event.kind:
-            case EventKind.SELECT if first in by_first:
-                by_first[first].joined(_pending(body["decision"]))
-            case EventKind.SELECT:
+            case EventKind.SELECT if first in by_first and decision is not None:
+                by_first[first].joined(decision)
+            case EventKind.SELECT if decision is not None:
                 record = found[body["instance"]] = by_first[first] = _begun(body["instance"], note, found)
-                record.selected(_pending(body["decision"]), body["features"], note)
-                record.cutoff = note.get("cutoff", body["decision"]["cutoff"])
+                record.selected(decision, body["features"], note)
+                record.cutoff = note.get("cutoff", decision.cutoff)
             case EventKind.OBSERVE:
                 by_first[first].observed(note, schedules=schedules, decision=body["decision"])
             case EventKind.PROCEED:
-                by_first[first].proceeded(None if body["decision"] is None else _pending(body["decision"]))
+                by_first[first].proceeded(decision)
             case EventKind.FIT if "measured" in note:
                 by_first[note["decision"]].measured(note["measured"], note["budget"], note["run"])
             case EventKind.REMOVE_ALGORITHM:
@@ -434,10 +418,7 @@ def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, Inst
 
 def _begun(instance: str, note: Mapping[str, Any], found: Mapping[str, InstanceRecord]) -> InstanceRecord:
     """Return a new record: an instance starts again if its file has changed, or on request."""
-    record = InstanceRecord(instance, FileContent.read(note.get("content")))
+    content = note.get("content")
+    record = InstanceRecord(instance, None if content is None else FileContent(**content))
     record.follows(found.get(instance))
     return record
-
-
-def _pending(decision: Mapping[str, Any]) -> ChosenRun:
-    return ChosenRun(decision["id"], decision["algorithm"], decision["budget"], decision["spent"])

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -93,9 +93,9 @@ def measure_scenario(
         measurement = Measurement(journal, portfolio, cutoff)
         names, heard = [one.name for one in instances], MeasureObserver() if observer is None else observer
         for text in wrong:
-            measurement.mark_wrong(RunName.parse(text, portfolio.solvers, names))
-        for text in again:
-            measurement.measure_again(RunName.parse(text, portfolio.solvers, names))
+            measurement.mark_wrong(*_measured_run(text, portfolio.solvers, names))
+        for text in again:  # an earlier measurement stays in the journal, and counts until then
+            measurement.runs.pop(_measured_run(text, portfolio.solvers, names), None)
         for changed in measurement.forget_changed(instances):
             heard.instance_changed(changed)
         per_instance = len(portfolio.solvers) + (portfolio.features is not None)
@@ -134,57 +134,17 @@ class Measured(NamedTuple):
     """The problem, if any."""
 
 
-class RunName(NamedTuple):
-    """One solver on one instance, as a user names it."""
+def _measured_run(text: str, solvers: Iterable[str], instances: Iterable[str]) -> tuple[str, str]:
+    """Return the instance and the solver of the run that `SOLVER:INSTANCE` names.
 
-    solver: str
-    instance: str
-
-    @staticmethod
-    def parse(text: str, solvers: Iterable[str], instances: Iterable[str]) -> RunName:
-        """Return the measured run that `SOLVER:INSTANCE` names.
-
-        >>> RunName.parse("kissat:a:b.cnf", ["kissat"], ["a:b.cnf"])
-        RunName(solver='kissat', instance='a:b.cnf')
-        """
-        known = list(instances)
-        for solver in solvers:
-            if text.startswith(f"{solver}:") and text[len(solver) + 1 :] in known:
-                return RunName(solver, text[len(solver) + 1 :])
-        raise InputError(f"{text!r} names no run: write SOLVER:INSTANCE, both as the scenario calls them")
-
-
-@dataclass
-class Measurements:
-    """What has been measured so far."""
-
-    runs: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
-    """(instance, solver) -> the note of the run."""
-    features: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Instance -> values, seconds and, if any, the problem."""
-
-    def add(self, kind: EventKind, body: dict[str, Any]) -> None:
-        if kind is EventKind.RUN:
-            self.runs[body["instance"], body["solver"]] = body
-        else:
-            self.features[body["instance"]] = body
-
-    def disagreements(self, instances: Collection[str], solvers: Collection[str]) -> list[str]:
-        """Return where some solvers contradict each other on some instances, a sentence each.
-
-        >>> measured = Measurements()
-        >>> for solver, answer in (("a", "SAT"), ("b", "UNSAT"), ("c", None)):
-        ...     measured.add(EventKind.RUN, {"instance": "i", "solver": solver, "answer": answer})
-        >>> measured.disagreements(["i"], ["a", "b", "c"])
-        ['i: a says SAT, b says UNSAT']
-        >>> measured.disagreements(["i"], ["a", "c"])
-        []
-        """
-        said: dict[str, dict[str, str]] = {}
-        for (instance, solver), run in self.runs.items():
-            if run["answer"] is not None and instance in instances and solver in solvers:
-                said.setdefault(instance, {})[solver] = run["answer"]
-        return contradictions(said)
+    >>> _measured_run("kissat:a:b.cnf", ["kissat"], ["a:b.cnf"])
+    ('a:b.cnf', 'kissat')
+    """
+    known = list(instances)
+    for solver in solvers:
+        if text.startswith(f"{solver}:") and text[len(solver) + 1 :] in known:
+            return text[len(solver) + 1 :], solver
+    raise InputError(f"{text!r} names no run: write SOLVER:INSTANCE, both as the scenario calls them")
 
 
 def contradictions(said: Mapping[str, Mapping[str, str]]) -> list[str]:
@@ -216,15 +176,23 @@ class Measurement:
                     f"{journal.path} was created with {name} {before[name]}, not {value}: use "
                     "that, or give another state file"
                 )
-        self.measured = Measurements()
+        self.runs: dict[tuple[str, str], dict[str, Any]] = {}
+        """(instance, solver) -> the note of the run."""
+        self.features: dict[str, dict[str, Any]] = {}
+        """Instance -> values, seconds and, if any, the problem."""
         for event in journal.events(self._number):
-            self.measured.add(event.kind, event.body)
+            self._add(event.kind, event.body)
+
+    def _add(self, kind: EventKind, body: dict[str, Any]) -> None:
+        if kind is EventKind.RUN:
+            self.runs[body["instance"], body["solver"]] = body
+        else:
+            self.features[body["instance"]] = body
 
     def forget_changed(self, instances: Iterable[Instance]) -> list[str]:
         """Drop the measurements of files that have changed since; return their instances."""
-        measured = self.measured
         contents: dict[str, set[FileContent]] = {}
-        for body in (*measured.runs.values(), *measured.features.values()):
+        for body in (*self.runs.values(), *self.features.values()):
             contents.setdefault(body["instance"], set()).add(FileContent(**body["content"]))
         changed = [
             one.name
@@ -232,38 +200,32 @@ class Measurement:
             if not all(content.is_in(one.path) for content in contents.get(one.name, ()))
         ]
         gone = set(changed)
-        measured.features = {name: body for name, body in measured.features.items() if name not in gone}
-        measured.runs = {cell: body for cell, body in measured.runs.items() if cell[0] not in gone}
+        self.features = {name: body for name, body in self.features.items() if name not in gone}
+        self.runs = {cell: body for cell, body in self.runs.items() if cell[0] not in gone}
         return changed
 
-    def mark_wrong(self, cell: RunName) -> None:
+    def mark_wrong(self, instance: str, solver: str) -> None:
         """Mark the answer of a run as wrong: it counts as failed."""
-        run = self.measured.runs.get((cell.instance, cell.solver))
+        run = self.runs.get((instance, solver))
         if run is None or run["answer"] is None:
-            raise InputError(
-                f"{cell.solver} gave no answer to {cell.instance}: there is nothing to mark as wrong"
-            )
+            raise InputError(f"{solver} gave no answer to {instance}: there is nothing to mark as wrong")
         problem = f"its answer {run['answer']} was marked as wrong"
         body = {**run, "answer": None, "outcome": Status.FAILED.value, "problem": problem}
         self._keep(EventKind.RUN, body)
 
-    def measure_again(self, cell: RunName) -> None:
-        """Mark a run to be measured again; its earlier measurement counts until then."""
-        self.measured.runs.pop((cell.instance, cell.solver), None)
-
     def done(self, instances: Iterable[Instance]) -> int:
         """Return how many of the measurements of these instances are done."""
         names = {one.name for one in instances}
-        runs = sum(name in names and solver in self.portfolio.solvers for name, solver in self.measured.runs)
+        runs = sum(name in names and solver in self.portfolio.solvers for name, solver in self.runs)
         wanted = self.portfolio.features is not None
-        return runs + sum(name in names for name in self.measured.features if wanted)
+        return runs + sum(name in names for name in self.features if wanted)
 
     def silent(self, instances: Iterable[Instance]) -> list[SilentSolver]:
         """Return the solvers that gave no answer at all, although some of their runs finished."""
         names = {one.name for one in instances}
         found = []
         for solver in self.portfolio.solvers:
-            runs = [run for (name, who), run in self.measured.runs.items() if who == solver and name in names]
+            runs = [run for (name, who), run in self.runs.items() if who == solver and name in names]
             said = [run["said"] for run in runs if "said" in run]
             if said and all(run["answer"] is None for run in runs):
                 found.append(SilentSolver(solver, len(runs), said[0]))
@@ -275,10 +237,10 @@ class Measurement:
         """Yield the missing measurements, instance by instance."""
         program = self.portfolio.features
         for instance in instances:
-            if program is not None and instance.name not in self.measured.features:
+            if program is not None and instance.name not in self.features:
                 yield partial(self._features, place, program, instance)
             for solver in self.portfolio.solvers.values():
-                if (instance.name, solver.name) not in self.measured.runs:
+                if (instance.name, solver.name) not in self.runs:
                     yield partial(self._run, place, solver, instance)
 
     async def _features(self, place: ProgramExecutor, program: Program, instance: Instance) -> Measured:
@@ -294,49 +256,43 @@ class Measurement:
 
     def _keep(self, kind: EventKind, body: dict[str, Any]) -> Measured:
         self.journal.append(self._number, [NewEvent(kind, body)])
-        self.measured.add(kind, body)
+        self._add(kind, body)
         return Measured(body["instance"], body.get("solver"), body.get("problem"))
 
     def scenario(self, instances: Iterable[Instance], name: str) -> Scenario:
-        """Return the measurements of these instances as a scenario; raise on contradictions."""
-        names, solvers = [one.name for one in instances], list(self.portfolio.solvers)
-        disagreements = self.measured.disagreements(set(names), set(solvers))
-        if disagreements:
+        """Return the measurements of these instances as a scenario; raise on contradictions.
+
+        Features that failed are missing values, and their time counts.
+        """
+        order, solvers = sorted(one.name for one in instances), list(self.portfolio.solvers)
+        cells = [(one, solver, self.runs[one, solver]) for one in order for solver in solvers]
+        said: dict[str, dict[str, str]] = {one: {} for one in order}
+        for one, solver, run in cells:
+            if run["answer"] is not None:
+                said[one][solver] = run["answer"]
+        if disagreements := contradictions(said):
             raise InputError(
                 f"solvers disagree, so at least one is wrong: {'; '.join(disagreements)}. Everything is "
                 "kept: run the same command again with --wrong SOLVER:INSTANCE or --again SOLVER:INSTANCE, "
                 "or without the solver or the instance"
             )
-        return to_scenario(self.measured, names, solvers, self.cutoff, name)
-
-
-def to_scenario(
-    measured: Measurements, instances: list[str], solvers: list[str], cutoff: float, name: str
-) -> Scenario:
-    """Return measurements as a scenario; features that failed are missing values, their time counts."""
-    order = sorted(instances)
-    cells = [(instance, solver, measured.runs[instance, solver]) for instance in order for solver in solvers]
-    runs = {
-        "instance": [instance for instance, _, _ in cells],
-        "algorithm": [solver for _, solver, _ in cells],
-        "runtime": [run["seconds"] for _, _, run in cells],
-        "status": [_status(run, cutoff) for _, _, run in cells],
-    }
-    known = dict.fromkeys(
-        key for one in order for key in measured.features.get(one, {"values": {}})["values"]
-    )
-    features: dict[str, list[Any]] = {"instance": list(order)}
-    for key in known:
-        features[key] = [measured.features[one]["values"].get(key) for one in order]
-    costs = (
-        {"instance": list(order), "features": [measured.features[one]["seconds"] for one in order]}
-        if known
-        else None
-    )
-    scenario = Scenario.from_frames(runs, features, cutoff=cutoff, name=name, feature_costs=costs)
-    said = {(i, s): run["answer"] for i, s, run in cells}
-    truths = tuple(next((said[i, s] for s in solvers if said[i, s]), None) for i in scenario.instances)
-    return replace(scenario, ground_truth={"answer": truths})
+        runs = {
+            "instance": [one for one, _, _ in cells],
+            "algorithm": [solver for _, solver, _ in cells],
+            "runtime": [run["seconds"] for _, _, run in cells],
+            "status": [_status(run, self.cutoff) for _, _, run in cells],
+        }
+        values = [self.features.get(one, {"values": {}})["values"] for one in order]
+        known = dict.fromkeys(key for row in values for key in row)
+        features: dict[str, list[Any]] = {"instance": list(order)}
+        features.update({key: [row.get(key) for row in values] for key in known})
+        costs = None
+        if known:
+            seconds = [self.features[one]["seconds"] for one in order]
+            costs = {"instance": list(order), "features": seconds}
+        made = Scenario.from_frames(runs, features, cutoff=self.cutoff, name=name, feature_costs=costs)
+        truths = tuple(next(iter(said[one].values()), None) for one in made.instances)
+        return replace(made, ground_truth={"answer": truths})
 
 
 def _status(run: dict[str, Any], cutoff: float) -> str:

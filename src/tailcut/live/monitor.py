@@ -45,14 +45,14 @@ class FinishedInstance:
     at: float
 
 
-@dataclass(frozen=True)
+@dataclass
 class SolverProgress:
     """What one solver has done."""
 
     solver: str
-    runs: int
-    solved: int
-    seconds: float
+    runs: int = 0
+    solved: int = 0
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -160,17 +160,14 @@ class FollowedRun:
         )
 
     def _solvers(self) -> tuple[SolverProgress, ...]:
-        counts = {name: [0.0, 0.0, 0.0] for name in self._algorithms}
+        found = {name: SolverProgress(name) for name in self._algorithms}
         for one in self._served.instances.values():
             for run in one.runs:
-                count = counts.setdefault(run.algorithm, [0.0, 0.0, 0.0])
-                count[0] += run.status is not None
-                count[1] += run.status is Status.SOLVED
-                count[2] += run.seconds or 0.0
-        return tuple(
-            SolverProgress(name, int(runs), int(solved), seconds)
-            for name, (runs, solved, seconds) in counts.items()
-        )
+                solver = found.setdefault(run.algorithm, SolverProgress(run.algorithm))
+                solver.runs += run.status is not None
+                solver.solved += run.status is Status.SOLVED
+                solver.seconds += run.seconds or 0.0
+        return tuple(found.values())
 
 
 def is_written(path: Path) -> bool | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,7 +24,7 @@ from tailcut.domains.domain import (
 from tailcut.errors import InputError, PortfolioError
 from tailcut.live.limits import Call, Command
 from tailcut.live.objective import ObjectiveRule, objective_rule
-from tailcut.live.tomltable import TomlTable, parse_toml, read_toml
+from tailcut.live.tomltable import TomlTable, parse_toml
 from tailcut.types import check_seconds
 
 _PROGRAM = ("command", "entry", "arguments", "environment", "memory", "limit")
@@ -134,17 +133,24 @@ class Portfolio:
 def read_portfolio(path: str | Path) -> Portfolio:
     """Return the portfolio in a TOML file; an error names the invalid field."""
     file = Path(path)
-    return _portfolio(read_toml(file), file, file.read_text(encoding="utf-8"))
+    try:
+        return _parsed(file.read_text(encoding="utf-8"), file)
+    except OSError as error:
+        raise PortfolioError(f"{file}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise PortfolioError(f"{file}: is not TOML: {error}") from None
 
 
-def parse_portfolio(text: str, name: str) -> Portfolio:
-    """Return the portfolio that a TOML text describes, for the current folder; errors call it `name`."""
-    return _portfolio(parse_toml(text, name), Path(name), text)
+def domain_portfolio(name: str) -> Portfolio:
+    """Return the portfolio of a domain, with the solvers found here, for the current folder."""
+    return _parsed(portfolio_text(name), Path(f"--domain {name}"))
 
 
-def _portfolio(table: TomlTable, file: Path, text: str) -> Portfolio:
+def _parsed(text: str, file: Path) -> Portfolio:
+    table = parse_toml(text, str(file))
     table.close(_FILE)
-    domain = _domain(table)
+    chosen = table.choice("domain", domain_names()) if "domain" in table else None
+    domain = Domain() if chosen is None else find_domain(chosen)
     folder = (file.parent / table.text("folder", ".")).resolve()
     memory = table.size("memory")
     answers = _answers(table.table("answers"), domain) if "answers" in table else domain.answers
@@ -171,13 +177,17 @@ def _portfolio(table: TomlTable, file: Path, text: str) -> Portfolio:
         verify=_optional(table, "verify", folder, domain.verify, ("instance", "output", "answer", "solver")),
         cutoff=table.number("cutoff"),
         selector=_selector(table),
-        favourite=_favourite(table, solvers),
+        favourite=table.choice("favourite", list(solvers), "the solvers "),
         clock=Clock(clock),
         wall_factor=table.number("wall_factor", 4.0) or 4.0,
         instances=table.texts("instances") or domain.instances,
         preload=(
             *_worth_preloading(domain, needed.values()),
-            *([_module(FILE_FEATURES)] if usual is FILE_FEATURES and "features" not in table else []),
+            *(
+                [FILE_FEATURES.entry.partition(":")[0]]
+                if usual is FILE_FEATURES and "features" not in table
+                else []
+            ),
             *table.texts("preload"),
         ),
         check=_checks(table.table("check"), file.parent) or domain.check,
@@ -188,10 +198,6 @@ def _portfolio(table: TomlTable, file: Path, text: str) -> Portfolio:
         objective=objective_rule(table.table("objective"), file.parent),
         text=text,
     )
-
-
-def _module(program: EntryProgram) -> str:
-    return program.entry.partition(":")[0]
 
 
 def _usual_features(domain: Domain, *, given: bool) -> tuple[EntryProgram, str | None]:
@@ -218,16 +224,6 @@ def cutoff_of(portfolio: Portfolio, given: float | None) -> float:
     return check_seconds("cutoff", cutoff, above_zero=True)
 
 
-def _domain(table: TomlTable) -> Domain:
-    if "domain" not in table:
-        return Domain()
-    name = table.text("domain")
-    known = domain_names()
-    if name not in known:
-        raise table.wrong("domain", f"one of {', '.join(known)}")
-    return find_domain(name)
-
-
 def _solvers(
     table: TomlTable, domain: Domain, usual: tuple[AnswerRule, ...], folder: Path, memory: int | None
 ) -> tuple[dict[str, Solver], list[str]]:
@@ -239,7 +235,7 @@ def _solvers(
         own = solvers.table(name)
         own.close(_SOLVER)
         if "command" in own or "entry" in own:
-            given = _program(own, folder, PLACES, must_have="instance")
+            given = _program(own, folder, PLACES)
             plain = "answers" not in own and "answers" not in table
             program: Program | None = _wrapped(given, domain) if plain else given
         else:
@@ -268,13 +264,7 @@ def _of_domain(
         how = known[name].install
         lacking.append(f"the solver {name} is not installed" + (f": {how}" if how else ""))
         return None
-    return Program(
-        found.words,
-        found.way.entry,
-        environment=table.text_by_name("environment"),
-        memory=table.size("memory"),
-        folder=folder,
-    )
+    return _limited(table, found.words, found.way.entry, folder)
 
 
 def _gives(table: TomlTable, rules: tuple[AnswerRule, ...]) -> tuple[str, ...] | None:
@@ -298,14 +288,6 @@ def _selector(table: TomlTable) -> str | None:
     return table.text("selector")
 
 
-def _favourite(table: TomlTable, solvers: Mapping[str, Solver]) -> str | None:
-    if "favourite" not in table:
-        return None
-    if table.text("favourite") not in solvers:
-        raise table.wrong("favourite", f"one of the solvers {', '.join(solvers)}")
-    return table.text("favourite")
-
-
 def _optional(
     table: TomlTable,
     name: str,
@@ -316,13 +298,13 @@ def _optional(
     if name in table:
         own = table.table(name)
         own.close(_PROGRAM)
-        return _program(own, folder, places, must_have="instance")
+        return _program(own, folder, places)
     if usual is None:
         return None
     return Program(usual.arguments, usual.entry, folder=folder)
 
 
-def _program(table: TomlTable, folder: Path, places: tuple[str, ...], must_have: str) -> Program:
+def _program(table: TomlTable, folder: Path, places: tuple[str, ...]) -> Program:
     if ("command" in table) == ("entry" in table):  # both, or none if there is no domain
         raise PortfolioError(f"{table.file}: {table.where} must have either a command or an entry")
     if "entry" in table:
@@ -332,7 +314,11 @@ def _program(table: TomlTable, folder: Path, places: tuple[str, ...], must_have:
         words, origin = table.texts("arguments"), "arguments"
     else:
         entry, words, origin = None, _command(table, folder), "command"
-    _check_places(table, origin, words, places, must_have)
+    _check_places(table, origin, words, places)
+    return _limited(table, words, entry, folder)
+
+
+def _limited(table: TomlTable, words: tuple[str, ...], entry: str | None, folder: Path) -> Program:
     return Program(
         words,
         entry,
@@ -347,7 +333,7 @@ def _command(table: TomlTable, folder: Path) -> tuple[str, ...]:
     """Return the words of a command; a program with a slash in its name is relative to the folder."""
     if "arguments" in table:
         raise table.wrong("arguments", "given with an entry only: write a command with its arguments")
-    words = table.texts("command") if not _is_text(table, "command") else _split(table)
+    words = table.words("command")
     if not words or not words[0]:
         raise table.wrong("command", "a list with the program and its arguments")
     program = words[0]
@@ -356,24 +342,7 @@ def _command(table: TomlTable, folder: Path) -> tuple[str, ...]:
     return program, *words[1:]
 
 
-def _is_text(table: TomlTable, field: str) -> bool:
-    try:
-        table.text(field)
-    except PortfolioError:
-        return False
-    return True
-
-
-def _split(table: TomlTable) -> tuple[str, ...]:
-    try:
-        return tuple(shlex.split(table.text("command")))
-    except ValueError:
-        raise table.wrong("command", "words as a shell reads them (is a quote open?)") from None
-
-
-def _check_places(
-    table: TomlTable, field: str, words: tuple[str, ...], places: tuple[str, ...], must_have: str
-) -> None:
+def _check_places(table: TomlTable, field: str, words: tuple[str, ...], places: tuple[str, ...]) -> None:
     found = {place for word in words for place in PLACE.findall(word)}
     unknown = sorted(found - set(places))
     if unknown:
@@ -382,8 +351,8 @@ def _check_places(
             f"{table.file}: {table.name(field)} has a place {{{unknown[0]}}} that is not known here; "
             f"known: {known}"
         )
-    if must_have not in found:
-        raise table.wrong(field, f"words with {{{must_have}}} where the instance's file goes")
+    if "instance" not in found:
+        raise table.wrong(field, "words with {instance} where the instance's file goes")
 
 
 def _answers(table: TomlTable, domain: Domain) -> tuple[AnswerRule, ...]:
@@ -399,21 +368,12 @@ def _answers(table: TomlTable, domain: Domain) -> tuple[AnswerRule, ...]:
         own.close(("exit_code", "pattern", "unless"))
         if "exit_code" not in own and "pattern" not in own:
             raise PortfolioError(f"{own.file}: {own.where} must have an exit_code, a pattern or both")
-        pattern = _pattern(own, "pattern")
+        pattern = own.pattern("pattern")
         for group in re.findall(r"\{(\w+)\}", answer):
             if pattern is None or group not in pattern.groupindex:
                 raise own.wrong("pattern", f"a regular expression with a group (?P<{group}>...)")
-        rules.append(AnswerRule(answer, own.whole("exit_code"), pattern, _pattern(own, "unless")))
+        rules.append(AnswerRule(answer, own.whole("exit_code"), pattern, own.pattern("unless")))
     return tuple(rules)
-
-
-def _pattern(table: TomlTable, field: str) -> re.Pattern[bytes] | None:
-    if field not in table:
-        return None
-    try:
-        return re.compile(table.text(field).encode(), re.MULTILINE)
-    except re.error as error:
-        raise table.wrong(field, f"a regular expression ({error})") from None
 
 
 def _checks(table: TomlTable, folder: Path) -> tuple[TinyInstance, ...]:
@@ -470,10 +430,6 @@ def _worth_preloading(domain: Domain, needed: Iterable[str | None]) -> tuple[str
         for module in domain.preload
         if (module not in of_solvers or module in wanted) and is_installed(module)
     )
-
-
-def domain_portfolio(name: str) -> Portfolio:
-    return parse_portfolio(portfolio_text(name), f"--domain {name}")
 
 
 def portfolio_text(name: str) -> str:

@@ -12,12 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from tailcut.errors import InputError
-from tailcut.journal import Project
 from tailcut.journal.past_runs import learn_past_runs, read_past_runs
-from tailcut.live.instance_record import InstanceRecord, RunRecord
-from tailcut.live.instances import FileContent, Instance, in_random_order, with_tags
+from tailcut.live.instance_record import InstanceRecord
+from tailcut.live.instances import FileContent, Instance, shuffled, with_tags
 from tailcut.live.limits import Ending
-from tailcut.live.observer import StreamObserver
+from tailcut.live.observer import Totals
 from tailcut.live.portfolio import Program
 from tailcut.live.serving import Serving, Wanted, Work
 from tailcut.types import Array, check_seconds
@@ -27,28 +26,22 @@ _TRIES = 5
 _STOPPED = (str(Ending.CPU_LIMIT), str(Ending.WALL_LIMIT))
 
 
-class RetryKind(enum.StrEnum):
-    """Which instances are run again on request."""
-
-    UNSOLVED = "unsolved"
-    """All that have no answer."""
-    FAILED = "failed"
-    """Those with a run that did not end at a time limit."""
-
-    @staticmethod
-    def parse(text: str) -> RetryKind:
-        if text not in list(RetryKind):
-            raise InputError(f"--retry must be one of {', '.join(RetryKind)}, got {text!r}")
-        return RetryKind(text)
+RETRIES = ("unsolved", "failed")
+"""Which instances are run again on request: all without an answer, or only those with a run that did not end
+at a time limit."""
 
 
 @dataclass(frozen=True)
 class Retry:
     """A request to run instances again."""
 
-    kind: RetryKind
+    kind: str
     cutoff: float | None = None
     """Seconds for each of them; None: the state file's cutoff."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in RETRIES:
+            raise InputError(f"--retry must be one of {', '.join(RETRIES)}, got {self.kind!r}")
 
     def chosen(self, records: Mapping[str, InstanceRecord]) -> list[str]:
         """Return the instances to run again, such that repeating the request continues it.
@@ -64,11 +57,9 @@ class Retry:
     def _is_meant(self, record: InstanceRecord) -> bool:
         if record.answer is not None:
             return False
-        return self.kind is RetryKind.UNSOLVED or any(_has_failed(run) for run in record.runs)
-
-
-def _has_failed(run: RunRecord) -> bool:
-    return run["answer"] is None and run["ending"] not in _STOPPED
+        return self.kind == "unsolved" or any(
+            run["answer"] is None and run["ending"] not in _STOPPED for run in record.runs
+        )
 
 
 def served_again(
@@ -91,15 +82,11 @@ class MeasureChoice(enum.StrEnum):
     DIVERSE = "diverse"
     """Each as different from the earlier ones as possible, by its features."""
 
-    @staticmethod
-    def parse(text: str) -> MeasureChoice:
-        try:
-            return MeasureChoice(text)
-        except ValueError:
-            raise InputError(
-                f"measure_choice must be one of {', '.join(MeasureChoice)}, got {text!r}",
-                field="measure_choice",
-            ) from None
+    @classmethod
+    def _missing_(cls, value: object) -> MeasureChoice:
+        raise InputError(
+            f"measure_choice must be one of {', '.join(cls)}, got {value!r}", field="measure_choice"
+        )
 
 
 @dataclass(frozen=True)
@@ -177,26 +164,29 @@ def _standardised(rows: Sequence[Mapping[str, float]]) -> Array:
     return scaled
 
 
-def new_record(instance: Instance, before: InstanceRecord | None = None) -> InstanceRecord:
-    """Return the record of an instance that starts, or starts again."""
-    record = InstanceRecord(instance.name, FileContent.of(instance.path))
-    record.follows(before)
-    return record
+def has_changed(instance: Instance, record: InstanceRecord) -> bool:
+    """Return whether a file has changed; an instance in progress continues regardless."""
+    idle = record.over or not record.begun
+    return idle and record.content is not None and not record.content.is_in(instance.path)
 
 
 class Preparation:
-    """Prepares a stream; what it computes is in the instances' records and in the journal."""
+    """Prepares a stream; what it computes is in the instances' records and in the journal.
+
+    `before` has the records of earlier calls, `records` the current ones, without those whose files have
+    changed. `run` does some work on instances, to the end.
+    """
 
     def __init__(
         self,
         serving: Serving,
-        project: Project,
-        observers: Sequence[StreamObserver],
+        before: Mapping[str, InstanceRecord],
         records: dict[str, InstanceRecord],
+        totals: Totals,
         run: Callable[[Iterator[Work]], None],
     ) -> None:
-        self._serving, self._project, self._observers = serving, project, observers
-        self._records, self._run = records, run
+        self._serving, self._project = serving, serving.decider.project
+        self._before, self._records, self._totals, self._run = before, records, totals, run
         self._portfolio = serving.portfolio
 
     def learn_past(self, source: Path, instances: Iterable[Instance]) -> Iterable[Instance]:
@@ -208,7 +198,7 @@ class Preparation:
             return self._feature_names(upcoming, looked_at)
 
         report = learn_past_runs(self._project, str(source.resolve()), lambda: read_past_runs(source), names)
-        for observer in self._observers:
+        for observer in self._serving.observers:
             observer.warm_started(report)
         return instances if isinstance(instances, list) else itertools.chain(looked_at, upcoming)
 
@@ -232,8 +222,11 @@ class Preparation:
         def lacking() -> Iterator[Work]:
             for instance in instances:
                 record = self._records.get(instance.name)
-                if record is None or (not record.begun and not _is_current(instance, record)):
-                    yield partial(self._features, instance, new_record(instance), program)
+                if record is None or (
+                    not record.begun and (record.computed is None or has_changed(instance, record))
+                ):
+                    record = InstanceRecord(instance.name, FileContent.of(instance.path))
+                    yield partial(self._features, instance, record, program)
 
         self._run(lacking())
 
@@ -242,7 +235,7 @@ class Preparation:
         serving = self._serving
         record.computed = await serving.compute_features(instance, record, program, serving.cutoff)
         self._project.keep_features(record.computed.body(instance))
-        for observer in self._observers:
+        for observer in serving.observers:
             observer.features_ended(record)
         return record
 
@@ -284,7 +277,7 @@ class Preparation:
         if plan.choice is MeasureChoice.FIRST or not count:
             return names[:count]
         if plan.choice is MeasureChoice.RANDOM:
-            return in_random_order(names, seed)[:count]
+            return [one.name for one in shuffled(new, seed)][:count]
         if self._portfolio.features is None:
             raise InputError(f"diverse instances are chosen by features, and {self._portfolio.file} has none")
         self._compute(new)
@@ -303,6 +296,35 @@ class Preparation:
         record = self._records.get(instance.name)
         return record is not None and record.begun and not record.complete
 
+    def remaining(self, wanted: Iterable[Wanted], retry: Retry | None) -> Iterator[Work]:
+        """Yield what is left to do: new instances start, those in progress continue, some are run again.
 
-def _is_current(instance: Instance, record: InstanceRecord) -> bool:
-    return record.computed is not None and (record.content is None or record.content.is_in(instance.path))
+        An instance in progress that the changed command no longer names stays as it is.
+        """
+        serving, again = self._serving, served_again(self._records, self._project.selector.algorithms, retry)
+        for instance, measure_cutoff in wanted:
+            record = self._records.get(instance.name)
+            if record is not None and instance.name in again:
+                self._reopen(record, again.pop(instance.name))
+                record = None
+                if retry is not None and retry.cutoff is not None:
+                    instance = instance._replace(cutoff=retry.cutoff)
+            if record is None or has_changed(instance, record):
+                record = self.new_record(instance)
+            asks = serving.quarantine is not None and serving.quarantine.next_to_ask(record) is not None
+            if record.complete and not asks:
+                self._totals.skipped += 1
+            else:
+                yield partial(serving.serve, Wanted(instance, measure_cutoff), record, may_put_off=True)
+
+    def _reopen(self, record: InstanceRecord, words: str) -> None:
+        if record.over:
+            self._totals.begin_again(record)
+        for observer in self._serving.observers:
+            observer.instance_again(record.instance, words)
+
+    def new_record(self, instance: Instance) -> InstanceRecord:
+        """Return the record of an instance that starts, or starts again."""
+        record = InstanceRecord(instance.name, FileContent.of(instance.path))
+        record.follows(self._before.get(instance.name))
+        return record

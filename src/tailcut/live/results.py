@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,11 @@ import numpy as np
 from tailcut import state as statefile
 from tailcut.errors import InputError, LiveError
 from tailcut.journal import Journal, Project
+from tailcut.live.engine import RunResult
 from tailcut.live.instance_record import PROJECT, InstanceRecord, instance_records
-from tailcut.live.instances import printable
+from tailcut.live.instances import Instance, printable
 from tailcut.scenarios import Scenario
-from tailcut.types import PENALTY
+from tailcut.types import PENALTY, Array
 
 _LONGEST_NAME = 200
 """Bytes of a file's name; file systems allow 255, and the temporary name is longer."""
@@ -71,9 +71,7 @@ class AnswersFile:
     def __enter__(self) -> AnswersFile:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._file.close()
 
 
@@ -86,17 +84,17 @@ def answer_line(record: InstanceRecord) -> str:
     return json.dumps(record.as_dict(), allow_nan=False)
 
 
-def keep_output(folder: Path, instance: str, output: bytes) -> str:
-    """Write the output of the run that answered into a file named after the instance; return its path."""
-    target = folder / output_name(instance)
+def keep_output(folder: Path, instance: Instance, run: RunResult) -> None:
+    """Write the output of the run that answered into a file named after the instance, and note its path."""
+    target = folder / output_name(instance.name)
     try:
-        statefile.write(target, output)
+        statefile.write(target, run.output)
     except OSError as error:
         raise LiveError(
             f"{printable(str(target))}: cannot be written: {error.strerror}; everything else is kept: "
             "make room and run the same command again"
         ) from None
-    return str(target)
+    run.note["output"] = str(target)
 
 
 def output_name(instance: str) -> str:
@@ -157,25 +155,16 @@ def costs_of_single_solvers(scenario: Scenario, instances: Sequence[str]) -> lis
     """
     number = {name: row for row, name in enumerate(scenario.instances)}
     rows = [number[name] for name in instances]
-    losses = scenario.losses(PENALTY)[rows]
+    losses, solved = scenario.losses(PENALTY)[rows], scenario.solved[rows]
     seconds = np.minimum(scenario.runtimes[rows], scenario.cutoff)
-    solved = scenario.solved[rows]
+
+    def cost(name: str, solved: Any, seconds: Array, losses: Array) -> StreamCost:
+        return StreamCost(name, len(rows), int(solved.sum()), float(seconds.sum()), float(losses.mean()))
+
     found = [
-        StreamCost(
-            f"always {name}",
-            len(rows),
-            int(solved[:, a].sum()),
-            float(seconds[:, a].sum()),
-            float(losses[:, a].mean()),
-        )
+        cost(f"always {name}", solved[:, a], seconds[:, a], losses[:, a])
         for a, name in enumerate(scenario.algorithms)
     ]
-    best, each = losses.argmin(axis=1), np.arange(len(rows))
-    ideal = StreamCost(
-        "the best for each, in hindsight",
-        len(rows),
-        int(solved.any(axis=1).sum()),
-        float(seconds[each, best].sum()),
-        float(losses.min(axis=1).mean()),
-    )
+    least = seconds[np.arange(len(rows)), losses.argmin(axis=1)]
+    ideal = cost("the best for each, in hindsight", solved.any(axis=1), least, losses.min(axis=1))
     return [*sorted(found, key=lambda one: one.par10), ideal]

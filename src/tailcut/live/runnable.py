@@ -23,20 +23,16 @@ _FORMATS = Path("/proc/sys/fs/binfmt_misc")
 """Where Linux lists additional executable formats."""
 
 
-def programs_of(portfolio: Portfolio) -> dict[str, Command | Call]:
-    """Return all programs of a portfolio by the names of their tables, with placeholders."""
+def check_runnable(portfolio: Portfolio, executor: ProgramExecutor | None) -> None:
+    """Raise unless all programs of a portfolio can be started where they are to run; None: here."""
     tables: dict[str, Program | None] = {
         "features": portfolio.features,
         "verify": portfolio.verify,
         **{f"solvers.{name}": solver.program for name, solver in portfolio.solvers.items()},
     }
-    return {name: program.filled() for name, program in tables.items() if program is not None}
-
-
-def check_runnable(portfolio: Portfolio, executor: ProgramExecutor | None) -> None:
-    """Raise unless all programs of a portfolio can be started where they are to run; None: here."""
+    programs = {name: program.filled() for name, program in tables.items() if program is not None}
     check = check_programs if executor is None else executor.check_programs
-    check(programs_of(portfolio), str(portfolio.file))
+    check(programs, str(portfolio.file))
 
 
 def check_programs(programs: Mapping[str, Command | Call], where: str) -> None:

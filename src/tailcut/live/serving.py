@@ -16,14 +16,14 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from tailcut.errors import ConflictingOutcomeError
 from tailcut.journal import Project
 from tailcut.journal.instances import one_run
 from tailcut.live import engine
 from tailcut.live.engine import ProgramExecutor, RunResult, SolverRun
-from tailcut.live.instance_record import NOT_RUN, ChosenRun, InstanceRecord, RunRecord
+from tailcut.live.instance_record import NOT_RUN, InstanceRecord, RunRecord
 from tailcut.live.instances import Instance, with_tags
 from tailcut.live.limits import Ending
 from tailcut.live.objective import rated_run
@@ -42,43 +42,24 @@ _AT_END = 0.99
 """Once a core has used this share of its time, no other solver starts on it."""
 
 
-class Decider(Protocol):
-    """Chooses runs and learns from them, as `Project`; if `waits`, it may block and is called in a thread."""
-
-    waits: bool
-    name: str
-    schedules: bool
-    """Whether several solvers may be tried in turn."""
-
-    def feature_names(self) -> Sequence[str] | None: ...
-
-    def may_skip_features(self) -> bool: ...
-
-    def feature_budget(self, cutoff: float) -> float: ...
-
-    def select(self, features: Mapping[str, float] | None, **request: Any) -> Decision: ...
-
-    def race(self, features: Mapping[str, float] | None, **request: Any) -> list[Decision]: ...
-
-    def observe(self, decision: int, outcome: Outcome, note: Mapping[str, Any]) -> None: ...
-
-    def proceed(self, decision: int, spent: float) -> Decision | None: ...
-
-    def remark(self, body: Mapping[str, Any]) -> None: ...
-
-
-class ProjectDecider:
-    """Decides by a project of a state file.
+class Decider:
+    """Chooses runs and learns from them, by a project of a state file.
 
     With a `key`, a decision is made once, however often it is requested, and a known outcome is not changed:
     a call of `tailcut solve` whose daemon was killed simply starts again from the beginning.
     """
 
     waits = False
+    """Whether it may block: then it is called in a thread."""
 
-    def __init__(self, project: Project, key: str | None = None) -> None:
-        self.project, self._key, self._rounds = project, key, 0
-        self.name, self.schedules = project.selector.name, project.selector.schedules
+    def __init__(self, project: Project, selector: str, *, schedules: bool, key: str | None = None) -> None:
+        self.project, self.name, self._key, self._rounds = project, selector, key, 0
+        self.schedules = schedules
+        """Whether several solvers may be tried in turn."""
+
+    @classmethod
+    def of(cls, project: Project, key: str | None = None) -> Decider:
+        return cls(project, project.selector.name, schedules=project.selector.schedules, key=key)
 
     def feature_names(self) -> Sequence[str] | None:
         return self.project.selector.feature_names
@@ -143,7 +124,7 @@ class Serving:
         self.place, self.portfolio, self.decider, self.cutoff = place, portfolio, decider, cutoff
         self.parallel = parallel
         """The maximum number of solvers at once on an instance."""
-        self._seed, self._observers, self.quarantine = seed, tuple(observers), quarantine
+        self._seed, self.observers, self.quarantine = seed, tuple(observers), quarantine
         self._keep = keep
         """Is called with the first run that answers an instance."""
         self.put_off: list[Wanted] = []
@@ -238,9 +219,9 @@ class Serving:
             made = await self.ask(self.decider.race, features.values, k=self.parallel, **request)
         else:
             made = [await self.ask(self.decider.select, features.values, **request)]
-        record.selected(ChosenRun.of(made[0]), features.values, note)
+        record.selected(made[0], features.values, note)
         for rival in made[1:]:
-            record.joined(ChosenRun.of(rival))
+            record.joined(rival)
 
     async def _features(self, instance: Instance, record: InstanceRecord, cutoff: float) -> _Features:
         program, tagged = self.portfolio.features, self.portfolio.tags
@@ -266,7 +247,7 @@ class Serving:
         self, instance: Instance, record: InstanceRecord, program: Program, most: float
     ) -> engine.ComputedFeatures:
         """Compute the features of an instance, for at most so many seconds."""
-        for observer in self._observers:
+        for observer in self.observers:
             observer.features_started(record)
         run = self.place.start(engine.features_job(self.portfolio, program, instance, most))
         self._running.add(run)
@@ -279,7 +260,7 @@ class Serving:
         self,
         instance: Instance,
         record: InstanceRecord,
-        chosen: ChosenRun,
+        chosen: Decision,
         *,
         began: float | None = None,
         started: Callable[[SolverRun], None] | None = None,
@@ -289,13 +270,13 @@ class Serving:
         In a race, `began` is the start of the run in seconds since the race began, and `started` is called
         with the run, which may be stopped.
         """
-        solver = self.portfolio.solvers.get(chosen.solver)
-        if solver is None or self._is_quarantined(chosen.solver):  # removed since the decision
+        solver = self.portfolio.solvers.get(chosen.algorithm)
+        if solver is None or self._is_quarantined(chosen.algorithm):  # removed since the decision
             ending = "gone" if solver is None else NOT_RUN
             result = RunResult(Outcome.failed(), engine.unmade_run(ending))
         else:
-            for observer in self._observers:
-                observer.run_started(record, chosen.solver, chosen.budget)
+            for observer in self.observers:
+                observer.run_started(record, chosen.algorithm, chosen.budget)
             result = await self._run(solver, instance, record, chosen.budget, started)
         if began is not None:
             result.note["began"] = began
@@ -307,14 +288,14 @@ class Serving:
     def _is_quarantined(self, solver: str) -> bool:
         return self.quarantine is not None and solver in self.quarantine
 
-    async def learn_chosen(self, record: InstanceRecord, chosen: ChosenRun, result: RunResult) -> RunRecord:
+    async def learn_chosen(self, record: InstanceRecord, chosen: Decision, result: RunResult) -> RunRecord:
         """Learn how a chosen run ended, and return its record."""
         if not self.decider.waits:  # nothing is believed that is not in the journal
-            self.decider.observe(chosen.decision, result.outcome, result.note)
-        run = record.observed(result.note, schedules=self.decider.schedules, decision=chosen.decision)
+            self.decider.observe(chosen.id, result.outcome, result.note)
+        run = record.observed(result.note, schedules=self.decider.schedules, decision=chosen.id)
         if self.decider.waits:
-            await self.ask(self.decider.observe, chosen.decision, result.outcome, result.note)
-        for observer in self._observers:
+            await self.ask(self.decider.observe, chosen.id, result.outcome, result.note)
+        for observer in self.observers:
             observer.run_ended(record, run)
         return run
 
@@ -342,14 +323,13 @@ class Serving:
         self, solver: Solver, instance: Instance, record: InstanceRecord, budget: float
     ) -> None:
         """Run one more solver on an instance, whatever was chosen for it, and learn from it."""
-        for observer in self._observers:
+        for observer in self.observers:
             observer.extra_started(record, solver.name, budget)
         outcome, note, *_ = await self._run(solver, instance, record, budget)
         if self._is_quarantined(solver.name):  # since it started: the selector no longer knows it
             record.without(solver.name)
             return
         decision = record.first_decision
-        assert isinstance(self.decider, ProjectDecider)
         assert self.quarantine is not None
         self.decider.project.fit(
             one_run(record.instance, solver.name, record.features or {}, self.cutoff, outcome),
@@ -357,7 +337,7 @@ class Serving:
             note={"measured": solver.name, "decision": decision, "budget": budget, "run": note},
         )
         run = record.measured(solver.name, budget, note)
-        for observer in self._observers:
+        for observer in self.observers:
             observer.extra_ended(record, run)
         await self.quarantine.ended(record, run, self.place)
 
@@ -392,8 +372,7 @@ class Serving:
     async def proceed(self, record: InstanceRecord, spent: float) -> None:
         """Ask for the next decision on an instance that is unsolved after so many seconds."""
         assert record.last_decision is not None
-        decision = await self.ask(self.decider.proceed, record.last_decision, spent)
-        record.proceeded(None if decision is None else ChosenRun.of(decision))
+        record.proceeded(await self.ask(self.decider.proceed, record.last_decision, spent))
 
 
 class RaceBook:
@@ -498,7 +477,7 @@ class _Race:
         begun = False
         while self._waiting and not self._book.full:
             chosen = self._waiting.pop(0)
-            self._book.started(chosen.solver, max(0.0, chosen.spent - self._record.feature_seconds))
+            self._book.started(chosen.algorithm, max(0.0, chosen.spent - self._record.feature_seconds))
             self._tasks.add(asyncio.create_task(self._one(chosen)))
             begun = True
         return begun
@@ -526,18 +505,18 @@ class _Race:
             **room,
         )
         for decision in made:
-            record.joined(ChosenRun.of(decision))
-            self._waiting.append(ChosenRun.of(decision))
+            record.joined(decision)
+            self._waiting.append(decision)
 
-    async def _one(self, chosen: ChosenRun) -> None:
+    async def _one(self, chosen: Decision) -> None:
         def started(run: SolverRun) -> None:
-            self._runs[chosen.decision] = run
+            self._runs[chosen.id] = run
 
         began = time.monotonic() - self._began
         run = await self._serving.run_chosen(
             self._instance, self._record, chosen, began=began, started=started
         )
-        self._runs.pop(chosen.decision, None)
+        self._runs.pop(chosen.id, None)
         self._book.ended(run["solver"], run["seconds"], for_good=_is_final(run))
 
 

@@ -18,14 +18,17 @@ import struct
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tailcut.errors import InputError, TailcutError
 from tailcut.live.engine import LocalProgramExecutor
 from tailcut.live.instances import Instance
 from tailcut.live.portfolio import Portfolio, domain_portfolio, read_portfolio
-from tailcut.solve.solving import SharedProject, SolveCall, Solved, StateProject
+from tailcut.solve.solving import SolveCall, StateProject
 from tailcut.solve.thin_client import Place
+
+if TYPE_CHECKING:
+    from tailcut.solve.remote import ServerProject
 
 _LENGTHS = struct.Struct("!QQQ")
 _MAGIC = ((b"\x1f\x8b", ".gz"), (b"\xfd7zXZ\x00", ".xz"))
@@ -74,7 +77,7 @@ class SolveDaemon:
 
     def __init__(self, place: Place, keep: float) -> None:
         self._place, self._keep = place, keep
-        self._projects: dict[str | None, SharedProject] = {}
+        self._projects: dict[str | None, StateProject | ServerProject] = {}
         """By the token that the server knows them by; None: the state file's."""
         self._served: _PortfolioInUse | None = None
         self._old: list[LocalProgramExecutor] = []
@@ -133,13 +136,13 @@ class SolveDaemon:
         self, request: dict[str, Any], content: bytes, reader: asyncio.StreamReader
     ) -> tuple[dict[str, Any], bytes]:
         try:
-            solved = await self._solved(request, content, reader)
+            return await self._solved(request, content, reader)
         except TailcutError as error:
             return {"refused": str(error)}, b""
-        message = {"exit_code": solved.exit_code, "problems": solved.problems, "report": solved.report}
-        return message, solved.output
 
-    async def _solved(self, request: dict[str, Any], content: bytes, reader: asyncio.StreamReader) -> Solved:
+    async def _solved(
+        self, request: dict[str, Any], content: bytes, reader: asyncio.StreamReader
+    ) -> tuple[dict[str, Any], bytes]:
         """Serve a call; stop it when its client hangs up."""
         served, project = self._ready(request)
         made = None if request["instance"] is not None else self._kept_input(content, served.portfolio)
@@ -167,7 +170,7 @@ class SolveDaemon:
             if made is not None:
                 made.path.unlink(missing_ok=True)
 
-    def _ready(self, request: dict[str, Any]) -> tuple[_PortfolioInUse, SharedProject]:
+    def _ready(self, request: dict[str, Any]) -> tuple[_PortfolioInUse, StateProject | ServerProject]:
         """Return the portfolio and the project, both created by the first call that needs them."""
         path, stamp = _stamp(request)
         served, project = self._served, self._projects.get(request["token"])
@@ -189,7 +192,7 @@ class SolveDaemon:
             served = self._served = _PortfolioInUse(portfolio, LocalProgramExecutor.of(portfolio), stamp)
         return served, project
 
-    def _new_project(self, portfolio: Portfolio, request: dict[str, Any]) -> SharedProject:
+    def _new_project(self, portfolio: Portfolio, request: dict[str, Any]) -> StateProject | ServerProject:
         if request["server"] is None:
             return StateProject(self._place.state, portfolio, request)
         from tailcut.solve.remote import ServerProject

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tailcut.catalogue import DEFAULT_SELECTOR
 from tailcut.errors import InputError, ServiceError
 from tailcut.live.portfolio import Portfolio
+from tailcut.live.serving import Decider
 from tailcut.service.client import Client, RemoteProject
 from tailcut.solve.solving import check_same_selector, new_settings
 from tailcut.types import Decision, Outcome
+
+if TYPE_CHECKING:
+    from tailcut.journal import Project
 
 
 class ServerProject:
@@ -49,42 +53,38 @@ class ServerProject:
         self._client.close()
 
 
-class _RemoteDecider:
+class _RemoteDecider(Decider):
     """Decides for one call; the server stores no notes."""
 
     waits = True
-    schedules = True  # the server says when no run follows
 
     def __init__(self, shared: ServerProject, key: str, problems: list[str]) -> None:
-        self._shared, self._project, self._key, self._problems = shared, shared.project, key, problems
-        self.name: str = shared.info["selector"]
-        self._rounds, self._answered = 0, False
+        project = cast("Project", shared.project)  # it has the methods that are called here
+        # the server says when no run follows
+        super().__init__(project, shared.info["selector"], schedules=True, key=key)
+        self._shared, self._problems, self._answered = shared, problems, False
 
     def feature_names(self) -> Sequence[str] | None:
         if self._shared.info["feature_names"] is None:  # they are known after the first decision
-            self._shared.info = self._project.info()
+            self._shared.info = self._shared.project.info()
         names: list[str] | None = self._shared.info["feature_names"]
         return names
 
     def may_skip_features(self) -> bool:
         return True  # the server refuses what it cannot do
 
-    def feature_budget(self, cutoff: float) -> float:
-        return self._project.feature_budget(cutoff=cutoff)
-
     def select(self, features: Mapping[str, float] | None, **request: Any) -> Decision:
         del request["note"]
-        return self._project.select(features, key=self._key, **request)
+        return super().select(features, **request)
 
     def race(self, features: Mapping[str, float] | None, **request: Any) -> list[Decision]:
         del request["note"]
-        self._rounds += 1
-        return self._project.race(features, key=f"{self._key} {self._rounds - 1}", **request)
+        return super().race(features, **request)
 
     def observe(self, decision: int, outcome: Outcome, note: Mapping[str, Any]) -> None:
         self._answered = self._answered or note["answer"] is not None
         try:
-            self._project.observe(decision, outcome)
+            self.project.observe(decision, outcome)
         except ServiceError as error:
             if error.status == HTTPStatus.CONFLICT:  # it was run a second time, for a daemon that was killed
                 return
@@ -93,7 +93,7 @@ class _RemoteDecider:
             self._problems.append(f"the answer stands, but nothing was learned from it: {error}")
 
     def proceed(self, decision: int, spent: float) -> Decision | None:
-        return self._project.proceed(decision, spent=spent)
+        return self.project.proceed(decision, spent=spent)
 
     def remark(self, body: Mapping[str, Any]) -> None:
         pass

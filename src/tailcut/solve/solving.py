@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tailcut.bench.plan import Contender
 from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR
@@ -19,8 +19,11 @@ from tailcut.live.instance_record import PROJECT, InstanceRecord
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio, cutoff_of
-from tailcut.live.serving import Decider, ProjectDecider, Serving, Wanted
+from tailcut.live.serving import Decider, Serving, Wanted
 from tailcut.live.stream import StreamSettings, open_project, update_solvers
+
+if TYPE_CHECKING:
+    from tailcut.solve.remote import ServerProject
 
 COMPETITION_CODES = {"SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOUND": 30}
 """Answer -> exit code in the competitions of SAT, MaxSAT and pseudo-Boolean solvers. Tools rely on it, so it
@@ -29,27 +32,8 @@ NO_ANSWER = 1
 """Exit code without an answer, if 0 would mean that there is one."""
 
 
-class SharedProject(Protocol):
-    """What all calls of a daemon learn in: a project in the state file, or one behind HTTP (`remote`)."""
-
-    def decider(self, key: str, problems: list[str]) -> Decider:
-        """Return the decider of a call, which adds to `problems` what does not prevent an answer."""
-
-    def cutoff(self, given: float | None) -> float:
-        """Return a call's own cutoff, or that of the project."""
-
-    def update(self, portfolio: Portfolio) -> None:
-        """Choose among the solvers of a portfolio that has changed."""
-
-    def check_selector(self, given: str | None) -> None:
-        """Raise `InputError` if a call asks for another selector than the one that chooses."""
-
-    def close(self) -> None:
-        """Save what was learned."""
-
-
 class StateProject:
-    """The project of `tailcut run` in the state file, so that both learn together."""
+    """What all calls of a daemon learn in: the project of `tailcut run` in the state file."""
 
     def __init__(self, state: str, portfolio: Portfolio, request: Mapping[str, Any]) -> None:
         self._journal = Journal(state)
@@ -65,12 +49,15 @@ class StateProject:
             raise
 
     def decider(self, key: str, problems: list[str]) -> Decider:  # noqa: ARG002
-        return ProjectDecider(self._project, key)
+        """Return the decider of a call, which adds to `problems` what does not prevent an answer."""
+        return Decider.of(self._project, key)
 
     def cutoff(self, given: float | None) -> float:
+        """Return a call's own cutoff, or that of the project."""
         return self._project.selector.cutoff if given is None else given
 
     def update(self, portfolio: Portfolio) -> None:
+        """Choose among the solvers of a portfolio that has changed."""
         update_solvers(self._project, list(portfolio.solvers), StreamObserver())
 
     def check_selector(self, given: str | None) -> None:
@@ -104,55 +91,44 @@ def _contender(text: str) -> Contender:
     return contender
 
 
-class Solved(NamedTuple):
-    """The result of a call: the output and exit code of the solver that answered."""
-
-    output: bytes
-    exit_code: int
-    problems: list[str]
-    """For standard error."""
-    report: dict[str, Any]
-
-
-class SolveCall:
+class SolveCall(Serving):
     """A call in progress."""
 
     def __init__(
         self,
         place: ProgramExecutor,
         portfolio: Portfolio,
-        shared: SharedProject,
+        shared: StateProject | ServerProject,
         instance: Instance,
         *,
         cutoff: float,
         key: str,
         parallel: int = 1,
     ) -> None:
-        self._portfolio, self._instance, self._cutoff = portfolio, instance._replace(cutoff=cutoff), cutoff
+        self._instance = instance._replace(cutoff=cutoff)
         self._problems: list[str] = []
         self._answering: RunResult | None = None
         decider = shared.decider(key, self._problems)
-        self._serving = Serving(
-            place, portfolio, decider, cutoff=cutoff, parallel=parallel, keep=self._answered
+        super().__init__(
+            place, portfolio, decider, cutoff=cutoff, parallel=parallel, keep=self._keep_first_answer
         )
 
-    def stop(self) -> None:
-        """Stop all runs; they are learned as censored at that time."""
-        self._serving.stop()
-
-    def _answered(self, _instance: Instance, result: RunResult) -> None:
+    def _keep_first_answer(self, _instance: Instance, result: RunResult) -> None:
         self._answering = self._answering or result
 
-    async def run(self) -> Solved:
-        """Solve the instance, or give up when its time is over or the client is gone."""
+    async def run(self) -> tuple[dict[str, Any], bytes]:
+        """Solve the instance, or give up when its time is over or the client is gone.
+
+        Returns the message for the client, and the output of the solver that answered.
+        """
         began = time.monotonic()
         record = InstanceRecord(self._instance.name, FileContent.of(self._instance.path))
-        await self._serving.serve(Wanted(self._instance), record)
+        await self.serve(Wanted(self._instance), record)
         problems = [] if record.problem is None else [record.problem]
         problems += [f"{run['solver']}: {run['problem']}" for run in record.runs if run.get("problem")]
         problems += self._problems
         answering = next((run for run in record.runs if run["answer"] is not None), None)
-        if answering is None and not self._serving.stopped:
+        if answering is None and not self.stopped:
             problems.append(self._why_unsolved(record))
         report = {
             "instance": record.instance,
@@ -165,17 +141,17 @@ class SolveCall:
             "runs": record.runs,
         }
         if answering is None or self._answering is None:
-            return Solved(*shown_unknown(self._portfolio), problems, report)
-        note = self._answering.note
-        return Solved(
-            self._answering.output, shown_exit_code(note["answer"], note["exit_code"]), problems, report
-        )
+            output, exit_code = shown_unknown(self.portfolio)
+        else:
+            output, note = self._answering.output, self._answering.note
+            exit_code = shown_exit_code(note["answer"], note["exit_code"])
+        return {"exit_code": exit_code, "problems": problems, "report": report}, output
 
     def _why_unsolved(self, record: InstanceRecord) -> str:
         """Return in words why there is no answer: the solvers' messages, if they all gave up early."""
         printed = [f"{run['solver']}: {run['said']}" for run in record.runs if "said" in run]
-        if not printed or record.seconds >= 0.9 * self._cutoff:
-            return f"not solved within {self._cutoff:g} s"
+        if not printed or record.seconds >= 0.9 * self.cutoff:
+            return f"not solved within {self.cutoff:g} s"
         return f"no solver has an answer; {printed[-1]}"
 
 
