@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def command(
     finally:
         shown.stop()
     if as_json:
-        parts = {"live": found.live.as_dict(), "alone": [one.as_dict() for one in found.alone]}
+        parts = {"live": asdict(found.live), "alone": [asdict(one) for one in found.alone]}
         typer.echo(json.dumps({**parts, "replay": found.replay, "report": str(found.page)}, indent=2))
         return
     shown.say(f"Report: {found.page} ({time.perf_counter() - started:.0f} s in all)")

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from tailcut.live.instances import Instance
     from tailcut.live.portfolio import Portfolio
-    from tailcut.live.stream import StreamSettings
 
 OPTION_GROUPS = {
     "Instances": ("shuffle", "watch", "retry"),
@@ -161,7 +160,9 @@ def command(
         wanted = Retry(retry, cutoff)
         cutoff, unsolved = begun_stream(state)
         instances = instances or unsolved
-    settings = _settings(read, selector, cutoff, seed)
+    from tailcut.solve.solving import stream_settings
+
+    settings = stream_settings(read, selector, cutoff, seed)
     if read.without:
         sys.stderr.write(f"{read.without}\n")
     source = None if warm_start is None else recorded_runs(warm_start, aslib)
@@ -224,19 +225,3 @@ def _stream_of(
     if words is not None:
         sys.stderr.write(f"{words}\n")
     return known
-
-
-def _settings(portfolio: Portfolio, selector: str | None, cutoff: float | None, seed: int) -> StreamSettings:
-    from tailcut.bench.plan import Contender
-    from tailcut.catalogue import BASELINES
-    from tailcut.live.portfolio import cutoff_of
-    from tailcut.live.stream import StreamSettings
-
-    limit = cutoff_of(portfolio, cutoff)
-    named = selector or portfolio.selector
-    if named is None:
-        return StreamSettings(None, limit, seed)
-    contender = Contender.parse(named)
-    if contender.selector in BASELINES:
-        raise InputError(f"{contender.selector} is a hindsight baseline: it cannot choose")
-    return StreamSettings(contender.selector, limit, seed, dict(contender.hyperparameters))

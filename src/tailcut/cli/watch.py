@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import typer
 from tailcut.cli.options import stoppable
 
 if TYPE_CHECKING:
-    from tailcut.live.monitor import FinishedInstance, RunProgress
+    from tailcut.live.monitor import RunProgress
 
 
 def command(
@@ -46,7 +47,7 @@ def _print_changes(look: Any, every: float, *, once: bool, as_json: bool) -> Non
         now: RunProgress = look()
         if now.last_event != shown or now.written is False:
             shown = now.last_event
-            typer.echo(json.dumps(now.as_dict()) if as_json else line(now))
+            typer.echo(json.dumps(asdict(now)) if as_json else line(now))
         if once or now.written is False:
             return
         time.sleep(every)
@@ -55,7 +56,7 @@ def _print_changes(look: Any, every: float, *, once: bool, as_json: bool) -> Non
 def line(now: RunProgress) -> str:
     """Return where a run stands in one line."""
     par10 = "" if now.par10 is None else f", PAR10 {now.par10:.4g} s"
-    doing = ", ".join(f"{one.solver} on {one.instance}" for one in now.running[:3])
+    doing = ", ".join(f"{one['solver']} on {one['instance']}" for one in now.running[:3])
     more = f" and {len(now.running) - 3} more" if len(now.running) > 3 else ""
     end = "" if now.written is not False else "; no process writes to it"
     return f"{now.solved} of {now.over} solved{par10}{f'; now {doing}{more}' if doing else ''}{end}"
@@ -73,8 +74,9 @@ def _show(look: Any, every: float) -> None:
             time.sleep(every)
 
 
-def _ending(one: FinishedInstance) -> str:
-    return f"solved by {one.solver}" if one.solved else "not solved"
+def _finished(one: dict[str, Any]) -> str:
+    ending = f"solved by {one['solver']}" if one["solved"] else "not solved"
+    return f"over  {one['instance']}: {ending}, {one['seconds']:.3g} s"
 
 
 def _view(now: RunProgress) -> Any:
@@ -91,11 +93,13 @@ def _view(now: RunProgress) -> Any:
     for name in ("runs", "solved", "seconds"):
         solvers.add_column(name, justify="right")
     for one in now.solvers:
-        solvers.add_row(Text(one.solver), str(one.runs), str(one.solved), f"{one.seconds:.1f}")
+        solvers.add_row(Text(one["solver"]), str(one["runs"]), str(one["solved"]), f"{one['seconds']:.1f}")
     parts: list[Any] = [head, Text(status), Text(line(now).partition("; now")[0]), solvers]
     parts += [
-        Text(f"now   {one.solver} on {one.instance}: {clock - one.since:.0f} of {one.budget:.3g} s")
+        Text(
+            f"now   {one['solver']} on {one['instance']}: {clock - one['since']:.0f} of {one['budget']:.3g} s"
+        )
         for one in now.running[:8]
     ]
-    parts += [Text(f"over  {one.instance}: {_ending(one)}, {one.seconds:.3g} s") for one in now.latest]
+    parts += [Text(_finished(one)) for one in now.latest]
     return Group(*parts)

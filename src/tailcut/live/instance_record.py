@@ -111,7 +111,6 @@ def verdict(runs: Iterable[RunRecord]) -> Verdict:
 
 
 def said(runs: Iterable[RunRecord]) -> str:
-    """Return in words what each solver answered."""
     words = {
         run["solver"]: f"{run['solver']} says {run['answer']}"
         + (f" with objective {run['objective']:.10g}" if "objective" in run else "")
@@ -141,7 +140,6 @@ class InstanceRecord:
     """The features that decisions were based on."""
     feature_seconds: float = 0.0
     problem: str | None = None
-    """The problem with its features, if any."""
     runs: list[RunRecord] = field(default_factory=list)
     """The chosen runs that have ended, in order."""
     pending: Decision | None = None
@@ -149,12 +147,10 @@ class InstanceRecord:
     rivals: dict[int, Decision] = field(default_factory=dict)
     """In a race: the other runs that have not ended, by their decisions."""
     raced: bool = False
-    """Whether it is a race."""
     used: float = 0.0
     """In a race: seconds of the cutoff used on the core with the answer, or on the core used most."""
     first_decision: int | None = None
     last_decision: int | None = None
-    """The last observed decision."""
     closed: bool = False
     """Whether no more runs are chosen for it."""
     measure: MeasurePlan | None = None
@@ -164,7 +160,6 @@ class InstanceRecord:
     attempt: int = 0
     """The number of earlier attempts, with the same content."""
     cutoff: float | None = None
-    """Its cutoff in seconds, if known."""
     void: set[str] = field(default_factory=set)
     """Solvers that did not work when they ran, or were to run, on it."""
     forgiven: set[str] = field(default_factory=set)
@@ -178,7 +173,6 @@ class InstanceRecord:
     def selected(
         self, pending: Decision, features: Mapping[str, float | None] | None, note: Mapping[str, Any]
     ) -> None:
-        """Add the first decision."""
         if features is not None:
             self.features = {name: math.nan if v is None else v for name, v in features.items()}
         self.feature_seconds = note.get("feature_seconds", 0.0)
@@ -215,12 +209,10 @@ class InstanceRecord:
         return run
 
     def proceeded(self, pending: Decision | None) -> None:
-        """Add the next decision, or that there is none."""
         self.pending = pending
         self.closed = pending is None
 
     def measured(self, solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:
-        """Add how an extra run ended; return its record."""
         self.extra[solver] = _run_record(solver, budget, note)
         self._verdict = None
         return self.extra[solver]
@@ -251,7 +243,6 @@ class InstanceRecord:
 
     @property
     def verdict(self) -> Verdict:
-        """The combined answer."""
         if self._verdict is None:
             self._verdict = verdict(self.all_runs)
         return self._verdict
@@ -270,7 +261,11 @@ class InstanceRecord:
         """The solvers whose extra runs have not ended; chosen runs are not repeated."""
         if self.measure is None:
             return []
-        known = {run["solver"] for run in self.runs if _says_enough(run, self.measure.cutoff)}
+        known = {
+            run["solver"]
+            for run in self.runs  # one that was stopped after less time than the plan's says too little
+            if run["ending"] not in _AT_A_LIMIT or run["budget"] >= self.measure.cutoff
+        }
         known.update(self.extra)
         known.update(run.algorithm for run in self.open_runs)
         return [name for name in self.measure.solvers if name not in known]
@@ -294,12 +289,10 @@ class InstanceRecord:
 
     @property
     def answer(self) -> str | None:
-        """The answer, None if there is none yet."""
         return None if self.answering is None else self.answering["answer"]
 
     @property
     def chosen_answer(self) -> str | None:
-        """The answer of the chosen runs, None if there is none."""
         return next((run["answer"] for run in self.runs if run["answer"] is not None), None)
 
     @property
@@ -368,17 +361,11 @@ def _run_record(solver: str, budget: float, note: Mapping[str, Any]) -> RunRecor
 _AT_A_LIMIT = (str(Ending.CPU_LIMIT), str(Ending.WALL_LIMIT))
 
 
-def _says_enough(run: RunRecord, cutoff: float) -> bool:
-    """Return whether a run had the whole `cutoff`, not just a slice."""
-    return run["ending"] not in _AT_A_LIMIT or run["budget"] >= cutoff
-
-
 def instance_records(project: Project) -> dict[str, InstanceRecord]:
     return read_records(project.history(), schedules=project.selector.schedules)
 
 
 def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, InstanceRecord]:
-    """Return the records of all instances in a journal, by name."""
     found: dict[str, InstanceRecord] = {}
     by_first: dict[int | None, InstanceRecord] = {}
     first_decisions = FirstDecisions()

@@ -49,6 +49,8 @@ class Instance(NamedTuple):
     """Of the waiting instances, the one with the highest priority is next."""
     tags: Mapping[str, str] = MappingProxyType({})
     """What else is known about it: features of the selector (`tag_features`)."""
+    measure: float | None = None
+    """Seconds for each other solver that is run on it to learn more; None: no such runs."""
 
 
 def instances_in(

@@ -31,7 +31,7 @@ from tailcut.live.engine import (
 )
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.limits import Ending
-from tailcut.live.observer import SilentSolver
+from tailcut.live.observer import SilentSolver, Totals
 from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
 from tailcut.live.runnable import check_runnable
 from tailcut.scenarios import Scenario
@@ -112,7 +112,6 @@ def measure_scenario(
 
 
 def default_state(out: Path) -> Path:
-    """Return the default state file of a measurement."""
     return out.with_name(out.name + ".measure.db")
 
 
@@ -131,7 +130,6 @@ class Measured(NamedTuple):
     solver: str | None
     """None: the features."""
     problem: str | None
-    """The problem, if any."""
 
 
 def _measured_run(text: str, solvers: Iterable[str], instances: Iterable[str]) -> tuple[str, str]:
@@ -222,19 +220,15 @@ class Measurement:
 
     def silent(self, instances: Iterable[Instance]) -> list[SilentSolver]:
         """Return the solvers that gave no answer at all, although some of their runs finished."""
-        names = {one.name for one in instances}
-        found = []
-        for solver in self.portfolio.solvers:
-            runs = [run for (name, who), run in self.runs.items() if who == solver and name in names]
-            said = [run["said"] for run in runs if "said" in run]
-            if said and all(run["answer"] is None for run in runs):
-                found.append(SilentSolver(solver, len(runs), said[0]))
-        return found
+        names, totals = {one.name for one in instances}, Totals()
+        for (name, solver), run in self.runs.items():
+            if name in names and solver in self.portfolio.solvers:
+                totals.add_run(run)
+        return totals.silent
 
     def missing(
         self, instances: Iterable[Instance], place: ProgramExecutor
     ) -> Iterator[Callable[[], Coroutine[Any, Any, Measured]]]:
-        """Yield the missing measurements, instance by instance."""
         program = self.portfolio.features
         for instance in instances:
             if program is not None and instance.name not in self.features:
@@ -308,6 +302,7 @@ def _readme(scenario: Scenario, portfolio: Portfolio, method: str, note: str) ->
     what = (
         "CPU seconds of the whole process tree" if portfolio.clock is Clock.CPU else "seconds of elapsed time"
     )
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     lines = [
         f"{scenario.name}: {len(scenario.instances)} instances, {len(scenario.algorithms)} solvers, "
         f"cutoff {scenario.cutoff:g} s.",
@@ -317,7 +312,7 @@ def _readme(scenario: Scenario, portfolio: Portfolio, method: str, note: str) ->
         f"Runtimes are {what}; limits were enforced by {method}.",
         "Whether a run timed out is known from who ended it. Feature costs are those of computing all "
         "features at once.",
-        f"Machine: {_processor()}, {os.cpu_count()} cores, {_memory()}, {platform.system()} "
+        f"Machine: {_processor()}, {os.cpu_count()} cores, {memory:.0f} GiB of memory, {platform.system()} "
         f"{platform.release()}, Python {platform.python_version()}.",
         "",
         f"The portfolio ({portfolio.file.name}):",
@@ -336,7 +331,3 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.machine()
-
-
-def _memory() -> str:
-    return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB of memory"

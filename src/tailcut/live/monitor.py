@@ -7,13 +7,13 @@ kernel's table of locks shows whether a process writes, so nothing is ever locke
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tailcut.errors import InputError, JournalError
 from tailcut.journal import Journal
-from tailcut.journal.instances import Instances
+from tailcut.journal.instances import Instance, Instances
 from tailcut.journal.replay import make
 from tailcut.live.instance_record import PROJECT
 from tailcut.types import Status
@@ -21,38 +21,6 @@ from tailcut.types import Status
 LATEST = 5
 """The number of latest completed instances that are shown."""
 _LOCKS = Path("/proc/locks")
-
-
-@dataclass(frozen=True)
-class RunningStep:
-    """A run that is in progress, as far as the journal knows."""
-
-    instance: str | None
-    solver: str
-    budget: float
-    since: float
-    """When it was decided, in seconds since 1970."""
-
-
-@dataclass(frozen=True)
-class FinishedInstance:
-    """A completed instance."""
-
-    instance: str | None
-    solved: bool
-    solver: str | None
-    seconds: float
-    at: float
-
-
-@dataclass
-class SolverProgress:
-    """What one solver has done."""
-
-    solver: str
-    runs: int = 0
-    solved: int = 0
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -75,13 +43,12 @@ class RunProgress:
     """Of all chosen runs, features included."""
     besides: int
     """Runs that were made to measure or to learn."""
-    running: tuple[RunningStep, ...]
-    latest: tuple[FinishedInstance, ...]
-    """The latest first."""
-    solvers: tuple[SolverProgress, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+    running: list[dict[str, Any]]
+    """For each run in progress: the instance, the solver, its budget, and since when it runs."""
+    latest: list[dict[str, Any]]
+    """For the instances completed last, the latest first: by which solver, in what time, and when."""
+    solvers: list[dict[str, Any]]
+    """For each solver: how many runs it made, how many instances it solved, and its seconds."""
 
 
 def followed_run(path: Path, project: str | None = None, patience: float = 10.0) -> FollowedRun:
@@ -140,34 +107,36 @@ class FollowedRun:
             par10=sum(one.par10 for one in over) / len(over) if over else None,
             seconds=sum(one.seconds for one in over),
             besides=sum(one.besides for one in every),
-            running=tuple(
-                RunningStep(one.name, run.algorithm, run.budget, run.began)
+            running=[
+                {"instance": one.name, "solver": run.algorithm, "budget": run.budget, "since": run.began}
                 for one in every
                 for run in one.runs
                 if run.status is None and one.over is None
-            ),
-            latest=tuple(
-                FinishedInstance(
-                    one.name,
-                    one.solved,
-                    None if one.answering is None else one.answering.algorithm,
-                    one.seconds,
-                    one.over or 0.0,
-                )
-                for one in finished
-            ),
+            ],
+            latest=[_finished(one) for one in finished],
             solvers=self._solvers(),
         )
 
-    def _solvers(self) -> tuple[SolverProgress, ...]:
-        found = {name: SolverProgress(name) for name in self._algorithms}
+    def _solvers(self) -> list[dict[str, Any]]:
+        found = {name: {"runs": 0, "solved": 0, "seconds": 0.0} for name in self._algorithms}
         for one in self._served.instances.values():
             for run in one.runs:
-                solver = found.setdefault(run.algorithm, SolverProgress(run.algorithm))
-                solver.runs += run.status is not None
-                solver.solved += run.status is Status.SOLVED
-                solver.seconds += run.seconds or 0.0
-        return tuple(found.values())
+                solver = found.setdefault(run.algorithm, {"runs": 0, "solved": 0, "seconds": 0.0})
+                solver["runs"] += run.status is not None
+                solver["solved"] += run.status is Status.SOLVED
+                solver["seconds"] += run.seconds or 0.0
+        return [{"solver": name, **done} for name, done in found.items()]
+
+
+def _finished(one: Instance) -> dict[str, Any]:
+    solver = None if one.answering is None else one.answering.algorithm
+    return {
+        "instance": one.name,
+        "solved": one.solved,
+        "solver": solver,
+        "seconds": one.seconds,
+        "at": one.over or 0.0,
+    }
 
 
 def is_written(path: Path) -> bool | None:

@@ -64,20 +64,10 @@ class ObjectiveRule:
             return 1.0
         if self.best is not None and self.worst is not None:
             return min(max((value - self.best) / (self.worst - self.best), 0.0), 1.0)
-        return _gap(value, self.best_known[instance.path.name])
-
-
-def _gap(value: float, best: float) -> float:
-    """Return the primal gap.
-
-    >>> _gap(10.0, 8.0), _gap(8.0, 8.0), _gap(1.0, -1.0)
-    (0.2, 0.0, 1.0)
-    """
-    if value == best:
-        return 0.0
-    if value * best < 0.0:
-        return 1.0
-    return abs(value - best) / max(abs(value), abs(best))
+        best = self.best_known[instance.path.name]
+        if value == best:
+            return 0.0
+        return 1.0 if value * best < 0.0 else abs(value - best) / max(abs(value), abs(best))
 
 
 def rated_run(rule: ObjectiveRule, instance: Instance, run: RunResult) -> RunResult:

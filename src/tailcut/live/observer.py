@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tailcut.journal.past_runs import WarmStart
 from tailcut.live.instance_record import InstanceRecord, RunRecord
@@ -141,7 +141,7 @@ class Totals(StreamObserver):
         totals = Totals()
         for record in records:
             for run in record.runs:
-                totals._add_run(run)
+                totals.add_run(run)
             for run in record.extra.values():
                 totals._add_extra(record, run)
             if record.over:
@@ -162,7 +162,6 @@ class Totals(StreamObserver):
         ]
 
     def solver_put_aside(self, solver: str, words: str) -> None:  # noqa: ARG002
-        """Count a problem, which is reported again at the end."""
         self.problems.append(words)
 
     def begin_again(self, record: InstanceRecord) -> None:
@@ -180,7 +179,7 @@ class Totals(StreamObserver):
         self.current[name] = CurrentStep(solver, budget, self.clock())
 
     def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:
-        self._add_run(run)
+        self.add_run(run)
         self.current.pop(_in_race(record, run["solver"]), None)
         if record.announced:  # another solver was faster
             self.seconds += run["seconds"]
@@ -202,7 +201,7 @@ class Totals(StreamObserver):
         if record.problem:
             self.problems.append(f"{record.instance}: {record.problem}")
 
-    def _add_run(self, run: RunRecord) -> None:
+    def add_run(self, run: Mapping[str, Any]) -> None:
         solver = self.solvers.setdefault(run["solver"], SolverTotals())
         solver.runs += 1
         solver.seconds += run["seconds"]

@@ -66,7 +66,6 @@ class Program:
     limit: float | None = None
     """Seconds; None: the budget of the run."""
     folder: Path | None = None
-    """Where it runs."""
 
     def filled(self, **places: str) -> Command | Call:
         """Return the program with its placeholders filled in; those not given stay unchanged."""
@@ -127,7 +126,6 @@ class Portfolio:
     objective: ObjectiveRule | None = None
     """How answers are rated; None: runtimes count."""
     text: str = ""
-    """The text of the file."""
 
 
 def read_portfolio(path: str | Path) -> Portfolio:
@@ -201,7 +199,6 @@ def _parsed(text: str, file: Path) -> Portfolio:
 
 
 def _usual_features(domain: Domain, *, given: bool) -> tuple[EntryProgram, str | None]:
-    """Return the domain's feature extractor, or the general one and the reason."""
     usual = domain.features
     if usual is None:
         return FILE_FEATURES, None
@@ -278,7 +275,6 @@ def _gives(table: TomlTable, rules: tuple[AnswerRule, ...]) -> tuple[str, ...] |
 
 
 def _selector(table: TomlTable) -> str | None:
-    """Return the selector with its hyperparameters, or say that there is none of this name."""
     if "selector" not in table:
         return None
     try:

@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from tailcut.errors import InputError
+from tailcut.journal.instances import feature_table
 from tailcut.journal.past_runs import learn_past_runs, read_past_runs
 from tailcut.live.instance_record import InstanceRecord
 from tailcut.live.instances import FileContent, Instance, shuffled, with_tags
 from tailcut.live.limits import Ending
 from tailcut.live.observer import Totals
 from tailcut.live.portfolio import Program
-from tailcut.live.serving import Serving, Wanted, Work
+from tailcut.live.serving import Serving, Work
 from tailcut.types import Array, check_seconds
 
 _TRIES = 5
@@ -123,7 +124,7 @@ def most_diverse(features: Mapping[str, Mapping[str, float]], chosen: Sequence[s
     ['a']
     """
     names = list(features)
-    points = _standardised([features[name] for name in names])
+    points = _standardised(feature_table([features[name] for name in names])[1])
     with_features = np.array([bool(features[name]) for name in names], dtype=bool)
     distance = np.full(len(names), np.inf)
     taken = np.zeros(len(names), dtype=bool)
@@ -150,18 +151,12 @@ def most_diverse(features: Mapping[str, Mapping[str, float]], chosen: Sequence[s
     return picked
 
 
-def _standardised(rows: Sequence[Mapping[str, float]]) -> Array:
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    values = np.array([[row.get(name, np.nan) for name in columns] for row in rows], dtype=np.float64)
-    values = values.reshape(len(rows), len(columns))
+def _standardised(values: Array) -> Array:
+    values = values[:, ~np.isnan(values).all(axis=0)]
     values = np.copysign(np.log1p(np.abs(values)), values)
-    known = ~np.isnan(values)
-    counts = np.maximum(known.sum(axis=0), 1)
-    mean = np.where(known, values, 0.0).sum(axis=0) / counts
-    centred = np.where(known, values - mean, 0.0)
-    spread = np.sqrt((centred**2).sum(axis=0) / counts)
-    scaled: Array = centred / np.where(spread > 1e-9, spread, 1.0)
-    return scaled
+    spread = np.nanstd(values, axis=0)
+    scaled: Array = (values - np.nanmean(values, axis=0)) / np.where(spread > 1e-9, spread, 1.0)
+    return np.nan_to_num(scaled)
 
 
 def has_changed(instance: Instance, record: InstanceRecord) -> bool:
@@ -193,27 +188,24 @@ class Preparation:
         """Learn recorded runs, unless that was done before; return all instances."""
         looked_at: list[Instance] = []
         upcoming = iter(instances)
+        program, known = self._portfolio.features, self._project.selector.feature_names
 
         def names() -> list[str] | None:
-            return self._feature_names(upcoming, looked_at)
+            """Return the names of the features, from the first instance that has them, or None."""
+            if known is not None or program is None:
+                return list(known or ())
+            for instance in itertools.islice(upcoming, _TRIES):
+                looked_at.append(instance)
+                self._compute([instance])
+                found = self._records[instance.name].computed
+                if found is not None and found.values:
+                    return list(with_tags(found.values, instance.tags, None, always=self._portfolio.tags))
+            return None
 
         report = learn_past_runs(self._project, str(source.resolve()), lambda: read_past_runs(source), names)
         for observer in self._serving.observers:
             observer.warm_started(report)
         return instances if isinstance(instances, list) else itertools.chain(looked_at, upcoming)
-
-    def _feature_names(self, upcoming: Iterator[Instance], looked_at: list[Instance]) -> list[str] | None:
-        """Return the names of the features, from the first instance that has them, or None."""
-        program, known = self._portfolio.features, self._project.selector.feature_names
-        if known is not None or program is None:
-            return list(known or ())
-        for instance in itertools.islice(upcoming, _TRIES):
-            looked_at.append(instance)
-            self._compute([instance])
-            found = self._records[instance.name].computed
-            if found is not None and found.values:
-                return list(with_tags(found.values, instance.tags, None, always=self._portfolio.tags))
-        return None
 
     def _compute(self, instances: Iterable[Instance]) -> None:
         program = self._portfolio.features
@@ -225,8 +217,7 @@ class Preparation:
                 if record is None or (
                     not record.begun and (record.computed is None or has_changed(instance, record))
                 ):
-                    record = InstanceRecord(instance.name, FileContent.of(instance.path))
-                    yield partial(self._features, instance, record, program)
+                    yield partial(self._features, instance, self.new_record(instance), program)
 
         self._run(lacking())
 
@@ -241,12 +232,12 @@ class Preparation:
 
     def to_measure(
         self, plan: MeasureFirst | None, instances: Iterable[Instance], seed: int
-    ) -> Iterable[Wanted]:
+    ) -> Iterable[Instance]:
         """Return the instances in the order in which they run, those to measure first."""
         if plan is None:
-            return map(Wanted, instances)
+            return instances
         limit = plan.limit(self._serving.cutoff)
-        left = plan.count - sum(record.measure is not None for record in self._records.values())
+        left = max(plan.count - sum(record.measure is not None for record in self._records.values()), 0)
         if not isinstance(instances, list):
             if plan.choice is not MeasureChoice.FIRST:
                 raise InputError(
@@ -254,23 +245,23 @@ class Preparation:
                     "give files or folders, not a list that may grow"
                 )
             return self._first(instances, left, limit)
-        new = {one.name: one for one in instances if self._is_new(one)}
-        chosen = dict.fromkeys(self._chosen(plan, list(new.values()), max(left, 0), seed))
-        under_way = [one for one in instances if self._is_under_way(one)]
-        first = {one.name for one in under_way} | set(chosen)
+        chosen = self._chosen(plan, [one for one in instances if self._is_new(one)], left, seed)
+        ranks = {name: rank for rank, name in enumerate(chosen)}
+
+        def rank(instance: Instance) -> int:
+            record = self._records.get(instance.name)
+            under_way = record is not None and record.begun and not record.complete
+            return -1 if under_way else ranks.get(instance.name, len(ranks))
+
         return [
-            *map(Wanted, under_way),
-            *(Wanted(new[name], limit) for name in chosen),
-            *(Wanted(one) for one in instances if one.name not in first),
+            one._replace(measure=limit) if one.name in ranks else one for one in sorted(instances, key=rank)
         ]
 
-    def _first(self, instances: Iterable[Instance], left: int, limit: float) -> Iterator[Wanted]:
+    def _first(self, instances: Iterable[Instance], left: int, limit: float) -> Iterator[Instance]:
         for instance in instances:
-            if left > 0 and self._is_new(instance):
-                left -= 1
-                yield Wanted(instance, limit)
-            else:
-                yield Wanted(instance)
+            measured = left > 0 and self._is_new(instance)
+            left -= measured
+            yield instance._replace(measure=limit) if measured else instance
 
     def _chosen(self, plan: MeasureFirst, new: list[Instance], count: int, seed: int) -> list[str]:
         names = [one.name for one in new]
@@ -292,17 +283,13 @@ class Preparation:
         record = self._records.get(instance.name)
         return record is None or not record.begun
 
-    def _is_under_way(self, instance: Instance) -> bool:
-        record = self._records.get(instance.name)
-        return record is not None and record.begun and not record.complete
-
-    def remaining(self, wanted: Iterable[Wanted], retry: Retry | None) -> Iterator[Work]:
+    def remaining(self, wanted: Iterable[Instance], retry: Retry | None) -> Iterator[Work]:
         """Yield what is left to do: new instances start, those in progress continue, some are run again.
 
         An instance in progress that the changed command no longer names stays as it is.
         """
         serving, again = self._serving, served_again(self._records, self._project.selector.algorithms, retry)
-        for instance, measure_cutoff in wanted:
+        for instance in wanted:
             record = self._records.get(instance.name)
             if record is not None and instance.name in again:
                 self._reopen(record, again.pop(instance.name))
@@ -315,7 +302,7 @@ class Preparation:
             if record.complete and not asks:
                 self._totals.skipped += 1
             else:
-                yield partial(serving.serve, Wanted(instance, measure_cutoff), record, may_put_off=True)
+                yield partial(serving.serve, instance, record, may_put_off=True)
 
     def _reopen(self, record: InstanceRecord, words: str) -> None:
         if record.over:

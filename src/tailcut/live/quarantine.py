@@ -44,7 +44,6 @@ class Reason(enum.StrEnum):
     BROKEN = "broken"
     """It crashed, or printed nothing that could be read, on every instance."""
     CAUGHT = "caught"
-    """It gave wrong answers."""
 
 
 class QuarantinedSolver(NamedTuple):
@@ -53,7 +52,6 @@ class QuarantinedSolver(NamedTuple):
     solver: str
     reason: Reason
     words: str
-    """What it did."""
     signature: str
     """Its fingerprint: if this changes, the solver may have been fixed."""
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,6 @@ class AnswersFile:
         return names
 
     def add(self, record: InstanceRecord) -> None:
-        """Write the line of a completed instance."""
         line = memoryview(answer_line(record).encode() + b"\n")
         try:
             while line:  # a disk that is nearly full may accept only a part
@@ -123,10 +122,6 @@ class StreamCost:
     seconds: float
     """CPU time used, including that of unsolved instances."""
     par10: float
-    """Mean of the penalised times."""
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def cost_of_stream(journal: Journal, cutoff: float) -> StreamCost:

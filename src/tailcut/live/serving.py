@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from tailcut.errors import ConflictingOutcomeError
 from tailcut.journal import Project
@@ -89,22 +89,6 @@ class Decider:
         self.project.remark(body)
 
 
-class _Features(NamedTuple):
-    values: dict[str, float] | None
-    """None if they cost more than they gain (docs/howto/feature-budget.md), and if they failed."""
-    seconds: float = 0.0
-    problem: str | None = None
-    cannot_choose: bool = False
-    """Whether the selector cannot choose with these."""
-
-
-class Wanted(NamedTuple):
-    """An instance to run, and the seconds for each extra solver on it; None: no extra runs."""
-
-    instance: Instance
-    measure_cutoff: float | None = None
-
-
 class Serving:
     """Runs the solvers of a portfolio on instances, as a decider chooses."""
 
@@ -127,12 +111,12 @@ class Serving:
         self._seed, self.observers, self.quarantine = seed, tuple(observers), quarantine
         self._keep = keep
         """Is called with the first run that answers an instance."""
-        self.put_off: list[Wanted] = []
+        self.put_off: list[Instance] = []
         """Instances whose features could not be read before it was known which features there are."""
         self.urgent: deque[Work] = deque()
         """Runs that measure instances: they precede instances that have not started."""
         self.stopped = False
-        self._running: set[SolverRun | engine.Run] = set()
+        self._running: dict[SolverRun | engine.Run, InstanceRecord] = {}
 
     def stop(self) -> None:
         """Stop all runs; they are learned as censored at that time, and no others start."""
@@ -140,21 +124,22 @@ class Serving:
         for run in self._running:
             run.stop()
 
+    def stop_race(self, record: InstanceRecord) -> None:
+        """Stop all runs on an instance."""
+        for run, of in self._running.items():
+            if of is record:
+                run.stop()
+
     async def serve(
-        self,
-        wanted: Wanted,
-        record: InstanceRecord,
-        *,
-        may_put_off: bool = False,
+        self, instance: Instance, record: InstanceRecord, *, may_put_off: bool = False
     ) -> InstanceRecord:
         """Complete an instance, from the beginning or from where its record stops.
 
         With `may_put_off`, an instance that cannot start yet is added to `put_off`. The extra runs of a new
         instance that is measured are added to `urgent`.
         """
-        instance = wanted.instance
         if not record.begun:
-            await self._begin(wanted, record, may_put_off=may_put_off)
+            await self._begin(instance, record, may_put_off=may_put_off)
         if self.parallel > 1 or record.raced:
             await _Race(self, instance, record).run()
         else:
@@ -183,65 +168,69 @@ class Serving:
             if not record.closed and not self.stopped:
                 await self.proceed(record, record.seconds)
 
-    async def _begin(self, wanted: Wanted, record: InstanceRecord, *, may_put_off: bool) -> None:
-        """Compute the features and make the first decision."""
-        instance, measure_cutoff = wanted
+    async def _begin(self, instance: Instance, record: InstanceRecord, *, may_put_off: bool) -> None:
         cutoff = self.cutoff if instance.cutoff is None else instance.cutoff
-        features = await self._features(instance, record, cutoff)
+        features, seconds, problem = await self._features(instance, record, cutoff)
         if self.stopped:
-            record.feature_seconds = features.seconds
+            record.feature_seconds = seconds
             return
-        note: dict[str, Any] = {"feature_seconds": features.seconds}
+        note: dict[str, Any] = {"feature_seconds": seconds}
         if record.content is not None:
             note["content"] = record.content._asdict()
-        if features.problem is not None:
-            note["problem"] = features.problem
-        if features.cannot_choose and may_put_off:
-            self.put_off.append(wanted)
+        if problem is not None:
+            note["problem"] = problem
+        cannot_choose = features is None and problem is not None and not self.decider.may_skip_features()
+        if cannot_choose and may_put_off:
+            self.put_off.append(instance)
             return
-        if features.seconds >= cutoff or features.cannot_choose:
+        if seconds >= cutoff or cannot_choose:
             await self.ask(self.decider.remark, {"instance": record.instance, "note": note})
             record.given_up(note)
             return
-        if measure_cutoff is not None:
+        if instance.measure is not None:
             # Every solver pays for the features, as the chosen one does.
-            limit = min(measure_cutoff, cutoff - features.seconds)
+            limit = min(instance.measure, cutoff - seconds)
             note["measure"] = {"solvers": list(self.portfolio.solvers), "cutoff": limit}
         record.cutoff = cutoff
         request: dict[str, Any] = {
             "instance": record.instance,
             "cutoff": instance.cutoff,
-            "feature_cost": features.seconds,
+            "feature_cost": seconds,
             "note": note,
         }
         if self.parallel > 1:
             note["cutoff"] = cutoff  # the budget of a decision is the end of its slice
-            made = await self.ask(self.decider.race, features.values, k=self.parallel, **request)
+            made = await self.ask(self.decider.race, features, k=self.parallel, **request)
         else:
-            made = [await self.ask(self.decider.select, features.values, **request)]
-        record.selected(made[0], features.values, note)
+            made = [await self.ask(self.decider.select, features, **request)]
+        record.selected(made[0], features, note)
         for rival in made[1:]:
             record.joined(rival)
 
-    async def _features(self, instance: Instance, record: InstanceRecord, cutoff: float) -> _Features:
+    async def _features(
+        self, instance: Instance, record: InstanceRecord, cutoff: float
+    ) -> tuple[dict[str, float] | None, float, str | None]:
+        """Return the features, their seconds, and the problem with them, if any.
+
+        There are none if they cost more than they gain (docs/howto/feature-budget.md), or if they failed.
+        """
         program, tagged = self.portfolio.features, self.portfolio.tags
         budget = await self.ask(self.decider.feature_budget, cutoff)
         known = await self.ask(self.decider.feature_names)
         computed = record.computed
         if computed is None:
             if budget > 0.0 and program is None and (instance.tags or tagged):
-                return _Features(with_tags({}, instance.tags, known, always=tagged))
+                return with_tags({}, instance.tags, known, always=tagged), 0.0, None
             if program is None or budget == 0.0:
-                return _Features(None)
+                return None, 0.0, None
             computed = await self.compute_features(instance, record, program, budget)
             known = await self.ask(self.decider.feature_names)  # another instance may have come first
         values, problem = computed.values, computed.problem
         if not values and self.decider.may_skip_features():
-            return _Features(None, computed.seconds, None if computed.timed_out else problem)
+            return None, computed.seconds, None if computed.timed_out else problem
         if not values and known is None:
-            problem = f"{problem}; {self.decider.name} cannot choose without features"
-            return _Features(None, computed.seconds, problem, cannot_choose=True)
-        return _Features(with_tags(values, instance.tags, known, always=tagged), computed.seconds, problem)
+            return None, computed.seconds, f"{problem}; {self.decider.name} cannot choose without features"
+        return with_tags(values, instance.tags, known, always=tagged), computed.seconds, problem
 
     async def compute_features(
         self, instance: Instance, record: InstanceRecord, program: Program, most: float
@@ -250,25 +239,18 @@ class Serving:
         for observer in self.observers:
             observer.features_started(record)
         run = self.place.start(engine.features_job(self.portfolio, program, instance, most))
-        self._running.add(run)
+        self._running[run] = record
         try:
             return await engine.computed_features(self.portfolio, run)
         finally:
-            self._running.discard(run)
+            del self._running[run]
 
     async def run_chosen(
-        self,
-        instance: Instance,
-        record: InstanceRecord,
-        chosen: Decision,
-        *,
-        began: float | None = None,
-        started: Callable[[SolverRun], None] | None = None,
+        self, instance: Instance, record: InstanceRecord, chosen: Decision, *, began: float | None = None
     ) -> RunRecord:
         """Run the chosen solver, verify its answer, and learn from the run.
 
-        In a race, `began` is the start of the run in seconds since the race began, and `started` is called
-        with the run, which may be stopped.
+        In a race, `began` is the start of the run in seconds since the race began.
         """
         solver = self.portfolio.solvers.get(chosen.algorithm)
         if solver is None or self._is_quarantined(chosen.algorithm):  # removed since the decision
@@ -277,7 +259,7 @@ class Serving:
         else:
             for observer in self.observers:
                 observer.run_started(record, chosen.algorithm, chosen.budget)
-            result = await self._run(solver, instance, record, chosen.budget, started)
+            result = await self._run(solver, instance, record, chosen.budget)
         if began is not None:
             result.note["began"] = began
         run = await self.learn_chosen(record, chosen, result)
@@ -289,7 +271,6 @@ class Serving:
         return self.quarantine is not None and solver in self.quarantine
 
     async def learn_chosen(self, record: InstanceRecord, chosen: Decision, result: RunResult) -> RunRecord:
-        """Learn how a chosen run ended, and return its record."""
         if not self.decider.waits:  # nothing is believed that is not in the journal
             self.decider.observe(chosen.id, result.outcome, result.note)
         run = record.observed(result.note, schedules=self.decider.schedules, decision=chosen.id)
@@ -305,30 +286,27 @@ class Serving:
         A schedule may still run any solver; a selector that picks once has already chosen.
         """
         ready = record.closed or (record.begun and not self.decider.schedules)
-        if ready and not record.extra_queued:
+        if record.measure is not None and ready and not record.extra_queued:
             record.extra_queued = True
             for name in record.missing:
-                self.urgent.append(partial(self._measure, self.portfolio.solvers[name], instance, record))
-
-    async def _measure(self, solver: Solver, instance: Instance, record: InstanceRecord) -> InstanceRecord:
-        """Run one more solver on an instance that is measured."""
-        assert record.measure is not None
-        if self._is_quarantined(solver.name):
-            record.without(solver.name)
-        else:
-            await self._run_besides(solver, instance, record, record.measure.cutoff)
-        return record
+                solver = self.portfolio.solvers[name]
+                self.urgent.append(
+                    partial(self._run_besides, solver, instance, record, record.measure.cutoff)
+                )
 
     async def _run_besides(
         self, solver: Solver, instance: Instance, record: InstanceRecord, budget: float
-    ) -> None:
+    ) -> InstanceRecord:
         """Run one more solver on an instance, whatever was chosen for it, and learn from it."""
+        if self._is_quarantined(solver.name):
+            record.without(solver.name)
+            return record
         for observer in self.observers:
             observer.extra_started(record, solver.name, budget)
         outcome, note, *_ = await self._run(solver, instance, record, budget)
         if self._is_quarantined(solver.name):  # since it started: the selector no longer knows it
             record.without(solver.name)
-            return
+            return record
         decision = record.first_decision
         assert self.quarantine is not None
         self.decider.project.fit(
@@ -340,29 +318,23 @@ class Serving:
         for observer in self.observers:
             observer.extra_ended(record, run)
         await self.quarantine.ended(record, run, self.place)
+        return record
 
     async def _run(
-        self,
-        solver: Solver,
-        instance: Instance,
-        record: InstanceRecord,
-        budget: float,
-        started: Callable[[SolverRun], None] | None = None,
+        self, solver: Solver, instance: Instance, record: InstanceRecord, budget: float
     ) -> RunResult:
         """Return the result of a run; the first one that answers is kept."""
         rule = self.portfolio.objective
         if rule is not None:
             rule.check(instance)
         run = SolverRun(self.place, self.portfolio, solver, instance, budget, seed=self._seed)
-        self._running.add(run)
-        if started is not None:
-            started(run)
+        self._running[run] = record
         if self.stopped:
             run.stop()
         try:
             result = await run.wait()
         finally:
-            self._running.discard(run)
+            del self._running[run]
         if rule is not None:
             result = rated_run(rule, instance, result)
         if result.note["answer"] is not None and record.answer is None and self._keep is not None:
@@ -370,7 +342,6 @@ class Serving:
         return result
 
     async def proceed(self, record: InstanceRecord, spent: float) -> None:
-        """Ask for the next decision on an instance that is unsolved after so many seconds."""
         assert record.last_decision is not None
         record.proceeded(await self.ask(self.decider.proceed, record.last_decision, spent))
 
@@ -393,7 +364,6 @@ class RaceBook:
         """Begin a race, or continue one whose cores were used for so many seconds."""
         self._limit = limit
         self._free = [used] * k
-        """Seconds used on each free core."""
         self._running: dict[str, float] = {}
         """Seconds used on each busy core before its current solver started."""
         self._failed: dict[str, float] = {}
@@ -448,8 +418,6 @@ class _Race:
             self._book.left_unsolved(run["solver"], run["seconds"], for_good=_is_final(run))
         self._waiting = record.open_runs
         """Chosen runs that have not started, or not in this process."""
-        self._runs: dict[int, SolverRun] = {}
-        """The runs in progress, by decision."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -484,8 +452,7 @@ class _Race:
 
     async def _stop(self) -> None:
         """Stop the losers; runs that never started have lost as well."""
-        for run in self._runs.values():
-            run.stop()
+        self._serving.stop_race(self._record)
         waiting, self._waiting = self._waiting, []
         for chosen in waiting:
             await self._serving.learn_chosen(self._record, chosen, engine.dismissed_run())
@@ -509,14 +476,8 @@ class _Race:
             self._waiting.append(decision)
 
     async def _one(self, chosen: Decision) -> None:
-        def started(run: SolverRun) -> None:
-            self._runs[chosen.id] = run
-
         began = time.monotonic() - self._began
-        run = await self._serving.run_chosen(
-            self._instance, self._record, chosen, began=began, started=started
-        )
-        self._runs.pop(chosen.id, None)
+        run = await self._serving.run_chosen(self._instance, self._record, chosen, began=began)
         self._book.ended(run["solver"], run["seconds"], for_good=_is_final(run))
 
 

@@ -220,9 +220,7 @@ def run_stream(
         if outputs is not None and without:
             observer.outputs_missing(without, outputs)
         serve(preparation.remaining(wanted, retry))
-        serve(
-            partial(serving.serve, one, preparation.new_record(one.instance)) for one in list(serving.put_off)
-        )
+        serve(partial(serving.serve, one, preparation.new_record(one)) for one in list(serving.put_off))
     totals.problems += [
         f"solvers disagree, so at least one is wrong: {record.instance}: {said(record.all_runs)}"
         for record in records.values()
@@ -316,7 +314,6 @@ def _selector(
 
 
 def update_solvers(project: Project, solvers: list[str], observer: StreamObserver) -> None:
-    """Add and remove solvers as the portfolio file has changed."""
     before = project.selector.algorithms
     for name in solvers:
         if name not in before:

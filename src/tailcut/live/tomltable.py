@@ -43,7 +43,6 @@ class TomlTable:
 
     @property
     def fields(self) -> list[str]:
-        """The names of the fields, in the order of the file."""
         return list(self._values)
 
     def wrong(self, field: str, expected: str) -> PortfolioError:
@@ -79,7 +78,6 @@ class TomlTable:
         return self._values.get(field) is False
 
     def table(self, field: str) -> TomlTable:
-        """Return a table in this one; an absent one is empty."""
         values = self._read(field, lambda value: isinstance(value, dict), "a table", {})
         return TomlTable(self.file, self.name(field), values)
 
@@ -88,7 +86,6 @@ class TomlTable:
         return str(self._read(field, lambda value: isinstance(value, str) and value != "", "a text", default))
 
     def texts(self, field: str) -> tuple[str, ...]:
-        """Return a list of texts; an absent one is empty."""
         return tuple(self._read(field, _is_list_of_texts, "a list of texts", []))
 
     def words(self, field: str) -> tuple[str, ...]:

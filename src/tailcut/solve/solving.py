@@ -6,24 +6,23 @@ The instance is served as those of a stream are (`tailcut.live.serving`), in the
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, cast
 
 from tailcut.bench.plan import Contender
 from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR
 from tailcut.domains.domain import EXIT_CODE_0_SOLVES
-from tailcut.errors import InputError
+from tailcut.errors import InputError, ServiceError
 from tailcut.journal import Journal, Project
 from tailcut.live.engine import ProgramExecutor, RunResult
 from tailcut.live.instance_record import PROJECT, InstanceRecord
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio, cutoff_of
-from tailcut.live.serving import Decider, Serving, Wanted
+from tailcut.live.serving import Decider, Serving
 from tailcut.live.stream import StreamSettings, open_project, update_solvers
-
-if TYPE_CHECKING:
-    from tailcut.solve.remote import ServerProject
+from tailcut.types import Decision, Outcome
 
 COMPETITION_CODES = {"SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOUND": 30}
 """Answer -> exit code in the competitions of SAT, MaxSAT and pseudo-Boolean solvers. Tools rely on it, so it
@@ -42,7 +41,7 @@ class StateProject:
                 self._project = Project(self._journal, PROJECT)
                 self.update(portfolio)
             else:
-                settings = new_settings(portfolio, request)
+                settings = stream_settings(portfolio, request["selector"], request["cutoff"], request["seed"])
                 self._project = open_project(self._journal, portfolio, settings, StreamObserver())
         except BaseException:
             self._journal.close()
@@ -68,6 +67,101 @@ class StateProject:
         self._journal.close()
 
 
+class ServerProject:
+    """What they learn in instead: a project behind HTTP, which many machines share; created if missing."""
+
+    def __init__(self, portfolio: Portfolio, request: Mapping[str, Any]) -> None:
+        if not request["token"]:
+            raise InputError(
+                "--server needs a token that may write: set the environment variable TAILCUT_TOKEN"
+            )
+        from tailcut.service.client import Client  # only calls with a server need it
+
+        self._where = f"the project {request['project']} of {request['server']}"
+        self._client = Client(request["server"], request["token"])
+        name = request["project"]
+        if name in (one["name"] for one in self._client.projects()):
+            self.project = self._client.project(name)
+        else:
+            settings = stream_settings(portfolio, request["selector"], request["cutoff"], request["seed"])
+            self.project = self._client.create_project(
+                name,
+                algorithms=list(portfolio.solvers),
+                cutoff=settings.cutoff,
+                selector=settings.selector or DEFAULT_SELECTOR,
+                seed=settings.seed,
+                hyperparameters=dict(settings.hyperparameters),
+            )
+        self.info = self.project.info()
+        self.update(portfolio)
+
+    def decider(self, key: str, problems: list[str]) -> _RemoteDecider:
+        return _RemoteDecider(self, key, problems)
+
+    def cutoff(self, given: float | None) -> float:
+        return float(self.info["cutoff"]) if given is None else given
+
+    def update(self, portfolio: Portfolio) -> None:
+        """Add solvers that the server's project lacks; remove none, because other machines may have them."""
+        known = set(self.info["algorithms"])
+        for name in portfolio.solvers:
+            if name not in known:
+                self.project.add_algorithm(name)
+        self.info = self.project.info()
+
+    def check_selector(self, given: str | None) -> None:
+        check_same_selector(self._where, self.info["selector"], given)
+
+    def close(self) -> None:
+        self._client.close()
+
+
+class _RemoteDecider(Decider):
+    """Decides for one call; the server stores no notes."""
+
+    waits = True
+
+    def __init__(self, shared: ServerProject, key: str, problems: list[str]) -> None:
+        project = cast("Project", shared.project)  # it has the methods that are called here
+        # the server says when no run follows
+        super().__init__(project, shared.info["selector"], schedules=True, key=key)
+        self._shared, self._problems, self._answered = shared, problems, False
+
+    def feature_names(self) -> Sequence[str] | None:
+        if self._shared.info["feature_names"] is None:  # they are known after the first decision
+            self._shared.info = self._shared.project.info()
+        names: list[str] | None = self._shared.info["feature_names"]
+        return names
+
+    def may_skip_features(self) -> bool:
+        return True  # the server refuses what it cannot do
+
+    def select(self, features: Mapping[str, float] | None, **request: Any) -> Decision:
+        del request["note"]
+        return super().select(features, **request)
+
+    def race(self, features: Mapping[str, float] | None, **request: Any) -> list[Decision]:
+        del request["note"]
+        return super().race(features, **request)
+
+    def observe(self, decision: int, outcome: Outcome, note: Mapping[str, Any]) -> None:
+        self._answered = self._answered or note["answer"] is not None
+        try:
+            self.project.observe(decision, outcome)
+        except ServiceError as error:
+            if error.status == HTTPStatus.CONFLICT:  # it was run a second time, for a daemon that was killed
+                return
+            if not self._answered:
+                raise
+            self._problems.append(f"the answer stands, but nothing was learned from it: {error}")
+
+    def proceed(self, decision: int, spent: float) -> Decision | None:
+        return self.project.proceed(decision, spent=spent)
+
+    def remark(self, body: Mapping[str, Any]) -> None:
+        pass
+
+
 def check_same_selector(where: str, selector: str, given: str | None) -> None:
     """Raise if a call asks for another selector than the project has that it learns in."""
     if given is not None and _contender(given).selector != selector:
@@ -77,11 +171,15 @@ def check_same_selector(where: str, selector: str, given: str | None) -> None:
         )
 
 
-def new_settings(portfolio: Portfolio, request: Mapping[str, Any]) -> StreamSettings:
-    """Return the description of a new project, from the call or else from the portfolio."""
-    contender = _contender(request["selector"] or portfolio.selector or DEFAULT_SELECTOR)
-    cutoff = cutoff_of(portfolio, request["cutoff"])
-    return StreamSettings(contender.selector, cutoff, request["seed"], dict(contender.hyperparameters))
+def stream_settings(
+    portfolio: Portfolio, selector: str | None, cutoff: float | None, seed: int
+) -> StreamSettings:
+    """Return the settings of a project, from a call or else from the portfolio."""
+    limit, named = cutoff_of(portfolio, cutoff), selector or portfolio.selector
+    if named is None:
+        return StreamSettings(None, limit, seed)
+    contender = _contender(named)
+    return StreamSettings(contender.selector, limit, seed, dict(contender.hyperparameters))
 
 
 def _contender(text: str) -> Contender:
@@ -123,7 +221,7 @@ class SolveCall(Serving):
         """
         began = time.monotonic()
         record = InstanceRecord(self._instance.name, FileContent.of(self._instance.path))
-        await self.serve(Wanted(self._instance), record)
+        await self.serve(self._instance, record)
         problems = [] if record.problem is None else [record.problem]
         problems += [f"{run['solver']}: {run['problem']}" for run in record.runs if run.get("problem")]
         problems += self._problems

@@ -57,26 +57,16 @@ class Place:
         if len(os.fsencode(name)) > _LONGEST:
             raise _RefusedError(f"{state}: the name of a state file may have {_LONGEST} bytes at most")
         self._name = f"{name}-solve"
+        self.log = f"{self.state}-solve.log"
+        self.inputs = f"{self.state}-solve-inputs"
+        """The folder for instances that came through a pipe."""
         try:
             self._folder = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
             raise _RefusedError(f"{folder}: cannot be used for a state file: {error.strerror}") from None
-
-    @property
-    def log(self) -> str:
-        return f"{self.state}-solve.log"
-
-    @property
-    def inputs(self) -> str:
-        """The folder for instances that came through a pipe."""
-        return f"{self.state}-solve-inputs"
-
-    @property
-    def _socket(self) -> str:
-        return f"/proc/self/fd/{self._folder}/{self._name}"
+        self._socket = f"/proc/self/fd/{self._folder}/{self._name}"
 
     def connect(self) -> socket.socket | None:
-        """Return a connection to the daemon, or None."""
         connection = socket.socket(socket.AF_UNIX)
         try:
             connection.connect(self._socket)
