@@ -23,8 +23,7 @@ from tailcut.cli.views import QuietView, output, plain_table, progress_view
 from tailcut.display import counted
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio
-from tailcut.live.results import StreamCost
-from tailcut.report.demo import LIVE, PUBLISHED, DemoProgress, run_demo
+from tailcut.report.demo import LIVE, PUBLISHED, DemoProgress, StreamCost, run_demo
 from tailcut.scenarios import Scenario, bundled
 
 

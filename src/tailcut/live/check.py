@@ -95,7 +95,6 @@ def _tiny(path: Path) -> Instance:
 def _attempts(
     place: ProgramExecutor, portfolio: Portfolio, instances: Sequence[tuple[Instance, str | None]]
 ) -> Iterator[Callable[[], Coroutine[Any, Any, Tried]]]:
-    """Yield the tries on each instance with its answer, if that is known."""
     for instance, expected in instances:
         if portfolio.features is not None:
             yield partial(_features, place, portfolio, portfolio.features, instance)

@@ -228,11 +228,6 @@ class InstanceRecord:
         if any(run["solver"] == solver for run in self.runs):
             self.void.add(solver)
 
-    def follows(self, before: InstanceRecord | None) -> None:
-        """Add earlier work on the instance, if its content is the same."""
-        if before is not None and _digest(before) == _digest(self):
-            self.attempt = before.attempt + before.begun
-
     def given_up(self, note: Mapping[str, Any]) -> None:
         """Record that the features used up the cutoff."""
         self.feature_seconds, self.problem, self.closed = note["feature_seconds"], note.get("problem"), True
@@ -249,7 +244,6 @@ class InstanceRecord:
 
     @property
     def begun(self) -> bool:
-        """Whether anything was decided about it."""
         return self.first_decision is not None or self.closed
 
     @property
@@ -323,7 +317,6 @@ class InstanceRecord:
 
     @property
     def extra_seconds(self) -> float:
-        """Seconds used so far to measure it with the other solvers."""
         return float(sum(run["seconds"] for run in self.extra.values()))
 
     @property
@@ -350,8 +343,15 @@ class InstanceRecord:
         }
 
 
-def _digest(record: InstanceRecord) -> str | None:
-    return None if record.content is None else record.content.sha256
+def new_record(
+    instance: str, content: FileContent | None, before: InstanceRecord | None = None
+) -> InstanceRecord:
+    """Return the record of an instance that starts, or starts again on request or as its file has changed."""
+    if before is None:
+        return InstanceRecord(instance, content)
+    old = None if before.content is None else before.content.sha256
+    new = None if content is None else content.sha256
+    return InstanceRecord(instance, content, attempt=before.attempt + before.begun if old == new else 0)
 
 
 def _run_record(solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:
@@ -404,8 +404,5 @@ def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, Inst
 
 
 def _begun(instance: str, note: Mapping[str, Any], found: Mapping[str, InstanceRecord]) -> InstanceRecord:
-    """Return a new record: an instance starts again if its file has changed, or on request."""
     content = note.get("content")
-    record = InstanceRecord(instance, None if content is None else FileContent(**content))
-    record.follows(found.get(instance))
-    return record
+    return new_record(instance, None if content is None else FileContent(**content), found.get(instance))

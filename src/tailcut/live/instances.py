@@ -15,6 +15,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatch
 from functools import lru_cache
 from itertools import pairwise
@@ -70,19 +71,18 @@ def instances_in(
     """
     words = list(given)
     parts = [None if word == "-" else _files(Path(word), patterns, models or {}) for word in words]
-    return _once(parts, sys.stdin if listed is None else listed, on_absent)
+    lines = sys.stdin if listed is None else listed
 
+    def once() -> Iterator[Instance]:
+        seen: set[str] = set()
+        for files in parts:
+            known = (Instance(str(path), path.absolute()) for path in files or ())
+            for instance in _listed(lines, on_absent) if files is None else known:
+                if instance.name not in seen:
+                    seen.add(instance.name)
+                    yield instance
 
-def _once(
-    parts: list[list[Path] | None], listed: TextIO, on_absent: Callable[[str], None] | None
-) -> Iterator[Instance]:
-    seen: set[str] = set()
-    for files in parts:
-        given = (Instance(str(path), path.absolute()) for path in files or ())
-        for instance in _listed(listed, on_absent) if files is None else given:
-            if instance.name not in seen:
-                seen.add(instance.name)
-                yield instance
+    return once()
 
 
 def _listed(lines: TextIO, on_absent: Callable[[str], None] | None) -> Iterator[Instance]:
@@ -355,21 +355,15 @@ def _looks(folder: Path, patterns: tuple[str, ...]) -> Iterator[Instance]:
     before: dict[Path, tuple[int, int]] = {}
     taken: set[Path] = set()
     while True:
-        now = {path: state for path, state in _files_in(folder, patterns) if path not in taken}
+        now: dict[Path, tuple[int, int]] = {}
+        with suppress(OSError):  # a file has just been removed: the next scan will show the others
+            for path in _matching(folder, patterns):
+                if path not in taken and not path.name.startswith("."):
+                    found = path.stat()
+                    now[path] = (found.st_size, found.st_mtime_ns)
         for path in sorted(now):
-            size, modified = now[path]
-            if before.get(path) == (size, modified) or time.time() - modified / 1e9 > SETTLED:
+            if before.get(path) == now[path] or time.time() - now[path][1] / 1e9 > SETTLED:
                 taken.add(path)
                 yield Instance(str(path), path.absolute())
         before = now
         time.sleep(LOOK_EVERY)
-
-
-def _files_in(folder: Path, patterns: tuple[str, ...]) -> Iterator[tuple[Path, tuple[int, int]]]:
-    try:
-        for path in _matching(folder, patterns):
-            if not path.name.startswith("."):
-                found = path.stat()
-                yield path, (found.st_size, found.st_mtime_ns)
-    except OSError:  # a file has just been removed: the next scan will show the others
-        return

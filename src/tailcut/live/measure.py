@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tailcut import state as statefile
-from tailcut.domains.domain import answers_agree
 from tailcut.errors import InputError
 from tailcut.journal import EventKind, Journal, NewEvent
 from tailcut.live.engine import (
@@ -29,11 +28,11 @@ from tailcut.live.engine import (
     features_job,
     run_all,
 )
+from tailcut.live.instance_record import said, verdict
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.limits import Ending
-from tailcut.live.observer import SilentSolver, Totals
-from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
-from tailcut.live.runnable import check_runnable
+from tailcut.live.observer import Totals
+from tailcut.live.portfolio import Clock, Portfolio, Program, Solver, check_runnable
 from tailcut.scenarios import Scenario
 from tailcut.scenarios.description import yaml_module
 from tailcut.types import Status
@@ -56,7 +55,7 @@ class MeasureObserver:
     def measured(self, one: Measured) -> None:
         """Handle a new measurement."""
 
-    def solver_silent(self, one: SilentSolver) -> None:
+    def solver_silent(self, words: str) -> None:
         """Handle, at the end, a solver that gave no answer at all."""
 
 
@@ -85,26 +84,26 @@ def measure_scenario(
         raise InputError(f"{out} already holds a scenario")
     yaml_module()  # fail before the work, not after it, if the writer's extra is missing
     check_runnable(portfolio, executor)
-    instances = _briefly_named(instances)
     with (
         Journal(state or default_state(out)) as journal,
         nullcontext(executor) if executor is not None else LocalProgramExecutor.of(portfolio) as place,
     ):
-        measurement = Measurement(journal, portfolio, cutoff)
-        names, heard = [one.name for one in instances], MeasureObserver() if observer is None else observer
+        measurement = Measurement(journal, portfolio, _briefly_named(instances), cutoff)
+        heard = MeasureObserver() if observer is None else observer
         for text in wrong:
-            measurement.mark_wrong(*_measured_run(text, portfolio.solvers, names))
+            measurement.mark_wrong(*measurement.run_named(text))
         for text in again:  # an earlier measurement stays in the journal, and counts until then
-            measurement.runs.pop(_measured_run(text, portfolio.solvers, names), None)
-        for changed in measurement.forget_changed(instances):
+            measurement.runs.pop(measurement.run_named(text), None)
+        for changed in measurement.forget_changed():
             heard.instance_changed(changed)
-        per_instance = len(portfolio.solvers) + (portfolio.features is not None)
-        heard.started(measurement.done(instances), len(instances) * per_instance)
-        run_all(measurement.missing(instances, place), at_once=jobs, on_result=heard.measured)
-        for silent in measurement.silent(instances):
-            heard.solver_silent(silent)
+        missing = list(measurement.missing(place))
+        total = len(instances) * (len(portfolio.solvers) + (portfolio.features is not None))
+        heard.started(total - len(missing), total)
+        run_all(iter(missing), at_once=jobs, on_result=heard.measured)
+        for words in measurement.silent():
+            heard.solver_silent(words)
         method = place.method
-    scenario = measurement.scenario(instances, name or out.name)
+    scenario = measurement.scenario(name or out.name)
     scenario.write(out)
     text = _readme(scenario, portfolio, method, note)
     statefile.write(out / "readme.txt", text.encode())
@@ -132,37 +131,13 @@ class Measured(NamedTuple):
     problem: str | None
 
 
-def _measured_run(text: str, solvers: Iterable[str], instances: Iterable[str]) -> tuple[str, str]:
-    """Return the instance and the solver of the run that `SOLVER:INSTANCE` names.
-
-    >>> _measured_run("kissat:a:b.cnf", ["kissat"], ["a:b.cnf"])
-    ('a:b.cnf', 'kissat')
-    """
-    known = list(instances)
-    for solver in solvers:
-        if text.startswith(f"{solver}:") and text[len(solver) + 1 :] in known:
-            return text[len(solver) + 1 :], solver
-    raise InputError(f"{text!r} names no run: write SOLVER:INSTANCE, both as the scenario calls them")
-
-
-def contradictions(said: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Return where solvers contradict each other, given their answers by instance; a sentence each.
-
-    >>> contradictions({"a": {"x": "optimal 3", "y": "optimal 3.0"}, "b": {"x": "sat", "y": "unsat"}})
-    ['b: x says sat, y says unsat']
-    """
-    return [
-        f"{instance}: " + ", ".join(f"{solver} says {answer}" for solver, answer in answers.items())
-        for instance, answers in said.items()
-        if not all(answers_agree(next(iter(answers.values())), other) for other in answers.values())
-    ]
-
-
 class Measurement:
     """A measurement kept in a journal: what it contains is not measured again."""
 
-    def __init__(self, journal: Journal, portfolio: Portfolio, cutoff: float) -> None:
-        self.journal, self.portfolio, self.cutoff = journal, portfolio, cutoff
+    def __init__(
+        self, journal: Journal, portfolio: Portfolio, instances: Sequence[Instance], cutoff: float
+    ) -> None:
+        self.journal, self.portfolio, self.instances, self.cutoff = journal, portfolio, instances, cutoff
         description = {"cutoff": cutoff, "clock": portfolio.clock.value}
         if PROJECT not in journal.projects():
             journal.create(PROJECT, description)
@@ -174,7 +149,7 @@ class Measurement:
                     f"{journal.path} was created with {name} {before[name]}, not {value}: use "
                     "that, or give another state file"
                 )
-        self.runs: dict[tuple[str, str], dict[str, Any]] = {}
+        self.runs: dict[tuple[str, str], Any] = {}
         """(instance, solver) -> the note of the run."""
         self.features: dict[str, dict[str, Any]] = {}
         """Instance -> values, seconds and, if any, the problem."""
@@ -187,14 +162,22 @@ class Measurement:
         else:
             self.features[body["instance"]] = body
 
-    def forget_changed(self, instances: Iterable[Instance]) -> list[str]:
+    def run_named(self, text: str) -> tuple[str, str]:
+        """Return the instance and the solver of the run that `SOLVER:INSTANCE` names."""
+        for solver in self.portfolio.solvers:
+            for one in self.instances:
+                if text == f"{solver}:{one.name}":
+                    return one.name, solver
+        raise InputError(f"{text!r} names no run: write SOLVER:INSTANCE, both as the scenario calls them")
+
+    def forget_changed(self) -> list[str]:
         """Drop the measurements of files that have changed since; return their instances."""
         contents: dict[str, set[FileContent]] = {}
         for body in (*self.runs.values(), *self.features.values()):
             contents.setdefault(body["instance"], set()).add(FileContent(**body["content"]))
         changed = [
             one.name
-            for one in instances
+            for one in self.instances
             if not all(content.is_in(one.path) for content in contents.get(one.name, ()))
         ]
         gone = set(changed)
@@ -211,26 +194,17 @@ class Measurement:
         body = {**run, "answer": None, "outcome": Status.FAILED.value, "problem": problem}
         self._keep(EventKind.RUN, body)
 
-    def done(self, instances: Iterable[Instance]) -> int:
-        """Return how many of the measurements of these instances are done."""
-        names = {one.name for one in instances}
-        runs = sum(name in names and solver in self.portfolio.solvers for name, solver in self.runs)
-        wanted = self.portfolio.features is not None
-        return runs + sum(name in names for name in self.features if wanted)
-
-    def silent(self, instances: Iterable[Instance]) -> list[SilentSolver]:
-        """Return the solvers that gave no answer at all, although some of their runs finished."""
-        names, totals = {one.name for one in instances}, Totals()
-        for (name, solver), run in self.runs.items():
-            if name in names and solver in self.portfolio.solvers:
-                totals.add_run(run)
+    def silent(self) -> list[str]:
+        """Return what to say of solvers that gave no answer at all, although some of their runs finished."""
+        totals = Totals()
+        for instance in self.instances:
+            for solver in self.portfolio.solvers:
+                totals.add_run(self.runs[instance.name, solver])
         return totals.silent
 
-    def missing(
-        self, instances: Iterable[Instance], place: ProgramExecutor
-    ) -> Iterator[Callable[[], Coroutine[Any, Any, Measured]]]:
+    def missing(self, place: ProgramExecutor) -> Iterator[Callable[[], Coroutine[Any, Any, Measured]]]:
         program = self.portfolio.features
-        for instance in instances:
+        for instance in self.instances:
             if program is not None and instance.name not in self.features:
                 yield partial(self._features, place, program, instance)
             for solver in self.portfolio.solvers.values():
@@ -253,28 +227,28 @@ class Measurement:
         self._add(kind, body)
         return Measured(body["instance"], body.get("solver"), body.get("problem"))
 
-    def scenario(self, instances: Iterable[Instance], name: str) -> Scenario:
+    def scenario(self, name: str) -> Scenario:
         """Return the measurements of these instances as a scenario; raise on contradictions.
 
         Features that failed are missing values, and their time counts.
         """
-        order, solvers = sorted(one.name for one in instances), list(self.portfolio.solvers)
-        cells = [(one, solver, self.runs[one, solver]) for one in order for solver in solvers]
-        said: dict[str, dict[str, str]] = {one: {} for one in order}
-        for one, solver, run in cells:
-            if run["answer"] is not None:
-                said[one][solver] = run["answer"]
-        if disagreements := contradictions(said):
+        order, solvers = sorted(one.name for one in self.instances), list(self.portfolio.solvers)
+        by_instance = {one: [self.runs[one, solver] for solver in solvers] for one in order}
+        cells = [run for runs in by_instance.values() for run in runs]
+        disagreements = [
+            f"{one}: {said(runs)}" for one, runs in by_instance.items() if verdict(runs).involved
+        ]
+        if disagreements:
             raise InputError(
                 f"solvers disagree, so at least one is wrong: {'; '.join(disagreements)}. Everything is "
                 "kept: run the same command again with --wrong SOLVER:INSTANCE or --again SOLVER:INSTANCE, "
                 "or without the solver or the instance"
             )
         runs = {
-            "instance": [one for one, _, _ in cells],
-            "algorithm": [solver for _, solver, _ in cells],
-            "runtime": [run["seconds"] for _, _, run in cells],
-            "status": [_status(run, self.cutoff) for _, _, run in cells],
+            "instance": [run["instance"] for run in cells],
+            "algorithm": [run["solver"] for run in cells],
+            "runtime": [run["seconds"] for run in cells],
+            "status": [_status(run, self.cutoff) for run in cells],
         }
         values = [self.features.get(one, {"values": {}})["values"] for one in order]
         known = dict.fromkeys(key for row in values for key in row)
@@ -285,7 +259,8 @@ class Measurement:
             seconds = [self.features[one]["seconds"] for one in order]
             costs = {"instance": list(order), "features": seconds}
         made = Scenario.from_frames(runs, features, cutoff=self.cutoff, name=name, feature_costs=costs)
-        truths = tuple(next(iter(said[one].values()), None) for one in made.instances)
+        answers = {one: [run["answer"] for run in runs if run["answer"]] for one, runs in by_instance.items()}
+        truths = tuple(next(iter(answers[one]), None) for one in made.instances)
         return replace(made, ground_truth={"answer": truths})
 
 

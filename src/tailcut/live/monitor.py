@@ -13,13 +13,12 @@ from typing import Any
 
 from tailcut.errors import InputError, JournalError
 from tailcut.journal import Journal
-from tailcut.journal.instances import Instance, Instances
+from tailcut.journal.instances import Instances
 from tailcut.journal.replay import make
 from tailcut.live.instance_record import PROJECT
 from tailcut.types import Status
 
 LATEST = 5
-"""The number of latest completed instances that are shown."""
 _LOCKS = Path("/proc/locks")
 
 
@@ -113,7 +112,16 @@ class FollowedRun:
                 for run in one.runs
                 if run.status is None and one.over is None
             ],
-            latest=[_finished(one) for one in finished],
+            latest=[
+                {
+                    "instance": one.name,
+                    "solved": one.solved,
+                    "solver": None if one.answering is None else one.answering.algorithm,
+                    "seconds": one.seconds,
+                    "at": one.over or 0.0,
+                }
+                for one in finished
+            ],
             solvers=self._solvers(),
         )
 
@@ -126,17 +134,6 @@ class FollowedRun:
                 solver["solved"] += run.status is Status.SOLVED
                 solver["seconds"] += run.seconds or 0.0
         return [{"solver": name, **done} for name, done in found.items()]
-
-
-def _finished(one: Instance) -> dict[str, Any]:
-    solver = None if one.answering is None else one.answering.algorithm
-    return {
-        "instance": one.name,
-        "solved": one.solved,
-        "solver": solver,
-        "seconds": one.seconds,
-        "at": one.over or 0.0,
-    }
 
 
 def is_written(path: Path) -> bool | None:

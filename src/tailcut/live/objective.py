@@ -84,7 +84,6 @@ def rated_run(rule: ObjectiveRule, instance: Instance, run: RunResult) -> RunRes
 
 
 def objective_rule(table: TomlTable, folder: Path) -> ObjectiveRule | None:
-    """Return the table [objective] of a portfolio; None if there is none."""
     if not table.fields:
         return None
     table.close(("pattern", "best", "worst", "best_known"))

@@ -1,12 +1,21 @@
-"""The portfolio file: which solvers there are, how they are called and how their answers are read."""
+"""The portfolio file: which solvers there are, how they are called and how their answers are read.
+
+`check_runnable` finds out whether its programs can be started, before any instance runs.
+"""
 
 from __future__ import annotations
 
 import enum
+import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tailcut.catalogue import recipe
 from tailcut.domains import Domain, domain_names, find_domain
@@ -27,6 +36,9 @@ from tailcut.live.objective import ObjectiveRule, objective_rule
 from tailcut.live.tomltable import TomlTable, parse_toml
 from tailcut.types import check_seconds
 
+if TYPE_CHECKING:
+    from tailcut.live.engine import ProgramExecutor
+
 _PROGRAM = ("command", "entry", "arguments", "environment", "memory", "limit")
 _SOLVER = ("command", "entry", "arguments", "environment", "memory", "answers", "gives")
 _FILE = (
@@ -42,6 +54,8 @@ DOMAIN_CUTOFF = 300
 """Default CPU seconds per instance in the portfolio of a domain."""
 FILE_FEATURES = EntryProgram("tailcut.domains.file_features:main", ("{instance}",))
 """The feature extractor if neither the portfolio nor its domain defines one."""
+_FORMATS = Path("/proc/sys/fs/binfmt_misc")
+"""Where Linux lists additional executable formats."""
 
 
 class Clock(enum.StrEnum):
@@ -165,6 +179,15 @@ def _parsed(text: str, file: Path) -> Portfolio:
         if module is not None and not is_installed(module)
     ]
     usual, without = _usual_features(domain, given="features" in table)
+    of_others = {way.module for solver in domain.solvers for way in solver.ways} - set(needed.values())
+    preload = [module for module in domain.preload if module not in of_others and is_installed(module)]
+    if usual is FILE_FEATURES and "features" not in table:
+        preload.append(FILE_FEATURES.entry.partition(":")[0])
+    tiny, check = table.table("check"), domain.check
+    tiny.close(("instance", "answer"))
+    if "instance" in tiny:
+        answer = tiny.text("answer") if "answer" in tiny else None
+        check = (TinyInstance(file.parent / tiny.text("instance"), answer),)
     return Portfolio(
         file=file,
         solvers=solvers,
@@ -179,16 +202,8 @@ def _parsed(text: str, file: Path) -> Portfolio:
         clock=Clock(clock),
         wall_factor=table.number("wall_factor", 4.0) or 4.0,
         instances=table.texts("instances") or domain.instances,
-        preload=(
-            *_worth_preloading(domain, needed.values()),
-            *(
-                [FILE_FEATURES.entry.partition(":")[0]]
-                if usual is FILE_FEATURES and "features" not in table
-                else []
-            ),
-            *table.texts("preload"),
-        ),
-        check=_checks(table.table("check"), file.parent) or domain.check,
+        preload=(*preload, *table.texts("preload")),
+        check=check,
         lacking=tuple(lacking),
         without=without,
         models=domain.models,
@@ -285,11 +300,7 @@ def _selector(table: TomlTable) -> str | None:
 
 
 def _optional(
-    table: TomlTable,
-    name: str,
-    folder: Path,
-    usual: EntryProgram | None,
-    places: tuple[str, ...],
+    table: TomlTable, name: str, folder: Path, usual: EntryProgram | None, places: tuple[str, ...]
 ) -> Program | None:
     if name in table:
         own = table.table(name)
@@ -372,14 +383,6 @@ def _answers(table: TomlTable, domain: Domain) -> tuple[AnswerRule, ...]:
     return tuple(rules)
 
 
-def _checks(table: TomlTable, folder: Path) -> tuple[TinyInstance, ...]:
-    table.close(("instance", "answer"))
-    if "instance" not in table:
-        return ()
-    answer = table.text("answer") if "answer" in table else None
-    return (TinyInstance(folder / table.text("instance"), answer),)
-
-
 def _wrapped(program: Program, domain: Domain) -> Program:
     """Return a plain command as the domain itself would call it, if it knows the program.
 
@@ -417,17 +420,6 @@ def _needed_module(domain: Domain, entry: str | None, words: Sequence[str]) -> s
     return (same or ways)[0].module if ways else None
 
 
-def _worth_preloading(domain: Domain, needed: Iterable[str | None]) -> tuple[str, ...]:
-    """Return the installed modules of the domain to preload, of solvers only those in the portfolio."""
-    of_solvers = {way.module for solver in domain.solvers for way in solver.ways}
-    wanted = set(needed)
-    return tuple(
-        module
-        for module in domain.preload
-        if (module not in of_solvers or module in wanted) and is_installed(module)
-    )
-
-
 def portfolio_text(name: str) -> str:
     """Return that portfolio as the text of a TOML file, to be saved and edited."""
     solvers = find_solvers(find_domain(name))
@@ -462,3 +454,79 @@ def installable(solvers: list[FoundSolver]) -> str:
     """
     lacking = [one.solver for one in solvers if one.way is None and one.solver.install]
     return ", ".join(f"{solver.name} ({solver.install})" for solver in lacking)
+
+
+def check_runnable(portfolio: Portfolio, executor: ProgramExecutor | None) -> None:
+    """Raise unless all programs of a portfolio can be started where they are to run; None: here."""
+    tables: dict[str, Program | None] = {
+        "features": portfolio.features,
+        "verify": portfolio.verify,
+        **{f"solvers.{name}": solver.program for name, solver in portfolio.solvers.items()},
+    }
+    programs = {name: program.filled() for name, program in tables.items() if program is not None}
+    check = check_programs if executor is None else executor.check_programs
+    check(programs, str(portfolio.file))
+
+
+def check_programs(programs: Mapping[str, Command | Call], where: str) -> None:
+    """Raise unless all programs can be started here; `where` says in which file they are named."""
+    problems = [f"{name}: {why}" for name, one in programs.items() if (why := why_not(one)) is not None]
+    if problems:
+        raise InputError(f"{where}: {'; '.join(problems)}. Nothing was run")
+
+
+def why_not(program: Command | Call) -> str | None:
+    """Return why a program cannot be started here, None if it can.
+
+    >>> why_not(Command(("sh", "-c", "exit 0"))) is None
+    True
+    >>> why_not(Command(("no-such-solver", "i1.cnf"))), why_not(Call("no_such_module:main"))
+    ('there is no program no-such-solver', 'there is no module no_such_module')
+    """
+    if program.folder is not None and not program.folder.is_dir():
+        return f"there is no folder {program.folder}, where the portfolio's programs run"
+    if isinstance(program, Call):
+        package = program.entry.partition(":")[0].partition(".")[0]  # importing nothing
+        return None if _is_there(package, program.folder) else f"there is no module {package}"
+    name = program.argv[0]
+    if "{" in name:  # a placeholder: the program depends on the instance
+        return None
+    path = (program.environment or {}).get("PATH")
+    named = (program.folder or Path.cwd()) / name if "/" in name else None
+    found = shutil.which(name if named is None else named, path=path)
+    if found is not None:
+        return _why_not_started(Path(found), name)
+    if named is None or not named.exists():
+        return f"there is no program {name}"
+    return f"{name} is a folder" if named.is_dir() else f"{name} is not executable (chmod +x)"
+
+
+def _is_there(package: str, folder: Path | None) -> bool:
+    """Return whether a package can be found, also in the folder where the portfolio's programs run."""
+    beside = [] if folder is None else [str(folder)]
+    return find_spec(package) is not None or PathFinder.find_spec(package, [*sys.path, *beside]) is not None
+
+
+def _why_not_started(file: Path, name: str) -> str | None:
+    """Return why the system would not start an executable file, judging by its first bytes."""
+    try:
+        with file.open("rb") as opened:
+            start = opened.read(256)
+    except OSError:
+        return None  # an executable need not be readable
+    if start.startswith(b"#!"):
+        found = re.match(rb"#![ \t]*([^\s]+)", start)
+        interpreter = Path(os.fsdecode(found[1])) if found else None
+        if interpreter is None or not os.access(interpreter, os.X_OK):
+            return f"{name} needs the interpreter {interpreter or ''}, which is missing".replace("  ", " ")
+        return None
+    if start.startswith(b"\x7fELF") or _further_formats():
+        return None
+    return f"{name} is not a program, and a script without '#!' in its first line"
+
+
+def _further_formats() -> bool:
+    try:
+        return any(one.name not in ("register", "status") for one in _FORMATS.iterdir())
+    except OSError:
+        return False

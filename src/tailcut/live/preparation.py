@@ -14,7 +14,7 @@ import numpy as np
 from tailcut.errors import InputError
 from tailcut.journal.instances import feature_table
 from tailcut.journal.past_runs import learn_past_runs, read_past_runs
-from tailcut.live.instance_record import InstanceRecord
+from tailcut.live.instance_record import InstanceRecord, new_record
 from tailcut.live.instances import FileContent, Instance, shuffled, with_tags
 from tailcut.live.limits import Ending
 from tailcut.live.observer import Totals
@@ -49,18 +49,19 @@ class Retry:
 
         With a cutoff, these are the instances that had less time; without, those with the fewest attempts.
         """
-        open_ = {name: one for name, one in records.items() if one.over and self._is_meant(one)}
+        open_ = {
+            name: one
+            for name, one in records.items()
+            if one.over and one.answer is None and (self.kind == "unsolved" or _has_failed(one))
+        }
         if self.cutoff is not None:
             return [name for name, one in open_.items() if (one.cutoff or 0.0) < self.cutoff]
         least = min((one.attempt for one in open_.values()), default=0)
         return [name for name, one in open_.items() if one.attempt == least]
 
-    def _is_meant(self, record: InstanceRecord) -> bool:
-        if record.answer is not None:
-            return False
-        return self.kind == "unsolved" or any(
-            run["answer"] is None and run["ending"] not in _STOPPED for run in record.runs
-        )
+
+def _has_failed(record: InstanceRecord) -> bool:
+    return any(run["answer"] is None and run["ending"] not in _STOPPED for run in record.runs)
 
 
 def served_again(
@@ -100,7 +101,6 @@ class MeasureFirst:
     """Seconds for each extra run; None: the stream's cutoff."""
 
     def limit(self, cutoff: float) -> float:
-        """Return the seconds for each extra run of a stream with this cutoff."""
         if self.cutoff is None:
             return cutoff
         limit = check_seconds("measure_cutoff", self.cutoff, above_zero=True)
@@ -292,7 +292,11 @@ class Preparation:
         for instance in wanted:
             record = self._records.get(instance.name)
             if record is not None and instance.name in again:
-                self._reopen(record, again.pop(instance.name))
+                words = again.pop(instance.name)
+                if record.over:
+                    self._totals.begin_again(record)
+                for observer in serving.observers:
+                    observer.instance_again(instance.name, words)
                 record = None
                 if retry is not None and retry.cutoff is not None:
                     instance = instance._replace(cutoff=retry.cutoff)
@@ -304,14 +308,5 @@ class Preparation:
             else:
                 yield partial(serving.serve, instance, record, may_put_off=True)
 
-    def _reopen(self, record: InstanceRecord, words: str) -> None:
-        if record.over:
-            self._totals.begin_again(record)
-        for observer in self._serving.observers:
-            observer.instance_again(record.instance, words)
-
     def new_record(self, instance: Instance) -> InstanceRecord:
-        """Return the record of an instance that starts, or starts again."""
-        record = InstanceRecord(instance.name, FileContent.of(instance.path))
-        record.follows(self._before.get(instance.name))
-        return record
+        return new_record(instance.name, FileContent.of(instance.path), self._before.get(instance.name))

@@ -61,7 +61,6 @@ class QuarantinedSolver(NamedTuple):
 
 
 def read_quarantine(history: Iterable[Event]) -> dict[str, QuarantinedSolver]:
-    """Return the solvers in quarantine according to a journal."""
     found: dict[str, QuarantinedSolver] = {}
     for event in history:
         if event.kind is EventKind.REMARK and "aside" in event.body:
@@ -134,7 +133,6 @@ class Quarantine:
         self._caught: dict[str, set[str]] = {}
         """Solver -> instances on which its answer was wrong."""
         self._suspects: set[str] = set()
-        """Solvers that contradicted another."""
         self._answered: Counter[str] = Counter()
         """How many instances each solver had answered before."""
         for record in records:

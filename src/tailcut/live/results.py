@@ -1,25 +1,19 @@
-"""What came of a stream: the file of answers, and what it cost beside what single solvers would have cost."""
+"""What came of a stream: the file of answers, and the outputs of the solvers that answered."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tailcut import state as statefile
 from tailcut.errors import InputError, LiveError
-from tailcut.journal import Journal, Project
 from tailcut.live.engine import RunResult
-from tailcut.live.instance_record import PROJECT, InstanceRecord, instance_records
+from tailcut.live.instance_record import InstanceRecord
 from tailcut.live.instances import Instance, printable
-from tailcut.scenarios import Scenario
-from tailcut.types import PENALTY, Array
 
 _LONGEST_NAME = 200
 """Bytes of a file's name; file systems allow 255, and the temporary name is longer."""
@@ -67,10 +61,7 @@ class AnswersFile:
                 "make room and run the same command again"
             ) from None
 
-    def __enter__(self) -> AnswersFile:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
+    def close(self) -> None:
         self._file.close()
 
 
@@ -110,56 +101,3 @@ def output_name(instance: str) -> str:
         digest = hashlib.sha256(encoded).hexdigest()[:20]
         name = encoded[: _LONGEST_NAME - 25].decode(errors="ignore") + f"-{digest}"
     return name + ".out"
-
-
-@dataclass(frozen=True)
-class StreamCost:
-    """What one way of choosing cost for a stream."""
-
-    name: str
-    count: int
-    solved: int
-    seconds: float
-    """CPU time used, including that of unsolved instances."""
-    par10: float
-
-
-def cost_of_stream(journal: Journal, cutoff: float) -> StreamCost:
-    """Return what the stream of a state file cost, features included."""
-    project = Project(journal, PROJECT)
-    records = [record for record in instance_records(project).values() if record.over]
-    # Extra runs of measuring do not count as choices.
-    paid = [record.seconds if record.chosen_answer else PENALTY * cutoff for record in records]
-    return StreamCost(
-        name=f"{project.selector.name}, live",
-        count=len(records),
-        solved=sum(record.chosen_answer is not None for record in records),
-        seconds=sum(record.seconds for record in records),
-        par10=float(np.mean(paid)),
-    )
-
-
-def costs_of_single_solvers(scenario: Scenario, instances: Sequence[str]) -> list[StreamCost]:
-    """Return the cost of each solver alone, and of the VBS, on some of a scenario's instances.
-
-    >>> runs = {"instance": ["i", "i", "j", "j"], "algorithm": ["a", "b", "a", "b"], "runtime": [1, 4, 99, 2]}
-    >>> scenario = Scenario.from_frames(runs, {"instance": ["i", "j"], "x": [0, 1]}, cutoff=10)
-    >>> costs = costs_of_single_solvers(scenario, ["i", "j"])
-    >>> [(one.name, one.solved, one.seconds, one.par10) for one in costs]
-    [('always b', 2, 6.0, 3.0), ('always a', 1, 11.0, 50.5), ('the best for each, in hindsight', 2, 3.0, 1.5)]
-    """
-    number = {name: row for row, name in enumerate(scenario.instances)}
-    rows = [number[name] for name in instances]
-    losses, solved = scenario.losses(PENALTY)[rows], scenario.solved[rows]
-    seconds = np.minimum(scenario.runtimes[rows], scenario.cutoff)
-
-    def cost(name: str, solved: Any, seconds: Array, losses: Array) -> StreamCost:
-        return StreamCost(name, len(rows), int(solved.sum()), float(seconds.sum()), float(losses.mean()))
-
-    found = [
-        cost(f"always {name}", solved[:, a], seconds[:, a], losses[:, a])
-        for a, name in enumerate(scenario.algorithms)
-    ]
-    least = seconds[np.arange(len(rows)), losses.argmin(axis=1)]
-    ideal = cost("the best for each, in hindsight", solved.any(axis=1), least, losses.min(axis=1))
-    return [*sorted(found, key=lambda one: one.par10), ideal]

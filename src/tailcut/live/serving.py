@@ -146,11 +146,10 @@ class Serving:
             await self._in_turn(instance, record)
         self._queue_extra(instance, record)
         while self.quarantine is not None and (name := self.quarantine.next_to_ask(record)) is not None:
-            await self._run_besides(self.portfolio.solvers[name], instance, record, self.cutoff_of(record))
+            await self._run_besides(
+                self.portfolio.solvers[name], instance, record, record.cutoff or self.cutoff
+            )
         return record
-
-    def cutoff_of(self, record: InstanceRecord) -> float:
-        return self.cutoff if record.cutoff is None else record.cutoff
 
     async def ask(self, question: Callable[..., T], *arguments: Any, **keywords: Any) -> T:
         """Call a method of the decider, in a thread if it may block."""
@@ -160,13 +159,12 @@ class Serving:
 
     async def _in_turn(self, instance: Instance, record: InstanceRecord) -> None:
         """Run one solver after the other until there is an answer or the schedule ends."""
-        if record.begun and record.pending is None and not record.closed:
-            await self.proceed(record, record.seconds)
         self._queue_extra(instance, record)
-        while record.pending is not None and not self.stopped:
-            await self.run_chosen(instance, record, record.pending)
-            if not record.closed and not self.stopped:
+        while record.begun and not record.closed and not self.stopped:
+            if record.pending is None:
                 await self.proceed(record, record.seconds)
+            else:
+                await self.run_chosen(instance, record, record.pending)
 
     async def _begin(self, instance: Instance, record: InstanceRecord, *, may_put_off: bool) -> None:
         cutoff = self.cutoff if instance.cutoff is None else instance.cutoff
@@ -346,79 +344,33 @@ class Serving:
         record.proceeded(await self.ask(self.decider.proceed, record.last_decision, spent))
 
 
-class RaceBook:
-    """The state of one race: `k` cores, each with `limit` seconds, which is the cutoff minus the features.
-
-    The time is that of the portfolio's clock. On a machine with fewer cores than runners, CPU time passes
-    more slowly than wall time, so no solver loses CPU time.
-
-    >>> book = RaceBook(2, 60.0)
-    >>> book.started("a"), book.started("b"), book.room()
-    (None, None, None)
-    >>> book.ended("b", 2.5, for_good=False)
-    >>> book.room()
-    {'k': 1, 'running': {'a': 2.5}, 'failed': {'b': 2.5}, 'spent': 2.5}
-    """
-
-    def __init__(self, k: int, limit: float, *, used: float = 0.0) -> None:
-        """Begin a race, or continue one whose cores were used for so many seconds."""
-        self._limit = limit
-        self._free = [used] * k
-        self._running: dict[str, float] = {}
-        """Seconds used on each busy core before its current solver started."""
-        self._failed: dict[str, float] = {}
-
-    @property
-    def full(self) -> bool:
-        return not self._free
-
-    def room(self) -> dict[str, Any] | None:
-        """Return what `race` needs to let others join now; None if all cores are busy or used up.
-
-        `k` is how many may join, `running` for how many seconds each other has been running, `failed` after
-        how many each has ended without an answer, and `spent` what was used before on the free core.
-        """
-        used = min(self._free, default=self._limit)
-        if used >= _AT_END * self._limit:
-            return None
-        at_it = {name: max(0.0, used - since) for name, since in self._running.items()}
-        return {"k": self._free.count(used), "running": at_it, "failed": dict(self._failed), "spent": used}
-
-    def started(self, solver: str, used: float | None = None) -> None:
-        """Record that a solver started on the least used core, or on one used for so many seconds."""
-        least = min(self._free)
-        self._free.remove(least)
-        self._running[solver] = least if used is None else used
-
-    def ended(self, solver: str, seconds: float, *, for_good: bool) -> None:
-        """Record that a solver ended without an answer; `for_good`: more time would not have helped."""
-        now = self._running.pop(solver) + seconds
-        self._free = [max(idle, now) for idle in self._free] + [now]  # time also passes on an idle core
-        self.left_unsolved(solver, seconds, for_good=for_good)
-
-    def left_unsolved(self, solver: str, seconds: float, *, for_good: bool) -> None:
-        """Record an earlier run without an answer."""
-        self._failed[solver] = self._limit if for_good else seconds
-
-
 class _Race:
     """Several solvers at once on one instance, and the first answer wins.
 
     Every decision and outcome is in the journal. Runs in progress when the process was killed start again,
     all at once, except for those that had lost.
+
+    Each core has the cutoff minus the features, in seconds of the portfolio's clock. On a machine with fewer
+    cores than runners, CPU time passes more slowly than wall time, so no solver loses CPU time.
     """
 
     def __init__(self, serving: Serving, instance: Instance, record: InstanceRecord) -> None:
         self._serving, self._instance, self._record = serving, instance, record
-        self._cutoff = serving.cutoff_of(record)
-        limit = self._cutoff - record.feature_seconds
-        self._book = RaceBook(serving.parallel, limit, used=max(0.0, record.used - record.feature_seconds))
+        self._cutoff = record.cutoff or serving.cutoff
+        self._limit = self._cutoff - record.feature_seconds
+        self._free = [max(0.0, record.used - record.feature_seconds)] * serving.parallel
+        """For each idle core, the seconds used on it."""
+        self._busy: dict[str, float] = {}
+        """For each running solver, the seconds used on its core before."""
+        self._failed = {run["solver"]: self._seconds_without_answer(run) for run in record.runs}
         self._began = time.monotonic() - record.race_seconds
-        for run in record.runs:
-            self._book.left_unsolved(run["solver"], run["seconds"], for_good=_is_final(run))
         self._waiting = record.open_runs
         """Chosen runs that have not started, or not in this process."""
         self._tasks: set[asyncio.Task[None]] = set()
+
+    def _seconds_without_answer(self, run: RunRecord) -> float:
+        """Return how long a solver ran; the limit if it failed, so that more time would not have helped."""
+        return run["seconds"] if run["ending"] in _MORE_TIME else self._limit
 
     async def run(self) -> None:
         """Run solvers until there is an answer and all others are stopped, or none is left."""
@@ -443,9 +395,10 @@ class _Race:
         if not self._waiting:
             await self._join()
         begun = False
-        while self._waiting and not self._book.full:
+        while self._waiting and self._free:
             chosen = self._waiting.pop(0)
-            self._book.started(chosen.algorithm, max(0.0, chosen.spent - self._record.feature_seconds))
+            self._free.remove(min(self._free))
+            self._busy[chosen.algorithm] = max(0.0, chosen.spent - self._record.feature_seconds)
             self._tasks.add(asyncio.create_task(self._one(chosen)))
             begun = True
         return begun
@@ -458,18 +411,21 @@ class _Race:
             await self._serving.learn_chosen(self._record, chosen, engine.dismissed_run())
 
     async def _join(self) -> None:
-        """Ask which solver joins the race, if there is room."""
-        room, record = self._book.room(), self._record
-        if room is None:
+        """Ask which solvers join the race on the least used cores, unless all are busy or used up."""
+        used, record = min(self._free, default=self._limit), self._record
+        if used >= _AT_END * self._limit:
             return
         made = await self._serving.ask(
             self._serving.decider.race,
             record.features,
+            k=self._free.count(used),
+            running={name: max(0.0, used - since) for name, since in self._busy.items()},
+            failed=dict(self._failed),
+            spent=used,
             instance=record.instance,
             cutoff=self._cutoff,
             feature_cost=record.feature_seconds,
             note={"race": record.first_decision},
-            **room,
         )
         for decision in made:
             record.joined(decision)
@@ -478,9 +434,6 @@ class _Race:
     async def _one(self, chosen: Decision) -> None:
         began = time.monotonic() - self._began
         run = await self._serving.run_chosen(self._instance, self._record, chosen, began=began)
-        self._book.ended(run["solver"], run["seconds"], for_good=_is_final(run))
-
-
-def _is_final(run: RunRecord) -> bool:
-    """Return whether a run failed, so that more time would not have helped."""
-    return run["ending"] not in _MORE_TIME
+        now = self._busy.pop(chosen.algorithm) + run["seconds"]
+        self._free = [max(idle, now) for idle in self._free] + [now]  # time also passes on an idle core
+        self._failed[chosen.algorithm] = self._seconds_without_answer(run)

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,11 +22,10 @@ from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor, run_all
 from tailcut.live.instance_record import PROJECT, InstanceRecord, RunRecord, instance_records, said
 from tailcut.live.instances import Instance, instances_in
 from tailcut.live.observer import StreamObserver, Totals
-from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
+from tailcut.live.portfolio import Portfolio, check_runnable, cutoff_of, read_portfolio
 from tailcut.live.preparation import MeasureFirst, Preparation, Retry, has_changed
 from tailcut.live.quarantine import Quarantine, still_quarantined
 from tailcut.live.results import AnswersFile, keep_output
-from tailcut.live.runnable import check_runnable
 from tailcut.live.serving import Decider, Serving, Work
 from tailcut.types import check_whole_number
 
@@ -172,7 +171,11 @@ def run_stream(
     check_runnable(portfolio, executor)
     check_whole_number("parallel", parallel, at_least=1)
     if outputs is not None:
-        _make_folder(outputs)
+        try:
+            outputs.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            words = f"{outputs}: cannot be a folder for outputs: {error.strerror}"
+            raise InputError(words, field="outputs") from None
     project = open_project(journal, portfolio, settings, observer, trust)
     before = instance_records(project)
     records = _unchanged(before, instances, observer)
@@ -182,7 +185,7 @@ def run_stream(
         portfolio, project, observers, records.values(), share=second_opinion, seed=settings.seed
     )
     with (
-        AnswersFile(answers, before.values()) as written,
+        closing(AnswersFile(answers, before.values())) as written,
         LocalProgramExecutor.of(portfolio) if executor is None else nullcontext(executor) as place,
     ):
         serving = Serving(
@@ -214,7 +217,11 @@ def run_stream(
         if warm_start is not None:
             instances = preparation.learn_past(warm_start, instances)
         wanted = preparation.to_measure(measure_first, instances, settings.seed)
-        observer.stream_started(totals, _count(instances, records))
+        count = None  # it is unknown how many are still to come
+        if isinstance(instances, list):
+            over = {name for name, record in records.items() if record.over}
+            count = len(over.union(one.name for one in instances))
+        observer.stream_started(totals, count)
         answering = [record.answering for record in records.values()]
         without = sum(run is not None and "output" not in run for run in answering)
         if outputs is not None and without:
@@ -241,15 +248,6 @@ def begun_stream(state: Path) -> tuple[float, list[str]]:
         records = instance_records(project)
         unsolved = [name for name, record in records.items() if record.over and record.answer is None]
         return project.description["cutoff"], [name for name in unsolved if Path(name).is_file()]
-
-
-def _make_folder(outputs: Path) -> None:
-    try:
-        outputs.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"{outputs}: cannot be a folder for outputs: {error.strerror}", field="outputs"
-        ) from None
 
 
 def open_project(
@@ -337,11 +335,3 @@ def _unchanged(
             if record.over:
                 observer.instance_changed(instance.name)
     return kept
-
-
-def _count(instances: Iterable[Instance], records: Mapping[str, InstanceRecord]) -> int | None:
-    """Return the total number of instances, including those completed earlier; None if unknown."""
-    if not isinstance(instances, list):
-        return None
-    names = {instance.name for instance in instances}
-    return len(names.union(name for name, record in records.items() if record.over))

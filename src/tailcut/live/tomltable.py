@@ -46,7 +46,6 @@ class TomlTable:
         return list(self._values)
 
     def wrong(self, field: str, expected: str) -> PortfolioError:
-        """Return the error that a field is not what was expected."""
         found = f", got {self._values[field]!r}" if field in self._values else ", and is missing"
         return PortfolioError(f"{self.file}: {self.name(field)} must be {expected}{found}")
 
@@ -71,7 +70,6 @@ class TomlTable:
         return value
 
     def flag(self, field: str) -> bool:
-        """Return a truth value, by default False."""
         return bool(self._read(field, lambda value: isinstance(value, bool), "true or false", False))
 
     def is_false(self, field: str) -> bool:
@@ -122,7 +120,6 @@ class TomlTable:
         return float(self._read(field, _is_number, "a finite number", default))
 
     def whole(self, field: str) -> int | None:
-        """Return a whole number, or None."""
         value: int | None = self._read(
             field, lambda value: value is None or _is_number(value, int), "a whole number"
         )

@@ -120,7 +120,10 @@ class SolveDaemon:
             if "stop" in request:
                 self._over.set()
                 return
-            message, output = await self._answered(request, content, reader)
+            try:
+                message, output = await self._solved(request, content, reader)
+            except TailcutError as error:
+                message, output = {"refused": str(error)}, b""
             await _send(writer, message, output)
         except (EOFError, OSError):
             pass  # the client is gone
@@ -129,18 +132,9 @@ class SolveDaemon:
             self._connections -= 1
             self._last = asyncio.get_running_loop().time()
 
-    async def _answered(
-        self, request: dict[str, Any], content: bytes, reader: asyncio.StreamReader
-    ) -> tuple[dict[str, Any], bytes]:
-        try:
-            return await self._solved(request, content, reader)
-        except TailcutError as error:
-            return {"refused": str(error)}, b""
-
     async def _solved(
         self, request: dict[str, Any], content: bytes, reader: asyncio.StreamReader
     ) -> tuple[dict[str, Any], bytes]:
-        """Serve a call; stop it when its client hangs up."""
         served, project = self._ready(request)
         made = None if request["instance"] is not None else self._kept_input(content, served.portfolio)
         instance = Instance(request["instance"], Path(request["instance"])) if made is None else made

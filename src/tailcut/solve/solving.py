@@ -31,8 +31,27 @@ NO_ANSWER = 1
 """Exit code without an answer, if 0 would mean that there is one."""
 
 
-class StateProject:
-    """What all calls of a daemon learn in: the project of `tailcut run` in the state file."""
+class SharedProject:
+    """What all calls of a daemon learn in."""
+
+    where: str
+    selector: str
+    usual_cutoff: float
+
+    def cutoff(self, given: float | None) -> float:
+        return self.usual_cutoff if given is None else given
+
+    def check_selector(self, given: str | None) -> None:
+        """Raise if a call asks for another selector than the one that chooses."""
+        if given is not None and _contender(given).selector != self.selector:
+            raise InputError(
+                f"{self.where} was created with selector {self.selector}, not {_contender(given).selector}: "
+                "use that, or give another one"
+            )
+
+
+class StateProject(SharedProject):
+    """The project of `tailcut run` in the state file, so that both learn together."""
 
     def __init__(self, state: str, portfolio: Portfolio, request: Mapping[str, Any]) -> None:
         self._journal = Journal(state)
@@ -46,29 +65,23 @@ class StateProject:
         except BaseException:
             self._journal.close()
             raise
+        selector = self._project.selector
+        self.where, self.selector, self.usual_cutoff = str(self._journal.path), selector.name, selector.cutoff
 
     def decider(self, key: str, problems: list[str]) -> Decider:  # noqa: ARG002
         """Return the decider of a call, which adds to `problems` what does not prevent an answer."""
         return Decider.of(self._project, key)
 
-    def cutoff(self, given: float | None) -> float:
-        """Return a call's own cutoff, or that of the project."""
-        return self._project.selector.cutoff if given is None else given
-
     def update(self, portfolio: Portfolio) -> None:
-        """Choose among the solvers of a portfolio that has changed."""
         update_solvers(self._project, list(portfolio.solvers), StreamObserver())
-
-    def check_selector(self, given: str | None) -> None:
-        check_same_selector(str(self._journal.path), self._project.selector.name, given)
 
     def close(self) -> None:
         self._project.keep()  # so that the next start has nothing to replay
         self._journal.close()
 
 
-class ServerProject:
-    """What they learn in instead: a project behind HTTP, which many machines share; created if missing."""
+class ServerProject(SharedProject):
+    """A project behind HTTP, which many machines may share; created if missing."""
 
     def __init__(self, portfolio: Portfolio, request: Mapping[str, Any]) -> None:
         if not request["token"]:
@@ -77,7 +90,7 @@ class ServerProject:
             )
         from tailcut.service.client import Client  # only calls with a server need it
 
-        self._where = f"the project {request['project']} of {request['server']}"
+        self.where = f"the project {request['project']} of {request['server']}"
         self._client = Client(request["server"], request["token"])
         name = request["project"]
         if name in (one["name"] for one in self._client.projects()):
@@ -93,13 +106,11 @@ class ServerProject:
                 hyperparameters=dict(settings.hyperparameters),
             )
         self.info = self.project.info()
+        self.selector, self.usual_cutoff = self.info["selector"], float(self.info["cutoff"])
         self.update(portfolio)
 
     def decider(self, key: str, problems: list[str]) -> _RemoteDecider:
         return _RemoteDecider(self, key, problems)
-
-    def cutoff(self, given: float | None) -> float:
-        return float(self.info["cutoff"]) if given is None else given
 
     def update(self, portfolio: Portfolio) -> None:
         """Add solvers that the server's project lacks; remove none, because other machines may have them."""
@@ -108,9 +119,6 @@ class ServerProject:
             if name not in known:
                 self.project.add_algorithm(name)
         self.info = self.project.info()
-
-    def check_selector(self, given: str | None) -> None:
-        check_same_selector(self._where, self.info["selector"], given)
 
     def close(self) -> None:
         self._client.close()
@@ -124,7 +132,7 @@ class _RemoteDecider(Decider):
     def __init__(self, shared: ServerProject, key: str, problems: list[str]) -> None:
         project = cast("Project", shared.project)  # it has the methods that are called here
         # the server says when no run follows
-        super().__init__(project, shared.info["selector"], schedules=True, key=key)
+        super().__init__(project, shared.selector, schedules=True, key=key)
         self._shared, self._problems, self._answered = shared, problems, False
 
     def feature_names(self) -> Sequence[str] | None:
@@ -160,15 +168,6 @@ class _RemoteDecider(Decider):
 
     def remark(self, body: Mapping[str, Any]) -> None:
         pass
-
-
-def check_same_selector(where: str, selector: str, given: str | None) -> None:
-    """Raise if a call asks for another selector than the project has that it learns in."""
-    if given is not None and _contender(given).selector != selector:
-        raise InputError(
-            f"{where} was created with selector {selector}, not {_contender(given).selector}: use that, or "
-            "give another one"
-        )
 
 
 def stream_settings(
@@ -263,7 +262,6 @@ def shown_exit_code(answer: str, exit_code: int | None) -> int:
 
 
 def shown_unknown(portfolio: Portfolio) -> tuple[bytes, int]:
-    """Return the output and the exit code for an unsolved instance."""
     answers = {rule.answer for solver in portfolio.solvers.values() for rule in solver.answers}
     answers -= {rule.answer for rule in EXIT_CODE_0_SOLVES}
     if not answers.isdisjoint(COMPETITION_CODES):

@@ -153,7 +153,6 @@ def _place(call: Call) -> Place:
 
 
 def _state_folder() -> str:
-    """Return the default folder of state files; created if missing."""
     home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     folder = os.path.join(home, "tailcut")
     try:
@@ -164,7 +163,6 @@ def _state_folder() -> str:
 
 
 def _request(call: Call) -> tuple[dict[str, Any], bytes]:
-    """Return the request to the daemon, and the instance's content if it has no permanent file."""
     source, content = _instance(call["file"])
     names = ("domain", "server", "project", "cutoff", "selector", "seed", "parallel")
     request = {name: call[name] for name in names}
@@ -176,7 +174,6 @@ def _request(call: Call) -> tuple[dict[str, Any], bytes]:
 
 
 def _instance(file: str | None) -> tuple[str | None, bytes]:
-    """Return the path of a file, or None and the content of a pipe."""
     try:
         if file is None:
             return None, sys.stdin.buffer.read()
