@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,9 @@ from tailcut.errors import InputError
 from tailcut.journal import Journal
 from tailcut.live.instance_record import InstanceRecord, RunRecord
 from tailcut.live.instances import instances_in
+from tailcut.live.monitor import followed_run
 from tailcut.live.observer import StreamObserver, Totals
 from tailcut.live.portfolio import read_portfolio
-from tailcut.live.results import cost_of_stream
 from tailcut.live.stream import StreamSettings, run_stream
 from tests.live import toy
 
@@ -82,9 +83,10 @@ def test_the_observer_hears_every_step_in_order(tmp_path: Path) -> None:
     assert totals.current == {}
     assert "two.toy: a: ended by SIGABRT" in totals.problems[0]
     assert len(list((tmp_path / "out" / "puts").iterdir())) == 1
-    with Journal(tmp_path / "run.db", read_only=True) as journal:
-        cost = cost_of_stream(journal, 0.5)
-    assert (cost.count, cost.solved) == (2, 1)
+    with closing(followed_run(tmp_path / "run.db")) as followed:
+        cost = followed.look()
+    assert (cost.over, cost.solved) == (2, 1)
+    assert cost.par10 is not None
     assert cost.par10 > 2.5  # one unsolved, ten times the cutoff, halved
     assert cost.seconds == pytest.approx(totals.seconds)
 

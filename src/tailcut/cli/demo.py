@@ -6,10 +6,12 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import typer
 from rich.table import Table
 
@@ -29,11 +31,12 @@ from tailcut.domains.sat.generators import plan as plan_formulas
 from tailcut.errors import InputError
 from tailcut.journal import Journal
 from tailcut.live.instances import Instance
+from tailcut.live.monitor import FollowedRun
 from tailcut.live.portfolio import Portfolio, read_portfolio
-from tailcut.live.results import StreamCost, cost_of_stream, costs_of_single_solvers
 from tailcut.live.stream import StreamSettings, run_stream
 from tailcut.report.reports import report_live_run, report_scenario
 from tailcut.scenarios import Scenario, bundled
+from tailcut.types import PENALTY, Array
 
 LIVE = "tailcut_schedule"
 """The selector of the live part."""
@@ -45,6 +48,18 @@ SHOWN = (
 )
 """Replayed: our own selectors, published ones, random, and the hindsight baselines."""
 _Say = Callable[[str | Table], None]
+
+
+@dataclass(frozen=True)
+class StreamCost:
+    """What one way of choosing cost for a stream."""
+
+    name: str
+    count: int
+    solved: int
+    seconds: float
+    """CPU time used, including that of unsolved instances."""
+    par10: float
 
 
 def command(
@@ -83,7 +98,7 @@ def command(
                 progress=bars,
             )
     if as_json:
-        parts = {"live": live.as_dict(), "alone": [one.as_dict() for one in alone]}
+        parts = {"live": asdict(live), "alone": [asdict(one) for one in alone]}
         typer.echo(json.dumps({**parts, "replay": rows, "report": str(page)}, indent=2))
     say(f"Report: {page} ({time.perf_counter() - started:.0f} s in all)")
 
@@ -103,8 +118,9 @@ def _solve_live(
     settings = StreamSettings(LIVE, scenario.cutoff)
     with Journal(out / "live.db") as journal, view:
         run_stream(journal, portfolio, settings, given, out / "live.jsonl", jobs=jobs, observer=view)
-    with Journal(out / "live.db", read_only=True) as journal:
-        live = cost_of_stream(journal, scenario.cutoff)
+    with closing(FollowedRun(out / "live.db")) as followed:
+        came = followed.look()
+    live = StreamCost(f"{LIVE}, live", came.over, came.solved, came.seconds, came.par10 or 0.0)
     single = costs_of_single_solvers(scenario, [instance.name for instance in given])
     table = plain_table("", "solved", "CPU time, s", "PAR10, s")
     for one in [live, *single]:
@@ -185,3 +201,29 @@ def _replay_words(cost: dict[str, float]) -> str:
         f"tailcut_schedule, which may switch within the cutoff, {saved('tailcut_schedule')}; "
         f"the best published approach {min(cost[name] for name in PUBLISHED):.1f} s.\n"
     )
+
+
+def costs_of_single_solvers(scenario: Scenario, instances: Sequence[str]) -> list[StreamCost]:
+    """Return the cost of each solver alone, and of the VBS, on some of a scenario's instances.
+
+    >>> runs = {"instance": ["i", "i", "j", "j"], "algorithm": ["a", "b", "a", "b"], "runtime": [1, 4, 99, 2]}
+    >>> scenario = Scenario.from_frames(runs, {"instance": ["i", "j"], "x": [0, 1]}, cutoff=10)
+    >>> costs = costs_of_single_solvers(scenario, ["i", "j"])
+    >>> [(one.name, one.solved, one.seconds, one.par10) for one in costs]
+    [('always b', 2, 6.0, 3.0), ('always a', 1, 11.0, 50.5), ('the best for each, in hindsight', 2, 3.0, 1.5)]
+    """
+    number = {name: row for row, name in enumerate(scenario.instances)}
+    rows = [number[name] for name in instances]
+    losses, solved = scenario.losses(PENALTY)[rows], scenario.solved[rows]
+    seconds = np.minimum(scenario.runtimes[rows], scenario.cutoff)
+
+    def cost(name: str, solved: Any, seconds: Array, losses: Array) -> StreamCost:
+        return StreamCost(name, len(rows), int(solved.sum()), float(seconds.sum()), float(losses.mean()))
+
+    found = [
+        cost(f"always {name}", solved[:, a], seconds[:, a], losses[:, a])
+        for a, name in enumerate(scenario.algorithms)
+    ]
+    least = seconds[np.arange(len(rows)), losses.argmin(axis=1)]
+    ideal = cost("the best for each, in hindsight", solved.any(axis=1), least, losses.min(axis=1))
+    return [*sorted(found, key=lambda one: one.par10), ideal]

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from tailcut.live.instances import Instance
     from tailcut.live.portfolio import Portfolio
-    from tailcut.live.stream import StreamSettings
 
 OPTION_GROUPS = {
     "Instances": ("shuffle", "watch", "retry"),
@@ -79,13 +78,15 @@ def command(
         raise typer.Exit(0 if checked.passed else 1)
     wanted = None
     if retry is not None:
-        from tailcut.live.preparation import Retry, RetryKind
+        from tailcut.live.preparation import Retry
         from tailcut.live.stream import begun_stream
 
-        wanted = Retry(RetryKind.parse(retry), cutoff)
+        wanted = Retry(retry, cutoff)
         cutoff, unsolved = begun_stream(state)
         instances = instances or unsolved
-    settings = _settings(read, selector, cutoff, seed)
+    from tailcut.solve.solving import stream_settings
+
+    settings = stream_settings(read, selector, cutoff, seed)
     if read.without:
         sys.stderr.write(f"{read.without}\n")
     source = None if warm_start is None else options.recorded_runs(warm_start, aslib)
@@ -100,7 +101,7 @@ def command(
     from tailcut.live.preparation import MeasureChoice, MeasureFirst
     from tailcut.live.stream import run_stream
 
-    measuring = MeasureFirst(measure_first, MeasureChoice.parse(measure_choice), measure_cutoff)
+    measuring = MeasureFirst(measure_first, MeasureChoice(measure_choice), measure_cutoff)
     absent: list[str] = []
     given = _stream_of(instances or [], read, watch, absent, seed if shuffle else None)
     with (
@@ -148,19 +149,3 @@ def _stream_of(
     if words is not None:
         sys.stderr.write(f"{words}\n")
     return known
-
-
-def _settings(portfolio: Portfolio, selector: str | None, cutoff: float | None, seed: int) -> StreamSettings:
-    from tailcut.bench.plan import Contender
-    from tailcut.catalogue import BASELINES
-    from tailcut.live.portfolio import cutoff_of
-    from tailcut.live.stream import StreamSettings
-
-    limit = cutoff_of(portfolio, cutoff)
-    named = selector or portfolio.selector
-    if named is None:
-        return StreamSettings(None, limit, seed)
-    contender = Contender.parse(named)
-    if contender.selector in BASELINES:
-        raise InputError(f"{contender.selector} is a hindsight baseline: it cannot choose")
-    return StreamSettings(contender.selector, limit, seed, dict(contender.hyperparameters))

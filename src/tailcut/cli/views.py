@@ -21,7 +21,7 @@ from tailcut.journal.past_runs import WarmStart
 from tailcut.live.instance_record import InstanceRecord
 from tailcut.live.instances import printable
 from tailcut.live.measure import Measured, MeasureObserver
-from tailcut.live.observer import SilentSolver, StreamObserver, Totals
+from tailcut.live.observer import StreamObserver, Totals
 from tailcut.live.results import answer_line
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ class MeasureView(MeasureObserver):
     def instance_changed(self, instance: str) -> None:
         _say(f"{instance} has changed since it was measured: it is measured again")
 
-    def solver_silent(self, one: SilentSolver) -> None:
-        _say(f"problem: {one}")
+    def solver_silent(self, words: str) -> None:
+        _say(f"problem: {words}")
 
     def measured(self, one: Measured) -> None:
         self._done += 1

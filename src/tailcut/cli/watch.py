@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from contextlib import ExitStack, closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ def command(
                 live.update(_view(now), refresh=True)
             elif now.last_event != shown or now.written is False:
                 shown = now.last_event
-                typer.echo(json.dumps(now.as_dict()) if as_json else line(now))
+                typer.echo(json.dumps(asdict(now)) if as_json else line(now))
             if once or now.written is False:
                 return
             time.sleep(every)
@@ -53,7 +54,7 @@ def command(
 def line(now: RunProgress) -> str:
     """Return where a run stands in one line."""
     par10 = "" if now.par10 is None else f", PAR10 {now.par10:.4g} s"
-    doing = ", ".join(f"{one.solver} on {one.instance}" for one in now.running[:3])
+    doing = ", ".join(f"{one['solver']} on {one['instance']}" for one in now.running[:3])
     more = f" and {len(now.running) - 3} more" if len(now.running) > 3 else ""
     end = "" if now.written is not False else "; no process writes to it"
     return f"{now.solved} of {now.over} solved{par10}{f'; now {doing}{more}' if doing else ''}{end}"
@@ -73,13 +74,15 @@ def _view(now: RunProgress) -> Any:
     for name in ("runs", "solved", "seconds"):
         solvers.add_column(name, justify="right")
     for one in now.solvers:
-        solvers.add_row(Text(one.solver), str(one.runs), str(one.solved), f"{one.seconds:.1f}")
+        solvers.add_row(Text(one["solver"]), str(one["runs"]), str(one["solved"]), f"{one['seconds']:.1f}")
     parts: list[Any] = [head, Text(status), Text(line(now).partition("; now")[0]), solvers]
     parts += [
-        Text(f"now   {one.solver} on {one.instance}: {clock - one.since:.0f} of {one.budget:.3g} s")
+        Text(
+            f"now   {one['solver']} on {one['instance']}: {clock - one['since']:.0f} of {one['budget']:.3g} s"
+        )
         for one in now.running[:8]
     ]
     for over in now.latest:
-        ending = f"solved by {over.solver}" if over.solved else "not solved"
-        parts.append(Text(f"over  {over.instance}: {ending}, {over.seconds:.3g} s"))
+        ending = f"solved by {over['solver']}" if over["solved"] else "not solved"
+        parts.append(Text(f"over  {over['instance']}: {ending}, {over['seconds']:.3g} s"))
     return Group(*parts)

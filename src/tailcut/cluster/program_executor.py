@@ -31,7 +31,7 @@ from distributed import Client, KilledWorker, Worker, WorkerPlugin, get_worker
 from tailcut.errors import InputError, LiveError, TailcutError, WorkerDiedError
 from tailcut.live.engine import FutureRun, ProgramJob, Run
 from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, RunningProgram
-from tailcut.live.runnable import why_not
+from tailcut.live.portfolio import why_not
 
 _log = logging.getLogger("tailcut.cluster")
 _TRIES = 4

@@ -33,7 +33,6 @@ class Tried:
     answer: str | None
     ending: str
     problem: str | None
-    """The problem, or None."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,6 @@ class PortfolioCheck:
     """The result of checking a portfolio."""
 
     method: str
-    """How limits are enforced."""
     tried: tuple[Tried, ...]
     silent: tuple[str, ...]
     """Solvers without any answer; a solver that cannot answer every instance must answer at least one."""
@@ -73,7 +71,6 @@ def check_portfolio(portfolio: Portfolio, instances: Sequence[Instance] = ()) ->
 
 
 def _notes(portfolio: Portfolio, tried: Sequence[Tried]) -> Iterator[str]:
-    """Yield how to describe answers that could not be read, and which solvers have no rules."""
     unread = {one.program for one in tried if (one.problem or "").startswith(_UNREAD)}
     for name, solver in portfolio.solvers.items():
         if name in unread:
@@ -98,7 +95,6 @@ def _tiny(path: Path) -> Instance:
 def _attempts(
     place: ProgramExecutor, portfolio: Portfolio, instances: Sequence[tuple[Instance, str | None]]
 ) -> Iterator[Callable[[], Coroutine[Any, Any, Tried]]]:
-    """Yield the tries on each instance with its answer, if that is known."""
     for instance, expected in instances:
         if portfolio.features is not None:
             yield partial(_features, place, portfolio, portfolio.features, instance)

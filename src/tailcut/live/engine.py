@@ -28,8 +28,7 @@ from tailcut.domains.domain import AnswerRule, read_answer
 from tailcut.errors import InputError, LiveError
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, ResourceLimits
-from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
-from tailcut.live.runnable import check_programs
+from tailcut.live.portfolio import Clock, Portfolio, Program, Solver, check_programs
 from tailcut.types import Outcome
 
 T = TypeVar("T")

@@ -111,7 +111,6 @@ def verdict(runs: Iterable[RunRecord]) -> Verdict:
 
 
 def said(runs: Iterable[RunRecord]) -> str:
-    """Return in words what each solver answered."""
     words = {
         run["solver"]: f"{run['solver']} says {run['answer']}"
         + (f" with objective {run['objective']:.10g}" if "objective" in run else "")
@@ -121,22 +120,8 @@ def said(runs: Iterable[RunRecord]) -> str:
     return ", ".join(words.values())
 
 
-class ChosenRun(NamedTuple):
-    """A decision whose run has not ended."""
-
-    decision: int
-    solver: str
-    budget: float
-    spent: float
-    """Seconds of the cutoff used before, features included; in a race, on this core."""
-
-    @staticmethod
-    def of(decision: Decision) -> ChosenRun:
-        return ChosenRun(decision.id, decision.algorithm, decision.budget, decision.spent)
-
-
 class MeasurePlan(NamedTuple):
-    """Which solvers measure an instance, whatever is chosen for it, and for how long each runs."""
+    """Which solvers measure an instance, and for how long each runs."""
 
     solvers: tuple[str, ...]
     cutoff: float
@@ -155,29 +140,26 @@ class InstanceRecord:
     """The features that decisions were based on."""
     feature_seconds: float = 0.0
     problem: str | None = None
-    """The problem with its features, if any."""
     runs: list[RunRecord] = field(default_factory=list)
     """The chosen runs that have ended, in order."""
-    pending: ChosenRun | None = None
-    rivals: dict[int, ChosenRun] = field(default_factory=dict)
+    pending: Decision | None = None
+    """The decision whose run has not ended."""
+    rivals: dict[int, Decision] = field(default_factory=dict)
     """In a race: the other runs that have not ended, by their decisions."""
     raced: bool = False
-    """Whether it is a race."""
     used: float = 0.0
     """In a race: seconds of the cutoff used on the core with the answer, or on the core used most."""
     first_decision: int | None = None
     last_decision: int | None = None
-    """The last observed decision."""
     closed: bool = False
     """Whether no more runs are chosen for it."""
     measure: MeasurePlan | None = None
-    """How it is measured; None: it is not."""
+    """How it is measured, whatever is chosen for it; None: it is not."""
     extra: dict[str, RunRecord] = field(default_factory=dict)
     """The extra runs that measure it, by solver, as they ended."""
     attempt: int = 0
     """The number of earlier attempts, with the same content."""
     cutoff: float | None = None
-    """Its cutoff in seconds, if known."""
     void: set[str] = field(default_factory=set)
     """Solvers that did not work when they ran, or were to run, on it."""
     forgiven: set[str] = field(default_factory=set)
@@ -189,21 +171,20 @@ class InstanceRecord:
     _verdict: Verdict | None = None
 
     def selected(
-        self, pending: ChosenRun, features: Mapping[str, float | None] | None, note: Mapping[str, Any]
+        self, pending: Decision, features: Mapping[str, float | None] | None, note: Mapping[str, Any]
     ) -> None:
-        """Add the first decision."""
         if features is not None:
             self.features = {name: math.nan if v is None else v for name, v in features.items()}
         self.feature_seconds = note.get("feature_seconds", 0.0)
         self.problem = note.get("problem")
-        self.pending, self.first_decision = pending, pending.decision
+        self.pending, self.first_decision = pending, pending.id
         if "measure" in note:
             plan = note["measure"]
             self.measure = MeasurePlan(tuple(plan["solvers"]), plan["cutoff"])
 
-    def joined(self, rival: ChosenRun) -> None:
+    def joined(self, rival: Decision) -> None:
         """Add one more concurrent run: a race."""
-        self.rivals[rival.decision] = rival
+        self.rivals[rival.id] = rival
         self.raced = True
         self.closed = self.chosen_answer is not None
 
@@ -211,8 +192,8 @@ class InstanceRecord:
         """Add how a run ended: that of a race's decision, or the pending one; return its record."""
         ended = self.rivals.pop(decision, self.pending)
         assert ended is not None
-        self.last_decision = ended.decision
-        run = _run_record(ended.solver, ended.budget, note)
+        self.last_decision = ended.id
+        run = _run_record(ended.algorithm, ended.budget, note)
         self.runs.append(run)
         if ended is self.pending:
             self.pending = None
@@ -227,13 +208,11 @@ class InstanceRecord:
         self._verdict = None
         return run
 
-    def proceeded(self, pending: ChosenRun | None) -> None:
-        """Add the next decision, or that there is none."""
+    def proceeded(self, pending: Decision | None) -> None:
         self.pending = pending
         self.closed = pending is None
 
     def measured(self, solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:
-        """Add how an extra run ended; return its record."""
         self.extra[solver] = _run_record(solver, budget, note)
         self._verdict = None
         return self.extra[solver]
@@ -249,11 +228,6 @@ class InstanceRecord:
         if any(run["solver"] == solver for run in self.runs):
             self.void.add(solver)
 
-    def follows(self, before: InstanceRecord | None) -> None:
-        """Add earlier work on the instance, if its content is the same."""
-        if before is not None and _digest(before) == _digest(self):
-            self.attempt = before.attempt + before.begun
-
     def given_up(self, note: Mapping[str, Any]) -> None:
         """Record that the features used up the cutoff."""
         self.feature_seconds, self.problem, self.closed = note["feature_seconds"], note.get("problem"), True
@@ -264,18 +238,16 @@ class InstanceRecord:
 
     @property
     def verdict(self) -> Verdict:
-        """The combined answer."""
         if self._verdict is None:
             self._verdict = verdict(self.all_runs)
         return self._verdict
 
     @property
     def begun(self) -> bool:
-        """Whether anything was decided about it."""
         return self.first_decision is not None or self.closed
 
     @property
-    def open_runs(self) -> list[ChosenRun]:
+    def open_runs(self) -> list[Decision]:
         return [*([] if self.pending is None else [self.pending]), *self.rivals.values()]
 
     @property
@@ -283,9 +255,13 @@ class InstanceRecord:
         """The solvers whose extra runs have not ended; chosen runs are not repeated."""
         if self.measure is None:
             return []
-        known = {run["solver"] for run in self.runs if _says_enough(run, self.measure.cutoff)}
+        known = {
+            run["solver"]
+            for run in self.runs  # one that was stopped after less time than the plan's says too little
+            if run["ending"] not in _AT_A_LIMIT or run["budget"] >= self.measure.cutoff
+        }
         known.update(self.extra)
-        known.update(run.solver for run in self.open_runs)
+        known.update(run.algorithm for run in self.open_runs)
         return [name for name in self.measure.solvers if name not in known]
 
     @property
@@ -307,12 +283,10 @@ class InstanceRecord:
 
     @property
     def answer(self) -> str | None:
-        """The answer, None if there is none yet."""
         return None if self.answering is None else self.answering["answer"]
 
     @property
     def chosen_answer(self) -> str | None:
-        """The answer of the chosen runs, None if there is none."""
         return next((run["answer"] for run in self.runs if run["answer"] is not None), None)
 
     @property
@@ -333,7 +307,8 @@ class InstanceRecord:
     @property
     def wall(self) -> float:
         """Wall time used so far by chosen runs, features included; the runs of a race share it."""
-        return float(self.feature_seconds + self.race_seconds + self._wall_in_turn)
+        in_turn = sum(run.get("wall", 0.0) for run in self.runs if "began" not in run)
+        return float(self.feature_seconds + self.race_seconds + in_turn)
 
     @property
     def race_seconds(self) -> float:
@@ -341,12 +316,7 @@ class InstanceRecord:
         return max((run["began"] + run.get("wall", 0.0) for run in self.runs if "began" in run), default=0.0)
 
     @property
-    def _wall_in_turn(self) -> float:
-        return sum(run.get("wall", 0.0) for run in self.runs if "began" not in run)
-
-    @property
     def extra_seconds(self) -> float:
-        """Seconds used so far to measure it with the other solvers."""
         return float(sum(run["seconds"] for run in self.extra.values()))
 
     @property
@@ -373,8 +343,15 @@ class InstanceRecord:
         }
 
 
-def _digest(record: InstanceRecord) -> str | None:
-    return None if record.content is None else record.content.sha256
+def new_record(
+    instance: str, content: FileContent | None, before: InstanceRecord | None = None
+) -> InstanceRecord:
+    """Return the record of an instance that starts, or starts again on request or as its file has changed."""
+    if before is None:
+        return InstanceRecord(instance, content)
+    old = None if before.content is None else before.content.sha256
+    new = None if content is None else content.sha256
+    return InstanceRecord(instance, content, attempt=before.attempt + before.begun if old == new else 0)
 
 
 def _run_record(solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:
@@ -384,34 +361,28 @@ def _run_record(solver: str, budget: float, note: Mapping[str, Any]) -> RunRecor
 _AT_A_LIMIT = (str(Ending.CPU_LIMIT), str(Ending.WALL_LIMIT))
 
 
-def _says_enough(run: RunRecord, cutoff: float) -> bool:
-    """Return whether a run had the whole `cutoff`, not just a slice."""
-    return run["ending"] not in _AT_A_LIMIT or run["budget"] >= cutoff
-
-
 def instance_records(project: Project) -> dict[str, InstanceRecord]:
     return read_records(project.history(), schedules=project.selector.schedules)
 
 
 def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, InstanceRecord]:
-    """Return the records of all instances in a journal, by name."""
     found: dict[str, InstanceRecord] = {}
     by_first: dict[int | None, InstanceRecord] = {}
     first_decisions = FirstDecisions()
     for event in history:
-        body, first = event.body, first_decisions.of(event)
+        body, first, decision = event.body, first_decisions.of(event), event.decision()
         note = body.get("note", {})
         match event.kind:
-            case EventKind.SELECT if first in by_first:
-                by_first[first].joined(_pending(body["decision"]))
-            case EventKind.SELECT:
+            case EventKind.SELECT if first in by_first and decision is not None:
+                by_first[first].joined(decision)
+            case EventKind.SELECT if decision is not None:
                 record = found[body["instance"]] = by_first[first] = _begun(body["instance"], note, found)
-                record.selected(_pending(body["decision"]), body["features"], note)
-                record.cutoff = note.get("cutoff", body["decision"]["cutoff"])
+                record.selected(decision, body["features"], note)
+                record.cutoff = note.get("cutoff", decision.cutoff)
             case EventKind.OBSERVE:
                 by_first[first].observed(note, schedules=schedules, decision=body["decision"])
             case EventKind.PROCEED:
-                by_first[first].proceeded(None if body["decision"] is None else _pending(body["decision"]))
+                by_first[first].proceeded(decision)
             case EventKind.FIT if "measured" in note:
                 by_first[note["decision"]].measured(note["measured"], note["budget"], note["run"])
             case EventKind.REMOVE_ALGORITHM:
@@ -433,11 +404,5 @@ def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, Inst
 
 
 def _begun(instance: str, note: Mapping[str, Any], found: Mapping[str, InstanceRecord]) -> InstanceRecord:
-    """Return a new record: an instance starts again if its file has changed, or on request."""
-    record = InstanceRecord(instance, FileContent.read(note.get("content")))
-    record.follows(found.get(instance))
-    return record
-
-
-def _pending(decision: Mapping[str, Any]) -> ChosenRun:
-    return ChosenRun(decision["id"], decision["algorithm"], decision["budget"], decision["spent"])
+    content = note.get("content")
+    return new_record(instance, None if content is None else FileContent(**content), found.get(instance))

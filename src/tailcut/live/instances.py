@@ -15,15 +15,16 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatch
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TextIO
+from typing import NamedTuple, TextIO
 
-from tailcut.errors import InputError
-from tailcut.types import check_seconds
+from tailcut.errors import InputError, PortfolioError
+from tailcut.live.tomltable import TomlTable
 
 LOOK_EVERY = 0.5
 """Seconds between two scans of a folder."""
@@ -35,7 +36,6 @@ TAG_FEATURES = tuple(f"tag {number}" for number in range(PLACES_OF_TAGS))
 _ENOUGH = 20
 """With fewer instances, the order is not worth a warning."""
 _SHOWN = 3
-_FIELDS = ("instance", "cutoff", "priority", "tags")
 
 
 class Instance(NamedTuple):
@@ -50,6 +50,8 @@ class Instance(NamedTuple):
     """Of the waiting instances, the one with the highest priority is next."""
     tags: Mapping[str, str] = MappingProxyType({})
     """What else is known about it: features of the selector (`tag_features`)."""
+    measure: float | None = None
+    """Seconds for each other solver that is run on it to learn more; None: no such runs."""
 
 
 def instances_in(
@@ -69,19 +71,18 @@ def instances_in(
     """
     words = list(given)
     parts = [None if word == "-" else _files(Path(word), patterns, models or {}) for word in words]
-    return _once(parts, sys.stdin if listed is None else listed, on_absent)
+    lines = sys.stdin if listed is None else listed
 
+    def once() -> Iterator[Instance]:
+        seen: set[str] = set()
+        for files in parts:
+            known = (Instance(str(path), path.absolute()) for path in files or ())
+            for instance in _listed(lines, on_absent) if files is None else known:
+                if instance.name not in seen:
+                    seen.add(instance.name)
+                    yield instance
 
-def _once(
-    parts: list[list[Path] | None], listed: TextIO, on_absent: Callable[[str], None] | None
-) -> Iterator[Instance]:
-    seen: set[str] = set()
-    for files in parts:
-        given = (Instance(str(path), path.absolute()) for path in files or ())
-        for instance in _listed(listed, on_absent) if files is None else given:
-            if instance.name not in seen:
-                seen.add(instance.name)
-                yield instance
+    return once()
 
 
 def _listed(lines: TextIO, on_absent: Callable[[str], None] | None) -> Iterator[Instance]:
@@ -106,7 +107,7 @@ def read_line(text: str, number: int) -> Instance:
     >>> read_line('{"instance": "/etc/hostname", "cutof": 5}', 7)
     Traceback (most recent call last):
         ...
-    tailcut.errors.InputError: line 7: cutof is not known; known: instance, cutoff, priority, tags
+    tailcut.errors.InputError: line 7: cutof is not known here; did you mean cutoff?
     """
     if not text.startswith("{"):
         path = _file(Path(text))
@@ -116,23 +117,14 @@ def read_line(text: str, number: int) -> Instance:
         given = json.loads(text)
     except ValueError as error:
         raise InputError(f"{where}: is not JSON: {error}") from None
-    unknown = next((name for name in given if name not in _FIELDS), None)
-    if unknown is not None:
-        raise InputError(f"{where}: {printable(unknown)} is not known; known: {', '.join(_FIELDS)}")
-    if not isinstance(given.get("instance"), str) or not given["instance"]:
-        raise InputError(f"{where}: instance must be the path of a file")
-    path = _file(Path(given["instance"]))
-    cutoff = given.get("cutoff")
-    if cutoff is not None:
-        cutoff = check_seconds(f"{where}: cutoff", cutoff, above_zero=True)
-    priority = _priority(given.get("priority", 0.0), where)
+    table = TomlTable(where, "", given)
+    try:
+        table.close(("instance", "cutoff", "priority", "tags"))
+        name, cutoff, priority = table.text("instance"), table.number("cutoff"), table.finite("priority", 0.0)
+    except PortfolioError as error:
+        raise InputError(printable(str(error))) from None
+    path = _file(Path(name))
     return Instance(str(path), path.absolute(), cutoff, priority, _tags(given.get("tags", {}), where))
-
-
-def _priority(value: object, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InputError(f"{where}: priority must be a finite number, got {value!r}")
-    return float(value)
 
 
 def _tags(value: object, where: str) -> dict[str, str]:
@@ -148,17 +140,19 @@ def _tags(value: object, where: str) -> dict[str, str]:
 def _files(path: Path, patterns: tuple[str, ...], models: Mapping[str, str]) -> list[Path]:
     if not path.is_dir():
         return [_file(path)]
-    found = sorted(
-        file
-        for file in path.rglob("*")
-        if file.is_file() and any(fnmatch(file.name, pattern) for pattern in patterns)
-    )
+    found = sorted(_matching(path, patterns))
     if not found:
         raise InputError(f"{path}: holds no file that is called {' or '.join(patterns)}")
     for model, data in models.items():
         with_data = {file.parent for file in found if fnmatch(file.name, data)}
         found = [one for one in found if not (one.parent in with_data and fnmatch(one.name, model))]
     return found
+
+
+def _matching(folder: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
+    for file in folder.rglob("*"):
+        if any(fnmatch(file.name, pattern) for pattern in patterns) and file.is_file():
+            yield file
 
 
 def _file(path: Path) -> Path:
@@ -203,10 +197,6 @@ class FileContent(NamedTuple):
         except OSError as error:
             raise InputError(f"{printable(str(path))}: cannot be read: {error.strerror}") from None
         return FileContent(digest, found.st_size, found.st_mtime_ns)
-
-    @staticmethod
-    def read(given: dict[str, Any] | None) -> FileContent | None:
-        return None if given is None else FileContent(**given)
 
     def is_in(self, path: Path) -> bool:
         """Return whether a file still has this content; a file of the same size and date is not read."""
@@ -257,62 +247,42 @@ def with_tags(
     return {name: every.get(name, math.nan) for name in known}
 
 
-def in_random_order(names: Sequence[str], seed: int) -> list[str]:
-    """Return shuffled names; the order of two names does not depend on the others.
+def shuffled(instances: Iterable[Instance], seed: int) -> list[Instance]:
+    """Return instances in a random order; that of two instances does not depend on the others.
 
-    >>> in_random_order(["a", "b", "c", "d"], seed=1)
+    >>> [one.name for one in shuffled([Instance(name, Path(name)) for name in "abcd"], seed=1)]
     ['c', 'a', 'b', 'd']
-    >>> in_random_order(["d", "c", "a"], seed=1)
+    >>> [one.name for one in shuffled([Instance(name, Path(name)) for name in "dca"], seed=1)]
     ['c', 'a', 'd']
     """
-    return sorted(
-        names, key=lambda name: hashlib.sha256(f"{seed} {name}".encode(errors="surrogateescape")).digest()
-    )
+
+    def rank(instance: Instance) -> bytes:
+        return hashlib.sha256(f"{seed} {instance.name}".encode(errors="surrogateescape")).digest()
+
+    return sorted(instances, key=rank)
 
 
-def shuffled(instances: Sequence[Instance], seed: int) -> list[Instance]:
-    """Return instances in a random order, which depends on the seed and on each name alone."""
-    by_name = {one.name: one for one in instances}
-    return [by_name[name] for name in in_random_order(list(by_name), seed)]
+def words_on_order(instances: Iterable[Instance]) -> str | None:
+    """Return a sentence for the user if instances come one family after the other, else None.
 
+    A family is the beginning of a name: its folder, and its letters up to the first digit.
 
-def family_of(instance: Instance) -> str:
-    """Return the beginning of a name: its folder, and its letters up to the first digit.
-
-    >>> from pathlib import Path
-    >>> family_of(Instance("sat/bmc-ibm-12.cnf", Path("/sat/bmc-ibm-12.cnf")))
-    'sat/bmc-ibm-'
+    >>> instances = [Instance(f"{family}{n}.cnf", Path("x")) for family in "ab" for n in range(10)]
+    >>> words_on_order(instances)
+    'the instances come family by family (a*, b*), the worst order to learn in: --shuffle mixes them'
+    >>> words_on_order(shuffled(instances, seed=0)) is None
+    True
     """
-    folder, slash, name = instance.name.rpartition("/")
-    return folder + slash + re.split(r"\d", name, maxsplit=1)[0]
-
-
-def families_in_order(instances: Sequence[Instance]) -> list[str]:
-    """Return the families if instances come one family after the other, judging by names; otherwise none.
-
-    >>> from pathlib import Path
-    >>> names = [f"{family}{n}.cnf" for family in "ab" for n in range(10)]
-    >>> instances = [Instance(name, Path("/") / name) for name in names]
-    >>> families_in_order(instances), families_in_order(shuffled(instances, seed=0))
-    (['a', 'b'], [])
-    """
-    families = [family_of(one) for one in instances]
-    count = len(families)
-    shares = Counter(families)
+    families = [re.sub(r"\d[^/]*$", "", one.name) for one in instances]
+    count, shares = len(families), Counter(families)
     if count < _ENOUGH or len(shares) < 2:
-        return []
+        return None
     by_chance = (count - 1) * (1.0 - sum(n * n for n in shares.values()) / count**2)
     changes = sum(one != other for one, other in pairwise(families))
-    return list(shares) if changes < by_chance / 2.0 else []
-
-
-def words_on_order(instances: Sequence[Instance]) -> str | None:
-    """Return a sentence for the user if the order is bad to learn in, else None."""
-    families = families_in_order(instances)
-    if not families:
+    if changes >= by_chance / 2.0:
         return None
-    more = ", ..." if len(families) > _SHOWN else ""
-    shown = ", ".join(f"{one}*" for one in families[:_SHOWN]) + more
+    more = ", ..." if len(shares) > _SHOWN else ""
+    shown = ", ".join(f"{one}*" for one in list(shares)[:_SHOWN]) + more
     return f"the instances come family by family ({shown}), the worst order to learn in: --shuffle mixes them"
 
 
@@ -341,19 +311,16 @@ class Arrivals:
     def _read(self, source: Iterator[Instance]) -> None:
         try:
             for instance in source:
-                self._add(instance)
+                with self._changed:
+                    if instance.name not in self._seen:
+                        self._seen.add(instance.name)
+                        heapq.heappush(self._waiting, (-instance.priority, next(self._numbers), instance))
+                        self._changed.notify_all()
         except BaseException as error:
             self._error = error
         with self._changed:
             self._open -= 1
             self._changed.notify_all()
-
-    def _add(self, instance: Instance) -> None:
-        with self._changed:
-            if instance.name not in self._seen:
-                self._seen.add(instance.name)
-                heapq.heappush(self._waiting, (-instance.priority, next(self._numbers), instance))
-                self._changed.notify_all()
 
     def wait(self) -> None:
         """Wait until all sources have ended."""
@@ -388,22 +355,15 @@ def _looks(folder: Path, patterns: tuple[str, ...]) -> Iterator[Instance]:
     before: dict[Path, tuple[int, int]] = {}
     taken: set[Path] = set()
     while True:
-        now = {path: state for path, state in _files_in(folder, patterns) if path not in taken}
+        now: dict[Path, tuple[int, int]] = {}
+        with suppress(OSError):  # a file has just been removed: the next scan will show the others
+            for path in _matching(folder, patterns):
+                if path not in taken and not path.name.startswith("."):
+                    found = path.stat()
+                    now[path] = (found.st_size, found.st_mtime_ns)
         for path in sorted(now):
-            size, modified = now[path]
-            if before.get(path) == (size, modified) or time.time() - modified / 1e9 > SETTLED:
+            if before.get(path) == now[path] or time.time() - now[path][1] / 1e9 > SETTLED:
                 taken.add(path)
                 yield Instance(str(path), path.absolute())
         before = now
         time.sleep(LOOK_EVERY)
-
-
-def _files_in(folder: Path, patterns: tuple[str, ...]) -> Iterator[tuple[Path, tuple[int, int]]]:
-    try:
-        for path in folder.rglob("*"):
-            hidden = path.name.startswith(".")
-            if not hidden and any(fnmatch(path.name, pattern) for pattern in patterns) and path.is_file():
-                found = path.stat()
-                yield path, (found.st_size, found.st_mtime_ns)
-    except OSError:  # a file has just been removed: the next scan will show the others
-        return

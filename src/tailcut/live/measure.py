@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tailcut import state as statefile
-from tailcut.domains.domain import answers_agree
 from tailcut.errors import InputError
 from tailcut.journal import EventKind, Journal, NewEvent
 from tailcut.live.engine import (
@@ -29,11 +28,11 @@ from tailcut.live.engine import (
     features_job,
     run_all,
 )
+from tailcut.live.instance_record import said, verdict
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.limits import Ending
-from tailcut.live.observer import SilentSolver
-from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
-from tailcut.live.runnable import check_runnable
+from tailcut.live.observer import Totals
+from tailcut.live.portfolio import Clock, Portfolio, Program, Solver, check_runnable
 from tailcut.scenarios import Scenario
 from tailcut.scenarios.description import yaml_module
 from tailcut.types import Status
@@ -56,7 +55,7 @@ class MeasureObserver:
     def measured(self, one: Measured) -> None:
         """Handle a new measurement."""
 
-    def solver_silent(self, one: SilentSolver) -> None:
+    def solver_silent(self, words: str) -> None:
         """Handle, at the end, a solver that gave no answer at all."""
 
 
@@ -85,26 +84,26 @@ def measure_scenario(
         raise InputError(f"{out} already holds a scenario")
     yaml_module()  # fail before the work, not after it, if the writer's extra is missing
     check_runnable(portfolio, executor)
-    instances = _briefly_named(instances)
     with (
         Journal(state or default_state(out)) as journal,
         nullcontext(executor) if executor is not None else LocalProgramExecutor.of(portfolio) as place,
     ):
-        measurement = Measurement(journal, portfolio, cutoff)
-        names, heard = [one.name for one in instances], MeasureObserver() if observer is None else observer
+        measurement = Measurement(journal, portfolio, _briefly_named(instances), cutoff)
+        heard = MeasureObserver() if observer is None else observer
         for text in wrong:
-            measurement.mark_wrong(RunName.parse(text, portfolio.solvers, names))
-        for text in again:
-            measurement.measure_again(RunName.parse(text, portfolio.solvers, names))
-        for changed in measurement.forget_changed(instances):
+            measurement.mark_wrong(*measurement.run_named(text))
+        for text in again:  # an earlier measurement stays in the journal, and counts until then
+            measurement.runs.pop(measurement.run_named(text), None)
+        for changed in measurement.forget_changed():
             heard.instance_changed(changed)
-        per_instance = len(portfolio.solvers) + (portfolio.features is not None)
-        heard.started(measurement.done(instances), len(instances) * per_instance)
-        run_all(measurement.missing(instances, place), at_once=jobs, on_result=heard.measured)
-        for silent in measurement.silent(instances):
-            heard.solver_silent(silent)
+        missing = list(measurement.missing(place))
+        total = len(instances) * (len(portfolio.solvers) + (portfolio.features is not None))
+        heard.started(total - len(missing), total)
+        run_all(iter(missing), at_once=jobs, on_result=heard.measured)
+        for words in measurement.silent():
+            heard.solver_silent(words)
         method = place.method
-    scenario = measurement.scenario(instances, name or out.name)
+    scenario = measurement.scenario(name or out.name)
     scenario.write(out)
     text = _readme(scenario, portfolio, method, note)
     statefile.write(out / "readme.txt", text.encode())
@@ -112,7 +111,6 @@ def measure_scenario(
 
 
 def default_state(out: Path) -> Path:
-    """Return the default state file of a measurement."""
     return out.with_name(out.name + ".measure.db")
 
 
@@ -131,80 +129,15 @@ class Measured(NamedTuple):
     solver: str | None
     """None: the features."""
     problem: str | None
-    """The problem, if any."""
-
-
-class RunName(NamedTuple):
-    """One solver on one instance, as a user names it."""
-
-    solver: str
-    instance: str
-
-    @staticmethod
-    def parse(text: str, solvers: Iterable[str], instances: Iterable[str]) -> RunName:
-        """Return the measured run that `SOLVER:INSTANCE` names.
-
-        >>> RunName.parse("kissat:a:b.cnf", ["kissat"], ["a:b.cnf"])
-        RunName(solver='kissat', instance='a:b.cnf')
-        """
-        known = list(instances)
-        for solver in solvers:
-            if text.startswith(f"{solver}:") and text[len(solver) + 1 :] in known:
-                return RunName(solver, text[len(solver) + 1 :])
-        raise InputError(f"{text!r} names no run: write SOLVER:INSTANCE, both as the scenario calls them")
-
-
-@dataclass
-class Measurements:
-    """What has been measured so far."""
-
-    runs: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
-    """(instance, solver) -> the note of the run."""
-    features: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Instance -> values, seconds and, if any, the problem."""
-
-    def add(self, kind: EventKind, body: dict[str, Any]) -> None:
-        if kind is EventKind.RUN:
-            self.runs[body["instance"], body["solver"]] = body
-        else:
-            self.features[body["instance"]] = body
-
-    def disagreements(self, instances: Collection[str], solvers: Collection[str]) -> list[str]:
-        """Return where some solvers contradict each other on some instances, a sentence each.
-
-        >>> measured = Measurements()
-        >>> for solver, answer in (("a", "SAT"), ("b", "UNSAT"), ("c", None)):
-        ...     measured.add(EventKind.RUN, {"instance": "i", "solver": solver, "answer": answer})
-        >>> measured.disagreements(["i"], ["a", "b", "c"])
-        ['i: a says SAT, b says UNSAT']
-        >>> measured.disagreements(["i"], ["a", "c"])
-        []
-        """
-        said: dict[str, dict[str, str]] = {}
-        for (instance, solver), run in self.runs.items():
-            if run["answer"] is not None and instance in instances and solver in solvers:
-                said.setdefault(instance, {})[solver] = run["answer"]
-        return contradictions(said)
-
-
-def contradictions(said: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Return where solvers contradict each other, given their answers by instance; a sentence each.
-
-    >>> contradictions({"a": {"x": "optimal 3", "y": "optimal 3.0"}, "b": {"x": "sat", "y": "unsat"}})
-    ['b: x says sat, y says unsat']
-    """
-    return [
-        f"{instance}: " + ", ".join(f"{solver} says {answer}" for solver, answer in answers.items())
-        for instance, answers in said.items()
-        if not all(answers_agree(next(iter(answers.values())), other) for other in answers.values())
-    ]
 
 
 class Measurement:
     """A measurement kept in a journal: what it contains is not measured again."""
 
-    def __init__(self, journal: Journal, portfolio: Portfolio, cutoff: float) -> None:
-        self.journal, self.portfolio, self.cutoff = journal, portfolio, cutoff
+    def __init__(
+        self, journal: Journal, portfolio: Portfolio, instances: Sequence[Instance], cutoff: float
+    ) -> None:
+        self.journal, self.portfolio, self.instances, self.cutoff = journal, portfolio, instances, cutoff
         description = {"cutoff": cutoff, "clock": portfolio.clock.value}
         if PROJECT not in journal.projects():
             journal.create(PROJECT, description)
@@ -216,69 +149,66 @@ class Measurement:
                     f"{journal.path} was created with {name} {before[name]}, not {value}: use "
                     "that, or give another state file"
                 )
-        self.measured = Measurements()
+        self.runs: dict[tuple[str, str], Any] = {}
+        """(instance, solver) -> the note of the run."""
+        self.features: dict[str, dict[str, Any]] = {}
+        """Instance -> values, seconds and, if any, the problem."""
         for event in journal.events(self._number):
-            self.measured.add(event.kind, event.body)
+            self._add(event.kind, event.body)
 
-    def forget_changed(self, instances: Iterable[Instance]) -> list[str]:
+    def _add(self, kind: EventKind, body: dict[str, Any]) -> None:
+        if kind is EventKind.RUN:
+            self.runs[body["instance"], body["solver"]] = body
+        else:
+            self.features[body["instance"]] = body
+
+    def run_named(self, text: str) -> tuple[str, str]:
+        """Return the instance and the solver of the run that `SOLVER:INSTANCE` names."""
+        for solver in self.portfolio.solvers:
+            for one in self.instances:
+                if text == f"{solver}:{one.name}":
+                    return one.name, solver
+        raise InputError(f"{text!r} names no run: write SOLVER:INSTANCE, both as the scenario calls them")
+
+    def forget_changed(self) -> list[str]:
         """Drop the measurements of files that have changed since; return their instances."""
-        measured = self.measured
         contents: dict[str, set[FileContent]] = {}
-        for body in (*measured.runs.values(), *measured.features.values()):
+        for body in (*self.runs.values(), *self.features.values()):
             contents.setdefault(body["instance"], set()).add(FileContent(**body["content"]))
         changed = [
             one.name
-            for one in instances
+            for one in self.instances
             if not all(content.is_in(one.path) for content in contents.get(one.name, ()))
         ]
         gone = set(changed)
-        measured.features = {name: body for name, body in measured.features.items() if name not in gone}
-        measured.runs = {cell: body for cell, body in measured.runs.items() if cell[0] not in gone}
+        self.features = {name: body for name, body in self.features.items() if name not in gone}
+        self.runs = {cell: body for cell, body in self.runs.items() if cell[0] not in gone}
         return changed
 
-    def mark_wrong(self, cell: RunName) -> None:
+    def mark_wrong(self, instance: str, solver: str) -> None:
         """Mark the answer of a run as wrong: it counts as failed."""
-        run = self.measured.runs.get((cell.instance, cell.solver))
+        run = self.runs.get((instance, solver))
         if run is None or run["answer"] is None:
-            raise InputError(
-                f"{cell.solver} gave no answer to {cell.instance}: there is nothing to mark as wrong"
-            )
+            raise InputError(f"{solver} gave no answer to {instance}: there is nothing to mark as wrong")
         problem = f"its answer {run['answer']} was marked as wrong"
         body = {**run, "answer": None, "outcome": Status.FAILED.value, "problem": problem}
         self._keep(EventKind.RUN, body)
 
-    def measure_again(self, cell: RunName) -> None:
-        """Mark a run to be measured again; its earlier measurement counts until then."""
-        self.measured.runs.pop((cell.instance, cell.solver), None)
+    def silent(self) -> list[str]:
+        """Return what to say of solvers that gave no answer at all, although some of their runs finished."""
+        totals = Totals()
+        for instance in self.instances:
+            for solver in self.portfolio.solvers:
+                totals.add_run(self.runs[instance.name, solver])
+        return totals.silent
 
-    def done(self, instances: Iterable[Instance]) -> int:
-        """Return how many of the measurements of these instances are done."""
-        names = {one.name for one in instances}
-        runs = sum(name in names and solver in self.portfolio.solvers for name, solver in self.measured.runs)
-        wanted = self.portfolio.features is not None
-        return runs + sum(name in names for name in self.measured.features if wanted)
-
-    def silent(self, instances: Iterable[Instance]) -> list[SilentSolver]:
-        """Return the solvers that gave no answer at all, although some of their runs finished."""
-        names = {one.name for one in instances}
-        found = []
-        for solver in self.portfolio.solvers:
-            runs = [run for (name, who), run in self.measured.runs.items() if who == solver and name in names]
-            said = [run["said"] for run in runs if "said" in run]
-            if said and all(run["answer"] is None for run in runs):
-                found.append(SilentSolver(solver, len(runs), said[0]))
-        return found
-
-    def missing(
-        self, instances: Iterable[Instance], place: ProgramExecutor
-    ) -> Iterator[Callable[[], Coroutine[Any, Any, Measured]]]:
-        """Yield the missing measurements, instance by instance."""
+    def missing(self, place: ProgramExecutor) -> Iterator[Callable[[], Coroutine[Any, Any, Measured]]]:
         program = self.portfolio.features
-        for instance in instances:
-            if program is not None and instance.name not in self.measured.features:
+        for instance in self.instances:
+            if program is not None and instance.name not in self.features:
                 yield partial(self._features, place, program, instance)
             for solver in self.portfolio.solvers.values():
-                if (instance.name, solver.name) not in self.measured.runs:
+                if (instance.name, solver.name) not in self.runs:
                     yield partial(self._run, place, solver, instance)
 
     async def _features(self, place: ProgramExecutor, program: Program, instance: Instance) -> Measured:
@@ -294,49 +224,44 @@ class Measurement:
 
     def _keep(self, kind: EventKind, body: dict[str, Any]) -> Measured:
         self.journal.append(self._number, [NewEvent(kind, body)])
-        self.measured.add(kind, body)
+        self._add(kind, body)
         return Measured(body["instance"], body.get("solver"), body.get("problem"))
 
-    def scenario(self, instances: Iterable[Instance], name: str) -> Scenario:
-        """Return the measurements of these instances as a scenario; raise on contradictions."""
-        names, solvers = [one.name for one in instances], list(self.portfolio.solvers)
-        disagreements = self.measured.disagreements(set(names), set(solvers))
+    def scenario(self, name: str) -> Scenario:
+        """Return the measurements of these instances as a scenario; raise on contradictions.
+
+        Features that failed are missing values, and their time counts.
+        """
+        order, solvers = sorted(one.name for one in self.instances), list(self.portfolio.solvers)
+        by_instance = {one: [self.runs[one, solver] for solver in solvers] for one in order}
+        cells = [run for runs in by_instance.values() for run in runs]
+        disagreements = [
+            f"{one}: {said(runs)}" for one, runs in by_instance.items() if verdict(runs).involved
+        ]
         if disagreements:
             raise InputError(
                 f"solvers disagree, so at least one is wrong: {'; '.join(disagreements)}. Everything is "
                 "kept: run the same command again with --wrong SOLVER:INSTANCE or --again SOLVER:INSTANCE, "
                 "or without the solver or the instance"
             )
-        return to_scenario(self.measured, names, solvers, self.cutoff, name)
-
-
-def to_scenario(
-    measured: Measurements, instances: list[str], solvers: list[str], cutoff: float, name: str
-) -> Scenario:
-    """Return measurements as a scenario; features that failed are missing values, their time counts."""
-    order = sorted(instances)
-    cells = [(instance, solver, measured.runs[instance, solver]) for instance in order for solver in solvers]
-    runs = {
-        "instance": [instance for instance, _, _ in cells],
-        "algorithm": [solver for _, solver, _ in cells],
-        "runtime": [run["seconds"] for _, _, run in cells],
-        "status": [_status(run, cutoff) for _, _, run in cells],
-    }
-    known = dict.fromkeys(
-        key for one in order for key in measured.features.get(one, {"values": {}})["values"]
-    )
-    features: dict[str, list[Any]] = {"instance": list(order)}
-    for key in known:
-        features[key] = [measured.features[one]["values"].get(key) for one in order]
-    costs = (
-        {"instance": list(order), "features": [measured.features[one]["seconds"] for one in order]}
-        if known
-        else None
-    )
-    scenario = Scenario.from_frames(runs, features, cutoff=cutoff, name=name, feature_costs=costs)
-    said = {(i, s): run["answer"] for i, s, run in cells}
-    truths = tuple(next((said[i, s] for s in solvers if said[i, s]), None) for i in scenario.instances)
-    return replace(scenario, ground_truth={"answer": truths})
+        runs = {
+            "instance": [run["instance"] for run in cells],
+            "algorithm": [run["solver"] for run in cells],
+            "runtime": [run["seconds"] for run in cells],
+            "status": [_status(run, self.cutoff) for run in cells],
+        }
+        values = [self.features.get(one, {"values": {}})["values"] for one in order]
+        known = dict.fromkeys(key for row in values for key in row)
+        features: dict[str, list[Any]] = {"instance": list(order)}
+        features.update({key: [row.get(key) for row in values] for key in known})
+        costs = None
+        if known:
+            seconds = [self.features[one]["seconds"] for one in order]
+            costs = {"instance": list(order), "features": seconds}
+        made = Scenario.from_frames(runs, features, cutoff=self.cutoff, name=name, feature_costs=costs)
+        answers = {one: [run["answer"] for run in runs if run["answer"]] for one, runs in by_instance.items()}
+        truths = tuple(next(iter(answers[one]), None) for one in made.instances)
+        return replace(made, ground_truth={"answer": truths})
 
 
 def _status(run: dict[str, Any], cutoff: float) -> str:
@@ -352,6 +277,7 @@ def _readme(scenario: Scenario, portfolio: Portfolio, method: str, note: str) ->
     what = (
         "CPU seconds of the whole process tree" if portfolio.clock is Clock.CPU else "seconds of elapsed time"
     )
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     lines = [
         f"{scenario.name}: {len(scenario.instances)} instances, {len(scenario.algorithms)} solvers, "
         f"cutoff {scenario.cutoff:g} s.",
@@ -361,7 +287,7 @@ def _readme(scenario: Scenario, portfolio: Portfolio, method: str, note: str) ->
         f"Runtimes are {what}; limits were enforced by {method}.",
         "Whether a run timed out is known from who ended it. Feature costs are those of computing all "
         "features at once.",
-        f"Machine: {_processor()}, {os.cpu_count()} cores, {_memory()}, {platform.system()} "
+        f"Machine: {_processor()}, {os.cpu_count()} cores, {memory:.0f} GiB of memory, {platform.system()} "
         f"{platform.release()}, Python {platform.python_version()}.",
         "",
         f"The portfolio ({portfolio.file.name}):",
@@ -380,7 +306,3 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.machine()
-
-
-def _memory() -> str:
-    return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB of memory"

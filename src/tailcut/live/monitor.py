@@ -7,7 +7,7 @@ kernel's table of locks shows whether a process writes, so nothing is ever locke
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,40 +19,7 @@ from tailcut.live.instance_record import PROJECT
 from tailcut.types import Status
 
 LATEST = 5
-"""The number of latest completed instances that are shown."""
 _LOCKS = Path("/proc/locks")
-
-
-@dataclass(frozen=True)
-class RunningStep:
-    """A run that is in progress, as far as the journal knows."""
-
-    instance: str | None
-    solver: str
-    budget: float
-    since: float
-    """When it was decided, in seconds since 1970."""
-
-
-@dataclass(frozen=True)
-class FinishedInstance:
-    """A completed instance."""
-
-    instance: str | None
-    solved: bool
-    solver: str | None
-    seconds: float
-    at: float
-
-
-@dataclass(frozen=True)
-class SolverProgress:
-    """What one solver has done."""
-
-    solver: str
-    runs: int
-    solved: int
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -75,13 +42,12 @@ class RunProgress:
     """Of all chosen runs, features included."""
     besides: int
     """Runs that were made to measure or to learn."""
-    running: tuple[RunningStep, ...]
-    latest: tuple[FinishedInstance, ...]
-    """The latest first."""
-    solvers: tuple[SolverProgress, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+    running: list[dict[str, Any]]
+    """For each run in progress: the instance, the solver, its budget, and since when it runs."""
+    latest: list[dict[str, Any]]
+    """For the instances completed last, the latest first: by which solver, in what time, and when."""
+    solvers: list[dict[str, Any]]
+    """For each solver: how many runs it made, how many instances it solved, and its seconds."""
 
 
 def followed_run(path: Path, project: str | None = None, patience: float = 10.0) -> FollowedRun:
@@ -140,37 +106,34 @@ class FollowedRun:
             par10=sum(one.par10 for one in over) / len(over) if over else None,
             seconds=sum(one.seconds for one in over),
             besides=sum(one.besides for one in every),
-            running=tuple(
-                RunningStep(one.name, run.algorithm, run.budget, run.began)
+            running=[
+                {"instance": one.name, "solver": run.algorithm, "budget": run.budget, "since": run.began}
                 for one in every
                 for run in one.runs
                 if run.status is None and one.over is None
-            ),
-            latest=tuple(
-                FinishedInstance(
-                    one.name,
-                    one.solved,
-                    None if one.answering is None else one.answering.algorithm,
-                    one.seconds,
-                    one.over or 0.0,
-                )
+            ],
+            latest=[
+                {
+                    "instance": one.name,
+                    "solved": one.solved,
+                    "solver": None if one.answering is None else one.answering.algorithm,
+                    "seconds": one.seconds,
+                    "at": one.over or 0.0,
+                }
                 for one in finished
-            ),
+            ],
             solvers=self._solvers(),
         )
 
-    def _solvers(self) -> tuple[SolverProgress, ...]:
-        counts = {name: [0.0, 0.0, 0.0] for name in self._algorithms}
+    def _solvers(self) -> list[dict[str, Any]]:
+        found = {name: {"runs": 0, "solved": 0, "seconds": 0.0} for name in self._algorithms}
         for one in self._served.instances.values():
             for run in one.runs:
-                count = counts.setdefault(run.algorithm, [0.0, 0.0, 0.0])
-                count[0] += run.status is not None
-                count[1] += run.status is Status.SOLVED
-                count[2] += run.seconds or 0.0
-        return tuple(
-            SolverProgress(name, int(runs), int(solved), seconds)
-            for name, (runs, solved, seconds) in counts.items()
-        )
+                solver = found.setdefault(run.algorithm, {"runs": 0, "solved": 0, "seconds": 0.0})
+                solver["runs"] += run.status is not None
+                solver["solved"] += run.status is Status.SOLVED
+                solver["seconds"] += run.seconds or 0.0
+        return [{"solver": name, **done} for name, done in found.items()]
 
 
 def is_written(path: Path) -> bool | None:

@@ -18,8 +18,6 @@ from tailcut.types import Outcome
 if TYPE_CHECKING:
     from tailcut.live.engine import RunResult
 
-_FIELDS = ("pattern", "best", "worst", "best_known")
-
 
 @dataclass(frozen=True)
 class ObjectiveRule:
@@ -66,20 +64,10 @@ class ObjectiveRule:
             return 1.0
         if self.best is not None and self.worst is not None:
             return min(max((value - self.best) / (self.worst - self.best), 0.0), 1.0)
-        return _gap(value, self.best_known[instance.path.name])
-
-
-def _gap(value: float, best: float) -> float:
-    """Return the primal gap.
-
-    >>> _gap(10.0, 8.0), _gap(8.0, 8.0), _gap(1.0, -1.0)
-    (0.2, 0.0, 1.0)
-    """
-    if value == best:
-        return 0.0
-    if value * best < 0.0:
-        return 1.0
-    return abs(value - best) / max(abs(value), abs(best))
+        best = self.best_known[instance.path.name]
+        if value == best:
+            return 0.0
+        return 1.0 if value * best < 0.0 else abs(value - best) / max(abs(value), abs(best))
 
 
 def rated_run(rule: ObjectiveRule, instance: Instance, run: RunResult) -> RunResult:
@@ -96,15 +84,11 @@ def rated_run(rule: ObjectiveRule, instance: Instance, run: RunResult) -> RunRes
 
 
 def objective_rule(table: TomlTable, folder: Path) -> ObjectiveRule | None:
-    """Return the table [objective] of a portfolio; None if there is none."""
     if not table.fields:
         return None
-    table.close(_FIELDS)
-    try:
-        pattern = re.compile(table.text("pattern").encode(), re.MULTILINE)
-    except re.error as error:
-        raise table.wrong("pattern", f"a regular expression ({error})") from None
-    if "objective" not in pattern.groupindex:
+    table.close(("pattern", "best", "worst", "best_known"))
+    pattern = table.pattern("pattern")
+    if pattern is None or "objective" not in pattern.groupindex:
         raise table.wrong("pattern", "a regular expression with a group (?P<objective>...)")
     bounded = ("best" in table) + ("worst" in table)
     if bounded + 2 * ("best_known" in table) != 2:
@@ -126,7 +110,10 @@ def _best_known(file: Path) -> dict[str, float]:
                 raise PortfolioError(f"{file}, line 1: expected the columns instance and best")
             found = {}
             for row in rows:
-                value = _float(row["best"])
+                try:
+                    value = float(row["best"] or "nan")
+                except ValueError:
+                    value = math.nan
                 if not math.isfinite(value):
                     words = f"best must be a finite number, got {row['best']!r}"
                     raise PortfolioError(f"{file}, line {rows.line_num}: {words}")
@@ -134,10 +121,3 @@ def _best_known(file: Path) -> dict[str, float]:
     except (OSError, UnicodeDecodeError) as error:
         raise PortfolioError(f"{file}: cannot be read: {error}") from None
     return found
-
-
-def _float(text: str | None) -> float:
-    try:
-        return float(text or "nan")
-    except ValueError:
-        return math.nan

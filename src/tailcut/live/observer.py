@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from tailcut.journal.past_runs import WarmStart
 from tailcut.live.instance_record import InstanceRecord, RunRecord
@@ -65,19 +65,6 @@ class StreamObserver:
 
     def instance_over(self, record: InstanceRecord) -> None:
         """Handle a completed instance, solved or not; its line is in the file of answers."""
-
-
-class SilentSolver(NamedTuple):
-    """A solver whose runs finished, but none with a readable answer."""
-
-    solver: str
-    runs: int
-    said: str
-    """The end of the output of one of these runs."""
-
-    def __str__(self) -> str:
-        runs = "its only run, which" if self.runs == 1 else f"{self.runs} runs; one"
-        return f"no answer at all from {self.solver} in {runs} printed: {self.said}"
 
 
 @dataclass
@@ -141,7 +128,7 @@ class Totals(StreamObserver):
         totals = Totals()
         for record in records:
             for run in record.runs:
-                totals._add_run(run)
+                totals.add_run(run)
             for run in record.extra.values():
                 totals._add_extra(record, run)
             if record.over:
@@ -153,16 +140,16 @@ class Totals(StreamObserver):
         return self.solved + self.unsolved
 
     @property
-    def silent(self) -> list[SilentSolver]:
-        """The solvers that gave no answer at all, although some of their runs finished."""
-        return [
-            SilentSolver(name, one.runs, one.said)
-            for name, one in self.solvers.items()
-            if one.said is not None and not one.solved
-        ]
+    def silent(self) -> list[str]:
+        """A sentence on each solver that gave no answer at all, although some of its runs finished."""
+        lines = []
+        for name, one in self.solvers.items():
+            if one.said is not None and not one.solved:
+                runs = "its only run, which" if one.runs == 1 else f"{one.runs} runs; one"
+                lines.append(f"no answer at all from {name} in {runs} printed: {one.said}")
+        return lines
 
     def solver_put_aside(self, solver: str, words: str) -> None:  # noqa: ARG002
-        """Count a problem, which is reported again at the end."""
         self.problems.append(words)
 
     def begin_again(self, record: InstanceRecord) -> None:
@@ -176,22 +163,22 @@ class Totals(StreamObserver):
         self.current.pop(record.instance, None)
 
     def run_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
-        name = _in_race(record, solver) if record.raced else record.instance
+        name = _step(record, solver, "race,") if record.raced else record.instance
         self.current[name] = CurrentStep(solver, budget, self.clock())
 
     def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:
-        self._add_run(run)
-        self.current.pop(_in_race(record, run["solver"]), None)
+        self.add_run(run)
+        self.current.pop(_step(record, run["solver"], "race,"), None)
         if record.announced:  # another solver was faster
             self.seconds += run["seconds"]
         if run.get("problem"):
             self.problems.append(f"{record.instance}: {run['solver']}: {run['problem']}")
 
     def extra_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
-        self.current[_besides(record, solver)] = CurrentStep(solver, budget, self.clock())
+        self.current[_step(record, solver, "again, with")] = CurrentStep(solver, budget, self.clock())
 
     def extra_ended(self, record: InstanceRecord, run: RunRecord) -> None:
-        self.current.pop(_besides(record, run["solver"]), None)
+        self.current.pop(_step(record, run["solver"], "again, with"), None)
         self._add_extra(record, run)
         if run.get("problem"):
             self.problems.append(f"{record.instance}: {run['solver']}: {run['problem']}")
@@ -202,7 +189,7 @@ class Totals(StreamObserver):
         if record.problem:
             self.problems.append(f"{record.instance}: {record.problem}")
 
-    def _add_run(self, run: RunRecord) -> None:
+    def add_run(self, run: Mapping[str, Any]) -> None:
         solver = self.solvers.setdefault(run["solver"], SolverTotals())
         solver.runs += 1
         solver.seconds += run["seconds"]
@@ -232,9 +219,5 @@ class Totals(StreamObserver):
         self.feature_seconds += count * record.feature_seconds
 
 
-def _in_race(record: InstanceRecord, solver: str) -> str:
-    return f"{record.instance} (race, {solver})"
-
-
-def _besides(record: InstanceRecord, solver: str) -> str:
-    return f"{record.instance} (again, with {solver})"
+def _step(record: InstanceRecord, solver: str, kind: str) -> str:
+    return f"{record.instance} ({kind} {solver})"

@@ -1,13 +1,21 @@
-"""The portfolio file: which solvers there are, how they are called and how their answers are read."""
+"""The portfolio file: which solvers there are, how they are called and how their answers are read.
+
+`check_runnable` finds out whether its programs can be started, before any instance runs.
+"""
 
 from __future__ import annotations
 
 import enum
+import os
 import re
-import shlex
-from collections.abc import Iterable, Mapping, Sequence
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tailcut.catalogue import recipe
 from tailcut.domains import Domain, domain_names, find_domain
@@ -25,8 +33,11 @@ from tailcut.domains.domain import (
 from tailcut.errors import InputError, PortfolioError
 from tailcut.live.limits import Call, Command
 from tailcut.live.objective import ObjectiveRule, objective_rule
-from tailcut.live.tomltable import TomlTable, parse_toml, read_toml
+from tailcut.live.tomltable import TomlTable, parse_toml
 from tailcut.types import check_seconds
+
+if TYPE_CHECKING:
+    from tailcut.live.engine import ProgramExecutor
 
 _PROGRAM = ("command", "entry", "arguments", "environment", "memory", "limit")
 _SOLVER = ("command", "entry", "arguments", "environment", "memory", "answers", "gives")
@@ -43,6 +54,8 @@ DOMAIN_CUTOFF = 300
 """Default CPU seconds per instance in the portfolio of a domain."""
 FILE_FEATURES = EntryProgram("tailcut.domains.file_features:main", ("{instance}",))
 """The feature extractor if neither the portfolio nor its domain defines one."""
+_FORMATS = Path("/proc/sys/fs/binfmt_misc")
+"""Where Linux lists additional executable formats."""
 
 
 class Clock(enum.StrEnum):
@@ -67,7 +80,6 @@ class Program:
     limit: float | None = None
     """Seconds; None: the budget of the run."""
     folder: Path | None = None
-    """Where it runs."""
 
     def filled(self, **places: str) -> Command | Call:
         """Return the program with its placeholders filled in; those not given stay unchanged."""
@@ -128,23 +140,29 @@ class Portfolio:
     objective: ObjectiveRule | None = None
     """How answers are rated; None: runtimes count."""
     text: str = ""
-    """The text of the file."""
 
 
 def read_portfolio(path: str | Path) -> Portfolio:
     """Return the portfolio in a TOML file; an error names the invalid field."""
     file = Path(path)
-    return _portfolio(read_toml(file), file, file.read_text(encoding="utf-8"))
+    try:
+        return _parsed(file.read_text(encoding="utf-8"), file)
+    except OSError as error:
+        raise PortfolioError(f"{file}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise PortfolioError(f"{file}: is not TOML: {error}") from None
 
 
-def parse_portfolio(text: str, name: str) -> Portfolio:
-    """Return the portfolio that a TOML text describes, for the current folder; errors call it `name`."""
-    return _portfolio(parse_toml(text, name), Path(name), text)
+def domain_portfolio(name: str) -> Portfolio:
+    """Return the portfolio of a domain, with the solvers found here, for the current folder."""
+    return _parsed(portfolio_text(name), Path(f"--domain {name}"))
 
 
-def _portfolio(table: TomlTable, file: Path, text: str) -> Portfolio:
+def _parsed(text: str, file: Path) -> Portfolio:
+    table = parse_toml(text, str(file))
     table.close(_FILE)
-    domain = _domain(table)
+    chosen = table.choice("domain", domain_names()) if "domain" in table else None
+    domain = Domain() if chosen is None else find_domain(chosen)
     folder = (file.parent / table.text("folder", ".")).resolve()
     memory = table.size("memory")
     answers = _answers(table.table("answers"), domain) if "answers" in table else domain.answers
@@ -161,6 +179,15 @@ def _portfolio(table: TomlTable, file: Path, text: str) -> Portfolio:
         if module is not None and not is_installed(module)
     ]
     usual, without = _usual_features(domain, given="features" in table)
+    of_others = {way.module for solver in domain.solvers for way in solver.ways} - set(needed.values())
+    preload = [module for module in domain.preload if module not in of_others and is_installed(module)]
+    if usual is FILE_FEATURES and "features" not in table:
+        preload.append(FILE_FEATURES.entry.partition(":")[0])
+    tiny, check = table.table("check"), domain.check
+    tiny.close(("instance", "answer"))
+    if "instance" in tiny:
+        answer = tiny.text("answer") if "answer" in tiny else None
+        check = (TinyInstance(file.parent / tiny.text("instance"), answer),)
     return Portfolio(
         file=file,
         solvers=solvers,
@@ -171,16 +198,12 @@ def _portfolio(table: TomlTable, file: Path, text: str) -> Portfolio:
         verify=_optional(table, "verify", folder, domain.verify, ("instance", "output", "answer", "solver")),
         cutoff=table.number("cutoff"),
         selector=_selector(table),
-        favourite=_favourite(table, solvers),
+        favourite=table.choice("favourite", list(solvers), "the solvers "),
         clock=Clock(clock),
         wall_factor=table.number("wall_factor", 4.0) or 4.0,
         instances=table.texts("instances") or domain.instances,
-        preload=(
-            *_worth_preloading(domain, needed.values()),
-            *([_module(FILE_FEATURES)] if usual is FILE_FEATURES and "features" not in table else []),
-            *table.texts("preload"),
-        ),
-        check=_checks(table.table("check"), file.parent) or domain.check,
+        preload=(*preload, *table.texts("preload")),
+        check=check,
         lacking=tuple(lacking),
         without=without,
         models=domain.models,
@@ -190,12 +213,7 @@ def _portfolio(table: TomlTable, file: Path, text: str) -> Portfolio:
     )
 
 
-def _module(program: EntryProgram) -> str:
-    return program.entry.partition(":")[0]
-
-
 def _usual_features(domain: Domain, *, given: bool) -> tuple[EntryProgram, str | None]:
-    """Return the domain's feature extractor, or the general one and the reason."""
     usual = domain.features
     if usual is None:
         return FILE_FEATURES, None
@@ -218,16 +236,6 @@ def cutoff_of(portfolio: Portfolio, given: float | None) -> float:
     return check_seconds("cutoff", cutoff, above_zero=True)
 
 
-def _domain(table: TomlTable) -> Domain:
-    if "domain" not in table:
-        return Domain()
-    name = table.text("domain")
-    known = domain_names()
-    if name not in known:
-        raise table.wrong("domain", f"one of {', '.join(known)}")
-    return find_domain(name)
-
-
 def _solvers(
     table: TomlTable, domain: Domain, usual: tuple[AnswerRule, ...], folder: Path, memory: int | None
 ) -> tuple[dict[str, Solver], list[str]]:
@@ -239,7 +247,7 @@ def _solvers(
         own = solvers.table(name)
         own.close(_SOLVER)
         if "command" in own or "entry" in own:
-            given = _program(own, folder, PLACES, must_have="instance")
+            given = _program(own, folder, PLACES)
             plain = "answers" not in own and "answers" not in table
             program: Program | None = _wrapped(given, domain) if plain else given
         else:
@@ -268,13 +276,7 @@ def _of_domain(
         how = known[name].install
         lacking.append(f"the solver {name} is not installed" + (f": {how}" if how else ""))
         return None
-    return Program(
-        found.words,
-        found.way.entry,
-        environment=table.text_by_name("environment"),
-        memory=table.size("memory"),
-        folder=folder,
-    )
+    return _limited(table, found.words, found.way.entry, folder)
 
 
 def _gives(table: TomlTable, rules: tuple[AnswerRule, ...]) -> tuple[str, ...] | None:
@@ -288,7 +290,6 @@ def _gives(table: TomlTable, rules: tuple[AnswerRule, ...]) -> tuple[str, ...] |
 
 
 def _selector(table: TomlTable) -> str | None:
-    """Return the selector with its hyperparameters, or say that there is none of this name."""
     if "selector" not in table:
         return None
     try:
@@ -298,31 +299,19 @@ def _selector(table: TomlTable) -> str | None:
     return table.text("selector")
 
 
-def _favourite(table: TomlTable, solvers: Mapping[str, Solver]) -> str | None:
-    if "favourite" not in table:
-        return None
-    if table.text("favourite") not in solvers:
-        raise table.wrong("favourite", f"one of the solvers {', '.join(solvers)}")
-    return table.text("favourite")
-
-
 def _optional(
-    table: TomlTable,
-    name: str,
-    folder: Path,
-    usual: EntryProgram | None,
-    places: tuple[str, ...],
+    table: TomlTable, name: str, folder: Path, usual: EntryProgram | None, places: tuple[str, ...]
 ) -> Program | None:
     if name in table:
         own = table.table(name)
         own.close(_PROGRAM)
-        return _program(own, folder, places, must_have="instance")
+        return _program(own, folder, places)
     if usual is None:
         return None
     return Program(usual.arguments, usual.entry, folder=folder)
 
 
-def _program(table: TomlTable, folder: Path, places: tuple[str, ...], must_have: str) -> Program:
+def _program(table: TomlTable, folder: Path, places: tuple[str, ...]) -> Program:
     if ("command" in table) == ("entry" in table):  # both, or none if there is no domain
         raise PortfolioError(f"{table.file}: {table.where} must have either a command or an entry")
     if "entry" in table:
@@ -332,7 +321,11 @@ def _program(table: TomlTable, folder: Path, places: tuple[str, ...], must_have:
         words, origin = table.texts("arguments"), "arguments"
     else:
         entry, words, origin = None, _command(table, folder), "command"
-    _check_places(table, origin, words, places, must_have)
+    _check_places(table, origin, words, places)
+    return _limited(table, words, entry, folder)
+
+
+def _limited(table: TomlTable, words: tuple[str, ...], entry: str | None, folder: Path) -> Program:
     return Program(
         words,
         entry,
@@ -347,7 +340,7 @@ def _command(table: TomlTable, folder: Path) -> tuple[str, ...]:
     """Return the words of a command; a program with a slash in its name is relative to the folder."""
     if "arguments" in table:
         raise table.wrong("arguments", "given with an entry only: write a command with its arguments")
-    words = table.texts("command") if not _is_text(table, "command") else _split(table)
+    words = table.words("command")
     if not words or not words[0]:
         raise table.wrong("command", "a list with the program and its arguments")
     program = words[0]
@@ -356,24 +349,7 @@ def _command(table: TomlTable, folder: Path) -> tuple[str, ...]:
     return program, *words[1:]
 
 
-def _is_text(table: TomlTable, field: str) -> bool:
-    try:
-        table.text(field)
-    except PortfolioError:
-        return False
-    return True
-
-
-def _split(table: TomlTable) -> tuple[str, ...]:
-    try:
-        return tuple(shlex.split(table.text("command")))
-    except ValueError:
-        raise table.wrong("command", "words as a shell reads them (is a quote open?)") from None
-
-
-def _check_places(
-    table: TomlTable, field: str, words: tuple[str, ...], places: tuple[str, ...], must_have: str
-) -> None:
+def _check_places(table: TomlTable, field: str, words: tuple[str, ...], places: tuple[str, ...]) -> None:
     found = {place for word in words for place in PLACE.findall(word)}
     unknown = sorted(found - set(places))
     if unknown:
@@ -382,8 +358,8 @@ def _check_places(
             f"{table.file}: {table.name(field)} has a place {{{unknown[0]}}} that is not known here; "
             f"known: {known}"
         )
-    if must_have not in found:
-        raise table.wrong(field, f"words with {{{must_have}}} where the instance's file goes")
+    if "instance" not in found:
+        raise table.wrong(field, "words with {instance} where the instance's file goes")
 
 
 def _answers(table: TomlTable, domain: Domain) -> tuple[AnswerRule, ...]:
@@ -399,29 +375,12 @@ def _answers(table: TomlTable, domain: Domain) -> tuple[AnswerRule, ...]:
         own.close(("exit_code", "pattern", "unless"))
         if "exit_code" not in own and "pattern" not in own:
             raise PortfolioError(f"{own.file}: {own.where} must have an exit_code, a pattern or both")
-        pattern = _pattern(own, "pattern")
+        pattern = own.pattern("pattern")
         for group in re.findall(r"\{(\w+)\}", answer):
             if pattern is None or group not in pattern.groupindex:
                 raise own.wrong("pattern", f"a regular expression with a group (?P<{group}>...)")
-        rules.append(AnswerRule(answer, own.whole("exit_code"), pattern, _pattern(own, "unless")))
+        rules.append(AnswerRule(answer, own.whole("exit_code"), pattern, own.pattern("unless")))
     return tuple(rules)
-
-
-def _pattern(table: TomlTable, field: str) -> re.Pattern[bytes] | None:
-    if field not in table:
-        return None
-    try:
-        return re.compile(table.text(field).encode(), re.MULTILINE)
-    except re.error as error:
-        raise table.wrong(field, f"a regular expression ({error})") from None
-
-
-def _checks(table: TomlTable, folder: Path) -> tuple[TinyInstance, ...]:
-    table.close(("instance", "answer"))
-    if "instance" not in table:
-        return ()
-    answer = table.text("answer") if "answer" in table else None
-    return (TinyInstance(folder / table.text("instance"), answer),)
 
 
 def _wrapped(program: Program, domain: Domain) -> Program:
@@ -461,21 +420,6 @@ def _needed_module(domain: Domain, entry: str | None, words: Sequence[str]) -> s
     return (same or ways)[0].module if ways else None
 
 
-def _worth_preloading(domain: Domain, needed: Iterable[str | None]) -> tuple[str, ...]:
-    """Return the installed modules of the domain to preload, of solvers only those in the portfolio."""
-    of_solvers = {way.module for solver in domain.solvers for way in solver.ways}
-    wanted = set(needed)
-    return tuple(
-        module
-        for module in domain.preload
-        if (module not in of_solvers or module in wanted) and is_installed(module)
-    )
-
-
-def domain_portfolio(name: str) -> Portfolio:
-    return parse_portfolio(portfolio_text(name), f"--domain {name}")
-
-
 def portfolio_text(name: str) -> str:
     """Return that portfolio as the text of a TOML file, to be saved and edited."""
     solvers = find_solvers(find_domain(name))
@@ -510,3 +454,79 @@ def installable(solvers: list[FoundSolver]) -> str:
     """
     lacking = [one.solver for one in solvers if one.way is None and one.solver.install]
     return ", ".join(f"{solver.name} ({solver.install})" for solver in lacking)
+
+
+def check_runnable(portfolio: Portfolio, executor: ProgramExecutor | None) -> None:
+    """Raise unless all programs of a portfolio can be started where they are to run; None: here."""
+    tables: dict[str, Program | None] = {
+        "features": portfolio.features,
+        "verify": portfolio.verify,
+        **{f"solvers.{name}": solver.program for name, solver in portfolio.solvers.items()},
+    }
+    programs = {name: program.filled() for name, program in tables.items() if program is not None}
+    check = check_programs if executor is None else executor.check_programs
+    check(programs, str(portfolio.file))
+
+
+def check_programs(programs: Mapping[str, Command | Call], where: str) -> None:
+    """Raise unless all programs can be started here; `where` says in which file they are named."""
+    problems = [f"{name}: {why}" for name, one in programs.items() if (why := why_not(one)) is not None]
+    if problems:
+        raise InputError(f"{where}: {'; '.join(problems)}. Nothing was run")
+
+
+def why_not(program: Command | Call) -> str | None:
+    """Return why a program cannot be started here, None if it can.
+
+    >>> why_not(Command(("sh", "-c", "exit 0"))) is None
+    True
+    >>> why_not(Command(("no-such-solver", "i1.cnf"))), why_not(Call("no_such_module:main"))
+    ('there is no program no-such-solver', 'there is no module no_such_module')
+    """
+    if program.folder is not None and not program.folder.is_dir():
+        return f"there is no folder {program.folder}, where the portfolio's programs run"
+    if isinstance(program, Call):
+        package = program.entry.partition(":")[0].partition(".")[0]  # importing nothing
+        return None if _is_there(package, program.folder) else f"there is no module {package}"
+    name = program.argv[0]
+    if "{" in name:  # a placeholder: the program depends on the instance
+        return None
+    path = (program.environment or {}).get("PATH")
+    named = (program.folder or Path.cwd()) / name if "/" in name else None
+    found = shutil.which(name if named is None else named, path=path)
+    if found is not None:
+        return _why_not_started(Path(found), name)
+    if named is None or not named.exists():
+        return f"there is no program {name}"
+    return f"{name} is a folder" if named.is_dir() else f"{name} is not executable (chmod +x)"
+
+
+def _is_there(package: str, folder: Path | None) -> bool:
+    """Return whether a package can be found, also in the folder where the portfolio's programs run."""
+    beside = [] if folder is None else [str(folder)]
+    return find_spec(package) is not None or PathFinder.find_spec(package, [*sys.path, *beside]) is not None
+
+
+def _why_not_started(file: Path, name: str) -> str | None:
+    """Return why the system would not start an executable file, judging by its first bytes."""
+    try:
+        with file.open("rb") as opened:
+            start = opened.read(256)
+    except OSError:
+        return None  # an executable need not be readable
+    if start.startswith(b"#!"):
+        found = re.match(rb"#![ \t]*([^\s]+)", start)
+        interpreter = Path(os.fsdecode(found[1])) if found else None
+        if interpreter is None or not os.access(interpreter, os.X_OK):
+            return f"{name} needs the interpreter {interpreter or ''}, which is missing".replace("  ", " ")
+        return None
+    if start.startswith(b"\x7fELF") or _further_formats():
+        return None
+    return f"{name} is not a program, and a script without '#!' in its first line"
+
+
+def _further_formats() -> bool:
+    try:
+        return any(one.name not in ("register", "status") for one in _FORMATS.iterdir())
+    except OSError:
+        return False

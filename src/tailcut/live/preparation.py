@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from tailcut.errors import InputError
-from tailcut.journal import Project
+from tailcut.journal.instances import feature_table
 from tailcut.journal.past_runs import learn_past_runs, read_past_runs
-from tailcut.live.instance_record import InstanceRecord, RunRecord
-from tailcut.live.instances import FileContent, Instance, in_random_order, with_tags
+from tailcut.live.instance_record import InstanceRecord, new_record
+from tailcut.live.instances import FileContent, Instance, shuffled, with_tags
 from tailcut.live.limits import Ending
-from tailcut.live.observer import StreamObserver
+from tailcut.live.observer import Totals
 from tailcut.live.portfolio import Program
-from tailcut.live.serving import Serving, Wanted, Work
+from tailcut.live.serving import Serving, Work
 from tailcut.types import Array, check_seconds
 
 _TRIES = 5
@@ -27,48 +27,41 @@ _TRIES = 5
 _STOPPED = (str(Ending.CPU_LIMIT), str(Ending.WALL_LIMIT))
 
 
-class RetryKind(enum.StrEnum):
-    """Which instances are run again on request."""
-
-    UNSOLVED = "unsolved"
-    """All that have no answer."""
-    FAILED = "failed"
-    """Those with a run that did not end at a time limit."""
-
-    @staticmethod
-    def parse(text: str) -> RetryKind:
-        if text not in list(RetryKind):
-            raise InputError(f"--retry must be one of {', '.join(RetryKind)}, got {text!r}")
-        return RetryKind(text)
+RETRIES = ("unsolved", "failed")
+"""Which instances are run again on request: all without an answer, or only those with a run that did not end
+at a time limit."""
 
 
 @dataclass(frozen=True)
 class Retry:
     """A request to run instances again."""
 
-    kind: RetryKind
+    kind: str
     cutoff: float | None = None
     """Seconds for each of them; None: the state file's cutoff."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in RETRIES:
+            raise InputError(f"--retry must be one of {', '.join(RETRIES)}, got {self.kind!r}")
 
     def chosen(self, records: Mapping[str, InstanceRecord]) -> list[str]:
         """Return the instances to run again, such that repeating the request continues it.
 
         With a cutoff, these are the instances that had less time; without, those with the fewest attempts.
         """
-        open_ = {name: one for name, one in records.items() if one.over and self._is_meant(one)}
+        open_ = {
+            name: one
+            for name, one in records.items()
+            if one.over and one.answer is None and (self.kind == "unsolved" or _has_failed(one))
+        }
         if self.cutoff is not None:
             return [name for name, one in open_.items() if (one.cutoff or 0.0) < self.cutoff]
         least = min((one.attempt for one in open_.values()), default=0)
         return [name for name, one in open_.items() if one.attempt == least]
 
-    def _is_meant(self, record: InstanceRecord) -> bool:
-        if record.answer is not None:
-            return False
-        return self.kind is RetryKind.UNSOLVED or any(_has_failed(run) for run in record.runs)
 
-
-def _has_failed(run: RunRecord) -> bool:
-    return run["answer"] is None and run["ending"] not in _STOPPED
+def _has_failed(record: InstanceRecord) -> bool:
+    return any(run["answer"] is None and run["ending"] not in _STOPPED for run in record.runs)
 
 
 def served_again(
@@ -91,15 +84,11 @@ class MeasureChoice(enum.StrEnum):
     DIVERSE = "diverse"
     """Each as different from the earlier ones as possible, by its features."""
 
-    @staticmethod
-    def parse(text: str) -> MeasureChoice:
-        try:
-            return MeasureChoice(text)
-        except ValueError:
-            raise InputError(
-                f"measure_choice must be one of {', '.join(MeasureChoice)}, got {text!r}",
-                field="measure_choice",
-            ) from None
+    @classmethod
+    def _missing_(cls, value: object) -> MeasureChoice:
+        raise InputError(
+            f"measure_choice must be one of {', '.join(cls)}, got {value!r}", field="measure_choice"
+        )
 
 
 @dataclass(frozen=True)
@@ -112,7 +101,6 @@ class MeasureFirst:
     """Seconds for each extra run; None: the stream's cutoff."""
 
     def limit(self, cutoff: float) -> float:
-        """Return the seconds for each extra run of a stream with this cutoff."""
         if self.cutoff is None:
             return cutoff
         limit = check_seconds("measure_cutoff", self.cutoff, above_zero=True)
@@ -136,7 +124,7 @@ def most_diverse(features: Mapping[str, Mapping[str, float]], chosen: Sequence[s
     ['a']
     """
     names = list(features)
-    points = _standardised([features[name] for name in names])
+    points = _standardised(feature_table([features[name] for name in names])[1])
     with_features = np.array([bool(features[name]) for name in names], dtype=bool)
     distance = np.full(len(names), np.inf)
     taken = np.zeros(len(names), dtype=bool)
@@ -163,67 +151,61 @@ def most_diverse(features: Mapping[str, Mapping[str, float]], chosen: Sequence[s
     return picked
 
 
-def _standardised(rows: Sequence[Mapping[str, float]]) -> Array:
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    values = np.array([[row.get(name, np.nan) for name in columns] for row in rows], dtype=np.float64)
-    values = values.reshape(len(rows), len(columns))
+def _standardised(values: Array) -> Array:
+    values = values[:, ~np.isnan(values).all(axis=0)]
     values = np.copysign(np.log1p(np.abs(values)), values)
-    known = ~np.isnan(values)
-    counts = np.maximum(known.sum(axis=0), 1)
-    mean = np.where(known, values, 0.0).sum(axis=0) / counts
-    centred = np.where(known, values - mean, 0.0)
-    spread = np.sqrt((centred**2).sum(axis=0) / counts)
-    scaled: Array = centred / np.where(spread > 1e-9, spread, 1.0)
-    return scaled
+    spread = np.nanstd(values, axis=0)
+    scaled: Array = (values - np.nanmean(values, axis=0)) / np.where(spread > 1e-9, spread, 1.0)
+    return np.nan_to_num(scaled)
 
 
-def new_record(instance: Instance, before: InstanceRecord | None = None) -> InstanceRecord:
-    """Return the record of an instance that starts, or starts again."""
-    record = InstanceRecord(instance.name, FileContent.of(instance.path))
-    record.follows(before)
-    return record
+def has_changed(instance: Instance, record: InstanceRecord) -> bool:
+    """Return whether a file has changed; an instance in progress continues regardless."""
+    idle = record.over or not record.begun
+    return idle and record.content is not None and not record.content.is_in(instance.path)
 
 
 class Preparation:
-    """Prepares a stream; what it computes is in the instances' records and in the journal."""
+    """Prepares a stream; what it computes is in the instances' records and in the journal.
+
+    `before` has the records of earlier calls, `records` the current ones, without those whose files have
+    changed. `run` does some work on instances, to the end.
+    """
 
     def __init__(
         self,
         serving: Serving,
-        project: Project,
-        observers: Sequence[StreamObserver],
+        before: Mapping[str, InstanceRecord],
         records: dict[str, InstanceRecord],
+        totals: Totals,
         run: Callable[[Iterator[Work]], None],
     ) -> None:
-        self._serving, self._project, self._observers = serving, project, observers
-        self._records, self._run = records, run
+        self._serving, self._project = serving, serving.decider.project
+        self._before, self._records, self._totals, self._run = before, records, totals, run
         self._portfolio = serving.portfolio
 
     def learn_past(self, source: Path, instances: Iterable[Instance]) -> Iterable[Instance]:
         """Learn recorded runs, unless that was done before; return all instances."""
         looked_at: list[Instance] = []
         upcoming = iter(instances)
+        program, known = self._portfolio.features, self._project.selector.feature_names
 
         def names() -> list[str] | None:
-            return self._feature_names(upcoming, looked_at)
+            """Return the names of the features, from the first instance that has them, or None."""
+            if known is not None or program is None:
+                return list(known or ())
+            for instance in itertools.islice(upcoming, _TRIES):
+                looked_at.append(instance)
+                self._compute([instance])
+                found = self._records[instance.name].computed
+                if found is not None and found.values:
+                    return list(with_tags(found.values, instance.tags, None, always=self._portfolio.tags))
+            return None
 
         report = learn_past_runs(self._project, str(source.resolve()), lambda: read_past_runs(source), names)
-        for observer in self._observers:
+        for observer in self._serving.observers:
             observer.warm_started(report)
         return instances if isinstance(instances, list) else itertools.chain(looked_at, upcoming)
-
-    def _feature_names(self, upcoming: Iterator[Instance], looked_at: list[Instance]) -> list[str] | None:
-        """Return the names of the features, from the first instance that has them, or None."""
-        program, known = self._portfolio.features, self._project.selector.feature_names
-        if known is not None or program is None:
-            return list(known or ())
-        for instance in itertools.islice(upcoming, _TRIES):
-            looked_at.append(instance)
-            self._compute([instance])
-            found = self._records[instance.name].computed
-            if found is not None and found.values:
-                return list(with_tags(found.values, instance.tags, None, always=self._portfolio.tags))
-        return None
 
     def _compute(self, instances: Iterable[Instance]) -> None:
         program = self._portfolio.features
@@ -232,8 +214,10 @@ class Preparation:
         def lacking() -> Iterator[Work]:
             for instance in instances:
                 record = self._records.get(instance.name)
-                if record is None or (not record.begun and not _is_current(instance, record)):
-                    yield partial(self._features, instance, new_record(instance), program)
+                if record is None or (
+                    not record.begun and (record.computed is None or has_changed(instance, record))
+                ):
+                    yield partial(self._features, instance, self.new_record(instance), program)
 
         self._run(lacking())
 
@@ -242,18 +226,18 @@ class Preparation:
         serving = self._serving
         record.computed = await serving.compute_features(instance, record, program, serving.cutoff)
         self._project.keep_features(record.computed.body(instance))
-        for observer in self._observers:
+        for observer in serving.observers:
             observer.features_ended(record)
         return record
 
     def to_measure(
         self, plan: MeasureFirst | None, instances: Iterable[Instance], seed: int
-    ) -> Iterable[Wanted]:
+    ) -> Iterable[Instance]:
         """Return the instances in the order in which they run, those to measure first."""
         if plan is None:
-            return map(Wanted, instances)
+            return instances
         limit = plan.limit(self._serving.cutoff)
-        left = plan.count - sum(record.measure is not None for record in self._records.values())
+        left = max(plan.count - sum(record.measure is not None for record in self._records.values()), 0)
         if not isinstance(instances, list):
             if plan.choice is not MeasureChoice.FIRST:
                 raise InputError(
@@ -261,30 +245,30 @@ class Preparation:
                     "give files or folders, not a list that may grow"
                 )
             return self._first(instances, left, limit)
-        new = {one.name: one for one in instances if self._is_new(one)}
-        chosen = dict.fromkeys(self._chosen(plan, list(new.values()), max(left, 0), seed))
-        under_way = [one for one in instances if self._is_under_way(one)]
-        first = {one.name for one in under_way} | set(chosen)
+        chosen = self._chosen(plan, [one for one in instances if self._is_new(one)], left, seed)
+        ranks = {name: rank for rank, name in enumerate(chosen)}
+
+        def rank(instance: Instance) -> int:
+            record = self._records.get(instance.name)
+            under_way = record is not None and record.begun and not record.complete
+            return -1 if under_way else ranks.get(instance.name, len(ranks))
+
         return [
-            *map(Wanted, under_way),
-            *(Wanted(new[name], limit) for name in chosen),
-            *(Wanted(one) for one in instances if one.name not in first),
+            one._replace(measure=limit) if one.name in ranks else one for one in sorted(instances, key=rank)
         ]
 
-    def _first(self, instances: Iterable[Instance], left: int, limit: float) -> Iterator[Wanted]:
+    def _first(self, instances: Iterable[Instance], left: int, limit: float) -> Iterator[Instance]:
         for instance in instances:
-            if left > 0 and self._is_new(instance):
-                left -= 1
-                yield Wanted(instance, limit)
-            else:
-                yield Wanted(instance)
+            measured = left > 0 and self._is_new(instance)
+            left -= measured
+            yield instance._replace(measure=limit) if measured else instance
 
     def _chosen(self, plan: MeasureFirst, new: list[Instance], count: int, seed: int) -> list[str]:
         names = [one.name for one in new]
         if plan.choice is MeasureChoice.FIRST or not count:
             return names[:count]
         if plan.choice is MeasureChoice.RANDOM:
-            return in_random_order(names, seed)[:count]
+            return [one.name for one in shuffled(new, seed)][:count]
         if self._portfolio.features is None:
             raise InputError(f"diverse instances are chosen by features, and {self._portfolio.file} has none")
         self._compute(new)
@@ -299,10 +283,30 @@ class Preparation:
         record = self._records.get(instance.name)
         return record is None or not record.begun
 
-    def _is_under_way(self, instance: Instance) -> bool:
-        record = self._records.get(instance.name)
-        return record is not None and record.begun and not record.complete
+    def remaining(self, wanted: Iterable[Instance], retry: Retry | None) -> Iterator[Work]:
+        """Yield what is left to do: new instances start, those in progress continue, some are run again.
 
+        An instance in progress that the changed command no longer names stays as it is.
+        """
+        serving, again = self._serving, served_again(self._records, self._project.selector.algorithms, retry)
+        for instance in wanted:
+            record = self._records.get(instance.name)
+            if record is not None and instance.name in again:
+                words = again.pop(instance.name)
+                if record.over:
+                    self._totals.begin_again(record)
+                for observer in serving.observers:
+                    observer.instance_again(instance.name, words)
+                record = None
+                if retry is not None and retry.cutoff is not None:
+                    instance = instance._replace(cutoff=retry.cutoff)
+            if record is None or has_changed(instance, record):
+                record = self.new_record(instance)
+            asks = serving.quarantine is not None and serving.quarantine.next_to_ask(record) is not None
+            if record.complete and not asks:
+                self._totals.skipped += 1
+            else:
+                yield partial(serving.serve, instance, record, may_put_off=True)
 
-def _is_current(instance: Instance, record: InstanceRecord) -> bool:
-    return record.computed is not None and (record.content is None or record.content.is_in(instance.path))
+    def new_record(self, instance: Instance) -> InstanceRecord:
+        return new_record(instance.name, FileContent.of(instance.path), self._before.get(instance.name))

@@ -44,7 +44,6 @@ class Reason(enum.StrEnum):
     BROKEN = "broken"
     """It crashed, or printed nothing that could be read, on every instance."""
     CAUGHT = "caught"
-    """It gave wrong answers."""
 
 
 class QuarantinedSolver(NamedTuple):
@@ -53,7 +52,6 @@ class QuarantinedSolver(NamedTuple):
     solver: str
     reason: Reason
     words: str
-    """What it did."""
     signature: str
     """Its fingerprint: if this changes, the solver may have been fixed."""
 
@@ -63,7 +61,6 @@ class QuarantinedSolver(NamedTuple):
 
 
 def read_quarantine(history: Iterable[Event]) -> dict[str, QuarantinedSolver]:
-    """Return the solvers in quarantine according to a journal."""
     found: dict[str, QuarantinedSolver] = {}
     for event in history:
         if event.kind is EventKind.REMARK and "aside" in event.body:
@@ -136,7 +133,6 @@ class Quarantine:
         self._caught: dict[str, set[str]] = {}
         """Solver -> instances on which its answer was wrong."""
         self._suspects: set[str] = set()
-        """Solvers that contradicted another."""
         self._answered: Counter[str] = Counter()
         """How many instances each solver had answered before."""
         for record in records:

@@ -1,25 +1,19 @@
-"""What came of a stream: the file of answers, and what it cost beside what single solvers would have cost."""
+"""What came of a stream: the file of answers, and the outputs of the solvers that answered."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import Any
-
-import numpy as np
 
 from tailcut import state as statefile
 from tailcut.errors import InputError, LiveError
-from tailcut.journal import Journal, Project
-from tailcut.live.instance_record import PROJECT, InstanceRecord, instance_records
-from tailcut.live.instances import printable
-from tailcut.scenarios import Scenario
-from tailcut.types import PENALTY
+from tailcut.live.engine import RunResult
+from tailcut.live.instance_record import InstanceRecord
+from tailcut.live.instances import Instance, printable
 
 _LONGEST_NAME = 200
 """Bytes of a file's name; file systems allow 255, and the temporary name is longer."""
@@ -57,7 +51,6 @@ class AnswersFile:
         return names
 
     def add(self, record: InstanceRecord) -> None:
-        """Write the line of a completed instance."""
         line = memoryview(answer_line(record).encode() + b"\n")
         try:
             while line:  # a disk that is nearly full may accept only a part
@@ -68,12 +61,7 @@ class AnswersFile:
                 "make room and run the same command again"
             ) from None
 
-    def __enter__(self) -> AnswersFile:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         self._file.close()
 
 
@@ -86,17 +74,17 @@ def answer_line(record: InstanceRecord) -> str:
     return json.dumps(record.as_dict(), allow_nan=False)
 
 
-def keep_output(folder: Path, instance: str, output: bytes) -> str:
-    """Write the output of the run that answered into a file named after the instance; return its path."""
-    target = folder / output_name(instance)
+def keep_output(folder: Path, instance: Instance, run: RunResult) -> None:
+    """Write the output of the run that answered into a file named after the instance, and note its path."""
+    target = folder / output_name(instance.name)
     try:
-        statefile.write(target, output)
+        statefile.write(target, run.output)
     except OSError as error:
         raise LiveError(
             f"{printable(str(target))}: cannot be written: {error.strerror}; everything else is kept: "
             "make room and run the same command again"
         ) from None
-    return str(target)
+    run.note["output"] = str(target)
 
 
 def output_name(instance: str) -> str:
@@ -113,69 +101,3 @@ def output_name(instance: str) -> str:
         digest = hashlib.sha256(encoded).hexdigest()[:20]
         name = encoded[: _LONGEST_NAME - 25].decode(errors="ignore") + f"-{digest}"
     return name + ".out"
-
-
-@dataclass(frozen=True)
-class StreamCost:
-    """What one way of choosing cost for a stream."""
-
-    name: str
-    count: int
-    solved: int
-    seconds: float
-    """CPU time used, including that of unsolved instances."""
-    par10: float
-    """Mean of the penalised times."""
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-def cost_of_stream(journal: Journal, cutoff: float) -> StreamCost:
-    """Return what the stream of a state file cost, features included."""
-    project = Project(journal, PROJECT)
-    records = [record for record in instance_records(project).values() if record.over]
-    # Extra runs of measuring do not count as choices.
-    paid = [record.seconds if record.chosen_answer else PENALTY * cutoff for record in records]
-    return StreamCost(
-        name=f"{project.selector.name}, live",
-        count=len(records),
-        solved=sum(record.chosen_answer is not None for record in records),
-        seconds=sum(record.seconds for record in records),
-        par10=float(np.mean(paid)),
-    )
-
-
-def costs_of_single_solvers(scenario: Scenario, instances: Sequence[str]) -> list[StreamCost]:
-    """Return the cost of each solver alone, and of the VBS, on some of a scenario's instances.
-
-    >>> runs = {"instance": ["i", "i", "j", "j"], "algorithm": ["a", "b", "a", "b"], "runtime": [1, 4, 99, 2]}
-    >>> scenario = Scenario.from_frames(runs, {"instance": ["i", "j"], "x": [0, 1]}, cutoff=10)
-    >>> costs = costs_of_single_solvers(scenario, ["i", "j"])
-    >>> [(one.name, one.solved, one.seconds, one.par10) for one in costs]
-    [('always b', 2, 6.0, 3.0), ('always a', 1, 11.0, 50.5), ('the best for each, in hindsight', 2, 3.0, 1.5)]
-    """
-    number = {name: row for row, name in enumerate(scenario.instances)}
-    rows = [number[name] for name in instances]
-    losses = scenario.losses(PENALTY)[rows]
-    seconds = np.minimum(scenario.runtimes[rows], scenario.cutoff)
-    solved = scenario.solved[rows]
-    found = [
-        StreamCost(
-            f"always {name}",
-            len(rows),
-            int(solved[:, a].sum()),
-            float(seconds[:, a].sum()),
-            float(losses[:, a].mean()),
-        )
-        for a, name in enumerate(scenario.algorithms)
-    ]
-    best, each = losses.argmin(axis=1), np.arange(len(rows))
-    ideal = StreamCost(
-        "the best for each, in hindsight",
-        len(rows),
-        int(solved.any(axis=1).sum()),
-        float(seconds[each, best].sum()),
-        float(losses.min(axis=1).mean()),
-    )
-    return [*sorted(found, key=lambda one: one.par10), ideal]

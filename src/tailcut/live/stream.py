@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,16 +18,15 @@ from tailcut.catalogue import DEFAULT_SELECTOR, find_all, recipe
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
 from tailcut.journal.replay import NEEDS_HISTORY
-from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor, RunResult, run_all
+from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor, run_all
 from tailcut.live.instance_record import PROJECT, InstanceRecord, RunRecord, instance_records, said
 from tailcut.live.instances import Instance, instances_in
 from tailcut.live.observer import StreamObserver, Totals
-from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
-from tailcut.live.preparation import MeasureFirst, Preparation, Retry, new_record, served_again
+from tailcut.live.portfolio import Portfolio, check_runnable, cutoff_of, read_portfolio
+from tailcut.live.preparation import MeasureFirst, Preparation, Retry, has_changed
 from tailcut.live.quarantine import Quarantine, still_quarantined
 from tailcut.live.results import AnswersFile, keep_output
-from tailcut.live.runnable import check_runnable
-from tailcut.live.serving import ProjectDecider, Serving, Wanted, Work
+from tailcut.live.serving import Decider, Serving, Work
 from tailcut.types import check_whole_number
 
 FOR_LOSSES = "tailcut"
@@ -46,7 +45,7 @@ class StreamSettings:
 
 
 @dataclass(frozen=True)
-class Callbacks:
+class Callbacks(StreamObserver):
     """Functions that are called one at a time when something happens, by the thread that called `run`.
 
     If an event loop runs in that thread, as in a notebook, another thread calls them. To observe more,
@@ -60,22 +59,17 @@ class Callbacks:
     on_answer: Callable[[InstanceRecord], object] | None = None
     """An instance is completed, solved or not: called with its record."""
 
-
-class _Calling(StreamObserver):
-    def __init__(self, callbacks: Callbacks) -> None:
-        self._callbacks = callbacks
-
     def run_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
-        if self._callbacks.on_start is not None:
-            self._callbacks.on_start(record.instance, solver, budget)
+        if self.on_start is not None:
+            self.on_start(record.instance, solver, budget)
 
     def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:
-        if self._callbacks.on_end is not None:
-            self._callbacks.on_end(record.instance, run)
+        if self.on_end is not None:
+            self.on_end(record.instance, run)
 
     def instance_over(self, record: InstanceRecord) -> None:
-        if self._callbacks.on_answer is not None:
-            self._callbacks.on_answer(record)
+        if self.on_answer is not None:
+            self.on_answer(record)
 
 
 def run(
@@ -93,7 +87,7 @@ def run(
     seed: int = 0,
     warm_start: str | Path | None = None,
     measure_first: MeasureFirst | None = None,
-    callbacks: Callbacks | StreamObserver | None = None,
+    callbacks: StreamObserver | None = None,
 ) -> Totals:
     """Run the solvers of a portfolio on instances, as `tailcut run` does; return the totals.
 
@@ -122,7 +116,7 @@ def run(
             outputs=None if outputs is None else Path(outputs),
             jobs=jobs,
             parallel=parallel,
-            observer=_Calling(callbacks) if isinstance(callbacks, Callbacks) else callbacks,
+            observer=callbacks,
             warm_start=None if warm_start is None else Path(warm_start),
             measure_first=measure_first,
         )
@@ -177,7 +171,11 @@ def run_stream(
     check_runnable(portfolio, executor)
     check_whole_number("parallel", parallel, at_least=1)
     if outputs is not None:
-        _make_folder(outputs)
+        try:
+            outputs.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            words = f"{outputs}: cannot be a folder for outputs: {error.strerror}"
+            raise InputError(words, field="outputs") from None
     project = open_project(journal, portfolio, settings, observer, trust)
     before = instance_records(project)
     records = _unchanged(before, instances, observer)
@@ -186,19 +184,18 @@ def run_stream(
     quarantine = Quarantine(
         portfolio, project, observers, records.values(), share=second_opinion, seed=settings.seed
     )
-    again = served_again(records, project.selector.algorithms, retry)
     with (
-        AnswersFile(answers, before.values()) as written,
+        closing(AnswersFile(answers, before.values())) as written,
         LocalProgramExecutor.of(portfolio) if executor is None else nullcontext(executor) as place,
     ):
         serving = Serving(
             place,
             portfolio,
-            ProjectDecider(project),
+            Decider.of(project),
             cutoff=settings.cutoff,
             parallel=parallel,
             seed=settings.seed,
-            keep=None if outputs is None else partial(_keep_output, outputs),
+            keep=None if outputs is None else partial(keep_output, outputs),
             observers=observers,
             quarantine=quarantine,
         )
@@ -216,19 +213,21 @@ def run_stream(
         def serve(work: Iterator[Work]) -> None:
             run_all(work, at_once=jobs, on_result=note, urgent=serving.urgent)
 
-        preparation = Preparation(serving, project, observers, records, serve)
+        preparation = Preparation(serving, before, records, totals, serve)
         if warm_start is not None:
             instances = preparation.learn_past(warm_start, instances)
         wanted = preparation.to_measure(measure_first, instances, settings.seed)
-        observer.stream_started(totals, _count(instances, records))
-        if outputs is not None and (without := _without_output(records)):
+        count = None  # it is unknown how many are still to come
+        if isinstance(instances, list):
+            over = {name for name, record in records.items() if record.over}
+            count = len(over.union(one.name for one in instances))
+        observer.stream_started(totals, count)
+        answering = [record.answering for record in records.values()]
+        without = sum(run is not None and "output" not in run for run in answering)
+        if outputs is not None and without:
             observer.outputs_missing(without, outputs)
-        remaining = _Remaining(serving, before, records, again, retry, totals, observer)
-        serve(remaining.work(wanted))
-        serve(
-            partial(serving.serve, one, new_record(one.instance, before.get(one.instance.name)))
-            for one in list(serving.put_off)
-        )
+        serve(preparation.remaining(wanted, retry))
+        serve(partial(serving.serve, one, preparation.new_record(one)) for one in list(serving.put_off))
     totals.problems += [
         f"solvers disagree, so at least one is wrong: {record.instance}: {said(record.all_runs)}"
         for record in records.values()
@@ -236,17 +235,6 @@ def run_stream(
     ]
     project.keep()
     return totals
-
-
-def _keep_output(folder: Path, instance: Instance, result: RunResult) -> None:
-    result.note["output"] = keep_output(folder, instance.name, result.output)
-
-
-def _without_output(records: Mapping[str, InstanceRecord]) -> int:
-    """Return how many instances have an answer whose output was not kept."""
-    return sum(
-        record.answering is not None and "output" not in record.answering for record in records.values()
-    )
 
 
 def begun_stream(state: Path) -> tuple[float, list[str]]:
@@ -260,15 +248,6 @@ def begun_stream(state: Path) -> tuple[float, list[str]]:
         records = instance_records(project)
         unsolved = [name for name, record in records.items() if record.over and record.answer is None]
         return project.description["cutoff"], [name for name in unsolved if Path(name).is_file()]
-
-
-def _make_folder(outputs: Path) -> None:
-    try:
-        outputs.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"{outputs}: cannot be a folder for outputs: {error.strerror}", field="outputs"
-        ) from None
 
 
 def open_project(
@@ -333,7 +312,6 @@ def _selector(
 
 
 def update_solvers(project: Project, solvers: list[str], observer: StreamObserver) -> None:
-    """Add and remove solvers as the portfolio file has changed."""
     before = project.selector.algorithms
     for name in solvers:
         if name not in before:
@@ -352,65 +330,8 @@ def _unchanged(
     kept = dict(records)
     for instance in instances if isinstance(instances, list) else []:
         record = records.get(instance.name)
-        if record is not None and _has_changed(instance, record):
+        if record is not None and has_changed(instance, record):
             del kept[instance.name]
             if record.over:
                 observer.instance_changed(instance.name)
     return kept
-
-
-def _has_changed(instance: Instance, record: InstanceRecord) -> bool:
-    """Return whether a file has changed; an instance in progress continues regardless."""
-    idle = record.over or not record.begun
-    return idle and record.content is not None and not record.content.is_in(instance.path)
-
-
-@dataclass(frozen=True)
-class _Remaining:
-    """What is left to do: new instances start, those in progress continue, some are run again.
-
-    An instance in progress that the changed command no longer names stays as it is.
-    """
-
-    serving: Serving
-    before: Mapping[str, InstanceRecord]
-    """Those of earlier calls."""
-    records: Mapping[str, InstanceRecord]
-    """The current ones, without those whose files have changed."""
-    again: dict[str, str]
-    """Completed instances to run again, and why."""
-    retry: Retry | None
-    totals: Totals
-    observer: StreamObserver
-
-    def work(self, wanted: Iterable[Wanted]) -> Iterator[Work]:
-        """Yield the work on one instance after the other."""
-        quarantine = self.serving.quarantine
-        for instance, measure_cutoff in wanted:
-            record = self.records.get(instance.name)
-            if record is not None and instance.name in self.again:
-                instance = self._begun_again(instance, record)
-                record = None
-            if record is None or _has_changed(instance, record):
-                record = new_record(instance, self.before.get(instance.name))
-            if record.complete and (quarantine is None or quarantine.next_to_ask(record) is None):
-                self.totals.skipped += 1
-            else:
-                yield partial(self.serving.serve, Wanted(instance, measure_cutoff), record, may_put_off=True)
-
-    def _begun_again(self, instance: Instance, record: InstanceRecord) -> Instance:
-        """Reopen a completed instance; return it with its cutoff."""
-        words = self.again.pop(instance.name)
-        if record.over:
-            self.totals.begin_again(record)
-        self.observer.instance_again(instance.name, words)
-        longer = None if self.retry is None else self.retry.cutoff
-        return instance if longer is None else instance._replace(cutoff=longer)
-
-
-def _count(instances: Iterable[Instance], records: Mapping[str, InstanceRecord]) -> int | None:
-    """Return the total number of instances, including those completed earlier; None if unknown."""
-    if not isinstance(instances, list):
-        return None
-    names = {instance.name for instance in instances}
-    return len(names.union(name for name, record in records.items() if record.over))

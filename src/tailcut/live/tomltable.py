@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import math
 import re
+import shlex
+import sys
 import tomllib
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tailcut.errors import PortfolioError
@@ -15,18 +15,8 @@ from tailcut.errors import PortfolioError
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
-def read_toml(path: Path) -> TomlTable:
-    """Return the whole file as a table; a syntax error names its line."""
-    try:
-        return parse_toml(path.read_text(encoding="utf-8"), str(path))
-    except OSError as error:
-        raise PortfolioError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise PortfolioError(f"{path}: is not TOML: {error}") from None
-
-
 def parse_toml(text: str, name: str) -> TomlTable:
-    """Return a whole text as a table; errors call it `name`."""
+    """Return a whole text as a table; errors call it `name`, and a syntax error names its line."""
     try:
         return TomlTable(name, "", tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
@@ -51,16 +41,11 @@ class TomlTable:
     def __contains__(self, field: str) -> bool:
         return field in self._values
 
-    def __iter__(self) -> Iterable[str]:
-        return iter(self._values)
-
     @property
     def fields(self) -> list[str]:
-        """The names of the fields, in the order of the file."""
         return list(self._values)
 
     def wrong(self, field: str, expected: str) -> PortfolioError:
-        """Return the error that a field is not what was expected."""
         found = f", got {self._values[field]!r}" if field in self._values else ", and is missing"
         return PortfolioError(f"{self.file}: {self.name(field)} must be {expected}{found}")
 
@@ -77,80 +62,95 @@ class TomlTable:
                 hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(allowed)}"
                 raise PortfolioError(f"{self.file}: {self.name(field)} is not known here; {hint}")
 
-    def flag(self, name: str) -> bool:
-        """Return a truth value, by default False."""
-        value = self._values.get(name, False)
-        if not isinstance(value, bool):
-            raise self.wrong(name, "true or false")
+    def _read(self, field: str, fits: Callable[[Any], bool], expected: str, default: Any = None) -> Any:
+        """Return a field, or the default if it is absent; raise unless it fits."""
+        value = self._values.get(field, default)
+        if not fits(value):
+            raise self.wrong(field, expected)
         return value
+
+    def flag(self, field: str) -> bool:
+        return bool(self._read(field, lambda value: isinstance(value, bool), "true or false", False))
 
     def is_false(self, field: str) -> bool:
         return self._values.get(field) is False
 
     def table(self, field: str) -> TomlTable:
-        """Return a table in this one; an absent one is empty."""
-        values = self._values.get(field, {})
-        if not isinstance(values, dict):
-            raise self.wrong(field, "a table")
+        values = self._read(field, lambda value: isinstance(value, dict), "a table", {})
         return TomlTable(self.file, self.name(field), values)
 
     def text(self, field: str, default: str | None = None) -> str:
         """Return a text that is not empty."""
-        value = self._values.get(field, default)
-        if not isinstance(value, str) or not value:
-            raise self.wrong(field, "a text")
-        return value
+        return str(self._read(field, lambda value: isinstance(value, str) and value != "", "a text", default))
 
     def texts(self, field: str) -> tuple[str, ...]:
-        """Return a list of texts; an absent one is empty."""
-        values = self._values.get(field, [])
-        if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
-            raise self.wrong(field, "a list of texts")
-        return tuple(values)
+        return tuple(self._read(field, _is_list_of_texts, "a list of texts", []))
+
+    def words(self, field: str) -> tuple[str, ...]:
+        """Return a list of texts, or a text split into words as a shell does."""
+        value = self._values.get(field)
+        if not isinstance(value, str) or not value:
+            return self.texts(field)
+        try:
+            return tuple(shlex.split(value))
+        except ValueError:
+            raise self.wrong(field, "words as a shell reads them (is a quote open?)") from None
 
     def text_by_name(self, field: str) -> dict[str, str]:
         """Return a table of texts; an absent one is empty."""
-        values = self._values.get(field, {})
-        if not isinstance(values, dict) or not all(isinstance(one, str) for one in values.values()):
+        own = self.table(field)
+        if not _is_list_of_texts(list(own._values.values())):
             raise self.wrong(field, "a table of texts")
-        return dict(values)
+        return own._values
+
+    def choice(self, field: str, known: Sequence[str], of: str = "") -> str | None:
+        """Return one of the known texts, or None; `of` says what they are."""
+        expected = f"one of {of}{', '.join(known)}"
+        value: str | None = self._read(field, lambda value: value is None or value in known, expected)
+        return value
 
     def number(self, field: str, default: float | None = None) -> float | None:
         """Return a number > 0, or the default."""
-        value = self._values.get(field, default)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value < math.inf:
-            raise self.wrong(field, "a number > 0")
-        return float(value)
+        expected = "a number > 0"
+        value = self._read(field, lambda one: one is None or (_is_number(one) and one > 0), expected, default)
+        return None if value is None else float(value)
 
-    def finite(self, field: str) -> float:
-        """Return a required finite number."""
-        value = self._values.get(field)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise self.wrong(field, "a finite number")
-        return float(value)
+    def finite(self, field: str, default: float | None = None) -> float:
+        """Return a finite number, which is required unless there is a default."""
+        return float(self._read(field, _is_number, "a finite number", default))
 
     def whole(self, field: str) -> int | None:
-        """Return a whole number, or None."""
-        value = self._values.get(field)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-            raise self.wrong(field, "a whole number")
+        value: int | None = self._read(
+            field, lambda value: value is None or _is_number(value, int), "a whole number"
+        )
         return value
+
+    def pattern(self, field: str) -> re.Pattern[bytes] | None:
+        """Return a regular expression whose ^ and $ match at lines, or None."""
+        if field not in self:
+            return None
+        try:
+            return re.compile(self.text(field).encode(), re.MULTILINE)
+        except re.error as error:
+            raise self.wrong(field, f"a regular expression ({error})") from None
 
     def size(self, field: str) -> int | None:
         """Return an amount of memory in bytes, or None: 2000000, "500 MB", "2 GiB"."""
         value = self._values.get(field)
-        if value is None:
-            return None
-        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        if value is None or (_is_number(value, int) and value > 0):
             return value
-        found = re.fullmatch(r"([0-9.]+)\s*([A-Za-z]+)", value) if isinstance(value, str) else None
-        unit = _UNITS.get(found[2].upper()) if found else None
-        try:
-            amount = float(found[1]) if found else 0.0
-        except ValueError:
-            amount = 0.0
-        if unit is None or amount <= 0.0:
+        found = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*([A-Za-z]+)", str(value))
+        amount = float(found[1]) * _UNITS.get(found[2].upper(), 0) if found else 0.0
+        if amount <= 0.0:
             raise self.wrong(field, 'an amount of memory such as "2 GiB" or "500 MB"')
-        return int(amount * unit)
+        return int(amount)
+
+
+def _is_number(value: Any, kind: Any = int | float) -> bool:
+    """Return whether a value is a finite number; an integer may have any number of digits."""
+    numeric = isinstance(value, kind) and not isinstance(value, bool)
+    return numeric and abs(value) <= sys.float_info.max
+
+
+def _is_list_of_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)

@@ -24,7 +24,7 @@ from tailcut.errors import InputError, TailcutError
 from tailcut.live.engine import LocalProgramExecutor
 from tailcut.live.instances import Instance
 from tailcut.live.portfolio import Portfolio, domain_portfolio, read_portfolio
-from tailcut.solve.solving import SharedProject, SolveCall, Solved, StateProject
+from tailcut.solve.solving import ServerProject, SolveCall, StateProject
 from tailcut.solve.thin_client import Place
 
 _LENGTHS = struct.Struct("!QQQ")
@@ -74,7 +74,7 @@ class SolveDaemon:
 
     def __init__(self, place: Place, keep: float) -> None:
         self._place, self._keep = place, keep
-        self._projects: dict[str | None, SharedProject] = {}
+        self._projects: dict[str | None, StateProject | ServerProject] = {}
         """By the token that the server knows them by; None: the state file's."""
         self._served: _PortfolioInUse | None = None
         self._old: list[LocalProgramExecutor] = []
@@ -120,7 +120,10 @@ class SolveDaemon:
             if "stop" in request:
                 self._over.set()
                 return
-            message, output = await self._answered(request, content, reader)
+            try:
+                message, output = await self._solved(request, content, reader)
+            except TailcutError as error:
+                message, output = {"refused": str(error)}, b""
             await _send(writer, message, output)
         except (EOFError, OSError):
             pass  # the client is gone
@@ -129,18 +132,9 @@ class SolveDaemon:
             self._connections -= 1
             self._last = asyncio.get_running_loop().time()
 
-    async def _answered(
+    async def _solved(
         self, request: dict[str, Any], content: bytes, reader: asyncio.StreamReader
     ) -> tuple[dict[str, Any], bytes]:
-        try:
-            solved = await self._solved(request, content, reader)
-        except TailcutError as error:
-            return {"refused": str(error)}, b""
-        message = {"exit_code": solved.exit_code, "problems": solved.problems, "report": solved.report}
-        return message, solved.output
-
-    async def _solved(self, request: dict[str, Any], content: bytes, reader: asyncio.StreamReader) -> Solved:
-        """Serve a call; stop it when its client hangs up."""
         served, project = self._ready(request)
         made = None if request["instance"] is not None else self._kept_input(content, served.portfolio)
         instance = Instance(request["instance"], Path(request["instance"])) if made is None else made
@@ -167,9 +161,9 @@ class SolveDaemon:
             if made is not None:
                 made.path.unlink(missing_ok=True)
 
-    def _ready(self, request: dict[str, Any]) -> tuple[_PortfolioInUse, SharedProject]:
+    def _ready(self, request: dict[str, Any]) -> tuple[_PortfolioInUse, StateProject | ServerProject]:
         """Return the portfolio and the project, both created by the first call that needs them."""
-        path, stamp = _stamp(request)
+        path, stamp = request["portfolio"], _stamp(request)
         served, project = self._served, self._projects.get(request["token"])
         if served is not None and served.stamp[0] != stamp[0]:
             raise InputError(
@@ -177,24 +171,26 @@ class SolveDaemon:
                 "give another --state, or call `tailcut solve --stop` first"
             )
         changed = served is None or served.stamp != stamp
-        portfolio = _read(path, request) if served is None or changed else served.portfolio
+        if served is None or changed:
+            portfolio = domain_portfolio(request["domain"]) if path is None else read_portfolio(path)
+            if portfolio.lacking:
+                raise InputError(f"{portfolio.file}: {'; '.join(portfolio.lacking)}")
+        else:
+            portfolio = served.portfolio
         for one in self._projects.values() if changed else ():
             one.update(portfolio)
         if project is None:  # a token may be wrong even if an earlier call had a good one
-            project = self._projects[request["token"]] = self._new_project(portfolio, request)
+            project = self._projects[request["token"]] = (
+                StateProject(self._place.state, portfolio, request)
+                if request["server"] is None
+                else ServerProject(portfolio, request)
+            )
         project.check_selector(request["selector"])
         if served is None or changed:
             if served is not None:
                 self._old.append(served.executor)
             served = self._served = _PortfolioInUse(portfolio, LocalProgramExecutor.of(portfolio), stamp)
         return served, project
-
-    def _new_project(self, portfolio: Portfolio, request: dict[str, Any]) -> SharedProject:
-        if request["server"] is None:
-            return StateProject(self._place.state, portfolio, request)
-        from tailcut.solve.remote import ServerProject
-
-        return ServerProject(portfolio, request)
 
     def _kept_input(self, content: bytes, portfolio: Portfolio) -> Instance:
         """Write an instance from a pipe to a file, named by the convention of its domain."""
@@ -208,24 +204,16 @@ class SolveDaemon:
         return Instance(f"stdin:{hashlib.sha256(content).hexdigest()[:32]}", path)
 
 
-def _read(path: str | None, request: dict[str, Any]) -> Portfolio:
-    """Return the portfolio of a call; raise if it lacks something."""
-    portfolio = domain_portfolio(request["domain"]) if path is None else read_portfolio(path)
-    if portfolio.lacking:
-        raise InputError(f"{portfolio.file}: {'; '.join(portfolio.lacking)}")
-    return portfolio
-
-
-def _stamp(request: dict[str, Any]) -> tuple[str | None, tuple[str, int, int]]:
-    """Return the path of a call's portfolio, None for a domain's own, and its fingerprint."""
+def _stamp(request: dict[str, Any]) -> tuple[str, int, int]:
+    """Return the fingerprint of a call's portfolio, which begins with its path."""
     path = request["portfolio"]
     if path is None:
-        return None, (f"of the domain {request['domain']}", 0, 0)
+        return f"of the domain {request['domain']}", 0, 0
     try:
         found = Path(path).stat()
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    return path, (path, found.st_mtime_ns, found.st_size)
+    return path, found.st_mtime_ns, found.st_size
 
 
 async def _received(reader: asyncio.StreamReader) -> tuple[dict[str, Any], bytes]:

@@ -6,21 +6,23 @@ The instance is served as those of a stream are (`tailcut.live.serving`), in the
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, cast
 
 from tailcut.bench.plan import Contender
 from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR
 from tailcut.domains.domain import EXIT_CODE_0_SOLVES
-from tailcut.errors import InputError
+from tailcut.errors import InputError, ServiceError
 from tailcut.journal import Journal, Project
 from tailcut.live.engine import ProgramExecutor, RunResult
 from tailcut.live.instance_record import PROJECT, InstanceRecord
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio, cutoff_of
-from tailcut.live.serving import Decider, ProjectDecider, Serving, Wanted
+from tailcut.live.serving import Decider, Serving
 from tailcut.live.stream import StreamSettings, open_project, update_solvers
+from tailcut.types import Decision, Outcome
 
 COMPETITION_CODES = {"SATISFIABLE": 10, "UNSATISFIABLE": 20, "OPTIMUM FOUND": 30}
 """Answer -> exit code in the competitions of SAT, MaxSAT and pseudo-Boolean solvers. Tools rely on it, so it
@@ -29,26 +31,26 @@ NO_ANSWER = 1
 """Exit code without an answer, if 0 would mean that there is one."""
 
 
-class SharedProject(Protocol):
-    """What all calls of a daemon learn in: a project in the state file, or one behind HTTP (`remote`)."""
+class SharedProject:
+    """What all calls of a daemon learn in."""
 
-    def decider(self, key: str, problems: list[str]) -> Decider:
-        """Return the decider of a call, which adds to `problems` what does not prevent an answer."""
+    where: str
+    selector: str
+    usual_cutoff: float
 
     def cutoff(self, given: float | None) -> float:
-        """Return a call's own cutoff, or that of the project."""
-
-    def update(self, portfolio: Portfolio) -> None:
-        """Choose among the solvers of a portfolio that has changed."""
+        return self.usual_cutoff if given is None else given
 
     def check_selector(self, given: str | None) -> None:
-        """Raise `InputError` if a call asks for another selector than the one that chooses."""
+        """Raise if a call asks for another selector than the one that chooses."""
+        if given is not None and _contender(given).selector != self.selector:
+            raise InputError(
+                f"{self.where} was created with selector {self.selector}, not {_contender(given).selector}: "
+                "use that, or give another one"
+            )
 
-    def close(self) -> None:
-        """Save what was learned."""
 
-
-class StateProject:
+class StateProject(SharedProject):
     """The project of `tailcut run` in the state file, so that both learn together."""
 
     def __init__(self, state: str, portfolio: Portfolio, request: Mapping[str, Any]) -> None:
@@ -58,43 +60,125 @@ class StateProject:
                 self._project = Project(self._journal, PROJECT)
                 self.update(portfolio)
             else:
-                settings = new_settings(portfolio, request)
+                settings = stream_settings(portfolio, request["selector"], request["cutoff"], request["seed"])
                 self._project = open_project(self._journal, portfolio, settings, StreamObserver())
         except BaseException:
             self._journal.close()
             raise
+        selector = self._project.selector
+        self.where, self.selector, self.usual_cutoff = str(self._journal.path), selector.name, selector.cutoff
 
     def decider(self, key: str, problems: list[str]) -> Decider:  # noqa: ARG002
-        return ProjectDecider(self._project, key)
-
-    def cutoff(self, given: float | None) -> float:
-        return self._project.selector.cutoff if given is None else given
+        """Return the decider of a call, which adds to `problems` what does not prevent an answer."""
+        return Decider.of(self._project, key)
 
     def update(self, portfolio: Portfolio) -> None:
         update_solvers(self._project, list(portfolio.solvers), StreamObserver())
-
-    def check_selector(self, given: str | None) -> None:
-        check_same_selector(str(self._journal.path), self._project.selector.name, given)
 
     def close(self) -> None:
         self._project.keep()  # so that the next start has nothing to replay
         self._journal.close()
 
 
-def check_same_selector(where: str, selector: str, given: str | None) -> None:
-    """Raise if a call asks for another selector than the project has that it learns in."""
-    if given is not None and _contender(given).selector != selector:
-        raise InputError(
-            f"{where} was created with selector {selector}, not {_contender(given).selector}: use that, or "
-            "give another one"
-        )
+class ServerProject(SharedProject):
+    """A project behind HTTP, which many machines may share; created if missing."""
+
+    def __init__(self, portfolio: Portfolio, request: Mapping[str, Any]) -> None:
+        if not request["token"]:
+            raise InputError(
+                "--server needs a token that may write: set the environment variable TAILCUT_TOKEN"
+            )
+        from tailcut.service.client import Client  # only calls with a server need it
+
+        self.where = f"the project {request['project']} of {request['server']}"
+        self._client = Client(request["server"], request["token"])
+        name = request["project"]
+        if name in (one["name"] for one in self._client.projects()):
+            self.project = self._client.project(name)
+        else:
+            settings = stream_settings(portfolio, request["selector"], request["cutoff"], request["seed"])
+            self.project = self._client.create_project(
+                name,
+                algorithms=list(portfolio.solvers),
+                cutoff=settings.cutoff,
+                selector=settings.selector or DEFAULT_SELECTOR,
+                seed=settings.seed,
+                hyperparameters=dict(settings.hyperparameters),
+            )
+        self.info = self.project.info()
+        self.selector, self.usual_cutoff = self.info["selector"], float(self.info["cutoff"])
+        self.update(portfolio)
+
+    def decider(self, key: str, problems: list[str]) -> _RemoteDecider:
+        return _RemoteDecider(self, key, problems)
+
+    def update(self, portfolio: Portfolio) -> None:
+        """Add solvers that the server's project lacks; remove none, because other machines may have them."""
+        known = set(self.info["algorithms"])
+        for name in portfolio.solvers:
+            if name not in known:
+                self.project.add_algorithm(name)
+        self.info = self.project.info()
+
+    def close(self) -> None:
+        self._client.close()
 
 
-def new_settings(portfolio: Portfolio, request: Mapping[str, Any]) -> StreamSettings:
-    """Return the description of a new project, from the call or else from the portfolio."""
-    contender = _contender(request["selector"] or portfolio.selector or DEFAULT_SELECTOR)
-    cutoff = cutoff_of(portfolio, request["cutoff"])
-    return StreamSettings(contender.selector, cutoff, request["seed"], dict(contender.hyperparameters))
+class _RemoteDecider(Decider):
+    """Decides for one call; the server stores no notes."""
+
+    waits = True
+
+    def __init__(self, shared: ServerProject, key: str, problems: list[str]) -> None:
+        project = cast("Project", shared.project)  # it has the methods that are called here
+        # the server says when no run follows
+        super().__init__(project, shared.selector, schedules=True, key=key)
+        self._shared, self._problems, self._answered = shared, problems, False
+
+    def feature_names(self) -> Sequence[str] | None:
+        if self._shared.info["feature_names"] is None:  # they are known after the first decision
+            self._shared.info = self._shared.project.info()
+        names: list[str] | None = self._shared.info["feature_names"]
+        return names
+
+    def may_skip_features(self) -> bool:
+        return True  # the server refuses what it cannot do
+
+    def select(self, features: Mapping[str, float] | None, **request: Any) -> Decision:
+        del request["note"]
+        return super().select(features, **request)
+
+    def race(self, features: Mapping[str, float] | None, **request: Any) -> list[Decision]:
+        del request["note"]
+        return super().race(features, **request)
+
+    def observe(self, decision: int, outcome: Outcome, note: Mapping[str, Any]) -> None:
+        self._answered = self._answered or note["answer"] is not None
+        try:
+            self.project.observe(decision, outcome)
+        except ServiceError as error:
+            if error.status == HTTPStatus.CONFLICT:  # it was run a second time, for a daemon that was killed
+                return
+            if not self._answered:
+                raise
+            self._problems.append(f"the answer stands, but nothing was learned from it: {error}")
+
+    def proceed(self, decision: int, spent: float) -> Decision | None:
+        return self.project.proceed(decision, spent=spent)
+
+    def remark(self, body: Mapping[str, Any]) -> None:
+        pass
+
+
+def stream_settings(
+    portfolio: Portfolio, selector: str | None, cutoff: float | None, seed: int
+) -> StreamSettings:
+    """Return the settings of a project, from a call or else from the portfolio."""
+    limit, named = cutoff_of(portfolio, cutoff), selector or portfolio.selector
+    if named is None:
+        return StreamSettings(None, limit, seed)
+    contender = _contender(named)
+    return StreamSettings(contender.selector, limit, seed, dict(contender.hyperparameters))
 
 
 def _contender(text: str) -> Contender:
@@ -104,55 +188,44 @@ def _contender(text: str) -> Contender:
     return contender
 
 
-class Solved(NamedTuple):
-    """The result of a call: the output and exit code of the solver that answered."""
-
-    output: bytes
-    exit_code: int
-    problems: list[str]
-    """For standard error."""
-    report: dict[str, Any]
-
-
-class SolveCall:
+class SolveCall(Serving):
     """A call in progress."""
 
     def __init__(
         self,
         place: ProgramExecutor,
         portfolio: Portfolio,
-        shared: SharedProject,
+        shared: StateProject | ServerProject,
         instance: Instance,
         *,
         cutoff: float,
         key: str,
         parallel: int = 1,
     ) -> None:
-        self._portfolio, self._instance, self._cutoff = portfolio, instance._replace(cutoff=cutoff), cutoff
+        self._instance = instance._replace(cutoff=cutoff)
         self._problems: list[str] = []
         self._answering: RunResult | None = None
         decider = shared.decider(key, self._problems)
-        self._serving = Serving(
-            place, portfolio, decider, cutoff=cutoff, parallel=parallel, keep=self._answered
+        super().__init__(
+            place, portfolio, decider, cutoff=cutoff, parallel=parallel, keep=self._keep_first_answer
         )
 
-    def stop(self) -> None:
-        """Stop all runs; they are learned as censored at that time."""
-        self._serving.stop()
-
-    def _answered(self, _instance: Instance, result: RunResult) -> None:
+    def _keep_first_answer(self, _instance: Instance, result: RunResult) -> None:
         self._answering = self._answering or result
 
-    async def run(self) -> Solved:
-        """Solve the instance, or give up when its time is over or the client is gone."""
+    async def run(self) -> tuple[dict[str, Any], bytes]:
+        """Solve the instance, or give up when its time is over or the client is gone.
+
+        Returns the message for the client, and the output of the solver that answered.
+        """
         began = time.monotonic()
         record = InstanceRecord(self._instance.name, FileContent.of(self._instance.path))
-        await self._serving.serve(Wanted(self._instance), record)
+        await self.serve(self._instance, record)
         problems = [] if record.problem is None else [record.problem]
         problems += [f"{run['solver']}: {run['problem']}" for run in record.runs if run.get("problem")]
         problems += self._problems
         answering = next((run for run in record.runs if run["answer"] is not None), None)
-        if answering is None and not self._serving.stopped:
+        if answering is None and not self.stopped:
             problems.append(self._why_unsolved(record))
         report = {
             "instance": record.instance,
@@ -165,17 +238,17 @@ class SolveCall:
             "runs": record.runs,
         }
         if answering is None or self._answering is None:
-            return Solved(*shown_unknown(self._portfolio), problems, report)
-        note = self._answering.note
-        return Solved(
-            self._answering.output, shown_exit_code(note["answer"], note["exit_code"]), problems, report
-        )
+            output, exit_code = shown_unknown(self.portfolio)
+        else:
+            output, note = self._answering.output, self._answering.note
+            exit_code = shown_exit_code(note["answer"], note["exit_code"])
+        return {"exit_code": exit_code, "problems": problems, "report": report}, output
 
     def _why_unsolved(self, record: InstanceRecord) -> str:
         """Return in words why there is no answer: the solvers' messages, if they all gave up early."""
         printed = [f"{run['solver']}: {run['said']}" for run in record.runs if "said" in run]
-        if not printed or record.seconds >= 0.9 * self._cutoff:
-            return f"not solved within {self._cutoff:g} s"
+        if not printed or record.seconds >= 0.9 * self.cutoff:
+            return f"not solved within {self.cutoff:g} s"
         return f"no solver has an answer; {printed[-1]}"
 
 
@@ -189,7 +262,6 @@ def shown_exit_code(answer: str, exit_code: int | None) -> int:
 
 
 def shown_unknown(portfolio: Portfolio) -> tuple[bytes, int]:
-    """Return the output and the exit code for an unsolved instance."""
     answers = {rule.answer for solver in portfolio.solvers.values() for rule in solver.answers}
     answers -= {rule.answer for rule in EXIT_CODE_0_SOLVES}
     if not answers.isdisjoint(COMPETITION_CODES):

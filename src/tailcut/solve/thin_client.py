@@ -57,26 +57,16 @@ class Place:
         if len(os.fsencode(name)) > _LONGEST:
             raise _RefusedError(f"{state}: the name of a state file may have {_LONGEST} bytes at most")
         self._name = f"{name}-solve"
+        self.log = f"{self.state}-solve.log"
+        self.inputs = f"{self.state}-solve-inputs"
+        """The folder for instances that came through a pipe."""
         try:
             self._folder = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
             raise _RefusedError(f"{folder}: cannot be used for a state file: {error.strerror}") from None
-
-    @property
-    def log(self) -> str:
-        return f"{self.state}-solve.log"
-
-    @property
-    def inputs(self) -> str:
-        """The folder for instances that came through a pipe."""
-        return f"{self.state}-solve-inputs"
-
-    @property
-    def _socket(self) -> str:
-        return f"/proc/self/fd/{self._folder}/{self._name}"
+        self._socket = f"/proc/self/fd/{self._folder}/{self._name}"
 
     def connect(self) -> socket.socket | None:
-        """Return a connection to the daemon, or None."""
         connection = socket.socket(socket.AF_UNIX)
         try:
             connection.connect(self._socket)
@@ -163,7 +153,6 @@ def _place(call: Call) -> Place:
 
 
 def _state_folder() -> str:
-    """Return the default folder of state files; created if missing."""
     home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     folder = os.path.join(home, "tailcut")
     try:
@@ -174,7 +163,6 @@ def _state_folder() -> str:
 
 
 def _request(call: Call) -> tuple[dict[str, Any], bytes]:
-    """Return the request to the daemon, and the instance's content if it has no permanent file."""
     source, content = _instance(call["file"])
     names = ("domain", "server", "project", "cutoff", "selector", "seed", "parallel")
     request = {name: call[name] for name in names}
@@ -186,7 +174,6 @@ def _request(call: Call) -> tuple[dict[str, Any], bytes]:
 
 
 def _instance(file: str | None) -> tuple[str | None, bytes]:
-    """Return the path of a file, or None and the content of a pipe."""
     try:
         if file is None:
             return None, sys.stdin.buffer.read()
