@@ -20,10 +20,10 @@ from tailcut import state as statefile
 from tailcut.catalogue import find_all, recipe
 from tailcut.errors import InputError, NotExplainedError, StateFileError
 from tailcut.explain import Explanation, SeenInstance, SelectorView, explain, explain_decision
-from tailcut.policies import recorded_runs
 from tailcut.policies.pending import PendingDecisions, PendingRun, number_of
 from tailcut.policies.policy import Choice, Policy
 from tailcut.policies.recipes import Row
+from tailcut.policies.recorded_runs import RecordedRuns, teach
 from tailcut.policies.selector_like import Recorded
 from tailcut.representation import FeatureReader
 from tailcut.state import expect
@@ -439,17 +439,13 @@ class Selector:
         ones without a runtime (nan), and those marked unknown by `known`, shape (n, K). Features that a
         decision would not wait for count as missing. See docs/howto/warm-start.md.
         """
-        past = recorded_runs.matched(scenario, known, self._algorithms, self._cutoff)
+        recorded = RecordedRuns.read(scenario, known)
+        rows, runs = recorded.matched(self._algorithms, self._cutoff)
         longest = None if self._budget is None else self._budget.longest(self._cutoff)
-        features = recorded_runs.features_of(
-            scenario, past.rows, self._reader, needed=self.needs_features, longest=longest
-        )
-        self._measure = self._measure_after("time" if past.runs.losses is None else "loss")
-        policy = self._ready()
-        cutoff, seed = self._cutoff, self._seed
-        return recorded_runs.teach(
-            policy, past, features, cutoff=cutoff, seed=seed, schedules=self._schedules
-        )
+        features = recorded.features_for(self._reader, rows, needed=self.needs_features, longest=longest)
+        self._measure = self._measure_after("time" if runs.losses is None else "loss")
+        cutoff, seed, schedules = self._cutoff, self._seed, self._schedules
+        return teach(self._ready(), runs, features, cutoff=cutoff, seed=seed, schedules=schedules)
 
     def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
         """Return why a decision of this selector was made, according to its current belief.
