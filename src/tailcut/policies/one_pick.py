@@ -50,6 +50,7 @@ class Parts:
 class OnePick(Policy):
     """Picks one of K algorithms per instance, for all the time that is left, and learns from the outcomes."""
 
+    representation: Pipeline
     STATE: ClassVar[tuple[str, ...]] = (
         "representation",
         "model",
@@ -97,14 +98,6 @@ class OnePick(Policy):
         expect_finite(runs=self.runs, censored=self.censored, excess=self.excess)
         expect(min(self.runs.min(), self.censored.min()) >= 0.0, "runs: a count is less than 0")
         self._count_untried()
-
-    @property
-    def n_features(self) -> int:  # type: ignore[override]
-        return self.representation.n_features
-
-    @property
-    def width(self) -> int:  # type: ignore[override]
-        return self.representation.width
 
     def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:
         budget = self.parts.feature_budget
@@ -225,9 +218,6 @@ class OnePick(Policy):
             run, lambda: self.model.predict_one(algorithm, x), self.censor_stream
         )
 
-    def fit_transform(self, features: Array) -> Array:
-        return self.representation.fit_transform(features)
-
     def started(self, algorithm: int) -> None:
         self.runs[algorithm] += 1.0
         self._count_untried()
@@ -247,12 +237,12 @@ class OnePick(Policy):
         self._count_untried()
 
     def add_features(self, n_features: int) -> None:
-        self.representation.add_features(n_features)
+        super().add_features(n_features)
         self.model.add_features(self.representation.width, self.representation.views())
 
     def transform(self, features: Array) -> Array:
         absent = self.parts.feature_budget is not None and not len(features)
-        return NO_FEATURES if absent else self.representation.transform(features)
+        return NO_FEATURES if absent else super().transform(features)
 
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice:
         scores = self.judge(x, progress, range(len(self.runs)))

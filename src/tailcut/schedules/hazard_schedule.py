@@ -59,6 +59,7 @@ class HazardSchedule(Policy):
         "stream",
     )
     SAVED_AS: ClassVar[Mapping[str, str]] = {"current": "at_hand", "stream": "luck"}
+    representation: Pipeline
     predicts_runtimes: ClassVar[bool] = True
     quantity = Quantity("expected loss of the best plan", "s")
 
@@ -173,16 +174,8 @@ class HazardSchedule(Policy):
             barred[offered] = False
         return Planner(curves, (self.penalty - 1.0) * progress.cutoff, barred)
 
-    @property
-    def n_features(self) -> int:  # type: ignore[override]
-        return self.representation.n_features
-
-    @property
-    def width(self) -> int:  # type: ignore[override]
-        return self.representation.width
-
     def transform(self, features: Array) -> Array:
-        return self.representation.transform(features) if len(features) else NO_FEATURES
+        return super().transform(features) if len(features) else NO_FEATURES
 
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
         """Return the first run of the best plan, by what is expected."""
@@ -364,11 +357,8 @@ class HazardSchedule(Policy):
         survival, _ = view.curves.at_all(np.array([seconds]))
         return np.asarray(survival[0] @ view.classes)
 
-    def fit_transform(self, features: Array) -> Array:
-        return self.representation.fit_transform(features)
-
     def add_features(self, n_features: int) -> None:
-        self.representation.add_features(n_features)
+        super().add_features(n_features)
         self.forest.add_features(self.representation.width)
         self.current.forget()
         self._latest = None
