@@ -88,7 +88,7 @@ def made(part: Callable[..., Any], settings: Mapping[str, Any]) -> Any:
     return part(**{name: value for name, value in settings.items() if name in wanted})
 
 
-def checked(owner: str, name: str, value: Any, default: Value, parameter: Parameter | None) -> Value:
+def checked(owner: str, name: str, value: Any, default: Value, parameter: Parameter) -> Value:
     """Return a hyperparameter in the type of its default; raise if it is invalid."""
     if isinstance(default, str):
         if isinstance(value, str):
@@ -96,10 +96,9 @@ def checked(owner: str, name: str, value: Any, default: Value, parameter: Parame
         raise InputError(f"{owner}: {name} must be a text, got {value!r}", field="hyperparameters")
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{owner}: {name} must be a number, got {value!r}", field="hyperparameters")
-    whole = isinstance(default, int) if parameter is None else parameter.whole
-    range_ = Range() if parameter is None else parameter.range
-    if not math.isfinite(value) or value not in range_ or (whole and value != int(value)):
+    whole = parameter.whole
+    if not math.isfinite(value) or value not in parameter.range or (whole and value != int(value)):
         kind = "a whole number" if whole else "a finite number"
-        expected = f"{kind} {range_}".rstrip()
+        expected = f"{kind} {parameter.range}".rstrip()
         raise InputError(f"{owner}: {name} must be {expected}, got {value!r}", field="hyperparameters")
     return int(value) if whole else float(value)

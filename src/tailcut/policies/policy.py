@@ -73,6 +73,10 @@ class Policy(Stateful, ABC):
     """Whether memory and time per step are independent of how many outcomes were learned."""
     predicts_runtimes: ClassVar[bool] = False
     """Whether `forecasts` returns any."""
+    can_be_saved: ClassVar[bool] = True
+    """Whether `state` returns all that it has learned."""
+    needs_features: ClassVar[bool] = False
+    """Whether it cannot learn anything without features."""
     quantity: Quantity = Quantity("", "")
     """What its scores are."""
     representation: Pipeline | None = None

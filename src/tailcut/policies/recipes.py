@@ -24,7 +24,7 @@ from tailcut.policies.hyperparameters import Parameter, Value, checked, declared
 from tailcut.policies.losses import LogSeconds, Loss, Predicted, Target
 from tailcut.policies.one_pick import OnePick, Parts, WindowedPick
 from tailcut.policies.policy import Policy
-from tailcut.representation import PIPELINES, Pipeline, pipeline
+from tailcut.representation import PIPELINES, pipeline
 from tailcut.types import PENALTY
 
 
@@ -56,13 +56,18 @@ class Row(ABC):
 
     @property
     @abstractmethod
+    def _learner(self) -> Any:
+        """The class that learns: a model, or a whole policy."""
+
+    @property
     def bounded(self) -> bool:
         """Whether memory and time per step are independent of the horizon."""
+        return bool(self._learner.bounded)
 
     @property
     def can_be_saved(self) -> bool:
         """Whether a selector can be saved to a file, and so be the project of a journal."""
-        return True
+        return bool(self._learner.can_be_saved)
 
     @property
     def takes_losses(self) -> bool:
@@ -92,9 +97,9 @@ class Row(ABC):
         """Whether explanations of its decisions contain predicted runtimes."""
 
     @property
-    @abstractmethod
     def works_without_features(self) -> bool:
         """Whether it can learn anything if it sees no features at all."""
+        return not self._learner.needs_features
 
     def may_proceed(self, settings: Mapping[str, Value]) -> bool:  # noqa: ARG002
         """Whether another algorithm may follow on the same instance, with these settings."""
@@ -132,8 +137,12 @@ class Row(ABC):
 
     @property
     def options(self) -> dict[str, Value]:
-        """Hyperparameters that are in the settings only if given, with their default meaning."""
-        return {"favourite": "", "favourite_margin": MARGIN}
+        """Hyperparameters that are in the settings only if given, with their default meaning.
+
+        If the learner has a `window`, it is how many of the latest runs or instances count, 0 for all.
+        """
+        window: dict[str, Value] = {"window": 0} if "window" in declared(self._learner) else {}
+        return {**window, "favourite": "", "favourite_margin": MARGIN}
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """Return the defaults overlaid by `given`; raise if one of those is invalid.
@@ -166,7 +175,6 @@ class Row(ABC):
             )
         return str(value)
 
-    @abstractmethod
     def build(
         self,
         settings: Mapping[str, Value],
@@ -181,6 +189,22 @@ class Row(ABC):
 
         With `feature_budget` it accepts instances without features, and records what features gain.
         """
+        representation = pipeline(str(settings.get("representation", "none")), n_features)
+        given = {
+            **settings,
+            "n_algorithms": n_algorithms,
+            "n_features": representation.width,
+            "cutoff": cutoff,
+            "seed": seed,
+            "representation": representation,
+            "views": representation.views(),
+            "feature_budget": feature_budget,
+        }
+        return self._policy(given)
+
+    @abstractmethod
+    def _policy(self, given: Mapping[str, Any]) -> Policy:
+        """Return a fresh policy; its parts get by name those of the `given` that they have parameters for."""
 
     def describe(self) -> dict[str, Any]:
         """Return the row as plain values, for printing."""
@@ -209,75 +233,39 @@ class Recipe(Row):
     first_runs: Callable[..., ForcedExploration] = ForcedExploration
 
     def _slots(self) -> dict[str, Callable[..., Any]]:
-        return {
-            "model": self.model,
-            "target": self.target,
-            "censoring": self.censoring,
-            "exploration": self.exploration,
-            "loss": self.loss,
-            "first_runs": self.first_runs,
-        }
+        slots = ("model", "target", "censoring", "exploration", "loss", "first_runs")
+        return {slot: getattr(self, slot) for slot in slots}
+
+    @property
+    def _learner(self) -> Any:
+        return _callee(self.model)
 
     def _declared(self) -> dict[str, Parameter]:
         return {**declared(OnePick), **super()._declared()}
 
     @property
     def predicts_runtimes(self) -> bool:
-        return bool(_callee(self.target).predicts_runtimes and _callee(self.model).learns)
+        return bool(_callee(self.target).predicts_runtimes and self._learner.learns)
 
     @property
     def takes_losses(self) -> bool:
         """Whether its model predicts a loss between 0 and 1, or learns nothing at all."""
-        return bool(_callee(self.target).is_loss or not _callee(self.model).learns)
+        return bool(_callee(self.target).is_loss or not self._learner.learns)
 
     @property
     def options(self) -> dict[str, Value]:
-        """Whether to fail over and, if the model has a `window`, how many latest runs count, 0 for all."""
-        window: dict[str, Value] = {"window": 0} if "window" in declared(self.model) else {}
-        return {**window, "fail_over": 0, **super().options}
+        """Whether to fail over, and what all rows have."""
+        return {"fail_over": 0, **super().options}
 
     def may_proceed(self, settings: Mapping[str, Value]) -> bool:
         """Whether another algorithm may follow on the same instance: after a failed one, with `fail_over`."""
         return bool(settings.get("fail_over"))
 
-    @property
-    def bounded(self) -> bool:
-        return bool(_callee(self.model).bounded)
-
-    @property
-    def can_be_saved(self) -> bool:
-        return bool(_callee(self.model).can_be_saved)
-
-    @property
-    def works_without_features(self) -> bool:
-        return not _callee(self.model).needs_features
-
-    def build(
-        self,
-        settings: Mapping[str, Value],
-        *,
-        n_algorithms: int,
-        n_features: int,
-        cutoff: float,  # noqa: ARG002 - every policy is built alike
-        seed: int,
-        feature_budget: FeatureBudget | None = None,
-    ) -> OnePick:
-        representation = _representation(settings, n_features)
-        sizes = {"n_algorithms": n_algorithms, "n_features": representation.width, "seed": seed}
-        model = made(self.model, {**settings, **sizes, "views": representation.views()})
-        parts = Parts(
-            representation=representation,
-            model=model,
-            censoring=made(self.censoring, settings),
-            exploration=made(self.exploration, settings),
-            loss=made(self.loss, settings),
-            target=made(self.target, settings),
-            first_runs=made(self.first_runs, settings),
-            feature_budget=feature_budget,
-        )
-        kind = WindowedPick if settings.get("window") else OnePick
-        own = {"epsilon": 0.0, "penalty": PENALTY, **settings, "parts": parts}
-        policy: OnePick = made(kind, {**own, **sizes})
+    def _policy(self, given: Mapping[str, Any]) -> OnePick:
+        slots = {slot: made(part, given) for slot, part in self._slots().items()}
+        parts = Parts(given["representation"], feature_budget=given["feature_budget"], **slots)
+        kind = WindowedPick if given.get("window") else OnePick
+        policy: OnePick = made(kind, {"epsilon": 0.0, "penalty": PENALTY, **given, "parts": parts})
         return policy
 
 
@@ -298,42 +286,16 @@ class ScheduleRecipe(Row):
         return {"policy": self.policy}
 
     @property
-    def options(self) -> dict[str, Value]:
-        """If the policy has a `window`, how many latest instances count, 0 for all."""
-        window: dict[str, Value] = {"window": 0} if "window" in declared(self.policy) else {}
-        return {**window, **super().options}
+    def _learner(self) -> Any:
+        return _callee(self.policy)
 
     @property
     def predicts_runtimes(self) -> bool:
-        return bool(_callee(self.policy).predicts_runtimes)
+        return bool(self._learner.predicts_runtimes)
 
-    @property
-    def bounded(self) -> bool:
-        return bool(_callee(self.policy).bounded)
-
-    @property
-    def works_without_features(self) -> bool:
-        return True
-
-    def build(
-        self,
-        settings: Mapping[str, Value],
-        *,
-        n_algorithms: int,
-        n_features: int,
-        cutoff: float,
-        seed: int,
-        feature_budget: FeatureBudget | None = None,
-    ) -> Policy:
-        representation = _representation(settings, n_features)
-        sizes = {"n_algorithms": n_algorithms, "n_features": representation.width, "seed": seed}
-        own = {"representation": representation, "feature_budget": feature_budget, "cutoff": cutoff}
-        policy: Policy = made(self.policy, {**settings, **sizes, **own})
+    def _policy(self, given: Mapping[str, Any]) -> Policy:
+        policy: Policy = made(self.policy, given)
         return policy
-
-
-def _representation(settings: Mapping[str, Value], n_features: int) -> Pipeline:
-    return pipeline(str(settings.get("representation", "none")), n_features)
 
 
 def _callee(part: Callable[..., Any]) -> Any:
