@@ -96,8 +96,7 @@ class RecordedRuns:
                 "ratings: recorded losses are learned by Selector.fit alone; projects learn them by observe",
                 field="ratings",
             )
-        if not len(runs.features):
-            raise InputError("features: there is no instance to learn from", field="features")
+        _expect_instances(len(runs.features))
         _refuse("features", np.isinf(runs.features), _INFINITE)
         # An unsolved run counts as reaching the cutoff, and JSON has no infinity.
         runs.runtimes[np.isinf(runs.runtimes) & ~runs.solved] = runs.cutoff
@@ -307,10 +306,16 @@ def _flags(field: str, given: object, shape: tuple[int, int]) -> NDArray[np.bool
 
 def _check_shape(field: str, shape: tuple[int, ...], expected: tuple[int, int]) -> None:
     if shape != expected:
+        _expect_instances(expected[0])
         raise InputError(
             f"{field} must have one row per instance and one column per algorithm, {expected}, got {shape}",
             field=field,
         )
+
+
+def _expect_instances(count: int) -> None:
+    if not count:
+        raise InputError("features: there is no instance to learn from", field="features")
 
 
 def _refuse(field: str, wrong: NDArray[np.bool_], problem: str, values: Array | None = None) -> None:
