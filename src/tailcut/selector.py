@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tailcut import state as statefile
 from tailcut.catalogue import find_all, recipe
 from tailcut.errors import InputError, NotExplainedError, StateFileError
-from tailcut.explain import Explanation, SeenInstance, SelectorView, explain, explain_decision
+from tailcut.explain import Explanation, explain
 from tailcut.policies.pending import PendingDecisions, PendingRun, number_of
 from tailcut.policies.policy import Choice, Policy
 from tailcut.policies.recipes import Row
@@ -453,7 +453,17 @@ class Selector:
         Like `decision.explain()`, but also for decisions that were pickled, or made before this selector was
         saved and loaded. `top` features are shown. Changes nothing.
         """
-        return explain_decision(self._view(top), decision, self._pending)
+        if not isinstance(decision, Decision):
+            raise InputError(
+                f"expected the Decision itself, got {decision!r}: its number alone is not enough",
+                field="decision",
+            )
+        policy = self._policy_so_far()
+        self._pending.check_own(decision)
+        if decision.origin is None:
+            raise NotExplainedError(f"decision {decision.id} does not know what it was made with")
+        since = self._pending.learned - decision.origin.learned
+        return explain(self, policy, decision, outcomes_since=since, top=top)
 
     def consider(
         self,
@@ -467,10 +477,10 @@ class Selector:
 
         `features` are as in `select`. Scores have no random part, so `select` may choose otherwise.
         """
-        view = self._view(top)
-        considered = self._considered(Request(features, cutoff=cutoff, among=among))
-        assert considered is not None, "on a new instance everyone may run"
-        return explain(view, *considered, outcomes_since=0)
+        policy = self._policy_so_far()
+        decision = self._considered(Request(features, cutoff=cutoff, among=among))
+        assert decision is not None, "on a new instance everyone may run"
+        return explain(self, policy, decision, outcomes_since=0, top=top)
 
     def decide_frozen(self, request: Request) -> Decision | None:
         """Return the run that would be chosen without randomness; None if there is none.
@@ -479,11 +489,11 @@ class Selector:
         `request.failed` is how long each algorithm has already run unsuccessfully; `request.spent` includes
         that time.
         """
-        considered = self._considered(request)
-        return None if considered is None else considered[0]
+        decision = self._considered(request)
+        return None if decision is None else replace(decision, origin=None)
 
-    def _considered(self, request: Request) -> tuple[Decision, SeenInstance] | None:
-        """Return what would be chosen without randomness, and the instance; None if there is no run."""
+    def _considered(self, request: Request) -> Decision | None:
+        """Return what would be chosen without randomness; None if there is no run."""
         self._check_features(request)
         if request.among is not None:
             self._offered(request.among)  # raises if it names unknown algorithms
@@ -496,7 +506,7 @@ class Selector:
         if numbers == [] or not run.time_is_left:
             return None
         raw = self._raw(request.features, tried=request.feature_cost > 0.0)
-        policy, progress = self._view(0).policy, run.progress(names)
+        policy, progress = self._policy_so_far(), run.progress(names)
         x = policy.transform(raw)
         choice = policy.consider(x, None if numbers is None else np.array(numbers), progress)
         if choice is None and request.failed:
@@ -504,7 +514,7 @@ class Selector:
         if choice is None:
             raise NotExplainedError(f"{self.name} cannot say what it would do: ask for its decisions instead")
         offered = range(len(names)) if numbers is None else numbers
-        decision = Decision(
+        return Decision(
             id=_NOT_MADE,
             instance=request.instance,
             algorithm=names[choice.algorithm],
@@ -513,8 +523,8 @@ class Selector:
             scores={names[number]: float(choice.scores[number]) for number in offered},
             reason=choice.reason,
             spent=used,
+            origin=Origin(ref(self), raw, x, self._pending.learned, failed),
         )
-        return decision, SeenInstance(x, raw, progress)
 
     def recall(self, decision: Decision, features: Features, learned: int) -> Decision:
         """Return a recorded decision, with what an explanation of it needs.
@@ -528,7 +538,7 @@ class Selector:
             raise NotExplainedError(f"decision {decision.id} was observed, and its features are gone")
         if run is not None:
             return replace(decision, origin=Origin(ref(self), raw, run.x, learned, run.failed))
-        x = self._view(0).policy.transform(NO_FEATURES if raw is None else raw)
+        x = self._policy_so_far().transform(NO_FEATURES if raw is None else raw)
         return replace(decision, origin=Origin(ref(self), raw, x, learned, {} if self._schedules else None))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -678,9 +688,7 @@ class Selector:
             return NO_FEATURES
         return self._reader.copy().read(features)
 
-    def _view(self, top: int) -> SelectorView:
+    def _policy_so_far(self) -> Policy:
         if self._policy is None:
             raise NotExplainedError(f"{self.name} has not decided anything yet: there is nothing to explain")
-        top = check_whole_number("top", top, at_least=0)
-        names = self._reader.names
-        return SelectorView(self._policy, self.name, self._algorithms, names, top, rated=self.rated)
+        return self._policy
