@@ -247,18 +247,17 @@ class HazardSchedule(Policy):
         first = not np.count_nonzero(progress.failed)
         self._weigh_features(algorithm, x, outcome, progress, budget, first=first)
         view = self.current.view(x) or self.view(x)
-        evidence = view.after(progress.failed, algorithm, end, solved)
-        if evidence is None:
+        news = view.after(progress.failed, algorithm, end, solved)
+        if news is None:
             return
+        passage, evidence = news
         if first:
             self._forget()
         if len(view.classes) > view.n_hardness:
             self.forest.weigh(evidence.by_near, evidence.by_hardness)
         classes = evidence.hardness_after
         self.hardness.learn(None if first else evidence.hardness_before, classes)
-        self.hazards.learn(
-            algorithm, evidence.start, evidence.solved, evidence.weights, self.hardness.shift, classes
-        )
+        self.hazards.learn(algorithm, *passage, self.hardness.shift, classes)
         self._remember(algorithm, x, end, solved, classes, first=first)
         self._latest = None
         if self.forest.due:
@@ -314,11 +313,7 @@ class HazardSchedule(Policy):
         for algorithm, end, solved in ended:
             known = self.forest.failed_for(x, algorithm) * self.cuts[-1] if len(x) else 0.0
             passages.append((algorithm, passed(known, end, solved, self.cuts)))
-        likely = np.ones(len(view.classes))
-        for algorithm, passage in passages:
-            likely = likely * view.answered(algorithm, passage)
-            likely /= max(float(likely.max()), 1e-300)
-        classes = view.weighed(np.ones(len(likely)), likely).hardness_after
+        classes = view.after_all(passages).hardness_after
         self.hardness.learn(None, classes)
         for algorithm, passage in passages:
             self.hazards.learn(algorithm, *passage, self.hardness.shift, classes)
@@ -327,12 +322,10 @@ class HazardSchedule(Policy):
     def _rehearse(self, x: Array, seconds: Array, solved: NDArray[np.bool_], cutoff: float) -> None:
         """Learn the weight of similar instances, and calibrate plans, from a fully known instance."""
         view = self.view(x)
-        likely = np.ones(len(view.classes))
-        for algorithm in range(len(seconds)):
-            known = passed(0.0, float(seconds[algorithm]), bool(solved[algorithm]), self.cuts)
-            likely = likely * view.answered(algorithm, known)
-            likely /= max(float(likely.max()), 1e-300)
-        evidence = view.weighed(np.ones(len(likely)), likely)
+        evidence = view.after_all(
+            (algorithm, passed(0.0, float(seconds[algorithm]), bool(solved[algorithm]), self.cuts))
+            for algorithm in range(len(seconds))
+        )
         self.forest.weigh(evidence.by_near, evidence.by_hardness)
         planner = Planner(view.curves, (self.penalty - 1.0) * cutoff, np.zeros(len(seconds), dtype=np.bool_))
         everything = self.penalty * cutoff
