@@ -20,10 +20,11 @@ from tailcut import state as statefile
 from tailcut.catalogue import find_all, recipe
 from tailcut.errors import InputError, NotExplainedError, StateFileError
 from tailcut.explain import Explanation, explain
+from tailcut.numerics.randomness import stream
 from tailcut.policies.pending import PendingDecisions, PendingRun, number_of
 from tailcut.policies.policy import Choice, Policy
 from tailcut.policies.recipes import Row
-from tailcut.policies.recorded_runs import RecordedRuns, teach
+from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.policies.selector_like import Recorded
 from tailcut.representation import FeatureReader
 from tailcut.state import expect
@@ -444,8 +445,13 @@ class Selector:
         longest = None if self._budget is None else self._budget.longest(self._cutoff)
         features = recorded.features_for(self._reader, rows, needed=self.needs_features, longest=longest)
         self._measure = self._measure_after("time" if runs.losses is None else "loss")
-        cutoff, seed, schedules = self._cutoff, self._seed, self._schedules
-        return teach(self._ready(), runs, features, cutoff=cutoff, seed=seed, schedules=schedules)
+        policy = self._ready()
+        # All features come first: they need no outcome, and so a running standardisation is right from the
+        # first lesson on.
+        instances = policy.fit_transform(features)
+        order = stream(self._seed, "warm start").permutation(len(rows))
+        policy.learn_recorded(instances[order], runs.at(order), self._progress(self._cutoff, 0.0))
+        return int(runs.known.sum())
 
     def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
         """Return why a decision of this selector was made, according to its current belief.

@@ -34,7 +34,6 @@ class Parameter:
     whole: bool
     """Whether it is a whole number."""
     range: Range
-    default: Any
 
 
 @lru_cache(maxsize=512)
@@ -49,8 +48,8 @@ def declared(part: Callable[..., Any]) -> Mapping[str, Parameter]:
     bound = set(part.keywords) if isinstance(part, partial) else set()
     hints = _hints(made)
     return {
-        name: _parameter(hints.get(name), parameter.default)
-        for name, parameter in inspect.signature(made).parameters.items()
+        name: _parameter(hints.get(name))
+        for name in inspect.signature(made).parameters
         if name not in bound | MADE_FOR_THE_PART
     }
 
@@ -68,12 +67,12 @@ def _hints(made: Any) -> dict[str, Any]:
     return found
 
 
-def _parameter(hint: Any, default: Any) -> Parameter:
-    for one in (hint, *get_args(hint)):  # `X | None` holds its X among its arguments
-        for found in getattr(one, "__metadata__", ()):
-            if isinstance(found, Range):
-                return Parameter(one.__origin__ is int, found, default)
-    return Parameter(hint is int, Range(), default)
+def _parameter(hint: Any) -> Parameter:
+    for kind in (hint, *get_args(hint)):  # `X | None` holds its X among its arguments
+        for note in getattr(kind, "__metadata__", ()):
+            if isinstance(note, Range):
+                return Parameter(kind.__origin__ is int, note)
+    return Parameter(hint is int, Range())
 
 
 @lru_cache(maxsize=512)

@@ -105,7 +105,7 @@ class OnePick(Policy):
         mean, variance = self.model.predict(x)
         if budget is not None and len(x) and budget.charged:
             without = _argmin(self.model.predict(NO_FEATURES)[0], offered)
-            budget.weigh(float(mean[without] - mean[_argmin(mean, offered)]))
+            budget.gain.add(float(mean[without] - mean[_argmin(mean, offered)]))
         return self._decide(x, Belief(mean, variance, self.censored), offered, progress)
 
     def _decide(self, x: Array, belief: Belief, offered: Offered, progress: Progress) -> Choice:
@@ -155,48 +155,37 @@ class OnePick(Policy):
         return _argmin(scores, offered), "lowest score"
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:  # noqa: ARG002
-        cutoff, parts = progress.cutoff, self.parts
-        self.excess[algorithm] += self._excess(outcome, cutoff)
-        if outcome.loss is not None:  # the unit of a bounded target
-            self._teach(algorithm, x, outcome.loss, 1.0)
-            return
-        if outcome.status is Status.SOLVED:
-            assert outcome.time is not None
-            self._teach(algorithm, x, parts.target.value(outcome.time, cutoff), 1.0)
-            if parts.feature_budget is not None:
-                parts.feature_budget.solved((progress.used + outcome.time) / cutoff)
-            return
-        self.censored[algorithm] += 1.0
-        # A failed run is censored at the cutoff.
-        watched = cutoff if outcome.time is None else outcome.time
-        lesson = self._lesson(algorithm, x, Unfinished(watched, cutoff, parts.target))
+        features, cutoff = self.parts.feature_budget, progress.cutoff
+        self._count(algorithm, outcome, cutoff)
+        lesson = self._lesson(algorithm, x, outcome, cutoff)
         if lesson is not None:
-            self._teach(algorithm, x, lesson.target, lesson.weight)
+            if features is not None and len(x) and features.charged:
+                without = self.model.predict(NO_FEATURES)[0]
+                features.check(algorithm, lesson.target, self.model.predict(x)[0], without)
+            self.model.update(algorithm, x, lesson.target, lesson.weight)
+        if features is not None and outcome.status is Status.SOLVED:
+            assert outcome.time is not None
+            features.solved((progress.used + outcome.time) / cutoff)
 
     def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:
         if not self.model.in_bulk:
             super().learn_recorded(x, runs, progress)
             return
-        cutoff, parts = progress.cutoff, self.parts
         target = np.full(runs.known.shape, np.nan)
         for row, algorithm in np.argwhere(runs.known).tolist():
-            if runs.losses is not None:
-                target[row, algorithm] = runs.losses[row, algorithm]
-                continue
-            seconds = float(runs.seconds[row, algorithm])
-            if runs.solved[row, algorithm]:
-                target[row, algorithm] = parts.target.value(seconds, cutoff)
-            else:
-                lesson = self._lesson(algorithm, x[row], Unfinished(seconds, cutoff, parts.target))
-                if lesson is not None and lesson.weight > 0.0:
-                    target[row, algorithm] = lesson.target
+            outcome = runs.outcome(row, algorithm)
+            self._count(algorithm, outcome, progress.cutoff)
+            lesson = self._lesson(algorithm, x[row], outcome, progress.cutoff)
+            if lesson is not None and lesson.weight > 0.0:
+                target[row, algorithm] = lesson.target
         self.runs += runs.known.sum(axis=0)
-        for row, algorithm in np.argwhere(runs.known).tolist():
-            self.excess[algorithm] += self._excess(runs.outcome(row, algorithm), cutoff)
-        if runs.losses is None:
-            self.censored += (runs.known & ~runs.solved).sum(axis=0)
         self._count_untried()
         self.model.update_many(x, target)
+
+    def _count(self, algorithm: int, outcome: Outcome, cutoff: float) -> None:
+        self.excess[algorithm] += self._excess(outcome, cutoff)
+        if not outcome.answered:
+            self.censored[algorithm] += 1.0
 
     def _excess(self, outcome: Outcome, cutoff: float) -> float:
         """Return 1 for a timeout, and -1 for a run that cost nothing."""
@@ -207,13 +196,14 @@ class OnePick(Policy):
         assert outcome.time is not None
         return 2.0 * outcome.time / (self.penalty * cutoff) - 1.0
 
-    def _teach(self, algorithm: int, x: Array, target: float, weight: float) -> None:
-        model, budget = self.model, self.parts.feature_budget
-        if budget is not None and len(x) and budget.charged:
-            budget.check(algorithm, target, model.predict(x)[0], model.predict(NO_FEATURES)[0])
-        model.update(algorithm, x, target, weight)
-
-    def _lesson(self, algorithm: int, x: Array, run: Unfinished) -> PseudoObservation | None:
+    def _lesson(self, algorithm: int, x: Array, outcome: Outcome, cutoff: float) -> PseudoObservation | None:
+        """Return what the model learns from an outcome, if anything."""
+        if outcome.loss is not None:  # the unit of a bounded target
+            return PseudoObservation(outcome.loss, 1.0)
+        seconds = cutoff if outcome.time is None else outcome.time  # a failed run is censored at the cutoff
+        if outcome.status is Status.SOLVED:
+            return PseudoObservation(self.parts.target.value(seconds, cutoff), 1.0)
+        run = Unfinished(seconds, cutoff, self.parts.target)
         return self.parts.censoring.lesson(
             run, lambda: self.model.predict_one(algorithm, x), self.censor_stream
         )
@@ -325,9 +315,9 @@ class WindowedPick(OnePick):
         """Learn recorded runs one after the other, so that the older of them are let go, too."""
         Policy.learn_recorded(self, x, runs, progress)
 
-    def _lesson(self, algorithm: int, x: Array, run: Unfinished) -> PseudoObservation:
+    def _lesson(self, algorithm: int, x: Array, outcome: Outcome, cutoff: float) -> PseudoObservation:
         # Where the run teaches nothing, it still takes its place.
-        return super()._lesson(algorithm, x, run) or PseudoObservation(0.0, 0.0)
+        return super()._lesson(algorithm, x, outcome, cutoff) or PseudoObservation(0.0, 0.0)
 
     def remove(self, algorithm: int) -> None:
         super().remove(algorithm)

@@ -46,13 +46,7 @@ class RecordedOutcomes(NamedTuple):
 
     def at(self, rows: NDArray[np.intp]) -> RecordedOutcomes:
         """Return what happened on the instances in these rows, in their order."""
-        return RecordedOutcomes(
-            self.seconds[rows],
-            self.solved[rows],
-            self.known[rows],
-            self.watched[rows],
-            None if self.losses is None else self.losses[rows],
-        )
+        return RecordedOutcomes(*(None if table is None else table[rows] for table in self))  # type: ignore[arg-type]
 
     def outcome(self, row: int, algorithm: int) -> Outcome:
         """Return the outcome of one run."""

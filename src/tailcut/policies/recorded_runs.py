@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.errors import InputError
-from tailcut.numerics.randomness import stream
-from tailcut.policies.policy import Policy, RecordedOutcomes
+from tailcut.policies.policy import RecordedOutcomes
 from tailcut.policies.selector_like import Recorded
 from tailcut.representation import FeatureReader
-from tailcut.types import Array, Progress, check_names, check_seconds
+from tailcut.types import Array, check_names, check_seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,21 +219,6 @@ def _plain(value: Any) -> Any:
         plain[np.isnan(value)] = None
         return plain.tolist()
     return value.tolist()
-
-
-def teach(
-    policy: Policy, runs: RecordedOutcomes, features: Array, *, cutoff: float, seed: int, schedules: bool
-) -> int:
-    """Let a policy learn every known run, instances in the order of `seed`; return how many there were.
-
-    The features (m, d) of all instances are taken in first: they need no outcome, and so a running
-    standardisation is right from the first lesson on.
-    """
-    instances = policy.fit_transform(features)
-    nothing_failed = np.zeros(runs.known.shape[1]) if schedules else None
-    order = stream(seed, "warm start").permutation(len(features))
-    policy.learn_recorded(instances[order], runs.at(order), Progress(cutoff, 0.0, nothing_failed))
-    return int(runs.known.sum())
 
 
 def instance_names(scenario: Recorded, count: int) -> tuple[str, ...] | None:

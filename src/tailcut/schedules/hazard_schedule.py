@@ -140,7 +140,7 @@ class HazardSchedule(Policy):
         )
         longer = float(without.min() - blind.losses.min())
         lost = float(by_features[without.argmin()]) - longer - float(best.losses.min())
-        self.feature_budget.weigh(lost / (self.penalty * progress.cutoff))
+        self.feature_budget.gain.add(lost / (self.penalty * progress.cutoff))
 
     def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
         return self._next(x, offered, progress, self.current.drawn(x))
