@@ -15,9 +15,8 @@ from tailcut.errors import InputError, did_you_mean
 from tailcut.models import Forests, LeastSquares, Nothing, ResidualLayers, RidgeBank, RunningMeans
 from tailcut.policies.censoring import AtCutoff, AtMaximumLoss, BuckleyJames, Drop
 from tailcut.policies.exploration import Bounds, ForcedExploration, Greedy, Thompson, Uniform
-from tailcut.policies.hyperparameters import Value
 from tailcut.policies.losses import BoundedLoss, ExpectedPar, Seconds
-from tailcut.policies.recipes import Recipe, Row, ScheduleRecipe
+from tailcut.policies.recipes import Recipe, Row, ScheduleRecipe, Value
 from tailcut.schedules import HazardSchedule, RoundRobin
 from tailcut.types import PENALTY
 
