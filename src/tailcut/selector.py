@@ -235,15 +235,16 @@ class Selector:
         limit = request.limit(self._cutoff)
         used = request.used(limit)
         offered = None if request.among is None else self._offered(request.among)
-        if self._favourite.favourite:
-            offered = self._admitted(offered)
+        favourite = self._favourite.favourite
+        if favourite and self._favourite.goes_alone(self._names(offered)):
+            offered = np.array([self._algorithms.index(favourite)])
         vector = self._reader.read(request.features)
         if self._budget is not None:
             given, cost = request.features is not None, request.feature_cost
             vector = self._budget.admit(vector, given=given, cost=cost, cutoff=limit)
         choice = self._ready().choose(vector, offered, self._progress(limit, used))
         name = self._algorithms[choice.algorithm]
-        among = None if offered is None else tuple(self._algorithms[a] for a in offered)
+        among = None if offered is None else self._names(offered)
         failed = dict(request.failed or {}) if self._schedules else None
         run = PendingRun(name, request.instance, limit, choice.x, choice.budget, used, 0, among, failed)
         self._favourite.began(run)
@@ -332,7 +333,7 @@ class Selector:
         """Return the policy's choice as a numbered decision that waits for its outcome."""
         scores = dict(zip(self._algorithms, choice.scores.tolist(), strict=True))
         if offered is not None:
-            scores = {name: scores[name] for name in (self._algorithms[a] for a in offered)}
+            scores = {name: scores[name] for name in self._names(offered)}
         return Decision(
             self._pending.enter(run),
             run.instance,
@@ -561,7 +562,23 @@ class Selector:
 
     def to_bytes(self) -> bytes:
         """Return the whole state as bytes."""
-        return statefile.pack({"kind": "selector", **self._state()})
+        state = {
+            "kind": "selector",
+            "selector": self.name,
+            "settings": self._settings,
+            "algorithms": list(self._algorithms),
+            "cutoff": self._cutoff,
+            "seed": self._seed,
+            "feature_names": None if self._reader.names is None else list(self._reader.names),
+            "n_features": self._reader.width,
+            "feature_budget": None if self._budget is None else self._budget.state(),
+            "max_pending": self._pending.limit,
+            "pending": self._pending.state(),
+            "policy": None if self._policy is None else self._policy.state(),
+            "favourite": self._favourite.state(),
+            "measure": self._measure,
+        }
+        return statefile.pack(state)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Selector:
@@ -579,23 +596,6 @@ class Selector:
             raise
         except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
             raise StateFileError(f"the state of the selector does not fit together: {error}") from error
-
-    def _state(self) -> dict[str, Any]:
-        return {
-            "selector": self.name,
-            "settings": self._settings,
-            "algorithms": list(self._algorithms),
-            "cutoff": self._cutoff,
-            "seed": self._seed,
-            "feature_names": None if self._reader.names is None else list(self._reader.names),
-            "n_features": self._reader.width,
-            "feature_budget": None if self._budget is None else self._budget.state(),
-            "max_pending": self._pending.limit,
-            "pending": self._pending.state(),
-            "policy": None if self._policy is None else self._policy.state(),
-            "favourite": self._favourite.state(),
-            "measure": self._measure,
-        }
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Selector:
@@ -675,12 +675,8 @@ class Selector:
             raise InputError(f"among {problem}; known: {', '.join(self._algorithms)}", field="among")
         return np.array([i for i, name in enumerate(self._algorithms) if name in wanted])
 
-    def _admitted(self, offered: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
-        """Return which of the offered algorithms may run: on some instances, only the favourite."""
-        names = self._algorithms if offered is None else tuple(self._algorithms[a] for a in offered)
-        if not self._favourite.goes_alone(names):
-            return offered
-        return np.array([self._algorithms.index(self._favourite.favourite)])
+    def _names(self, offered: NDArray[np.intp] | None) -> tuple[str, ...]:
+        return self._algorithms if offered is None else tuple(self._algorithms[a] for a in offered)
 
     def _progress(self, limit: float, used: float) -> Progress:
         return Progress(limit, used, np.zeros(len(self._algorithms)) if self._schedules else None)

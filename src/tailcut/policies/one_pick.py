@@ -45,6 +45,8 @@ class Parts:
     """Which runs are due before scores decide."""
     feature_budget: FeatureBudget | None = None
     """The cost and gain of features, if the model can also predict without them."""
+    window: int = 0
+    """How many of the latest choices and outcomes count; 0: all."""
 
 
 class OnePick(Policy):
@@ -86,6 +88,10 @@ class OnePick(Policy):
         """How many outcomes of each algorithm were censored or failed."""
         self.excess = np.zeros(n_algorithms)
         """How much more than half a timeout the known outcomes of each algorithm cost, in half timeouts."""
+        self.choices: SlidingWindow[tuple[int]] = SlidingWindow(parts.window)
+        """With a window, the algorithms chosen last."""
+        self.outcomes: SlidingWindow[tuple[int, bool, float]] = SlidingWindow(parts.window)
+        """And algorithm of each of the latest outcomes, whether it was unsolved, and its `excess`."""
         self.explore_stream = randomness.stream(seed, "exploration")
         self.censor_stream = randomness.stream(seed, "censoring")
         self._count_untried()
@@ -265,24 +271,6 @@ class WindowedPick(OnePick):
     """
 
     STATE = (*OnePick.STATE, "choices", "outcomes")
-
-    def __init__(
-        self,
-        parts: Parts,
-        *,
-        n_algorithms: int,
-        seed: int,
-        window: int,
-        epsilon: float,
-        penalty: float,
-        fail_over: int = 0,
-    ) -> None:
-        self.choices: SlidingWindow[tuple[int]] = SlidingWindow(window)
-        """The algorithms chosen last."""
-        self.outcomes: SlidingWindow[tuple[int, bool, float]] = SlidingWindow(window)
-        """Algorithm of each of the latest outcomes, whether it was unsolved, and its `excess`."""
-        sizes = {"n_algorithms": n_algorithms, "seed": seed}
-        super().__init__(parts, **sizes, epsilon=epsilon, penalty=penalty, fail_over=fail_over)
 
     def restored(self) -> None:
         super().restored()

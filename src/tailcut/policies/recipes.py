@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib.util import find_spec
-from typing import Any, ClassVar, Self, get_args, get_type_hints
+from typing import Any, ClassVar, Self, TypeVar, get_args, get_type_hints
 
 from tailcut.errors import InputError, MissingExtraError
 from tailcut.models import Model
@@ -31,8 +31,8 @@ from tailcut.policies.losses import LogSeconds, Loss, Predicted, Target
 from tailcut.policies.one_pick import OnePick, Parts, WindowedPick
 from tailcut.policies.policy import Policy
 from tailcut.representation import PIPELINES, pipeline
-from tailcut.types import PENALTY
 
+Made = TypeVar("Made")
 Value = float | int | str
 """What a hyperparameter may be."""
 
@@ -96,7 +96,7 @@ def _parameters(part: Callable[..., Any]) -> frozenset[str]:
     return frozenset(inspect.signature(part).parameters)
 
 
-def made(part: Callable[..., Any], settings: Mapping[str, Any]) -> Any:
+def made(part: Callable[..., Made], settings: Mapping[str, Any]) -> Made:
     """Return `part` called with the settings that it has parameters for."""
     wanted = _parameters(part)
     return part(**{name: value for name, value in settings.items() if name in wanted})
@@ -213,13 +213,11 @@ class Row(ABC):
         """Return a new feature budget, for rows with a `feature_share`."""
         if "feature_share" not in settings or settings["representation"] == "none":
             return None
-        budget: FeatureBudget = made(FeatureBudget, settings)
-        return budget
+        return made(FeatureBudget, settings)
 
     def favourite(self, settings: Mapping[str, Value]) -> Favourite:
         """Return the guard of the settings' favourite; without one, it allows all."""
-        guard: Favourite = made(Favourite, settings)
-        return guard
+        return made(Favourite, settings)
 
     def _defaults(self) -> dict[str, Value]:
         chosen = {"representation": self.representation} if self.needs_features else {}
@@ -353,10 +351,10 @@ class Recipe(Row):
 
     def _policy(self, given: Mapping[str, Any]) -> OnePick:
         slots = {slot: made(part, given) for slot, part in self._slots().items()}
-        parts = Parts(given["representation"], feature_budget=given["feature_budget"], **slots)
-        kind = WindowedPick if given.get("window") else OnePick
-        policy: OnePick = made(kind, {"epsilon": 0.0, "penalty": PENALTY, **given, "parts": parts})
-        return policy
+        window = given.get("window", 0)
+        parts = Parts(given["representation"], feature_budget=given["feature_budget"], window=window, **slots)
+        kind = WindowedPick if window else OnePick
+        return made(kind, {**given, "parts": parts})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -384,8 +382,7 @@ class ScheduleRecipe(Row):
         return bool(self._learner.predicts_runtimes)
 
     def _policy(self, given: Mapping[str, Any]) -> Policy:
-        policy: Policy = made(self.policy, given)
-        return policy
+        return made(self.policy, given)
 
 
 def _callee(part: Callable[..., Any]) -> Any:

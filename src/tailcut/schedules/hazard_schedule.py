@@ -157,7 +157,8 @@ class HazardSchedule(Policy):
     def _plan(self, view: View, offered: Offered, progress: Progress, *, whole: bool = False) -> Plan | None:
         assert progress.failed is not None
         planner = self._planner(view.curves, offered, progress)
-        plan = planner.plan_after(view.classes, progress.failed, progress.left, whole=whole)
+        failed, left = progress.failed, progress.left
+        plan = planner.plan(view.classes, failed, left, whole=whole, before_failures=True)
         if plan is None or whole or plan.budget >= progress.left or np.count_nonzero(progress.failed):
             return plan
         # Where a plan only equals it, one whole run wins.
@@ -200,9 +201,8 @@ class HazardSchedule(Policy):
         assert progress.failed is not None
         view = self.view(x)
         if not running and free == 1:
-            plan = self._planner(view.curves, np.array(offered), progress).plan_after(
-                view.classes, progress.failed, progress.left
-            )
+            planner = self._planner(view.curves, np.array(offered), progress)
+            plan = planner.plan(view.classes, progress.failed, progress.left, before_failures=True)
             return None if plan is None else (plan.algorithm, plan.budget)
         planned = budgets or {}
         at_it = [Running(one, since, planned.get(one, np.inf)) for one, since in running.items()]

@@ -65,21 +65,21 @@ class Planner:
         self.barred = barred
         """Which algorithms may not run, shape (K,)."""
 
-    def plan(self, weights: Array, failed: Array, left: float, *, whole: bool = False) -> Plan | None:
+    def plan(
+        self,
+        weights: Array,
+        failed: Array,
+        left: float,
+        *,
+        whole: bool = False,
+        before_failures: bool = False,
+    ) -> Plan | None:
         """Return the best next run, or None if no algorithm could run longer than before.
 
-        `weights` are the probabilities of the classes, shape (M,), now; `failed` is the longest time each
-        algorithm has run unsuccessfully, shape (K,). With `whole`, the run gets all that is left.
+        `weights` are the probabilities of the classes, shape (M,), now or, if so said, `before_failures`;
+        `failed` is the longest time each algorithm has run unsuccessfully, shape (K,). With `whole`, the run
+        gets all that is left.
         """
-        return self._best(weights, failed, left, whole=whole, before_failures=False)
-
-    def plan_after(self, classes: Array, failed: Array, left: float, *, whole: bool = False) -> Plan | None:
-        """Return the best next run, where `classes` are the probabilities of the classes before any run."""
-        return self._best(classes, failed, left, whole=whole, before_failures=True)
-
-    def _best(
-        self, weights: Array, failed: Array, left: float, *, whole: bool, before_failures: bool
-    ) -> Plan | None:
         survival, integral = self.curves.tables
         best = best_plan(
             survival,
@@ -144,7 +144,7 @@ def rehearse_sliced(
         left -= plan.budget
         plan = None
         if left > 0.0:
-            plan = planner.plan_after(view.classes, failed, left)
+            plan = planner.plan(view.classes, failed, left, before_failures=True)
     return Rehearsal(promised, cutoff + planner.unsolved)
 
 
