@@ -24,8 +24,7 @@ from tailcut.numerics.randomness import stream
 from tailcut.policies.pending import PendingDecisions, PendingRun, number_of
 from tailcut.policies.policy import Choice, Policy
 from tailcut.policies.recipes import Row
-from tailcut.policies.recorded_runs import RecordedRuns
-from tailcut.policies.selector_like import Recorded
+from tailcut.policies.recorded_runs import Recorded, RecordedRuns
 from tailcut.representation import FeatureReader
 from tailcut.state import expect
 from tailcut.types import (

@@ -102,16 +102,12 @@ class Request:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the request as JSON values; a missing feature value is None, and `failed` may be absent."""
-        failed = {} if self.failed is None else {"failed": dict(self.failed)}
-        return {
-            "features": _plain_features(self.features),
-            "instance": self.instance,
-            "cutoff": self.cutoff,
-            "among": None if self.among is None else list(self.among),
-            "spent": self.spent,
-            "feature_cost": self.feature_cost,
-            **failed,
-        }
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values["features"] = _plain_features(self.features)
+        values["among"] = None if self.among is None else list(self.among)
+        if self.failed is None:
+            del values["failed"]
+        return values
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Request:

@@ -5,16 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.errors import InputError
 from tailcut.policies.policy import RecordedOutcomes
-from tailcut.policies.selector_like import Recorded
 from tailcut.representation import FeatureReader
 from tailcut.types import Array, check_names, check_seconds
+
+
+class Recorded(Protocol):
+    """Recorded runs of K algorithms on n instances with d features, such as an ASlib scenario.
+
+    If there is also a `feature_names` (d names), features are matched by name. Other optional attributes:
+    `instances` (n names); `watched`, the seconds after which unsolved runs were stopped before the cutoff,
+    nan elsewhere, shape (n, K); `feature_cost`, the seconds that computing the features took, shape (n,); and
+    `ratings`, losses from 0 to 1 that count instead of runtimes, shape (n, K).
+    """
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """Names of the algorithms."""
+
+    @property
+    def cutoff(self) -> float:
+        """Seconds after which a run is stopped."""
+
+    @property
+    def features(self) -> Array:
+        """Features, nan where missing, shape (n, d)."""
+
+    @property
+    def runtimes(self) -> Array:
+        """Seconds of every run, meaningful where solved, shape (n, K)."""
+
+    @property
+    def solved(self) -> NDArray[np.bool_]:
+        """Whether the run finished within the cutoff, shape (n, K)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -152,19 +152,8 @@ class SurvivalForest(InstanceRows[PastRuns]):
 
     def _nearest(self, x: Array) -> Near:
         weight = np.zeros(self.members.shape[1])
-        trees = self.forest
-        share_paths(
-            trees.roots,
-            trees.feature,
-            trees.threshold,
-            trees.child,
-            self.spans,
-            self.members,
-            np.ascontiguousarray(x),
-            ALIKE,
-            LARGEST,
-            weight,
-        )
+        row = np.ascontiguousarray(x)
+        share_paths(*self.forest.nodes, self.spans, self.members, row, ALIKE, LARGEST, weight)
         own = self._rows.get(x.tobytes())
         if own is not None and own < len(weight):
             weight[own] = 0.0
