@@ -15,8 +15,9 @@ import math
 import os
 import tempfile
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 
@@ -198,7 +199,7 @@ def unpack(data: bytes) -> dict[str, Any]:
         tree = json.loads(body[8 : 8 + size], parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise StateFileError(f"the state is not a tree of values: {error}") from None
-    state: dict[str, Any] = _lower(tree, _ArrayReader(body, 8 + size))
+    state: dict[str, Any] = _lower(tree, BytesIO(body[8 + size :]))
     return state
 
 
@@ -247,29 +248,20 @@ def _lift(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
 _NESTED = (dict, list, tuple, np.ndarray)
 
 
-class _ArrayReader:
-    """Reads arrays from the body, one after the other."""
-
-    def __init__(self, body: bytes, offset: int) -> None:
-        self.body = body
-        self.offset = offset
-
-    def take(self, kind: str, shape: list[int]) -> np.ndarray[Any, Any]:
-        if kind not in _DTYPES:
-            raise StateFileError(f"array type {kind!r} has no place in a state")
-        dtype = np.dtype(kind)
-        count = int(np.prod(shape, dtype=np.int64))
-        array = np.frombuffer(self.body, dtype, count, self.offset).reshape(shape)
-        self.offset += count * dtype.itemsize
-        return array.copy()
+def _read_array(body: BinaryIO, kind: str, shape: list[int]) -> np.ndarray[Any, Any]:
+    if kind not in _DTYPES:
+        raise StateFileError(f"array type {kind!r} has no place in a state")
+    dtype = np.dtype(kind)
+    count = int(np.prod(shape, dtype=np.int64))
+    return np.frombuffer(body.read(count * dtype.itemsize), dtype, count).reshape(shape).copy()
 
 
-def _lower(value: Any, reader: _ArrayReader) -> Any:
-    """Return `value` with its arrays put back in."""
+def _lower(value: Any, body: BinaryIO) -> Any:
+    """Return `value` with its arrays, which follow each other in the body, put back in."""
     if isinstance(value, dict):
         if "__array__" in value:
-            return reader.take(value["__array__"], value["shape"])
-        return {key: _lower(item, reader) for key, item in value.items()}
+            return _read_array(body, value["__array__"], value["shape"])
+        return {key: _lower(item, body) for key, item in value.items()}
     if isinstance(value, list):
-        return [_lower(item, reader) if isinstance(item, dict | list) else item for item in value]
+        return [_lower(item, body) if isinstance(item, dict | list) else item for item in value]
     return value

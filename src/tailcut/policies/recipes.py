@@ -248,20 +248,17 @@ class Row(ABC):
                     f"{self.name} has no hyperparameter {name!r}; it has: {', '.join(offered)}",
                     field="hyperparameters",
                 )
-            if name == "representation":
-                known[name] = self._checked_representation(value)
-            else:
+            if name != "representation":
                 known[name] = checked(self.name, name, value, offered[name], parameters[name])
+                continue
+            allowed = [other for other in PIPELINES if other != "none" or self.works_without_features]
+            if value not in allowed:
+                raise InputError(
+                    f"{self.name}: representation must be one of {', '.join(allowed)}, got {value!r}",
+                    field="hyperparameters",
+                )
+            known[name] = value
         return known
-
-    def _checked_representation(self, value: Any) -> str:
-        allowed = [name for name in PIPELINES if name != "none" or self.works_without_features]
-        if value not in allowed:
-            raise InputError(
-                f"{self.name}: representation must be one of {', '.join(allowed)}, got {value!r}",
-                field="hyperparameters",
-            )
-        return str(value)
 
     def build(
         self,

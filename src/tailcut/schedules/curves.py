@@ -213,15 +213,14 @@ class CurrentInstance(Stateful):
 
     def __init__(self, *, cuts: Array, n_hardness: int) -> None:
         self._cuts, self._n_hardness = cuts, n_hardness
-        self._key = b""
-        self._view: View | None = None
-        self._drawn: View | None = None
         self.forget()
 
     def forget(self) -> None:
         self.x, self.classes = np.zeros(0), np.zeros(0)
         self.odds, self.drawn_odds = np.zeros((0, 0, 0)), np.zeros((0, 0, 0))
-        self._key, self._view, self._drawn = b"", None, None
+        self._key = b""
+        self._view: View | None = None
+        self._drawn: View | None = None
 
     def begin(self, x: Array, view: View, drawn: View) -> None:
         """Take in a new instance; its classes are as likely in both views."""

@@ -293,14 +293,16 @@ class HazardSchedule(Policy):
         """Learn these rows, and grow; return how many runs the hazards have learned of this record."""
         for row in rows:
             self._forget()
-            ended = _ended_runs(runs, row)
+            known = np.flatnonzero(runs.known[row])
+            times, solved = runs.seconds[row, known].tolist(), runs.solved[row, known].tolist()
+            ended = list(zip(known.tolist(), times, solved, strict=True))
             if learned < HAZARD_SAMPLE:
                 learned += len(ended)
                 classes = self._learn_row(x[row], ended)
             else:
                 classes = self.hardness.frequencies()
-            for algorithm, end, solved in ended:
-                self._remember(algorithm, x[row], end, solved, classes, recorded=True)
+            for algorithm, end, in_time in ended:
+                self._remember(algorithm, x[row], end, in_time, classes, recorded=True)
         self._latest = None
         if self.forest.due:
             self._grow()
@@ -371,11 +373,3 @@ class HazardSchedule(Policy):
         self.hazards.remove(algorithm)
         self.forest.remove(algorithm)
         self._grow()
-
-
-def _ended_runs(runs: RecordedOutcomes, row: int) -> list[tuple[int, float, bool]]:
-    """Return algorithm, seconds and whether it was solved, of the known runs on an instance."""
-    known = np.flatnonzero(runs.known[row])
-    return list(
-        zip(known.tolist(), runs.seconds[row, known].tolist(), runs.solved[row, known].tolist(), strict=True)
-    )

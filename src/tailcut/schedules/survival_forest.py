@@ -114,13 +114,12 @@ class SurvivalForest(InstanceRows[PastRuns]):
         self.hardness = hardness
         """The classes; the owner of this forest learns and saves them."""
         self.grown_at = 0
-        self._latest: tuple[bytes, Near] | None = None
-        """The latest instance looked at, and those near it, until that may have changed."""
         self._set_nothing()
         self.trusted, self.distrusted = TRUST, DISTRUST
 
     def _set_nothing(self) -> None:
-        self._latest = None
+        self._latest: tuple[bytes, Near] | None = None
+        """The latest instance looked at, and those near it, until that may have changed."""
         self.forest = Trees.leaves(1, np.zeros(self._room.end.shape[1]))
         self.spans = np.zeros((0, 2), dtype=np.int32)
         """Where the instances of each node are among the members of its tree, shape (nodes, 2)."""
