@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -175,8 +176,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as plain values, None for what is unknown or not finite."""
-        plain: dict[str, Any] = _strict(asdict(self))
-        return plain
+        return {name: _strict(value) for name, value in asdict(self).items()}
 
     def to_json(self, indent: int | None = None) -> str:
         """Return the explanation as strict JSON."""
@@ -251,14 +251,10 @@ def _flowing(head: str, items: Sequence[str], width: int = 110) -> list[str]:
     >>> _flowing("three:", ["one", "two", "three"], width=16)
     ['three: one, two,', '  three']
     """
-    lines = [head]
-    for number, item in enumerate(items, start=1):
-        word = item if number == len(items) else f"{item},"
-        if len(lines[-1]) + 1 + len(word) <= width:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(f"  {word}")
-    return lines
+    whole = [item.replace(" ", "\0") for item in items]  # broken at no space of their own
+    text = f"{head} {', '.join(whole)}"
+    lines = wrap(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in lines]
 
 
 def _strict(value: Any) -> Any:

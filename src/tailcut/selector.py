@@ -181,8 +181,8 @@ class Selector:
     def remove_algorithm(self, name: str) -> None:
         """Remove an algorithm and forget what was learned about it."""
         if name not in self._algorithms:
-            known = ", ".join(self._algorithms)
-            raise InputError(f"there is no algorithm {name!r}; known: {known}", field="algorithm")
+            names = ", ".join(self._algorithms)
+            raise InputError(f"there is no algorithm {name!r}; known: {names}", field="algorithm")
         if len(self._algorithms) == 1:
             raise InputError(
                 f"{name!r} is the only algorithm left; a selector needs at least one", field="algorithm"

@@ -346,8 +346,7 @@ class Outcome:
         loss: float | None = None,
     ) -> Outcome:
         """Return the one outcome that was given, in any of its forms."""
-        given = (outcome is not None) + (runtime is not None) + (censored_at is not None)
-        given += (loss is not None) + bool(failed)
+        given = sum(form is not None for form in (outcome, runtime, censored_at, loss, failed or None))
         if given != 1:
             raise InputError(
                 f"give exactly one of outcome, runtime, censored_at, loss and failed=True; got {given}",

@@ -206,7 +206,7 @@ class PendingDecisions(Stateful):
         return {
             **super().state(),
             "waiting": _columns(self.runs),
-            "outcomes": [[number, *plain_outcome(one).values()] for number, one in self.observed.items()],
+            "outcomes": [[number, *plain_outcome(known).values()] for number, known in self.observed.items()],
             "unsolved": _columns(self.open),
             "continuations": [list(pair) for pair in self.continued.items()],
         }

@@ -107,12 +107,12 @@ def _quantile(curves: Curves, classes: Array, failed: Array, level: float) -> Ar
     at_cuts = (curves.survival / curves.at(failed)[0][:, None]) @ classes  # (K, J + 1)
     # Up to what it has failed for, an algorithm is known not to solve.
     at_cuts = np.where(curves.cuts <= failed[:, None], 1.0, at_cuts)
-    found = np.full(len(failed), np.inf)
+    quantile = np.full(len(failed), np.inf)
     for k, falling in enumerate(at_cuts):
         if falling[-1] <= 1.0 - level:
             knots = np.maximum(curves.cuts, failed[k])
-            found[k] = float(np.interp(level, 1.0 - falling, knots))
-    return found
+            quantile[k] = float(np.interp(level, 1.0 - falling, knots))
+    return quantile
 
 
 class Passage(NamedTuple):

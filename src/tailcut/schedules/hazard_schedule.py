@@ -205,13 +205,13 @@ class HazardSchedule(Policy):
             plan = planner.plan(view.classes, progress.failed, progress.left, before_failures=True)
             return None if plan is None else (plan.algorithm, plan.budget)
         planned = budgets or {}
-        at_it = [Running(one, since, planned.get(one, np.inf)) for one, since in running.items()]
+        runs = [Running(other, since, planned.get(other, np.inf)) for other, since in running.items()]
         race = Race(
             view.curves,
             view.given(likelihood(view.curves, progress.failed)),
             progress.failed,
             offered=offered,
-            running=at_it,
+            running=runs,
             left=progress.left,
             unsolved=(self.penalty - 1.0) * progress.cutoff,
         )
@@ -237,7 +237,8 @@ class HazardSchedule(Policy):
         rows, alike = self.forest.alike(near)
         classes = np.concatenate([(1.0 - alike.sum()) * self.forest.classes(near), alike])
         odds = [self.forest.odds(rows, base + shift, CUTS) for base in bases]
-        return [View(one, classes, Curves(one, cuts=self.cuts), len(self.hardness.shift)) for one in odds]
+        n_hardness = len(self.hardness.shift)
+        return [View(table, classes, Curves(table, cuts=self.cuts), n_hardness) for table in odds]
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
         """Learn the intervals that a run passed beyond what was known before it."""
