@@ -15,9 +15,8 @@ from tailcut.errors import InputError, did_you_mean
 from tailcut.models import Forests, LeastSquares, Nothing, ResidualLayers, RidgeBank, RunningMeans
 from tailcut.policies.censoring import AtCutoff, AtMaximumLoss, BuckleyJames, Drop
 from tailcut.policies.exploration import Bounds, ForcedExploration, Greedy, Thompson, Uniform
-from tailcut.policies.hyperparameters import Value
 from tailcut.policies.losses import BoundedLoss, ExpectedPar, Seconds
-from tailcut.policies.recipes import Recipe, Row, ScheduleRecipe
+from tailcut.policies.recipes import Recipe, Row, ScheduleRecipe, Value
 from tailcut.schedules import HazardSchedule, RoundRobin
 from tailcut.types import PENALTY
 
@@ -263,8 +262,8 @@ def find(name: str) -> Row | None:
 def find_all() -> list[Row]:
     """Return all rows, including those that installed packages offer, without broken ones."""
     broken = find_broken()
-    found = {**CATALOGUE, **{name: find(name) for name in _entry_points() if name not in broken}}
-    return [row for row in found.values() if row is not None]
+    rows = {**CATALOGUE, **{name: find(name) for name in _entry_points() if name not in broken}}
+    return [row for row in rows.values() if row is not None]
 
 
 def find_broken() -> dict[str, str]:
@@ -285,7 +284,7 @@ def _entry_points() -> dict[str, EntryPoint]:
         EntryPoint(name, f"tailcut.peers.rows:{name.upper()}", ENTRY_POINTS)
         for name in (*PEERS, *OFFLINE_PEERS)
     )
-    return {one.name: one for one in (*entry_points(group=ENTRY_POINTS), *peers)}
+    return {entry.name: entry for entry in (*entry_points(group=ENTRY_POINTS), *peers)}
 
 
 @cache

@@ -12,15 +12,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
-from typing import Any, NamedTuple
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tailcut.display import data_frame, html_table
-from tailcut.errors import InputError, NotExplainedError
-from tailcut.policies.pending import PendingDecisions, PendingRun
+from tailcut.policies.pending import PendingRun
 from tailcut.policies.policy import Policy
-from tailcut.types import PENALTY, Array, Decision, Forecasts, Progress
+from tailcut.types import PENALTY, Array, Decision, Forecasts, Origin, Progress, check_whole_number
+
+if TYPE_CHECKING:
+    from tailcut.selector import Selector
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,92 +91,96 @@ class Explanation:
     @property
     def predicts_runtimes(self) -> bool:
         """Whether there are predicted runtimes."""
-        return any(one.predicted_runtime is not None for one in self.algorithms)
+        return any(belief.predicted_runtime is not None for belief in self.algorithms)
 
     def __repr__(self) -> str:
-        run = f"{self.algorithm} for at most {seconds(self.budget)} s"
-        return f"Explanation({self.selector}: {run}, {self._because()}; {len(self.algorithms)} on offer)"
+        return f"Explanation({self.selector}: {self._headline()}; {len(self.algorithms)} on offer)"
 
     def __str__(self) -> str:
         return self.text()
 
     def _repr_html_(self) -> str:
         """Show the beliefs, the best by score first, and the features of the largest weight."""
-        ordered = sorted(self.algorithms, key=lambda one: (one.score is None, one.score))
         columns = ["algorithm", "runs", "score", "predicted runtime, s", "timeout"]
         rows = [
-            [one.name, one.runs, one.score, one.predicted_runtime, _share(one.timeout_probability)]
-            for one in ordered
+            [
+                belief.name,
+                belief.runs,
+                belief.score,
+                belief.predicted_runtime,
+                None if belief.timeout_probability is None else percent(belief.timeout_probability),
+            ]
+            for belief in self._by_score()
         ]
-        weights = "".join(f"<li>{escape(self._weight(one))}</li>" for one in self.features)
-        table = html_table(
-            f"{self.algorithm} for at most {seconds(self.budget)} s, {self._because()}", columns, rows
-        )
+        weights = "".join(f"<li>{escape(self._weight(feature))}</li>" for feature in self.features)
+        table = html_table(self._headline(), columns, rows)
         return table + (f"<ul>{weights}</ul>" if weights else "")
 
     def to_frame(self) -> Any:
         """Return the beliefs as a pandas data frame, one row per algorithm."""
-        return data_frame([asdict(one) for one in self.algorithms])
+        return data_frame([asdict(belief) for belief in self.algorithms])
 
     def text(self, most: int | None = 12) -> str:
         """Return the explanation as lines of text with an aligned table of the `most` best by score.
 
         Runtimes beyond ten cutoffs are shown as such; None for `most` shows all algorithms.
         """
-        ordered = sorted(self.algorithms, key=lambda one: (one.score is None, one.score))
-        shown = [
-            one for i, one in enumerate(ordered) if most is None or i < most or one.name == self.algorithm
-        ]
-        lines = [f"{self.algorithm} for at most {seconds(self.budget)} s, {self._because()}"]
-        lines += self._table(shown)
+        ordered = self._by_score()
+        best = ordered[:most]
+        shown = [belief for belief in ordered if belief in best or belief.name == self.algorithm]
+        lines = [self._headline(), *self._table(shown)]
         if len(shown) < len(ordered):
             lines.append(f"    and {len(ordered) - len(shown)} more")
         if not self.predicts_runtimes:
             lines.append(f"{self.selector} does not predict runtimes")
         if self.features:
             head = f"features that weigh most for {self.algorithm} against {self.rival}:"
-            lines += _flowing(head, [self._weight(one) for one in self.features])
+            lines += _flowing(head, [self._weight(feature) for feature in self.features])
         if self.outcomes_since:
             count = f"{self.outcomes_since} outcome{'s were' if self.outcomes_since > 1 else ' was'}"
             lines.append(f"as of now: {count} learned since this decision")
         return "\n".join(lines)
 
+    def _by_score(self) -> list[AlgorithmBelief]:
+        return sorted(self.algorithms, key=lambda belief: (belief.score is None, belief.score))
+
+    def _headline(self) -> str:
+        return f"{self.algorithm} for at most {seconds(self.budget)} s, {self._because()}"
+
     def _because(self) -> str:
         judged = f" ({self.judged_by})" if self.judged_by else ""
-        known = {
+        reasons = {
             "first run": "because it has not run before",
             "exploration": "at random, to explore",
             "fail-over": "because the run before it failed",
             "lowest score": f"because its score{judged} is lowest",
         }
-        return known.get(self.reason, f"because: {self.reason}")
+        return reasons.get(self.reason, f"because: {self.reason}")
 
     def _table(self, shown: Sequence[AlgorithmBelief]) -> list[str]:
-        head = ["runs", "score"]
-        cells = [[_whole(one.runs), _plain(one.score)] for one in shown]
+        head = ["", "runs", "score"]
         if self.predicts_runtimes:
             head += ["runtime (90% interval)", "timeout", f"expected PAR{self.penalty:g}"]
-            for row, one in zip(cells, shown, strict=True):
-                row += _forecast(one, 10.0 * self.cutoff)
-        names = [("> " if one.name == self.algorithm else "  ") + one.name for one in shown]
-        return _aligned([["", *head], *([name, *row] for name, row in zip(names, cells, strict=True))])
+        rows = [head]
+        for belief in shown:
+            mark = "> " if belief.name == self.algorithm else "  "
+            runs = "" if belief.runs is None else f"{belief.runs:,}"
+            rows.append([mark + belief.name, runs, _plain(belief.score)])
+            if self.predicts_runtimes:
+                rows[-1] += _forecast(belief, 10.0 * self.cutoff)
+        return _aligned(rows)
 
-    def _weight(self, one: FeatureEffect) -> str:
-        name = f"feature {one.index}" if one.name is None else one.name
-        return f"{name} = {one.value:.4g} ({effect(one.effect, self.unit)})"
+    def _weight(self, feature: FeatureEffect) -> str:
+        name = f"feature {feature.index}" if feature.name is None else feature.name
+        return f"{name} = {feature.value:.4g} ({effect(feature.effect, self.unit)})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as plain values, None for what is unknown or not finite."""
-        plain: dict[str, Any] = _strict(asdict(self))
-        return plain
+        return {name: _strict(value) for name, value in asdict(self).items()}
 
     def to_json(self, indent: int | None = None) -> str:
         """Return the explanation as strict JSON."""
         return json.dumps(self.to_dict(), allow_nan=False, indent=indent)
-
-
-def _share(probability: float | None) -> str | None:
-    return None if probability is None else percent(probability)
 
 
 def seconds(value: float) -> str:
@@ -212,25 +219,16 @@ def effect(value: float, unit: str) -> str:
     return f"{sign}{seconds(abs(value))} s" if unit == "s" else f"{value:+.2g}"
 
 
-def _forecast(one: AlgorithmBelief, most: float) -> list[str]:
+def _forecast(belief: AlgorithmBelief, most: float) -> list[str]:
     """Return the cells of a forecast; times beyond `most` are shown as `most`."""
-    if one.predicted_runtime is None or one.low is None or one.high is None:
+    times = (belief.predicted_runtime, belief.low, belief.high)
+    timeout, loss = belief.timeout_probability, belief.expected_par
+    if None in times or timeout is None or loss is None:
         return ["", "", ""]
-    assert one.timeout_probability is not None
-    assert one.expected_par is not None
     median, low, high = (
-        seconds(value) if value <= most else f">{seconds(most)}"
-        for value in (one.predicted_runtime, one.low, one.high)
+        seconds(time) if time <= most else f">{seconds(most)}" for time in times if time is not None
     )
-    return [
-        f"{median} s ({low} - {high} s)",
-        percent(one.timeout_probability),
-        f"{seconds(one.expected_par)} s",
-    ]
-
-
-def _whole(value: int | None) -> str:
-    return "" if value is None else f"{value:,}"
+    return [f"{median} s ({low} - {high} s)", percent(timeout), f"{seconds(loss)} s"]
 
 
 def _plain(value: float | None) -> str:
@@ -253,14 +251,10 @@ def _flowing(head: str, items: Sequence[str], width: int = 110) -> list[str]:
     >>> _flowing("three:", ["one", "two", "three"], width=16)
     ['three: one, two,', '  three']
     """
-    lines = [head]
-    for number, item in enumerate(items, start=1):
-        word = item if number == len(items) else f"{item},"
-        if len(lines[-1]) + 1 + len(word) <= width:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(f"  {word}")
-    return lines
+    whole = [item.replace(" ", "\0") for item in items]  # broken at no space of their own
+    text = f"{head} {', '.join(whole)}"
+    lines = wrap(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in lines]
 
 
 def _strict(value: Any) -> Any:
@@ -272,99 +266,62 @@ def _strict(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-class SelectorView(NamedTuple):
-    """What an explanation needs from a selector."""
-
-    policy: Policy
-    selector: str
-    algorithms: Sequence[str]
-    feature_names: Sequence[str] | None
-    top: int
-    """How many features are shown."""
-    rated: bool = False
-    """Whether it learns losses, so that it predicts no runtimes."""
-
-
-class SeenInstance(NamedTuple):
-    """The instance that a decision is about."""
-
-    x: Array
-    """As the policy saw it, shape (d',)."""
-    features: Array | None
-    """Its raw features, nan where missing, shape (d,); None if they are no longer known."""
-    progress: Progress
-
-
-def explain_decision(view: SelectorView, decision: Decision | int, pending: PendingDecisions) -> Explanation:
-    """Return why a decision was made, or raise if it is not known here."""
-    if not isinstance(decision, Decision):
-        raise InputError(
-            f"expected the Decision itself, got {decision!r}: its number alone is not enough",
-            field="decision",
-        )
-    pending.check_own(decision)
-    origin = decision.origin
-    if origin is None:
-        raise NotExplainedError(f"decision {decision.id} does not know what it was made with")
-    progress = PendingRun(
-        decision.algorithm,
-        None,
-        decision.cutoff,
-        origin.x,
-        decision.budget,
-        decision.spent,
-        failed=origin.failed,
-    ).progress(view.algorithms)
-    instance = SeenInstance(origin.x, origin.features, progress)
-    return explain(view, decision, instance, pending.learned - origin.learned)
-
-
 def explain(
-    view: SelectorView, decision: Decision, instance: SeenInstance, outcomes_since: int
+    selector: Selector, policy: Policy, decision: Decision, *, outcomes_since: int, top: int
 ) -> Explanation:
-    """Return why `decision` was made, according to the policy's current belief."""
-    policy = view.policy
-    number = {name: k for k, name in enumerate(view.algorithms)}
-    found = None if view.rated else policy.forecasts(instance.x, instance.progress)
+    """Return why `decision`, which knows its origin, was made, according to the policy's current belief."""
+    top = check_whole_number("top", top, at_least=0)
+    origin = decision.origin
+    assert origin is not None
+    times = decision.cutoff, origin.x, decision.budget, decision.spent
+    run = PendingRun(decision.algorithm, None, *times, failed=origin.failed)
+    progress = run.progress(selector.algorithms)
+    number = {name: k for k, name in enumerate(selector.algorithms)}
+    forecasts = None if selector.rated else policy.forecasts(origin.x, progress)
     rival = _rival(decision)
+    weights: list[FeatureEffect] = []
+    if decision.algorithm in number and rival in number:
+        pair = [number[rival], number[decision.algorithm]]
+        weights = _effects(policy, selector.feature_names, origin, progress, pair)
     return Explanation(
-        selector=view.selector,
+        selector=selector.name,
         decision=None if decision.id < 0 else decision.id,
         instance=decision.instance,
         algorithm=decision.algorithm,
         reason=decision.reason,
         budget=decision.budget,
         cutoff=decision.cutoff,
-        penalty=PENALTY if found is None else found.penalty,
+        penalty=PENALTY if forecasts is None else forecasts.penalty,
         judged_by=policy.quantity.label,
         unit=policy.quantity.unit,
         algorithms=tuple(
-            _belief(policy, found, name, score, number.get(name)) for name, score in decision.scores.items()
+            _belief(policy, forecasts, name, score, number.get(name))
+            for name, score in decision.scores.items()
         ),
         rival=rival,
-        features=tuple(_effects(view, instance, number.get(decision.algorithm), number.get(rival or ""))),
+        features=tuple(weights[:top]),
         outcomes_since=outcomes_since,
     )
 
 
 def _belief(
-    policy: Policy, found: Forecasts | None, name: str, score: float, k: int | None
+    policy: Policy, forecasts: Forecasts | None, name: str, score: float, k: int | None
 ) -> AlgorithmBelief:
     """Return the belief about algorithm `k`; None if it has been removed."""
     if k is None:
         return AlgorithmBelief(name, score, None)
     runs = policy.times_chosen(k)
-    if found is None:
+    if forecasts is None:
         return AlgorithmBelief(name, score, runs)
     return AlgorithmBelief(
         name,
         score,
         runs,
-        predicted_runtime=float(found.median[k]),
-        low=float(found.low[k]),
-        high=float(found.high[k]),
-        timeout_probability=float(found.timeout[k]),
-        expected_par=float(found.expected_par[k]),
+        predicted_runtime=float(forecasts.median[k]),
+        low=float(forecasts.low[k]),
+        high=float(forecasts.high[k]),
+        timeout_probability=float(forecasts.timeout[k]),
+        expected_par=float(forecasts.expected_par[k]),
     )
 
 
@@ -374,24 +331,28 @@ def _rival(decision: Decision) -> str | None:
 
 
 def _effects(
-    view: SelectorView, instance: SeenInstance, chosen: int | None, rival: int | None
+    policy: Policy,
+    names: Sequence[str] | None,
+    origin: Origin,
+    progress: Progress,
+    rival_and_chosen: Sequence[int],
 ) -> list[FeatureEffect]:
     """Return the weights of the features in the comparison of two algorithms, largest first."""
-    policy, features, names = view.policy, instance.features, view.feature_names
-    if features is None or chosen is None or rival is None or not len(instance.x):
+    features = origin.features
+    if features is None or not len(origin.x):
         return []
 
     def advantage(raw: Array) -> float:
-        scores = policy.judge(policy.transform(raw), instance.progress, [rival, chosen])
+        scores = policy.judge(policy.transform(raw), progress, rival_and_chosen)
         return 0.0 if scores is None else float(scores[0] - scores[1])
 
     whole = advantage(features)
-    found = []
+    effects = []
     for index in np.flatnonzero(~np.isnan(features)).tolist():
         without = features.copy()
         without[index] = np.nan
-        effect = whole - advantage(without)
-        if effect != 0.0 and math.isfinite(effect):
+        weight = whole - advantage(without)
+        if weight != 0.0 and math.isfinite(weight):
             name = None if names is None else names[index]
-            found.append(FeatureEffect(name, index, float(features[index]), effect))
-    return sorted(found, key=lambda one: -abs(one.effect))[: view.top]
+            effects.append(FeatureEffect(name, index, float(features[index]), weight))
+    return sorted(effects, key=lambda feature: -abs(feature.effect))

@@ -139,16 +139,13 @@ class Part(Stateful):
         """Prepare for vectors of `width` entries, forgetting all before; return the width of the output."""
         return width
 
-    def __call__(self, x: Array) -> Array:  # noqa: ARG002
-        """Learn from `x` (shape (width,)) if the part learns, and return it transformed.
-
-        Never changes `x` itself.
-        """
+    def __call__(self, x: Array, *, learn: bool = True) -> Array:  # noqa: ARG002
+        """Return `x` (shape (width,)) transformed, unchanged itself; learn from it if the part learns."""
         raise TypeError(f"{type(self).__name__} must define __call__")
 
     def transform(self, x: Array) -> Array:
-        """Return `x` transformed, learning nothing; a part that learns must override this."""
-        return self(x)
+        """Return `x` transformed, learning nothing."""
+        return self(x, learn=False)
 
     def views(self) -> Views:
         """Return which entries of the output are meant for which models; by default all for all."""
@@ -165,7 +162,7 @@ class Ignore(Part):
     def start(self, width: int) -> int:  # noqa: ARG002
         return 0
 
-    def __call__(self, x: Array) -> Array:
+    def __call__(self, x: Array, *, learn: bool = True) -> Array:  # noqa: ARG002
         return np.empty(0, dtype=x.dtype)
 
 
@@ -176,7 +173,7 @@ class SignedLog(Part):
     [0.0, 690.8, -690.8]
     """
 
-    def __call__(self, x: Array) -> Array:
+    def __call__(self, x: Array, *, learn: bool = True) -> Array:  # noqa: ARG002
         return kernels.signed_log(x)
 
 
@@ -187,7 +184,7 @@ class MarkMissing(Part):
     [2.0, -10.0]
     """
 
-    def __call__(self, x: Array) -> Array:
+    def __call__(self, x: Array, *, learn: bool = True) -> Array:  # noqa: ARG002
         return x if ordinary(x) else np.where(np.isnan(x), MISSING, x)
 
 
@@ -207,7 +204,7 @@ class Intercept(Part):
     def start(self, width: int) -> int:
         return width + 1
 
-    def __call__(self, x: Array) -> Array:
+    def __call__(self, x: Array, *, learn: bool = True) -> Array:  # noqa: ARG002
         return kernels.appended(x, self.value)
 
 
@@ -220,7 +217,7 @@ class UnitNorm(Part):
     [0.0, 0.0]
     """
 
-    def __call__(self, x: Array) -> Array:
+    def __call__(self, x: Array, *, learn: bool = True) -> Array:  # noqa: ARG002
         return kernels.unit_norm(x)
 
 
@@ -243,11 +240,8 @@ class ImputeMean(Part):
     def restored(self) -> None:
         expect_finite(seen=self.seen, total=self.total)
 
-    def __call__(self, x: Array) -> Array:
-        return kernels.impute(x, self.seen, self.total, LARGEST, learn=True)
-
-    def transform(self, x: Array) -> Array:
-        return kernels.impute(x, self.seen, self.total, LARGEST, learn=False)
+    def __call__(self, x: Array, *, learn: bool = True) -> Array:
+        return kernels.impute(x, self.seen, self.total, LARGEST, learn)
 
 
 class Standardise(Part):
@@ -280,13 +274,7 @@ class Standardise(Part):
         expect_finite(seen=self.seen, mean=self.mean, squares=self.squares)
         expect((self.squares >= 0.0).all(), "squares: a sum of squares is less than 0")
 
-    def __call__(self, x: Array) -> Array:
-        return self._standardised(x, learn=True)
-
-    def transform(self, x: Array) -> Array:
-        return self._standardised(x, learn=False)
-
-    def _standardised(self, x: Array, *, learn: bool) -> Array:
+    def __call__(self, x: Array, *, learn: bool = True) -> Array:
         return kernels.standardise(
             x, self.seen, self.mean, self.squares, self.clip, self.scale, LARGEST, learn
         )
@@ -318,13 +306,7 @@ class Twofold(Part):
         width = self.n_linear + len(self.standardise.mean)
         return Views(slice(0, self.n_linear), slice(self.n_linear, width))
 
-    def __call__(self, x: Array) -> Array:
-        return self._both(x, learn=True)
-
-    def transform(self, x: Array) -> Array:
-        return self._both(x, learn=False)
-
-    def _both(self, x: Array, *, learn: bool) -> Array:
+    def __call__(self, x: Array, *, learn: bool = True) -> Array:
         own = self.standardise
         return kernels.twofold(
             x, own.seen, own.mean, own.squares, own.clip, own.scale, LARGEST, learn, INTERCEPT, MISSING
@@ -359,14 +341,9 @@ class Pipeline(Part):
     def views(self) -> Views:
         return self.parts[-1].views()
 
-    def __call__(self, x: Array) -> Array:
+    def __call__(self, x: Array, *, learn: bool = True) -> Array:
         for part in self.parts:
-            x = part(x)
-        return x
-
-    def transform(self, x: Array) -> Array:
-        for part in self.parts:
-            x = part.transform(x)
+            x = part(x, learn=learn)
         return x
 
     def fit_transform(self, features: Array) -> Array:

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from tailcut import state as statefile
 from tailcut.catalogue import find_all, recipe
 from tailcut.errors import InputError, NotExplainedError, StateFileError
-from tailcut.explain import Explanation, SeenInstance, SelectorView, explain, explain_decision
-from tailcut.policies import recorded_runs
+from tailcut.explain import Explanation, explain
+from tailcut.numerics.randomness import stream
 from tailcut.policies.pending import PendingDecisions, PendingRun, number_of
 from tailcut.policies.policy import Choice, Policy
 from tailcut.policies.recipes import Row
-from tailcut.policies.selector_like import Recorded
+from tailcut.policies.recorded_runs import Recorded, RecordedRuns
 from tailcut.representation import FeatureReader
 from tailcut.state import expect
 from tailcut.types import (
@@ -181,8 +181,8 @@ class Selector:
     def remove_algorithm(self, name: str) -> None:
         """Remove an algorithm and forget what was learned about it."""
         if name not in self._algorithms:
-            known = ", ".join(self._algorithms)
-            raise InputError(f"there is no algorithm {name!r}; known: {known}", field="algorithm")
+            names = ", ".join(self._algorithms)
+            raise InputError(f"there is no algorithm {name!r}; known: {names}", field="algorithm")
         if len(self._algorithms) == 1:
             raise InputError(
                 f"{name!r} is the only algorithm left; a selector needs at least one", field="algorithm"
@@ -234,15 +234,16 @@ class Selector:
         limit = request.limit(self._cutoff)
         used = request.used(limit)
         offered = None if request.among is None else self._offered(request.among)
-        if self._favourite.favourite:
-            offered = self._admitted(offered)
+        favourite = self._favourite.favourite
+        if favourite and self._favourite.goes_alone(self._names(offered)):
+            offered = np.array([self._algorithms.index(favourite)])
         vector = self._reader.read(request.features)
         if self._budget is not None:
             given, cost = request.features is not None, request.feature_cost
             vector = self._budget.admit(vector, given=given, cost=cost, cutoff=limit)
         choice = self._ready().choose(vector, offered, self._progress(limit, used))
         name = self._algorithms[choice.algorithm]
-        among = None if offered is None else tuple(self._algorithms[a] for a in offered)
+        among = None if offered is None else self._names(offered)
         failed = dict(request.failed or {}) if self._schedules else None
         run = PendingRun(name, request.instance, limit, choice.x, choice.budget, used, 0, among, failed)
         self._favourite.began(run)
@@ -331,7 +332,7 @@ class Selector:
         """Return the policy's choice as a numbered decision that waits for its outcome."""
         scores = dict(zip(self._algorithms, choice.scores.tolist(), strict=True))
         if offered is not None:
-            scores = {name: scores[name] for name in (self._algorithms[a] for a in offered)}
+            scores = {name: scores[name] for name in self._names(offered)}
         return Decision(
             self._pending.enter(run),
             run.instance,
@@ -439,17 +440,18 @@ class Selector:
         ones without a runtime (nan), and those marked unknown by `known`, shape (n, K). Features that a
         decision would not wait for count as missing. See docs/howto/warm-start.md.
         """
-        past = recorded_runs.matched(scenario, known, self._algorithms, self._cutoff)
+        recorded = RecordedRuns.read(scenario, known)
+        rows, runs = recorded.matched(self._algorithms, self._cutoff)
         longest = None if self._budget is None else self._budget.longest(self._cutoff)
-        features = recorded_runs.features_of(
-            scenario, past.rows, self._reader, needed=self.needs_features, longest=longest
-        )
-        self._measure = self._measure_after("time" if past.runs.losses is None else "loss")
+        features = recorded.features_for(self._reader, rows, needed=self.needs_features, longest=longest)
+        self._measure = self._measure_after("time" if runs.losses is None else "loss")
         policy = self._ready()
-        cutoff, seed = self._cutoff, self._seed
-        return recorded_runs.teach(
-            policy, past, features, cutoff=cutoff, seed=seed, schedules=self._schedules
-        )
+        # All features come first: they need no outcome, and so a running standardisation is right from the
+        # first lesson on.
+        instances = policy.fit_transform(features)
+        order = stream(self._seed, "warm start").permutation(len(rows))
+        policy.learn_recorded(instances[order], runs.at(order), self._progress(self._cutoff, 0.0))
+        return int(runs.known.sum())
 
     def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
         """Return why a decision of this selector was made, according to its current belief.
@@ -457,7 +459,17 @@ class Selector:
         Like `decision.explain()`, but also for decisions that were pickled, or made before this selector was
         saved and loaded. `top` features are shown. Changes nothing.
         """
-        return explain_decision(self._view(top), decision, self._pending)
+        if not isinstance(decision, Decision):
+            raise InputError(
+                f"expected the Decision itself, got {decision!r}: its number alone is not enough",
+                field="decision",
+            )
+        policy = self._policy_so_far()
+        self._pending.check_own(decision)
+        if decision.origin is None:
+            raise NotExplainedError(f"decision {decision.id} does not know what it was made with")
+        since = self._pending.learned - decision.origin.learned
+        return explain(self, policy, decision, outcomes_since=since, top=top)
 
     def consider(
         self,
@@ -471,10 +483,10 @@ class Selector:
 
         `features` are as in `select`. Scores have no random part, so `select` may choose otherwise.
         """
-        view = self._view(top)
-        considered = self._considered(Request(features, cutoff=cutoff, among=among))
-        assert considered is not None, "on a new instance everyone may run"
-        return explain(view, *considered, outcomes_since=0)
+        policy = self._policy_so_far()
+        decision = self._considered(Request(features, cutoff=cutoff, among=among))
+        assert decision is not None, "on a new instance everyone may run"
+        return explain(self, policy, decision, outcomes_since=0, top=top)
 
     def decide_frozen(self, request: Request) -> Decision | None:
         """Return the run that would be chosen without randomness; None if there is none.
@@ -483,11 +495,11 @@ class Selector:
         `request.failed` is how long each algorithm has already run unsuccessfully; `request.spent` includes
         that time.
         """
-        considered = self._considered(request)
-        return None if considered is None else considered[0]
+        decision = self._considered(request)
+        return None if decision is None else replace(decision, origin=None)
 
-    def _considered(self, request: Request) -> tuple[Decision, SeenInstance] | None:
-        """Return what would be chosen without randomness, and the instance; None if there is no run."""
+    def _considered(self, request: Request) -> Decision | None:
+        """Return what would be chosen without randomness; None if there is no run."""
         self._check_features(request)
         if request.among is not None:
             self._offered(request.among)  # raises if it names unknown algorithms
@@ -500,7 +512,7 @@ class Selector:
         if numbers == [] or not run.time_is_left:
             return None
         raw = self._raw(request.features, tried=request.feature_cost > 0.0)
-        policy, progress = self._view(0).policy, run.progress(names)
+        policy, progress = self._policy_so_far(), run.progress(names)
         x = policy.transform(raw)
         choice = policy.consider(x, None if numbers is None else np.array(numbers), progress)
         if choice is None and request.failed:
@@ -508,7 +520,7 @@ class Selector:
         if choice is None:
             raise NotExplainedError(f"{self.name} cannot say what it would do: ask for its decisions instead")
         offered = range(len(names)) if numbers is None else numbers
-        decision = Decision(
+        return Decision(
             id=_NOT_MADE,
             instance=request.instance,
             algorithm=names[choice.algorithm],
@@ -517,8 +529,8 @@ class Selector:
             scores={names[number]: float(choice.scores[number]) for number in offered},
             reason=choice.reason,
             spent=used,
+            origin=Origin(ref(self), raw, x, self._pending.learned, failed),
         )
-        return decision, SeenInstance(x, raw, progress)
 
     def recall(self, decision: Decision, features: Features, learned: int) -> Decision:
         """Return a recorded decision, with what an explanation of it needs.
@@ -532,7 +544,7 @@ class Selector:
             raise NotExplainedError(f"decision {decision.id} was observed, and its features are gone")
         if run is not None:
             return replace(decision, origin=Origin(ref(self), raw, run.x, learned, run.failed))
-        x = self._view(0).policy.transform(NO_FEATURES if raw is None else raw)
+        x = self._policy_so_far().transform(NO_FEATURES if raw is None else raw)
         return replace(decision, origin=Origin(ref(self), raw, x, learned, {} if self._schedules else None))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -549,7 +561,23 @@ class Selector:
 
     def to_bytes(self) -> bytes:
         """Return the whole state as bytes."""
-        return statefile.pack({"kind": "selector", **self._state()})
+        state = {
+            "kind": "selector",
+            "selector": self.name,
+            "settings": self._settings,
+            "algorithms": list(self._algorithms),
+            "cutoff": self._cutoff,
+            "seed": self._seed,
+            "feature_names": None if self._reader.names is None else list(self._reader.names),
+            "n_features": self._reader.width,
+            "feature_budget": None if self._budget is None else self._budget.state(),
+            "max_pending": self._pending.limit,
+            "pending": self._pending.state(),
+            "policy": None if self._policy is None else self._policy.state(),
+            "favourite": self._favourite.state(),
+            "measure": self._measure,
+        }
+        return statefile.pack(state)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Selector:
@@ -567,23 +595,6 @@ class Selector:
             raise
         except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
             raise StateFileError(f"the state of the selector does not fit together: {error}") from error
-
-    def _state(self) -> dict[str, Any]:
-        return {
-            "selector": self.name,
-            "settings": self._settings,
-            "algorithms": list(self._algorithms),
-            "cutoff": self._cutoff,
-            "seed": self._seed,
-            "feature_names": None if self._reader.names is None else list(self._reader.names),
-            "n_features": self._reader.width,
-            "feature_budget": None if self._budget is None else self._budget.state(),
-            "max_pending": self._pending.limit,
-            "pending": self._pending.state(),
-            "policy": None if self._policy is None else self._policy.state(),
-            "favourite": self._favourite.state(),
-            "measure": self._measure,
-        }
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Selector:
@@ -663,12 +674,8 @@ class Selector:
             raise InputError(f"among {problem}; known: {', '.join(self._algorithms)}", field="among")
         return np.array([i for i, name in enumerate(self._algorithms) if name in wanted])
 
-    def _admitted(self, offered: NDArray[np.intp] | None) -> NDArray[np.intp] | None:
-        """Return which of the offered algorithms may run: on some instances, only the favourite."""
-        names = self._algorithms if offered is None else tuple(self._algorithms[a] for a in offered)
-        if not self._favourite.goes_alone(names):
-            return offered
-        return np.array([self._algorithms.index(self._favourite.favourite)])
+    def _names(self, offered: NDArray[np.intp] | None) -> tuple[str, ...]:
+        return self._algorithms if offered is None else tuple(self._algorithms[a] for a in offered)
 
     def _progress(self, limit: float, used: float) -> Progress:
         return Progress(limit, used, np.zeros(len(self._algorithms)) if self._schedules else None)
@@ -682,9 +689,7 @@ class Selector:
             return NO_FEATURES
         return self._reader.copy().read(features)
 
-    def _view(self, top: int) -> SelectorView:
+    def _policy_so_far(self) -> Policy:
         if self._policy is None:
             raise NotExplainedError(f"{self.name} has not decided anything yet: there is nothing to explain")
-        top = check_whole_number("top", top, at_least=0)
-        names = self._reader.names
-        return SelectorView(self._policy, self.name, self._algorithms, names, top, rated=self.rated)
+        return self._policy

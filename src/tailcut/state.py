@@ -15,8 +15,9 @@ import math
 import os
 import tempfile
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 
@@ -42,10 +43,10 @@ class Stateful:
     ...
     ...     def __init__(self):
     ...         self.total, self.stream = 0, np.random.default_rng(0)
-    >>> one, other = Count(), Count()
-    >>> one.total, _ = 7, one.stream.random()
-    >>> other.restore(one.state())
-    >>> other.total, other.stream.random() == one.stream.random()
+    >>> count, copy = Count(), Count()
+    >>> count.total, _ = 7, count.stream.random()
+    >>> copy.restore(count.state())
+    >>> copy.total, copy.stream.random() == count.stream.random()
     (7, True)
     """
 
@@ -63,10 +64,8 @@ class Stateful:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue exactly where `state` was taken; this object was made with the same settings."""
         for name in self.STATE:
-            present, saved = getattr(self, name), state[self.SAVED_AS.get(name, name)]
-            if name not in self.GROWING:
-                _check_length(present, saved, name)
-            setattr(self, name, _loaded(present, saved, name))
+            saved = state[self.SAVED_AS.get(name, name)]
+            setattr(self, name, _loaded(getattr(self, name), saved, name, growing=name in self.GROWING))
         self.restored()
 
     def restored(self) -> None:
@@ -78,34 +77,28 @@ def _dumped(value: Any) -> Any:
         return value.state()
     if isinstance(value, np.random.Generator):
         return value.bit_generator.state
-    if isinstance(value, tuple) and any(isinstance(one, Stateful) for one in value):
-        return [_dumped(one) for one in value]
+    if isinstance(value, tuple) and any(isinstance(part, Stateful) for part in value):
+        return [_dumped(part) for part in value]
     return value
 
 
-def _check_length(present: Any, saved: Any, name: str) -> None:
-    if isinstance(present, np.ndarray) and isinstance(saved, np.ndarray):
-        expect(present.shape == saved.shape, f"{name}: expected shape {present.shape}, got {saved.shape}")
-    elif isinstance(present, list) and isinstance(saved, list):
-        expect(len(present) == len(saved), f"{name}: expected {len(present)} values, got {len(saved)}")
-
-
-def _loaded(present: Any, saved: Any, name: str) -> Any:
+def _loaded(present: Any, saved: Any, name: str, *, growing: bool) -> Any:
     """Return the new value of an attribute that is now `present`; raise if `saved` is of another kind."""
     if isinstance(present, Stateful):
         present.restore(_checked(saved, Mapping, name))
         return present
     if isinstance(present, np.random.Generator):
         return _stream(saved, name)
-    if isinstance(present, tuple) and any(isinstance(one, Stateful) for one in present):
-        expect(
-            isinstance(saved, list) and len(saved) == len(present), f"{name}: expected {len(present)} parts"
+    if isinstance(present, tuple) and any(isinstance(part, Stateful) for part in present):
+        fine = isinstance(saved, list) and len(saved) == len(present)
+        expect(fine, f"{name}: expected {len(present)} parts")
+        return tuple(
+            _loaded(part, item, name, growing=growing) for part, item in zip(present, saved, strict=True)
         )
-        for part, one in zip(present, saved, strict=True):
-            _loaded(part, one, name)
-        return present
     if isinstance(present, np.ndarray):
-        return _array(present, saved, name)
+        return _array(present, saved, name, growing=growing)
+    if isinstance(present, list) and isinstance(saved, list):
+        expect(growing or len(present) == len(saved), f"{name}: expected {len(present)} values")
     if isinstance(present, bool | str | list | dict):
         return _checked(saved, type(present), name)
     if isinstance(present, int | float):
@@ -114,9 +107,11 @@ def _loaded(present: Any, saved: Any, name: str) -> Any:
     return saved
 
 
-def _array(present: Any, saved: Any, name: str) -> Any:
-    same = isinstance(saved, np.ndarray) and (saved.ndim, saved.dtype) == (present.ndim, present.dtype)
-    expect(same, f"{name}: expected an array of {present.dtype} in {present.ndim} dimensions")
+def _array(present: Any, saved: Any, name: str, *, growing: bool) -> Any:
+    shape = f"in {present.ndim} dimensions" if growing else f"of shape {present.shape}"
+    fine = isinstance(saved, np.ndarray) and saved.dtype == present.dtype and saved.ndim == present.ndim
+    fine = fine and (growing or saved.shape == present.shape)
+    expect(fine, f"{name}: expected an array of {present.dtype} {shape}")
     return saved
 
 
@@ -200,15 +195,12 @@ def unpack(data: bytes) -> dict[str, Any]:
     if hashlib.sha256(body).hexdigest().encode() != digest:
         raise StateFileError("the state is damaged: its checksum does not match its content")
     size = int.from_bytes(body[:8], "little")
-    tree: dict[str, Any] = _lower(_parsed(body[8 : 8 + size]), _Reader(body, 8 + size))
-    return tree
-
-
-def _parsed(tree: bytes) -> Any:
     try:
-        return json.loads(tree, parse_constant=_refuse)
+        tree = json.loads(body[8 : 8 + size], parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise StateFileError(f"the state is not a tree of values: {error}") from None
+    state: dict[str, Any] = _lower(tree, BytesIO(body[8 + size :]))
+    return state
 
 
 def _refuse(constant: str) -> None:
@@ -229,13 +221,8 @@ def write(path: str | os.PathLike[str], data: bytes) -> None:
         with contextlib.suppress(OSError):
             Path(temporary).unlink()
         raise
-    _sync_directory(target.parent)
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the new name durable, if the system can sync a directory."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(directory, os.O_RDONLY)
+    with contextlib.suppress(OSError):  # make the new name durable, if the system can sync a directory
+        descriptor = os.open(target.parent, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:
@@ -261,29 +248,20 @@ def _lift(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
 _NESTED = (dict, list, tuple, np.ndarray)
 
 
-class _Reader:
-    """Reads arrays from the body, one after the other."""
-
-    def __init__(self, body: bytes, offset: int) -> None:
-        self.body = body
-        self.offset = offset
-
-    def take(self, kind: str, shape: list[int]) -> np.ndarray[Any, Any]:
-        if kind not in _DTYPES:
-            raise StateFileError(f"array type {kind!r} has no place in a state")
-        dtype = np.dtype(kind)
-        count = int(np.prod(shape, dtype=np.int64))
-        array = np.frombuffer(self.body, dtype, count, self.offset).reshape(shape)
-        self.offset += count * dtype.itemsize
-        return array.copy()
+def _read_array(body: BinaryIO, kind: str, shape: list[int]) -> np.ndarray[Any, Any]:
+    if kind not in _DTYPES:
+        raise StateFileError(f"array type {kind!r} has no place in a state")
+    dtype = np.dtype(kind)
+    count = int(np.prod(shape, dtype=np.int64))
+    return np.frombuffer(body.read(count * dtype.itemsize), dtype, count).reshape(shape).copy()
 
 
-def _lower(value: Any, reader: _Reader) -> Any:
-    """Return `value` with its arrays put back in."""
+def _lower(value: Any, body: BinaryIO) -> Any:
+    """Return `value` with its arrays, which follow each other in the body, put back in."""
     if isinstance(value, dict):
         if "__array__" in value:
-            return reader.take(value["__array__"], value["shape"])
-        return {key: _lower(item, reader) for key, item in value.items()}
+            return _read_array(body, value["__array__"], value["shape"])
+        return {key: _lower(item, body) for key, item in value.items()}
     if isinstance(value, list):
-        return [_lower(item, reader) if isinstance(item, dict | list) else item for item in value]
+        return [_lower(item, body) if isinstance(item, dict | list) else item for item in value]
     return value

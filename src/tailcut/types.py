@@ -85,47 +85,35 @@ class Request:
 
         >>> Request(spent=5, feature_cost=2).used(cutoff=60.0)
         7.0
+        >>> Request(spent=9).used(cutoff=6.0)
+        Traceback (most recent call last):
+            ...
+        tailcut.errors.InputError: spent must be less than the cutoff of 6 s, got 9.0: no time is left to run
         """
         if self.spent == 0.0 and self.feature_cost == 0.0:
             return 0.0
-        check_time_left("spent", self.spent, cutoff)
-        check_time_left("feature_cost", self.feature_cost, cutoff)
-        return check_time_left("spent + feature_cost", self.spent + self.feature_cost, cutoff)
+        both = self.spent + self.feature_cost
+        uses = {"spent": self.spent, "feature_cost": self.feature_cost, "spent + feature_cost": both}
+        for name, seconds in uses.items():
+            if seconds >= cutoff:
+                bound = f"must be less than the cutoff of {cutoff:g} s, got {seconds!r}"
+                raise InputError(f"{name} {bound}: no time is left to run", field=name.partition(" ")[0])
+        return both
 
     def to_dict(self) -> dict[str, Any]:
         """Return the request as JSON values; a missing feature value is None, and `failed` may be absent."""
-        failed = {} if self.failed is None else {"failed": dict(self.failed)}
-        return {
-            "features": _plain_features(self.features),
-            "instance": self.instance,
-            "cutoff": self.cutoff,
-            "among": None if self.among is None else list(self.among),
-            "spent": self.spent,
-            "feature_cost": self.feature_cost,
-            **failed,
-        }
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values["features"] = _plain_features(self.features)
+        values["among"] = None if self.among is None else list(self.among)
+        if self.failed is None:
+            del values["failed"]
+        return values
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Request:
         """Return the request that `to_dict` turned into `values`; other keys are ignored."""
-        always = {one.name: values[one.name] for one in fields(Request) if one.name != "failed"}
+        always = {field.name: values[field.name] for field in fields(Request) if field.name != "failed"}
         return Request(**always, failed=values.get("failed"))
-
-
-def check_time_left(field: str, seconds: float, cutoff: float) -> float:
-    """Return seconds used before a run, or say that they leave nothing of the cutoff.
-
-    >>> check_time_left("spent", 61, cutoff=60.0)
-    Traceback (most recent call last):
-        ...
-    tailcut.errors.InputError: spent must be less than the cutoff of 60 s, got 61: no time is left to run
-    """
-    if seconds >= cutoff:
-        raise InputError(
-            f"{field} must be less than the cutoff of {cutoff:g} s, got {seconds!r}: no time is left to run",
-            field=field.partition(" ")[0],
-        )
-    return seconds
 
 
 def _plain_features(features: Features) -> list[float | None] | dict[str, float | None] | None:
@@ -206,7 +194,7 @@ class Decision:
 
     def _repr_html_(self) -> str:
         """Show the scores, the lowest first."""
-        rows = sorted(self.scores.items(), key=lambda one: (math.isnan(one[1]), one[1]))
+        rows = sorted(self.scores.items(), key=lambda row: (math.isnan(row[1]), row[1]))
         return html_table(repr(self), ["algorithm", "score"], rows)
 
     def explain(self, *, top: int = 5) -> Explanation:
@@ -233,17 +221,8 @@ class Decision:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the decision as JSON values, without what only an explanation needs."""
-        return {
-            "id": self.id,
-            "instance": self.instance,
-            "algorithm": self.algorithm,
-            "budget": self.budget,
-            "cutoff": self.cutoff,
-            "scores": {name: score if math.isfinite(score) else None for name, score in self.scores.items()},
-            "reason": self.reason,
-            "stage": self.stage,
-            "spent": self.spent,
-        }
+        scores = {name: score if math.isfinite(score) else None for name, score in self.scores.items()}
+        return {**{name: getattr(self, name) for name in _DECISION}, "scores": scores}
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Decision:
@@ -258,7 +237,7 @@ class Decision:
         return Decision, (*(getattr(self, name) for name in _DECISION), origin)
 
 
-_DECISION = tuple(one.name for one in fields(Decision) if one.name != "origin")
+_DECISION = tuple(field.name for field in fields(Decision) if field.name != "origin")
 
 
 class Status(enum.Enum):
@@ -344,7 +323,7 @@ class Outcome:
             ...
         tailcut.errors.InputError: loss must be a number from 0 to 1, got 1.5
         """
-        ends = [as_number(one) for one in (best, worst)]
+        ends = [as_number(best), as_number(worst)]
         if not all(map(math.isfinite, ends)) or ends[0] == ends[1]:
             raise InputError(
                 f"best and worst must be two different finite numbers, got {best!r} and {worst!r}",
@@ -367,8 +346,7 @@ class Outcome:
         loss: float | None = None,
     ) -> Outcome:
         """Return the one outcome that was given, in any of its forms."""
-        given = (outcome is not None) + (runtime is not None) + (censored_at is not None)
-        given += (loss is not None) + bool(failed)
+        given = sum(form is not None for form in (outcome, runtime, censored_at, loss, failed or None))
         if given != 1:
             raise InputError(
                 f"give exactly one of outcome, runtime, censored_at, loss and failed=True; got {given}",

@@ -189,7 +189,7 @@ def test_counts_are_those_of_the_latest_runs(name: str) -> None:
     model = policy.parts.model if isinstance(policy, OnePick) else None
     if isinstance(model, RidgeBank):
         assert model.window is not None
-        assert [run[0] for run in model.window.runs] == chosen[-20:]
+        assert [run[0] for run in model.window] == chosen[-20:]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

@@ -61,7 +61,7 @@ def test_the_nearest_solved_instances_vote() -> None:
 
 def test_ties_and_the_first_orders_are_drawn() -> None:
     schedule = _taught(NearestMedley, [])
-    rng, nowhere = np.random.default_rng(1), np.zeros(schedule.width)
+    rng, nowhere = np.random.default_rng(1), np.zeros(schedule.representation.width)
     firsts = [int(schedule.order(nowhere, rng).argmin()) for _ in range(6_000)]
     assert np.bincount(firsts) / 6_000 == pytest.approx([1 / 3] * 3, abs=0.03)
     schedule.learn(1, nowhere, Outcome.solved(1.0), FRESH, 100.0)

@@ -27,7 +27,7 @@ def _tried(cost: float = 0.05, finished: bool = True) -> FeatureBudget:
     """Return books that have seen enough instances with features of this cost."""
     budget = FeatureBudget(feature_share=0.1)
     for _ in range(TRIAL):
-        budget.begin(cost, finished=finished)
+        budget.admit(np.zeros(1), given=finished, cost=cost, cutoff=1.0)
     return budget
 
 
@@ -36,7 +36,7 @@ def _in_a_row(budget: FeatureBudget) -> list[bool]:
     asked = []
     for _ in range(EVERY):
         asked.append(budget.seconds(60.0) > 0.0)
-        budget.begin(None, finished=False)
+        budget.admit(np.zeros(1), given=False, cost=0.0, cutoff=1.0)
     return asked
 
 
@@ -75,12 +75,12 @@ def test_how_hard_an_instance_is_for_all_does_not_count() -> None:
 def test_features_that_do_not_pay_are_computed_for_one_instance_in_eight() -> None:
     budget = _tried(0.05)
     for _ in range(500):
-        budget.weigh(0.0)
+        budget.gain.add(0.0)
     budget.solved(0.96)
     assert budget.worth < budget.price.mean
     assert sum(_in_a_row(budget)) == 1
     for _ in range(100):
-        budget.weigh(0.2)
+        budget.gain.add(0.2)
     assert budget.worth > budget.price.mean
     assert all(_in_a_row(budget))
 
@@ -97,7 +97,7 @@ def test_features_that_are_never_there_in_time_are_not_waited_for() -> None:
 def test_features_get_a_fair_trial() -> None:
     budget = FeatureBudget(feature_share=0.1)
     for _ in range(TRIAL - 1):
-        budget.begin(0.1, finished=False)
+        budget.admit(np.zeros(1), given=False, cost=0.1, cutoff=1.0)
         budget.solved(0.95)
     assert budget.worth < budget.price.mean
     assert budget.seconds(60.0) == 6.0
@@ -107,7 +107,7 @@ def test_what_costs_next_to_nothing_is_never_given_up() -> None:
     budget = _tried(0.009)
     budget.solved(0.999)
     for _ in range(500):
-        budget.weigh(0.0)
+        budget.gain.add(0.0)
     assert not budget.charged
     assert all(_in_a_row(budget))
 

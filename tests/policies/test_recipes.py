@@ -15,9 +15,9 @@ from tailcut.models import ResidualLayers
 from tailcut.numerics.ranges import Range
 from tailcut.policies.censoring import Drop
 from tailcut.policies.exploration import ForcedExploration, Greedy, Thompson
-from tailcut.policies.hyperparameters import declared
 from tailcut.policies.losses import BoundedLoss
 from tailcut.policies.one_pick import OnePick
+from tailcut.policies.recipes import declared
 from tailcut.types import Belief, Estimate
 
 THOMPSON = CATALOGUE["thompson"]

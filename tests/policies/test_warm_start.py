@@ -16,8 +16,7 @@ from tailcut.bench.summary import paid
 from tailcut.errors import InputError
 from tailcut.models import Forests, ResidualLayers, RidgeBank
 from tailcut.policies.one_pick import OnePick
-from tailcut.policies.recorded_runs import RecordedRuns
-from tailcut.policies.selector_like import Recorded
+from tailcut.policies.recorded_runs import Recorded, RecordedRuns
 from tailcut.scenarios.synthetic import SyntheticScenario, generate
 from tailcut.schedules import RoundRobin
 from tailcut.types import Array, Progress

@@ -156,7 +156,7 @@ def test_rehearsals_are_on_instances_that_the_trees_have_not_seen(monkeypatch: p
 
     def watched(self: HazardSchedule, x: Array, *rest: Any) -> None:
         assert self.forest.grown
-        assert not (self.forest.runs().x == x).all(axis=1).any()
+        assert not (self.forest.table().x == x).all(axis=1).any()
         seen.append(self.forest.kept)
         rehearse(self, x, *rest)
 

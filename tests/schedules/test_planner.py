@@ -118,7 +118,7 @@ def test_a_plan_after_failures_weighs_the_classes_by_them(seed: int) -> None:
     classes, failed = rng.dirichlet(np.ones(7 + 9 * seed)), np.array([0.0, 3.0, 17.0])
     planner, joint = Planner(curves, UNSOLVED, NOBODY), classes * likelihood(curves, failed)
     found, expected = (
-        planner.plan_after(classes, failed, 80.0),
+        planner.plan(classes, failed, 80.0, before_failures=True),
         planner.plan(joint / joint.sum(), failed, 80.0),
     )
     assert found is not None

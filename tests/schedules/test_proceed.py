@@ -171,6 +171,7 @@ def test_a_removed_algorithm_that_comes_back_has_not_been_forgotten_by_the_insta
 class Recorder(Policy):
     """Runs each algorithm for a tenth of the cutoff, last to first, and notes what it is told."""
 
+    representation: Pipeline
     STATE = ("representation",)
 
     def __init__(self, n_algorithms: int, representation: Pipeline, seed: int, share: float) -> None:
@@ -191,9 +192,6 @@ class Recorder(Policy):
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
         self.told.append((algorithm, x.tolist(), outcome, progress, budget))
-
-    def fit_transform(self, features: Array) -> Array:
-        return self.representation.fit_transform(features)
 
     def add(self) -> None:
         self.n_algorithms += 1

@@ -68,7 +68,7 @@ def _path(forest: SurvivalForest, tree: int, x: Array) -> list[int]:
 
 def _alike(forest: SurvivalForest, x: Array) -> Array:
     """Return how much each instance kept is like `x`, by walking all of them down all trees."""
-    kept = forest.runs().x
+    kept = forest.table().x
     weight = np.zeros(len(kept))
     for tree in range(len(forest.forest)):
         paths = [_path(forest, tree, one) for one in kept]
@@ -98,7 +98,7 @@ def test_near_are_the_instances_on_the_same_paths(count: int, runs: int) -> None
 
 def test_an_instance_is_not_like_itself() -> None:
     forest = _stirred(count=30, runs=60)
-    runs = forest.runs()
+    runs = forest.table()
     for row in range(0, len(runs.x), 5):
         near, weight = forest.near(runs.x[row].copy()), _alike(forest, runs.x[row])
         assert row not in near.rows
@@ -138,7 +138,7 @@ def test_the_root_moves_by_the_slopes_over_the_curvatures() -> None:
     for number, (end, solved) in enumerate([(0.01, True), (0.5, True), (1.0, False), (0.2, False)]):
         forest.put(np.array([0.0 if number % 2 else -0.0]), number % 3, end, solved, MIDDLE)
     forest.grow(ODDS, CUTS)
-    runs = forest.runs()
+    runs = forest.table()
     slope, curvature, classes = slopes(
         ODDS,
         runs.end,
@@ -242,7 +242,7 @@ def test_runs_on_the_same_features_are_one_row() -> None:
     forest.put(one, 0, 0.2, True, classes[1])
     forest.put(other, 0, 0.3, False, classes[2])
     forest.put(one, 2, 0.4, False, classes[3])
-    runs = forest.runs()
+    runs = forest.table()
     np.testing.assert_array_equal(runs.x, [one, other])
     np.testing.assert_array_equal(runs.end, [[0.2, 0.0, 0.4], [0.3, 0.0, 0.0]])
     np.testing.assert_array_equal(runs.solved, [[True, False, False], [False, False, False]])
@@ -255,7 +255,7 @@ def test_of_slices_the_longest_is_kept_and_a_solution_always() -> None:
 
     def put(end: float, solved: bool) -> tuple[float, bool]:
         forest.put(x, 0, end, solved, MIDDLE)
-        runs = forest.runs()
+        runs = forest.table()
         return float(runs.end[0, 0]), bool(runs.solved[0, 0])
 
     assert put(0.4, False) == (0.4, False)
@@ -279,7 +279,7 @@ def test_the_sample_is_bounded_and_of_the_whole_past() -> None:
         forest = _forest(30, seed=seed, n_features=1)
         for number in range(300):
             forest.put(np.array([float(number)]), 0, 0.5, True, MIDDLE)
-        runs = forest.runs()
+        runs = forest.table()
         assert (len(runs.x), forest.seen) == (30, 300)
         assert len(np.unique(runs.x)) == 30
         thirds += np.bincount((runs.x[:, 0] // 100).astype(int), minlength=3)
@@ -290,11 +290,11 @@ def test_a_row_taken_by_another_instance_knows_nothing_of_the_first() -> None:
     forest = _forest(1, n_features=1)
     forest.put(np.array([0.0]), 0, 0.5, True, MIDDLE)
     number = 0.0
-    while forest.runs().x[0, 0] == 0.0:
+    while forest.table().x[0, 0] == 0.0:
         number += 1.0
         forest.put(np.array([number]), 1, 0.7, False, MIDDLE)
-    assert forest.runs().end.tolist() == [[0.0, 0.7, 0.0]]
-    assert not forest.runs().solved.any()
+    assert forest.table().end.tolist() == [[0.0, 0.7, 0.0]]
+    assert not forest.table().solved.any()
     seen = forest.seen
     forest.put(np.array([0.0]), 0, 0.5, True, MIDDLE)  # gone, so it is new
     assert forest.seen == seen + 1
@@ -304,7 +304,7 @@ def test_room_is_made_without_losing_anyone() -> None:
     forest = _forest(n_features=1)
     for number in range(200):
         forest.put(np.array([float(number)]), number % 3, 0.5, True, CLASSES[number % 7])
-    runs = forest.runs()
+    runs = forest.table()
     np.testing.assert_array_equal(runs.x[:, 0], np.arange(200.0))
     np.testing.assert_array_equal(runs.classes, CLASSES[np.arange(200) % 7])
     np.testing.assert_array_equal(np.nonzero(runs.end)[1], np.arange(200) % 3)
@@ -325,21 +325,21 @@ def test_trees_are_due_when_there_are_more_instances() -> None:
 
 def test_an_algorithm_more_has_not_run() -> None:
     forest = _stirred()
-    before = [values.copy() for values in forest.runs()]
+    before = [values.copy() for values in forest.table()]
     forest.add()
-    runs = forest.runs()
+    runs = forest.table()
     np.testing.assert_array_equal(runs.end, np.hstack([before[1], np.zeros((len(before[1]), 1))]))
     np.testing.assert_array_equal(runs.solved[:, :3], before[2])
     assert not runs.solved[:, 3].any()
     forest.put(runs.x[4].copy(), 3, 0.5, True, MIDDLE)
-    assert (forest.runs().end[4, 3], forest.kept) == (0.5, len(before[0]))
+    assert (forest.table().end[4, 3], forest.kept) == (0.5, len(before[0]))
 
 
 def test_an_algorithm_that_leaves_takes_its_runs_along() -> None:
     forest = _stirred()
-    before = [values.copy() for values in forest.runs()]
+    before = [values.copy() for values in forest.table()]
     forest.remove(1)
-    runs = forest.runs()
+    runs = forest.table()
     np.testing.assert_array_equal(runs.end, before[1][:, [0, 2]])
     np.testing.assert_array_equal(runs.solved, before[2][:, [0, 2]])
     np.testing.assert_array_equal(runs.x, before[0])
@@ -352,7 +352,7 @@ def test_with_other_features_all_instances_are_new() -> None:
     forest.add_features(4)
     assert (forest.kept, forest.seen, forest.grown, forest.trust) == (0, 0, False, 0.0)
     forest.put(np.arange(4.0), 2, 0.5, True, MIDDLE)
-    assert forest.runs().x.tolist() == [[0.0, 1.0, 2.0, 3.0]]
+    assert forest.table().x.tolist() == [[0.0, 1.0, 2.0, 3.0]]
 
 
 def _restored(forest: SurvivalForest, size: int = 1000) -> SurvivalForest:

@@ -337,10 +337,11 @@ def test_a_run_says_what_its_passage_and_its_likelihood_say(algorithm: int, end:
     view = View(odds, rng.dirichlet(np.ones(9)), Curves(odds, cuts=cuts), 7)
     passage = passed(float(failed[algorithm]), end, solved, cuts)
     before = likelihood(view.curves, failed)
-    expected = (*passage, *view.weighed(before, before * view.answered(algorithm, passage)))
-    found = view.after(failed, algorithm, end, solved)
-    assert found is not None
-    for one, other in zip(found, expected, strict=True):
+    after = before * run_likelihood(odds, algorithm, *passage)
+    expected = (*passage, *weigh_outcome(view.classes, before, after, 7))
+    news = view.after(failed, algorithm, end, solved)
+    assert news is not None
+    for one, other in zip((*news[0], *news[1]), expected, strict=True):
         np.testing.assert_array_equal(one, other)
     assert view.after(failed, 2, 20.1, solved=False) is None  # no more than it was known to fail for
 

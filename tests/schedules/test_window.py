@@ -63,14 +63,14 @@ def test_the_latest_instances_are_kept() -> None:
     forest = _forest(size=70)
     for number in range(200):
         forest.put(np.array([float(number)]), 0, 0.5, True, CLASSES, first=True)
-    assert sorted(forest.runs().x[:, 0].tolist()) == [float(number) for number in range(130, 200)]
+    assert sorted(forest.table().x[:, 0].tolist()) == [float(number) for number in range(130, 200)]
 
 
 def test_the_same_features_again_are_a_new_instance() -> None:
     forest, x = _forest(size=5), np.array([1.0])
     forest.put(x, 0, 0.5, True, CLASSES, first=True)
     forest.put(x, 1, 0.2, False, CLASSES, first=True)
-    runs = forest.runs()
+    runs = forest.table()
     assert runs.end.tolist() == [[0.0, 0.2]]
     assert not runs.solved.any()
 

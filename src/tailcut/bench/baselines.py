@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tailcut.bench.fixed_schedules import Stages, best_schedule
 from tailcut.bench.replay import Folds, Slices, Trace, best_in_training, losses_of, shuffled
-from tailcut.policies.selector_like import Recorded
+from tailcut.policies.recorded_runs import Recorded
 from tailcut.types import PENALTY, Array
 
 Choices = NDArray[np.intp]

@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 from tailcut.bench.labels import STREAM, Conditions
 from tailcut.errors import InputError
 from tailcut.numerics.randomness import stream
-from tailcut.policies.recorded_runs import RecordedRuns, instance_names
-from tailcut.policies.selector_like import Recorded
+from tailcut.policies.recorded_runs import Recorded, RecordedRuns, instance_names
 from tailcut.scenarios import QualityScenario, Scenario
 from tailcut.selector import Selector
 from tailcut.types import PENALTY, Array, Decision, Features, Outcome, Request

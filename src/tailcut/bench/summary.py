@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tailcut.bench.baselines import replay_baseline
 from tailcut.bench.labels import kind_of
 from tailcut.bench.replay import Trace
-from tailcut.policies.selector_like import Recorded
+from tailcut.policies.recorded_runs import Recorded
 from tailcut.types import PENALTY, Array
 
 

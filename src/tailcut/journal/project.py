@@ -19,8 +19,7 @@ from tailcut.journal.file import Journal
 from tailcut.journal.replay import begun, make, repeated
 from tailcut.journal.statistics import ProjectStatistics
 from tailcut.policies.pending import number_of, plain_outcome
-from tailcut.policies.recorded_runs import RecordedRuns
-from tailcut.policies.selector_like import Recorded
+from tailcut.policies.recorded_runs import Recorded, RecordedRuns
 from tailcut.selector import Selector
 from tailcut.types import Decision, Features, Outcome, Request
 

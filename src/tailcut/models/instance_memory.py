@@ -1,14 +1,14 @@
 """A bounded memory of instances, each with everything known about it.
 
-Runs on the same features are put together: what several algorithms did on one instance is one row. When the
-memory is full, a new instance replaces a random one or is dropped, so that after t instances each of them is
-kept with probability size / t (Vitter's algorithm R). A memory of the latest runs is different: every run has
-a row of its own there, and a new one replaces the oldest.
+When the memory is full, a new instance replaces a random one or is dropped, so that after t instances each of
+them is kept with probability size / t (Vitter's algorithm R). A memory of the latest is a ring instead: a new
+one replaces the oldest.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,97 @@ from tailcut.numerics import randomness
 from tailcut.state import Stateful, expect, expect_finite
 from tailcut.types import Array
 
+Table = TypeVar("Table", bound=tuple[NDArray[Any], ...])
+"""A NamedTuple of arrays with one row per instance, the features first."""
 _FEWEST = 64
 """Rows there is room for at first; the room is doubled when it is full."""
+
+
+class InstanceRows(Stateful, Generic[Table]):
+    """At most `size` rows of a table: a random sample of all instances so far, or the latest."""
+
+    GROWING: ClassVar[tuple[str, ...]] = ("filled",)
+
+    def __init__(self, nothing: Table, *, size: int, latest: bool, stream: np.random.Generator) -> None:
+        self.size = size
+        self.latest = latest
+        """Whether the latest instances are kept, in a ring, instead of a sample of all."""
+        self.stream = stream
+        self.seen = 0
+        """How many instances the kept ones were sampled from."""
+        self._hold(nothing)
+
+    def table(self) -> Table:
+        """Return the instances kept: views, not copies."""
+        return _each(self._room, lambda values: values[: self.kept])
+
+    def _hold(self, table: Table) -> None:
+        """Keep these instances and nothing else."""
+        self.kept = len(table[0])
+        self._room = _with_room(table, max(self.kept, min(self.size, _FEWEST)))
+        self._rows = self._index()
+        """The row that joins further runs on the same features, by these as bytes."""
+
+    def _index(self) -> dict[bytes, int]:
+        return {x.tobytes(): row for row, x in enumerate(self.table()[0])}
+
+    def _free_row(self) -> int | None:
+        """Return the row for one more instance, empty or taken from another; None if it is not kept."""
+        self.seen += 1
+        if self.kept < self.size:
+            if self.kept == len(self._room[0]):
+                self._room = _with_room(self._room, min(2 * self.kept, self.size))
+            self.kept += 1
+            return self.kept - 1
+        if self.latest:
+            return self._oldest_row()
+        row = int(self.stream.integers(self.seen))
+        return row if row < self.size else None
+
+    def _oldest_row(self) -> int:
+        return (self.seen - 1) % self.size
+
+    def _forget_row(self, row: int) -> None:
+        """Let further runs on the features in this row join it no more."""
+        key = self._room[0][row].tobytes()
+        if self._rows.get(key) == row:
+            del self._rows[key]
+
+    @property
+    def filled(self) -> dict[str, Any]:
+        return dict(zip(self._names, self.table(), strict=True))
+
+    @filled.setter
+    def filled(self, saved: dict[str, Any]) -> None:
+        expect(saved.keys() == set(self._names), "filled: expected a table of instances")
+        expect(all(isinstance(values, np.ndarray) for values in saved.values()), "filled: expected arrays")
+        count = len(saved[self._names[0]])
+        for name, room in zip(self._names, self._room, strict=True):
+            values = saved[name]
+            same = values.dtype == room.dtype and values.shape[1:] == room.shape[1:]
+            expect(
+                same and len(values) == count <= self.size, f"{name}: expected {self.size} instances at most"
+            )
+        self._hold(type(self._room)(**saved))
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        names: tuple[str, ...] = type(self._room)._fields  # type: ignore[attr-defined]
+        return names
+
+
+def _each(table: Table, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Table:
+    """Return the table with every array changed."""
+    return type(table)(*map(change, table))
+
+
+def _with_room(table: Table, size: int) -> Table:
+    """Return the table with empty rows behind, `size` rows in all."""
+
+    def longer(values: NDArray[Any]) -> NDArray[Any]:
+        return np.concatenate([values, np.zeros((size - len(values), *values.shape[1:]), values.dtype)])
+
+    return _each(table, longer)
 
 
 class InstanceTable(NamedTuple):
@@ -42,8 +131,11 @@ class InstanceTable(NamedTuple):
         return self if chosen.all() else self.at(chosen)
 
 
-class InstanceMemory(Stateful):
+class InstanceMemory(InstanceRows[InstanceTable]):
     """At most `size` instances with the runs of K algorithms on each.
+
+    Runs on the same features are put together: what several algorithms did on one instance is one row. A
+    memory of the latest runs is different: every run has a row of its own there.
 
     >>> memory = InstanceMemory(size=2, n_features=1, n_algorithms=2, seed=0)
     >>> for x, algorithm in ((7.0, 0), (8.0, 0), (7.0, 1)):
@@ -56,24 +148,18 @@ class InstanceMemory(Stateful):
     """
 
     STATE = ("filled", "seen", "runs", "oldest", "stream")
-    GROWING = ("filled",)
 
     def __init__(
         self, *, size: int, n_features: int, n_algorithms: int, seed: int, latest: bool = False
     ) -> None:
-        self.size = size
-        self.latest = latest
+        nothing = InstanceTable(
+            np.zeros((0, n_features)), np.zeros((0, n_algorithms)), np.zeros(0), np.zeros(0, dtype=np.bool_)
+        )
+        super().__init__(nothing, size=size, latest=latest, stream=randomness.stream(seed, "memory"))
         self.oldest = 0
         """The row of the oldest run, where only the latest are kept."""
-        self.kept = 0
-        self.seen = 0
-        """How many instances the kept ones were sampled from."""
         self.runs = 0
-        """How many runs there were on them."""
-        self._room = _room(min(size, _FEWEST), n_features, n_algorithms)
-        self._rows: dict[bytes, int] = {}
-        """The latest row with these features: the one that joins further runs."""
-        self.stream = randomness.stream(seed, "memory")
+        """How many runs there were on the instances seen."""
 
     def put(self, x: Array, algorithm: int, target: float, weight: float = 1.0) -> None:
         """Keep a run: with others on the same features, in a row of its own, or not at all."""
@@ -83,12 +169,13 @@ class InstanceMemory(Stateful):
         if row is not None and np.isnan(self._room.target[row, algorithm]):
             self._room.target[row, algorithm] = target
             return
-        self.seen += 1
         row = self._free_row()
         if row is not None:
-            self._room.x[row] = x
-            self._room.target[row, algorithm] = target
-            self._room.weight[row] = weight
+            self._forget_row(row)
+            room = self._room
+            room.x[row], room.target[row], room.joins[row] = x, np.nan, False
+            room.target[row, algorithm] = target
+            room.weight[row] = weight
             if not self.latest:
                 self._join_at(key, row)
 
@@ -100,59 +187,18 @@ class InstanceMemory(Stateful):
         self._room.joins[row] = True
         self._rows[key] = row
 
-    def _free_row(self) -> int | None:
-        """Return the empty row where the next instance goes; None: nowhere."""
-        if self.kept < self.size:
-            if self.kept == len(self._room.x):
-                self._make_room(min(2 * self.kept, self.size))
-            self.kept += 1
-            return self.kept - 1
-        if self.latest:
-            row, self.oldest = self.oldest, (self.oldest + 1) % self.size
-        else:
-            row = int(self.stream.integers(self.seen))
-            if row >= self.size:
-                return None
-        self._forget_row(row)
+    def _index(self) -> dict[bytes, int]:
+        kept = self.table()
+        return {kept.x[row].tobytes(): row for row in np.flatnonzero(kept.joins).tolist()}
+
+    def _oldest_row(self) -> int:
+        row, self.oldest = self.oldest, (self.oldest + 1) % self.size
         return row
-
-    def _forget_row(self, row: int) -> None:
-        key = self._room.x[row].tobytes()
-        if self._rows.get(key) == row:
-            del self._rows[key]
-        self._room.target[row] = np.nan
-        self._room.joins[row] = False
-
-    def _make_room(self, size: int) -> None:
-        kept = self.table()
-        self._room = _room(size, kept.x.shape[1], kept.target.shape[1])
-        self._fill(kept)
-
-    def _fill(self, table: InstanceTable) -> None:
-        self.kept = len(table.x)
-        for room, values in zip(self._room, table, strict=True):
-            room[: self.kept] = values
-
-    def _replace(self, table: InstanceTable) -> None:
-        """Hold these instances and nothing else."""
-        self._room = _room(
-            max(len(table.x), min(self.size, _FEWEST)), table.x.shape[1], table.target.shape[1]
-        )
-        self._fill(table)
-        self._index()
-
-    def _index(self) -> None:
-        kept = self.table()
-        self._rows = {kept.x[row].tobytes(): row for row in np.flatnonzero(kept.joins).tolist()}
-
-    def table(self) -> InstanceTable:
-        """Return the instances kept: views, not copies."""
-        return self._room.at(slice(self.kept))
 
     def add(self) -> None:
         kept = self.table()
         nothing = np.full((len(kept.x), 1), np.nan)
-        self._replace(kept._replace(target=np.hstack([kept.target, nothing])))
+        self._hold(kept._replace(target=np.hstack([kept.target, nothing])))
 
     def remove(self, algorithm: int) -> None:
         """Drop an algorithm, and the instances that only it has run on."""
@@ -164,43 +210,18 @@ class InstanceMemory(Stateful):
         table = table._replace(target=np.delete(table.target, algorithm, axis=1)).only(~only_it)
         self.seen = round(self.seen * len(table.x) / max(self.kept, 1))
         self.runs = min(self.runs, int((~np.isnan(table.target)).sum()))
-        self._replace(table)
+        self._hold(table)
 
     def add_features(self, n_features: int) -> None:
         """Let instances have this many features; of those kept none are known: nan."""
         kept = self.table()
         unknown = np.full((len(kept.x), n_features), np.nan)
-        self._replace(kept._replace(x=unknown, joins=np.zeros(len(kept.x), dtype=np.bool_)))
-
-    @property
-    def filled(self) -> dict[str, Any]:
-        return self.table()._asdict()
-
-    @filled.setter
-    def filled(self, saved: dict[str, Any]) -> None:
-        expect(saved.keys() == set(InstanceTable._fields), "filled: expected a table of instances")
-        expect(all(isinstance(values, np.ndarray) for values in saved.values()), "filled: expected arrays")
-        table = InstanceTable(**saved)
-        for name, room, values in zip(InstanceTable._fields, self._room, table, strict=True):
-            same = values.dtype == room.dtype and values.shape[1:] == room.shape[1:]
-            expect(
-                same and len(values) == len(table.x) <= self.size,
-                f"{name}: expected {self.size} instances at most",
-            )
-        expect_finite(x=np.nan_to_num(table.x), target=np.nan_to_num(table.target), weight=table.weight)
-        self._replace(table)
-        expect(len(self._rows) == int(table.joins.sum()), "joins: two rows of the same features")
-        expect(not (self.latest and self._rows), "joins: a run has a row of its own here")
+        self._hold(kept._replace(x=unknown, joins=np.zeros(len(kept.x), dtype=np.bool_)))
 
     def restored(self) -> None:
+        table = self.table()
+        expect_finite(x=np.nan_to_num(table.x), target=np.nan_to_num(table.target), weight=table.weight)
+        expect(len(self._rows) == int(table.joins.sum()), "joins: two rows of the same features")
+        expect(not (self.latest and self._rows), "joins: a run has a row of its own here")
         expect(self.kept <= self.seen and self.oldest < max(self.size, 1), "seen: fewer than are kept")
         expect(self.runs >= 0, "runs: less than 0")
-
-
-def _room(size: int, n_features: int, n_algorithms: int) -> InstanceTable:
-    return InstanceTable(
-        np.zeros((size, n_features)),
-        np.full((size, n_algorithms), np.nan),
-        np.zeros(size),
-        np.zeros(size, dtype=np.bool_),
-    )

@@ -80,8 +80,8 @@ class SlidingWindow(Stateful, Generic[Record]):
     [(0, 'y'), (0, 'z')]
     """
 
-    STATE = ("records",)
-    GROWING = ("records",)
+    STATE: ClassVar[tuple[str, ...]] = ("records",)
+    GROWING: ClassVar[tuple[str, ...]] = ("records",)
 
     def __init__(self, size: int) -> None:
         self.size = size

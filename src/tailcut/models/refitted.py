@@ -118,8 +118,8 @@ def _solve(factor: Array) -> tuple[Array, float]:
         return weights, 0.0
     if d:
         free = np.zeros((d, 1), dtype=np.int32)  # every column may be moved
-        found = dgelsy(factor[1:-1, 1:-1], factor[1:-1, -1:], free, _RANK, _room(d), False, False)
-        weights = found[1][:, 0]
+        solution = dgelsy(factor[1:-1, 1:-1], factor[1:-1, -1:], free, _RANK, _room(d), False, False)
+        weights = solution[1][:, 0]
     return weights, float((factor[0, -1] - factor[0, 1:-1] @ weights) / factor[0, 0])
 
 
@@ -142,14 +142,7 @@ class Forests(Model):
     bounded: ClassVar[bool] = False
     needs_features: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        n_algorithms: int,
-        n_features: int,
-        trees: TreeCount = 100,
-        seed: int = 0,
-    ) -> None:
+    def __init__(self, *, n_algorithms: int, n_features: int, trees: TreeCount = 100, seed: int = 0) -> None:
         self.n_features = n_features
         self.trees = trees
         self.seed = seed

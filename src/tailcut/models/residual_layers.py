@@ -303,7 +303,9 @@ class ResidualLayers(Model):
         self.grown = min(at_once(n_runs, self.growth), wanted) if n_trees is None else n_trees
         self._forget_predictions()
         if n_runs:
-            new = grow(instances, self.arms.mean, self._growth(len(instances.x)), self.stream, self.grown)
+            largest = _times(len(instances.x)) == MOST_TREES
+            growth = replace(self.growth, min_leaf=2 * self.growth.min_leaf) if largest else self.growth
+            new = grow(instances, self.arms.mean, growth, self.stream, self.grown)
         else:
             new = Trees.leaves(self.grown, self.arms.mean)
         self.trees = new if n_trees is not None else self.trees.renewed(new, wanted)
@@ -312,11 +314,6 @@ class ResidualLayers(Model):
         """Predict again from now on: the trees are others."""
         self._recent.clear()
         self._latest = None
-
-    def _growth(self, n_instances: int) -> Growth:
-        """Return how trees grow on so many instances."""
-        largest = _times(n_instances) == MOST_TREES
-        return replace(self.growth, min_leaf=2 * self.growth.min_leaf) if largest else self.growth
 
     def _with_features(self) -> InstanceTable:
         """Return the instances that trees can be grown on; a represented one has no missing values."""

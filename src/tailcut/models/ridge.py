@@ -28,7 +28,7 @@ from tailcut.models.model import Model, SlidingWindow
 from tailcut.numerics import ridge_kernels
 from tailcut.numerics.ranges import Positive, Window
 from tailcut.representation import Views
-from tailcut.state import Stateful, expect, expect_finite, expect_indices
+from tailcut.state import expect, expect_finite, expect_indices
 from tailcut.types import Array
 
 SAFE = 1e-6
@@ -107,23 +107,19 @@ class RidgeBank(Model):
             if oldest is not None:
                 self._let_go(self.window, oldest)
 
-    def absorb(self, algorithm: int, u: Array, variance: float, residual: float, weight: float) -> None:
-        """Update when the solution is known: u = A^-1 x, variance = x'u, residual = target - x'theta.
-
-        A window knows nothing of it: a bank with one learns by `update`.
-        """
-        gain = weight / (1.0 + weight * variance)
-        ridge_kernels.absorb(self.halves, self.theta, algorithm, u, gain, gain * residual)
-
     def _let_go(self, window: RidgeWindow, run: Kept) -> None:
-        """Forget a run that has left the window: the update, with its weight negative."""
+        """Forget a run that has left the window: the update, with its weight negative.
+
+        With u = A^-1 x, A^-1 falls by g u u', and theta rises by g u (target - x'theta).
+        """
         algorithm, x, target, weight = run
         u, mean, variance = self.solve(algorithm, x)
         left = 1.0 - weight * variance
         if window.count[algorithm] == 0 or left < SAFE:
             self._renew(window, algorithm)
         else:
-            self.absorb(algorithm, u, variance, target - mean, -weight)
+            gain = -weight / left
+            ridge_kernels.absorb(self.halves, self.theta, algorithm, u, gain, gain * (target - mean))
         due = window.due(self.n_features)
         if due is not None:
             self._renew(window, due)
@@ -165,7 +161,7 @@ class RidgeBank(Model):
             self.window.add_features(extra)
 
 
-class RidgeWindow(Stateful):
+class RidgeWindow(SlidingWindow[Kept]):
     """The latest `size` runs of a bank of K algorithms, and which algorithm is renewed next."""
 
     STATE = ("columns", "gone", "next_renewed")
@@ -173,7 +169,7 @@ class RidgeWindow(Stateful):
     GROWING = ("columns",)
 
     def __init__(self, size: int, n_algorithms: int) -> None:
-        self.runs: SlidingWindow[Kept] = SlidingWindow(size)
+        super().__init__(size)
         self.count = [0] * n_algorithms
         """How many of the runs are of each algorithm."""
         self.gone = 0
@@ -183,7 +179,7 @@ class RidgeWindow(Stateful):
 
     def push(self, run: Kept) -> Kept | None:
         self.count[run[0]] += 1
-        oldest = self.runs.push(run)
+        oldest = super().push(run)
         if oldest is not None:
             self.count[oldest[0]] -= 1
         return oldest
@@ -196,14 +192,14 @@ class RidgeWindow(Stateful):
         """
         self.gone += 1
         n_algorithms = len(self.count)
-        if self.gone < max(self.runs.size // n_algorithms, n_features):
+        if self.gone < max(self.size // n_algorithms, n_features):
             return None
         self.gone, self.next_renewed = 0, (self.next_renewed + 1) % n_algorithms
         return self.next_renewed
 
     def posterior(self, algorithm: int, ridge: float, n_features: int) -> tuple[Array, Array]:
         """Return A^-1, shape (d, d), and theta, shape (d,), of the runs in the window."""
-        own = [run for run in self.runs if run[0] == algorithm]
+        own = [run for run in self if run[0] == algorithm]
         x = np.array([run[1] for run in own]).reshape(len(own), n_features)
         weighted = x * np.array([run[3] for run in own])[:, None]
         gram = weighted.T @ x
@@ -216,18 +212,18 @@ class RidgeWindow(Stateful):
         self.count.append(0)
 
     def remove(self, algorithm: int) -> None:
-        self.runs.remove(algorithm)
+        super().remove(algorithm)
         del self.count[algorithm]
         self.next_renewed = 0
 
     def add_features(self, extra: int) -> None:
         """Let the runs have `extra` more features, in front of those known, all 0."""
         nothing = np.zeros(extra)
-        self.runs.replace((a, np.concatenate([nothing, x]), target, w) for a, x, target, w in self.runs)
+        self.replace((a, np.concatenate([nothing, x]), target, w) for a, x, target, w in self)
 
     @property
     def columns(self) -> dict[str, Any]:
-        runs = list(self.runs)
+        runs = list(self)
         return {
             "algorithm": np.array([run[0] for run in runs], dtype=np.int64),
             "x": np.array([run[1] for run in runs], dtype=np.float64),
@@ -239,14 +235,12 @@ class RidgeWindow(Stateful):
     def columns(self, columns: dict[str, Any]) -> None:
         expect_finite(x=columns["x"], target=columns["target"], weight=columns["weight"])
         expect_indices(len(self.count), algorithm=columns["algorithm"])
-        expect(
-            len(columns["algorithm"]) <= self.runs.size, f"algorithm: expected {self.runs.size} runs at most"
-        )
+        expect(len(columns["algorithm"]) <= self.size, f"algorithm: expected {self.size} runs at most")
         lists = (columns["algorithm"].tolist(), columns["x"], columns["target"].tolist())
-        self.runs.replace(zip(*lists, columns["weight"].tolist(), strict=True))
+        self.replace(zip(*lists, columns["weight"].tolist(), strict=True))
 
     def restored(self) -> None:
         expect_indices(len(self.count), turn=self.next_renewed)
         self.count = [0] * len(self.count)
-        for run in self.runs:
+        for run in self:
             self.count[run[0]] += 1

@@ -105,15 +105,18 @@ class Trees(Stateful):
             np.concatenate([self.loss[row:], new.loss]),
         )
 
+    @property
+    def nodes(self) -> tuple[Indices, Small, Array, Small]:
+        """What a walk down the trees needs."""
+        return self.roots, self.feature, self.threshold, self.child
+
     def reached(self, x: Array) -> Indices:
         """Return the rows of the leaves that the instance `x` falls into, shape (T,)."""
-        return reach(self.roots, self.feature, self.threshold, self.child, np.ascontiguousarray(x))
+        return reach(*self.nodes, np.ascontiguousarray(x))
 
     def mean(self, x: Array) -> Array:
         """Return the mean prediction of all trees for the instance `x`, shape (K,)."""
-        return mean_leaf(
-            self.roots, self.feature, self.threshold, self.child, self.loss, np.ascontiguousarray(x)
-        )
+        return mean_leaf(*self.nodes, self.loss, np.ascontiguousarray(x))
 
 
 def _expect_starts(length: int, **starts: Indices) -> None:

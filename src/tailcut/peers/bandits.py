@@ -166,11 +166,6 @@ class ByProbability(Exploration):
 
     quantity: ClassVar[Quantity | None] = Quantity("minus the log-probability of being chosen", "")
 
-    @property
-    def noise_deviation(self) -> float:
-        """Return 1: a probability says nothing of the noise."""
-        return 1.0
-
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:  # noqa: ARG002
         uniform = np.clip(rng.random(len(belief.mean)), 1e-300, 1.0 - 1e-16)
         drawn = belief.mean + np.log(-np.log(uniform))

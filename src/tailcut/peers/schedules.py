@@ -58,6 +58,7 @@ class MedleySchedule(Policy):
     """Runs the algorithms in an order, each for its slice; time that no slice claims goes to the first."""
 
     STATE: ClassVar[tuple[str, ...]] = ("representation", "runs", "solved", "seconds", "stream")
+    representation: Pipeline
     quantity = Quantity("place in the order", "")
 
     def __init__(
@@ -74,14 +75,6 @@ class MedleySchedule(Policy):
     def restored(self) -> None:
         expect_finite(runs=self.runs, solved=self.solved, seconds=self.seconds)
         expect(bool((self.solved <= self.runs).all()), "solved: expected at most as many as runs")
-
-    @property
-    def n_features(self) -> int:  # type: ignore[override]
-        return self.representation.n_features
-
-    @property
-    def width(self) -> int:  # type: ignore[override]
-        return self.representation.width
 
     @abstractmethod
     def order(self, x: Array, rng: np.random.Generator) -> Array:
@@ -104,12 +97,6 @@ class MedleySchedule(Policy):
 
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
         return self._next(x, offered, progress, randomness.Still())
-
-    def transform(self, features: Array) -> Array:
-        return self.representation.transform(features)
-
-    def fit_transform(self, features: Array) -> Array:
-        return self.representation.fit_transform(features)
 
     def _next(
         self, x: Array, offered: Offered, progress: Progress, rng: np.random.Generator
@@ -154,9 +141,6 @@ class MedleySchedule(Policy):
     def remove(self, algorithm: int) -> None:
         self.runs, self.solved = np.delete(self.runs, algorithm), np.delete(self.solved, algorithm)
         self.seconds = np.delete(self.seconds, algorithm)
-
-    def add_features(self, n_features: int) -> None:
-        self.representation.add_features(n_features)
 
     def times_chosen(self, algorithm: int) -> int:
         return int(self.runs[algorithm])

@@ -105,9 +105,7 @@ class MomentMatching:
     noise: Positive = 1.0
 
     def lesson(self, run: Unfinished, predict: Predict, rng: np.random.Generator) -> PseudoObservation | None:  # noqa: ARG002
-        return self.pseudo_observation(run, *predict())
-
-    def pseudo_observation(self, run: Unfinished, mean: float, variance: float) -> PseudoObservation | None:
+        mean, variance = predict()
         deviation = self.noise * math.sqrt(1.0 + variance)
         r, gap = upper_tail_moments(mean, deviation, run.value())
         shrink = r * gap

@@ -22,11 +22,13 @@ class Exploration(ABC):
 
     quantity: ClassVar[Quantity | None] = None
     """What the estimates are, if they are not the model's predictions."""
+    noise: float = 1.0
+    """The standard deviation of a run's target around its mean."""
 
     @property
-    @abstractmethod
     def noise_deviation(self) -> float:
-        """The standard deviation of a run's target around its mean, for forecasts."""
+        """What forecasts take as the noise."""
+        return self.noise
 
     @abstractmethod
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:
@@ -38,10 +40,6 @@ class Greedy(Exploration):
     """Judge by the mean; `noise` is the standard deviation of a run's target."""
 
     noise: Positive = 1.0
-
-    @property
-    def noise_deviation(self) -> float:
-        return self.noise
 
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:  # noqa: ARG002
         return Estimate(belief.mean, belief.mean, np.full(len(belief.mean), self.noise))
@@ -83,10 +81,6 @@ class Bounds(Exploration):
     bias_corrected: bool = False
     rand_sigma: NonNegative | None = None
 
-    @property
-    def noise_deviation(self) -> float:
-        return self.noise
-
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:
         """Return both bounds; the spread is the noise."""
         mean, variance, censored = belief
@@ -105,11 +99,6 @@ class Uniform(Exploration):
     """Judge by one uniform random number per algorithm."""
 
     quantity: ClassVar[Quantity | None] = Quantity("a random number", "")
-
-    @property
-    def noise_deviation(self) -> float:
-        """Return 1: the model is ignored."""
-        return 1.0
 
     def estimate(self, belief: Belief, cutoff: float, rng: np.random.Generator) -> Estimate:  # noqa: ARG002
         draw = rng.random(len(belief.mean))

@@ -61,9 +61,8 @@ class Favourite(Stateful):
         if self.favourite not in offered or len(offered) == 1:
             return False
         mean = self.alone_loss / (self.alone + _HEAD_START)
-        likely = (self.loss + 1.0) / (
-            self.over + 1.0
-        )  # of one more instance with others; at first, the worst
+        # Of one more instance with others; at first, the worst:
+        likely = (self.loss + 1.0) / (self.over + 1.0)
         under_way = self.begun - self.over
         planned = self.loss + (under_way + 1) * likely
         others, all_ = self.begun + 1, self.alone + self.begun + 1

@@ -126,7 +126,7 @@ class FeatureBudget(Stateful):
         return min(max(mean + BENEFIT_OF_DOUBT / math.sqrt(precision), 0.0), 1.0)
 
     def admit(self, vector: Array, *, given: bool, cost: float, cutoff: float) -> Array:
-        """Return what a policy sees of an instance whose features took `cost` seconds, `given` or not.
+        """Count an instance whose features took `cost` seconds, `given` or not; return what a policy sees.
 
         >>> import numpy as np
         >>> budget, features = FeatureBudget(), np.array([1.0, 2.0])
@@ -137,23 +137,15 @@ class FeatureBudget(Stateful):
         >>> budget.admit(np.full(2, np.nan), given=False, cost=0.0, cutoff=60.0).tolist()  # skipped
         []
         """
-        tried = given or cost > 0.0
-        self.begin(cost / cutoff if tried else None, finished=given)
-        # After a failed attempt all values are missing, which is informative: the instance is large.
-        return vector if tried else NO_FEATURES
-
-    def begin(self, cost: float | None, *, finished: bool) -> None:
-        """Count an instance; `cost` is that of its features in cutoffs, None without an attempt."""
         self.begun += 1
         self.price.add(0.0)  # until it is solved
-        if cost is not None:
-            self.tried += 1
-            self.cost.add(cost)
-            self.finished.add(1.0 if finished else 0.0)
-
-    def weigh(self, gain: float) -> None:
-        """Record by how much features lower the predicted loss on an instance."""
-        self.gain.add(gain)
+        if not given and cost <= 0.0:
+            return NO_FEATURES
+        self.tried += 1
+        self.cost.add(cost / cutoff)
+        self.finished.add(1.0 if given else 0.0)
+        # After a failed attempt all values are missing, which is informative: the instance is large.
+        return vector
 
     def check(self, algorithm: int, loss: float, predicted: Array, without: Array) -> None:
         """Compare a run's loss with the losses predicted by features and without them, shapes (K,).

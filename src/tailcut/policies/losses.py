@@ -61,10 +61,10 @@ class LogSeconds(Target):
         """Return the forecasts for lognormal runtimes, shapes (K,).
 
         >>> target, whole = LogSeconds(), Progress(60.0, 0.0, None)
-        >>> found = target.forecasts(np.log([10.0]), np.array([1.0]), whole, penalty=10.0)
-        >>> found.median.round(3).tolist(), found.low.round(3).tolist(), found.high.round(3).tolist()
+        >>> runs = target.forecasts(np.log([10.0]), np.array([1.0]), whole, penalty=10.0)
+        >>> runs.median.round(3).tolist(), runs.low.round(3).tolist(), runs.high.round(3).tolist()
         ([10.0], [1.93], [51.803])
-        >>> found.timeout.round(4).tolist(), found.expected_par.round(2).tolist()
+        >>> runs.timeout.round(4).tolist(), runs.expected_par.round(2).tolist()
         ([0.0366], [34.91])
         """
         deviation = np.maximum(deviation, SMALLEST_SPREAD)

@@ -45,11 +45,14 @@ class Parts:
     """Which runs are due before scores decide."""
     feature_budget: FeatureBudget | None = None
     """The cost and gain of features, if the model can also predict without them."""
+    window: int = 0
+    """How many of the latest choices and outcomes count; 0: all."""
 
 
 class OnePick(Policy):
     """Picks one of K algorithms per instance, for all the time that is left, and learns from the outcomes."""
 
+    representation: Pipeline
     STATE: ClassVar[tuple[str, ...]] = (
         "representation",
         "model",
@@ -85,6 +88,10 @@ class OnePick(Policy):
         """How many outcomes of each algorithm were censored or failed."""
         self.excess = np.zeros(n_algorithms)
         """How much more than half a timeout the known outcomes of each algorithm cost, in half timeouts."""
+        self.choices: SlidingWindow[tuple[int]] = SlidingWindow(parts.window)
+        """With a window, the algorithms chosen last."""
+        self.outcomes: SlidingWindow[tuple[int, bool, float]] = SlidingWindow(parts.window)
+        """And algorithm of each of the latest outcomes, whether it was unsolved, and its `excess`."""
         self.explore_stream = randomness.stream(seed, "exploration")
         self.censor_stream = randomness.stream(seed, "censoring")
         self._count_untried()
@@ -98,21 +105,13 @@ class OnePick(Policy):
         expect(min(self.runs.min(), self.censored.min()) >= 0.0, "runs: a count is less than 0")
         self._count_untried()
 
-    @property
-    def n_features(self) -> int:  # type: ignore[override]
-        return self.representation.n_features
-
-    @property
-    def width(self) -> int:  # type: ignore[override]
-        return self.representation.width
-
     def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:
         budget = self.parts.feature_budget
         x = self.representation(features) if budget is None or len(features) else NO_FEATURES
         mean, variance = self.model.predict(x)
         if budget is not None and len(x) and budget.charged:
             without = _argmin(self.model.predict(NO_FEATURES)[0], offered)
-            budget.weigh(float(mean[without] - mean[_argmin(mean, offered)]))
+            budget.gain.add(float(mean[without] - mean[_argmin(mean, offered)]))
         return self._decide(x, Belief(mean, variance, self.censored), offered, progress)
 
     def _decide(self, x: Array, belief: Belief, offered: Offered, progress: Progress) -> Choice:
@@ -162,48 +161,37 @@ class OnePick(Policy):
         return _argmin(scores, offered), "lowest score"
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:  # noqa: ARG002
-        cutoff, parts = progress.cutoff, self.parts
-        self.excess[algorithm] += self._excess(outcome, cutoff)
-        if outcome.loss is not None:  # the unit of a bounded target
-            self._teach(algorithm, x, outcome.loss, 1.0)
-            return
-        if outcome.status is Status.SOLVED:
-            assert outcome.time is not None
-            self._teach(algorithm, x, parts.target.value(outcome.time, cutoff), 1.0)
-            if parts.feature_budget is not None:
-                parts.feature_budget.solved((progress.used + outcome.time) / cutoff)
-            return
-        self.censored[algorithm] += 1.0
-        # A failed run is censored at the cutoff.
-        watched = cutoff if outcome.time is None else outcome.time
-        lesson = self._lesson(algorithm, x, Unfinished(watched, cutoff, parts.target))
+        features, cutoff = self.parts.feature_budget, progress.cutoff
+        self._count(algorithm, outcome, cutoff)
+        lesson = self._lesson(algorithm, x, outcome, cutoff)
         if lesson is not None:
-            self._teach(algorithm, x, lesson.target, lesson.weight)
+            if features is not None and len(x) and features.charged:
+                without = self.model.predict(NO_FEATURES)[0]
+                features.check(algorithm, lesson.target, self.model.predict(x)[0], without)
+            self.model.update(algorithm, x, lesson.target, lesson.weight)
+        if features is not None and outcome.status is Status.SOLVED:
+            assert outcome.time is not None
+            features.solved((progress.used + outcome.time) / cutoff)
 
     def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:
         if not self.model.in_bulk:
             super().learn_recorded(x, runs, progress)
             return
-        cutoff, parts = progress.cutoff, self.parts
         target = np.full(runs.known.shape, np.nan)
         for row, algorithm in np.argwhere(runs.known).tolist():
-            if runs.losses is not None:
-                target[row, algorithm] = runs.losses[row, algorithm]
-                continue
-            seconds = float(runs.seconds[row, algorithm])
-            if runs.solved[row, algorithm]:
-                target[row, algorithm] = parts.target.value(seconds, cutoff)
-            else:
-                lesson = self._lesson(algorithm, x[row], Unfinished(seconds, cutoff, parts.target))
-                if lesson is not None and lesson.weight > 0.0:
-                    target[row, algorithm] = lesson.target
+            outcome = runs.outcome(row, algorithm)
+            self._count(algorithm, outcome, progress.cutoff)
+            lesson = self._lesson(algorithm, x[row], outcome, progress.cutoff)
+            if lesson is not None and lesson.weight > 0.0:
+                target[row, algorithm] = lesson.target
         self.runs += runs.known.sum(axis=0)
-        for row, algorithm in np.argwhere(runs.known).tolist():
-            self.excess[algorithm] += self._excess(runs.outcome(row, algorithm), cutoff)
-        if runs.losses is None:
-            self.censored += (runs.known & ~runs.solved).sum(axis=0)
         self._count_untried()
         self.model.update_many(x, target)
+
+    def _count(self, algorithm: int, outcome: Outcome, cutoff: float) -> None:
+        self.excess[algorithm] += self._excess(outcome, cutoff)
+        if not outcome.answered:
+            self.censored[algorithm] += 1.0
 
     def _excess(self, outcome: Outcome, cutoff: float) -> float:
         """Return 1 for a timeout, and -1 for a run that cost nothing."""
@@ -214,19 +202,17 @@ class OnePick(Policy):
         assert outcome.time is not None
         return 2.0 * outcome.time / (self.penalty * cutoff) - 1.0
 
-    def _teach(self, algorithm: int, x: Array, target: float, weight: float) -> None:
-        model, budget = self.model, self.parts.feature_budget
-        if budget is not None and len(x) and budget.charged:
-            budget.check(algorithm, target, model.predict(x)[0], model.predict(NO_FEATURES)[0])
-        model.update(algorithm, x, target, weight)
-
-    def _lesson(self, algorithm: int, x: Array, run: Unfinished) -> PseudoObservation | None:
+    def _lesson(self, algorithm: int, x: Array, outcome: Outcome, cutoff: float) -> PseudoObservation | None:
+        """Return what the model learns from an outcome, if anything."""
+        if outcome.loss is not None:  # the unit of a bounded target
+            return PseudoObservation(outcome.loss, 1.0)
+        seconds = cutoff if outcome.time is None else outcome.time  # a failed run is censored at the cutoff
+        if outcome.status is Status.SOLVED:
+            return PseudoObservation(self.parts.target.value(seconds, cutoff), 1.0)
+        run = Unfinished(seconds, cutoff, self.parts.target)
         return self.parts.censoring.lesson(
             run, lambda: self.model.predict_one(algorithm, x), self.censor_stream
         )
-
-    def fit_transform(self, features: Array) -> Array:
-        return self.representation.fit_transform(features)
 
     def started(self, algorithm: int) -> None:
         self.runs[algorithm] += 1.0
@@ -247,12 +233,12 @@ class OnePick(Policy):
         self._count_untried()
 
     def add_features(self, n_features: int) -> None:
-        self.representation.add_features(n_features)
+        super().add_features(n_features)
         self.model.add_features(self.representation.width, self.representation.views())
 
     def transform(self, features: Array) -> Array:
         absent = self.parts.feature_budget is not None and not len(features)
-        return NO_FEATURES if absent else self.representation.transform(features)
+        return NO_FEATURES if absent else super().transform(features)
 
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice:
         scores = self.judge(x, progress, range(len(self.runs)))
@@ -286,24 +272,6 @@ class WindowedPick(OnePick):
 
     STATE = (*OnePick.STATE, "choices", "outcomes")
 
-    def __init__(
-        self,
-        parts: Parts,
-        *,
-        n_algorithms: int,
-        seed: int,
-        window: int,
-        epsilon: float,
-        penalty: float,
-        fail_over: int = 0,
-    ) -> None:
-        self.choices: SlidingWindow[tuple[int]] = SlidingWindow(window)
-        """The algorithms chosen last."""
-        self.outcomes: SlidingWindow[tuple[int, bool, float]] = SlidingWindow(window)
-        """Algorithm of each of the latest outcomes, whether it was unsolved, and its `excess`."""
-        sizes = {"n_algorithms": n_algorithms, "seed": seed}
-        super().__init__(parts, **sizes, epsilon=epsilon, penalty=penalty, fail_over=fail_over)
-
     def restored(self) -> None:
         super().restored()
         check_records(self.choices, len(self.runs), (int,))
@@ -335,9 +303,9 @@ class WindowedPick(OnePick):
         """Learn recorded runs one after the other, so that the older of them are let go, too."""
         Policy.learn_recorded(self, x, runs, progress)
 
-    def _lesson(self, algorithm: int, x: Array, run: Unfinished) -> PseudoObservation:
+    def _lesson(self, algorithm: int, x: Array, outcome: Outcome, cutoff: float) -> PseudoObservation:
         # Where the run teaches nothing, it still takes its place.
-        return super()._lesson(algorithm, x, run) or PseudoObservation(0.0, 0.0)
+        return super()._lesson(algorithm, x, outcome, cutoff) or PseudoObservation(0.0, 0.0)
 
     def remove(self, algorithm: int) -> None:
         super().remove(algorithm)

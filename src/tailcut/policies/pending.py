@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple, NoReturn
 
@@ -80,8 +80,7 @@ class PendingRun(NamedTuple):
 class PendingDecisions(Stateful):
     """Numbers decisions and keeps the latest `limit` of each kind, so that memory is bounded."""
 
-    STATE = ("next_id", "learned", "waiting", "outcomes", "unsolved", "continuations")
-    GROWING = STATE
+    STATE = ("next_id", "learned")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -183,7 +182,7 @@ class PendingDecisions(Stateful):
         known = self.observed[number]
         if known != outcome:
             raise ConflictingOutcomeError(
-                f"decision {number} was already observed as {_words(known)}; got {_words(outcome)}"
+                f"decision {number} was already observed as {_described(known)}; got {_described(outcome)}"
             )
 
     def _check_over(self, number: int) -> None:
@@ -203,46 +202,28 @@ class PendingDecisions(Stateful):
             )
         raise UnknownDecisionError(f"there is no decision {number}")
 
-    @property
-    def waiting(self) -> dict[str, Any]:
-        """The decisions that wait, as columns."""
-        return _pack(self.runs)
+    def state(self) -> dict[str, Any]:
+        return {
+            **super().state(),
+            "waiting": _columns(self.runs),
+            "outcomes": [[number, *plain_outcome(known).values()] for number, known in self.observed.items()],
+            "unsolved": _columns(self.open),
+            "continuations": [list(pair) for pair in self.continued.items()],
+        }
 
-    @waiting.setter
-    def waiting(self, saved: dict[str, Any]) -> None:
-        self.runs = OrderedDict(_unpack(saved))
-
-    @property
-    def unsolved(self) -> dict[str, Any]:
-        """The instances still open, as columns."""
-        return _pack(self.open)
-
-    @unsolved.setter
-    def unsolved(self, saved: dict[str, Any]) -> None:
-        self.open = _unpack(saved)
-
-    @property
-    def outcomes(self) -> list[Any]:
-        """Number, status, time and, for rated runs, loss of every known outcome, the oldest first."""
-        return [[number, *plain_outcome(one).values()] for number, one in self.observed.items()]
-
-    @outcomes.setter
-    def outcomes(self, saved: list[Any]) -> None:
-        self.observed = OrderedDict((n, Outcome(Status(status), *rest)) for n, status, *rest in saved)
-        for number, one in self.observed.items():
-            fine = isinstance(number, int) and is_outcome(one)
-            expect(fine, f"outcome of {number!r:.20}: is not one")
-
-    @property
-    def continuations(self) -> list[Any]:
-        """Pairs of a decision and the next one on its instance."""
-        return [[number, following] for number, following in self.continued.items()]
-
-    @continuations.setter
-    def continuations(self, saved: list[Any]) -> None:
-        self.continued = dict(saved)
-        pairs = (*self.continued, *self.continued.values())
-        expect(all(isinstance(one, int) for one in pairs), "continuations: expected numbers of decisions")
+    def restore(self, state: Mapping[str, Any]) -> None:
+        super().restore(state)
+        self.runs = OrderedDict(_runs(state["waiting"]))
+        self.observed = OrderedDict(
+            (n, Outcome(Status(status), *rest)) for n, status, *rest in state["outcomes"]
+        )
+        for number, outcome in self.observed.items():
+            expect(isinstance(number, int) and is_outcome(outcome), f"outcome of {number!r:.20}: is not one")
+        self.open = dict(_runs(state["unsolved"]))
+        self.continued = dict(state["continuations"])
+        numbers = (*self.continued, *self.continued.values())
+        fine = all(isinstance(number, int) for number in numbers)
+        expect(fine, "continuations: expected numbers of decisions")
 
 
 def plain_outcome(outcome: Outcome) -> dict[str, Any]:
@@ -255,15 +236,16 @@ def plain_outcome(outcome: Outcome) -> dict[str, Any]:
     return {"status": outcome.status.value, "time": outcome.time, **loss}
 
 
-def is_outcome(one: Outcome) -> bool:
+def is_outcome(outcome: Outcome) -> bool:
     """Return whether a stored outcome is valid: whether it has the numbers that its status needs."""
-    if one.status is Status.RATED:
-        return one.time is None and isinstance(one.loss, int | float) and 0.0 <= one.loss <= 1.0
-    if one.loss is not None:
+    time, loss = outcome.time, outcome.loss
+    if outcome.status is Status.RATED:
+        return time is None and isinstance(loss, int | float) and 0.0 <= loss <= 1.0
+    if loss is not None:
         return False
-    if one.time is None:
-        return one.status is Status.FAILED
-    return isinstance(one.time, int | float) and 0.0 <= one.time < np.inf
+    if time is None:
+        return outcome.status is Status.FAILED
+    return isinstance(time, int | float) and 0.0 <= time < np.inf
 
 
 def number_of(decision: Decision | int) -> int:
@@ -283,7 +265,7 @@ def _check_same(decision: Decision, run: PendingRun) -> None:
         )
 
 
-def _words(outcome: Outcome) -> str:
+def _described(outcome: Outcome) -> str:
     if outcome.loss is not None:
         return f"rated {outcome.loss:g}"
     return outcome.status.value if outcome.time is None else f"{outcome.status.value} at {outcome.time:g} s"
@@ -292,44 +274,40 @@ def _words(outcome: Outcome) -> str:
 _COLUMNS = tuple(name for name in PendingRun._fields if name != "x")
 
 
-def _pack(runs: Mapping[int, PendingRun]) -> dict[str, Any]:
-    """Return runs as values for a state file: a column per field, the instances as one table."""
+def _columns(runs: Mapping[int, PendingRun]) -> dict[str, Any]:
+    """Return runs as values for a state file: a column per field, the instances as one table.
+
+    A row of nan has no features.
+    """
     columns = {name: [getattr(run, name) for run in runs.values()] for name in _COLUMNS}
-    return {"number": list(runs), **columns, "x": _table([run.x for run in runs.values()])}
+    width = max((len(run.x) for run in runs.values()), default=0)
+    rows = [run.x if len(run.x) else np.full(width, np.nan) for run in runs.values()]
+    x = np.array(rows, dtype=np.float64).reshape(len(rows), width)
+    return {"number": list(runs), **columns, "x": x}
 
 
-def _table(instances: list[Array]) -> Array:
-    """Return represented instances as rows; a row of nan has no features."""
-    width = max(map(len, instances), default=0)
-    rows = [x if len(x) else np.full(width, np.nan) for x in instances]
-    return np.array(rows, dtype=np.float64).reshape(len(rows), width)
+def _runs(saved: Mapping[str, Any]) -> Iterator[tuple[int, PendingRun]]:
+    """Yield the runs, and their numbers, that `_columns` turned into `saved`; raise if one is invalid."""
+    columns = zip(*(saved[name] for name in _COLUMNS), strict=True)
+    for number, values, x in zip(saved["number"], columns, saved["x"], strict=True):
+        fields = dict(zip(_COLUMNS, values, strict=True))
+        fields["among"] = None if fields["among"] is None else tuple(fields["among"])
+        fields["x"] = NO_FEATURES if np.isnan(x).any() else x  # represented, no value is missing
+        run = PendingRun(**fields)
+        expect(isinstance(number, int) and _is_run(run), f"decision {number!r:.20}: is not a run")
+        yield number, run
 
 
-def _unpack(state: Mapping[str, Any]) -> dict[int, PendingRun]:
-    """Return the runs that `_pack` turned into `state`."""
-    found = {}
-    columns = zip(*(state[name] for name in _COLUMNS), strict=True)
-    for number, values, x in zip(state["number"], columns, state["x"], strict=True):
-        kept = dict(zip(_COLUMNS, values, strict=True))
-        kept["among"] = None if kept["among"] is None else tuple(kept["among"])
-        kept["x"] = NO_FEATURES if np.isnan(x).any() else x  # represented, no value is missing
-        found[number] = _checked_run(number, PendingRun(**kept))
-    return found
-
-
-def _checked_run(number: Any, run: PendingRun) -> PendingRun:
-    """Return a run read from a state; raise if it is invalid."""
+def _is_run(run: PendingRun) -> bool:
+    """Return whether a run read from a state is valid."""
     failed = {} if run.failed is None else run.failed
     seconds = (run.cutoff, run.budget, run.spent, *failed.values())
-    fine = (
-        isinstance(number, int)
-        and isinstance(run.algorithm, str)
+    return bool(
+        isinstance(run.algorithm, str)
         and isinstance(run.instance, str | None)
         and isinstance(run.stage, int)
-        and all(isinstance(one, int | float) and 0.0 <= one < np.inf for one in seconds)
+        and all(isinstance(value, int | float) and 0.0 <= value < np.inf for value in seconds)
         and min(run.cutoff, run.budget) > 0.0
         and all(isinstance(name, str) for name in (*(run.among or ()), *failed))
         and np.isfinite(run.x).all()
     )
-    expect(fine, f"decision {number!r:.20}: is not a run")
-    return run

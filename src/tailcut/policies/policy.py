@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.representation import Pipeline
 from tailcut.state import Stateful
 from tailcut.types import NO_FEATURES, Array, Forecasts, Outcome, Progress, Quantity
 
@@ -45,13 +46,7 @@ class RecordedOutcomes(NamedTuple):
 
     def at(self, rows: NDArray[np.intp]) -> RecordedOutcomes:
         """Return what happened on the instances in these rows, in their order."""
-        return RecordedOutcomes(
-            self.seconds[rows],
-            self.solved[rows],
-            self.known[rows],
-            self.watched[rows],
-            None if self.losses is None else self.losses[rows],
-        )
+        return RecordedOutcomes(*(None if table is None else table[rows] for table in self))  # type: ignore[arg-type]
 
     def outcome(self, row: int, algorithm: int) -> Outcome:
         """Return the outcome of one run."""
@@ -72,12 +67,24 @@ class Policy(Stateful, ABC):
     """Whether memory and time per step are independent of how many outcomes were learned."""
     predicts_runtimes: ClassVar[bool] = False
     """Whether `forecasts` returns any."""
+    can_be_saved: ClassVar[bool] = True
+    """Whether `state` returns all that it has learned."""
+    needs_features: ClassVar[bool] = False
+    """Whether it cannot learn anything without features."""
     quantity: Quantity = Quantity("", "")
     """What its scores are."""
-    n_features: int = 0
-    """The number of raw features of an instance, if the policy knows it."""
-    width: int | None = None
-    """The number of entries of a represented instance, if the policy knows it."""
+    representation: Pipeline | None = None
+    """From raw features to what the policy sees; None if it ignores features."""
+
+    @property
+    def n_features(self) -> int:
+        """The number of raw features of an instance."""
+        return 0 if self.representation is None else self.representation.n_features
+
+    @property
+    def width(self) -> int | None:
+        """The number of entries of a represented instance, if the policy knows it."""
+        return None if self.representation is None else self.representation.width
 
     @abstractmethod
     def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:
@@ -108,11 +115,14 @@ class Policy(Stateful, ABC):
 
     def add_features(self, n_features: int) -> None:
         """Accept instances with this many features from now on; nothing is forgotten."""
-        self.n_features = n_features
+        if self.representation is not None:
+            self.representation.add_features(n_features)
 
     def fit_transform(self, features: Array) -> Array:
         """Read instances that need no decision, shape (n, d); return them represented, shape (n, w)."""
-        return np.zeros((len(features), 0))
+        if self.representation is None:
+            return np.zeros((len(features), 0))
+        return self.representation.fit_transform(features)
 
     def learn_recorded(self, x: Array, runs: RecordedOutcomes, progress: Progress) -> None:
         """Learn recorded runs on the instances represented by `x`, shape (n, w), row by row."""
@@ -124,9 +134,9 @@ class Policy(Stateful, ABC):
     def started(self, algorithm: int) -> None:
         """Count a run that was not chosen here: its algorithm is no longer untried."""
 
-    def transform(self, features: Array) -> Array:  # noqa: ARG002
+    def transform(self, features: Array) -> Array:
         """Return raw features represented, learning nothing."""
-        return NO_FEATURES
+        return NO_FEATURES if self.representation is None else self.representation.transform(features)
 
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:  # noqa: ARG002
         """Return what would be chosen without randomness, changing nothing; None if not known."""

@@ -2,30 +2,120 @@
 
 Hyperparameters reach the parts by name: every part gets those that its constructor has a parameter for. So
 `noise_variance` of a Buckley-James row sets both the posterior that is sampled and the one that imputes. A
-hyperparameter that no part has a parameter for is an error.
+hyperparameter that no part has a parameter for is an error. Parts declare them in the constructor, with their
+bounds beside the parameter; without a range it takes any finite number, or any text if its default is one:
+
+    ridge: Annotated[float, Range(above=0.0)] = 1.0
 """
 
 from __future__ import annotations
 
+import inspect
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from importlib.util import find_spec
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar, get_args, get_type_hints
 
 from tailcut.errors import InputError, MissingExtraError
 from tailcut.models import Model
+from tailcut.numerics.ranges import Range
 from tailcut.policies.censoring import CensoringRule
 from tailcut.policies.exploration import Exploration, ForcedExploration
 from tailcut.policies.favourite import MARGIN, Favourite
 from tailcut.policies.feature_budget import FeatureBudget
-from tailcut.policies.hyperparameters import Parameter, Value, checked, declared, made
 from tailcut.policies.losses import LogSeconds, Loss, Predicted, Target
 from tailcut.policies.one_pick import OnePick, Parts, WindowedPick
 from tailcut.policies.policy import Policy
-from tailcut.representation import PIPELINES, Pipeline, pipeline
-from tailcut.types import PENALTY
+from tailcut.representation import PIPELINES, pipeline
+
+Made = TypeVar("Made")
+Value = float | int | str
+"""What a hyperparameter may be."""
+
+MADE_FOR_THE_PART = frozenset(
+    {"n_algorithms", "n_features", "seed", "cutoff", "views", "representation", "feature_budget", "parts"}
+)
+"""Constructor parameters that the recipe fills in; they are not hyperparameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A hyperparameter as a part declares it."""
+
+    whole: bool
+    """Whether it is a whole number."""
+    range: Range
+
+
+@lru_cache(maxsize=512)
+def declared(part: Callable[..., Any]) -> Mapping[str, Parameter]:
+    """Return the hyperparameters of a part by name: its constructor's parameters that are not bound.
+
+    >>> from tailcut.models.ridge import RidgeBank
+    >>> str(declared(RidgeBank)["ridge"].range)
+    '> 0 and <= 1e+12'
+    """
+    made = part.func if isinstance(part, partial) else part
+    bound = set(part.keywords) if isinstance(part, partial) else set()
+    hints = _hints(made)
+    return {
+        name: _parameter(hints.get(name))
+        for name in inspect.signature(made).parameters
+        if name not in bound | MADE_FOR_THE_PART
+    }
+
+
+def _hints(made: Any) -> dict[str, Any]:
+    """Return the annotations of a constructor, and of a class, whose fields a dataclass may inherit.
+
+    If they use names that only type checkers know, there are none.
+    """
+    sources = (made, type.__getattribute__(made, "__init__")) if isinstance(made, type) else (made,)
+    found: dict[str, Any] = {}
+    for source in sources:
+        with suppress(NameError):
+            found |= get_type_hints(source, include_extras=True)
+    return found
+
+
+def _parameter(hint: Any) -> Parameter:
+    for kind in (hint, *get_args(hint)):  # `X | None` holds its X among its arguments
+        for note in getattr(kind, "__metadata__", ()):
+            if isinstance(note, Range):
+                return Parameter(kind.__origin__ is int, note)
+    return Parameter(hint is int, Range())
+
+
+@lru_cache(maxsize=512)
+def _parameters(part: Callable[..., Any]) -> frozenset[str]:
+    """Return the names of a part's parameters; to ask for a signature takes longer than to make the part."""
+    return frozenset(inspect.signature(part).parameters)
+
+
+def made(part: Callable[..., Made], settings: Mapping[str, Any]) -> Made:
+    """Return `part` called with the settings that it has parameters for."""
+    wanted = _parameters(part)
+    return part(**{name: value for name, value in settings.items() if name in wanted})
+
+
+def checked(owner: str, name: str, value: Any, default: Value, parameter: Parameter) -> Value:
+    """Return a hyperparameter in the type of its default; raise if it is invalid."""
+    if isinstance(default, str):
+        if isinstance(value, str):
+            return value
+        raise InputError(f"{owner}: {name} must be a text, got {value!r}", field="hyperparameters")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{owner}: {name} must be a number, got {value!r}", field="hyperparameters")
+    whole = parameter.whole
+    if not math.isfinite(value) or value not in parameter.range or (whole and value != int(value)):
+        kind = "a whole number" if whole else "a finite number"
+        expected = f"{kind} {parameter.range}".rstrip()
+        raise InputError(f"{owner}: {name} must be {expected}, got {value!r}", field="hyperparameters")
+    return int(value) if whole else float(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,13 +146,18 @@ class Row(ABC):
 
     @property
     @abstractmethod
+    def _learner(self) -> Any:
+        """The class that learns: a model, or a whole policy."""
+
+    @property
     def bounded(self) -> bool:
         """Whether memory and time per step are independent of the horizon."""
+        return bool(self._learner.bounded)
 
     @property
     def can_be_saved(self) -> bool:
         """Whether a selector can be saved to a file, and so be the project of a journal."""
-        return True
+        return bool(self._learner.can_be_saved)
 
     @property
     def takes_losses(self) -> bool:
@@ -92,9 +187,9 @@ class Row(ABC):
         """Whether explanations of its decisions contain predicted runtimes."""
 
     @property
-    @abstractmethod
     def works_without_features(self) -> bool:
         """Whether it can learn anything if it sees no features at all."""
+        return not self._learner.needs_features
 
     def may_proceed(self, settings: Mapping[str, Value]) -> bool:  # noqa: ARG002
         """Whether another algorithm may follow on the same instance, with these settings."""
@@ -118,13 +213,11 @@ class Row(ABC):
         """Return a new feature budget, for rows with a `feature_share`."""
         if "feature_share" not in settings or settings["representation"] == "none":
             return None
-        budget: FeatureBudget = made(FeatureBudget, settings)
-        return budget
+        return made(FeatureBudget, settings)
 
     def favourite(self, settings: Mapping[str, Value]) -> Favourite:
         """Return the guard of the settings' favourite; without one, it allows all."""
-        guard: Favourite = made(Favourite, settings)
-        return guard
+        return made(Favourite, settings)
 
     def _defaults(self) -> dict[str, Value]:
         chosen = {"representation": self.representation} if self.needs_features else {}
@@ -132,8 +225,12 @@ class Row(ABC):
 
     @property
     def options(self) -> dict[str, Value]:
-        """Hyperparameters that are in the settings only if given, with their default meaning."""
-        return {"favourite": "", "favourite_margin": MARGIN}
+        """Hyperparameters that are in the settings only if given, with their default meaning.
+
+        If the learner has a `window`, it is how many of the latest runs or instances count, 0 for all.
+        """
+        window: dict[str, Value] = {"window": 0} if "window" in declared(self._learner) else {}
+        return {**window, "favourite": "", "favourite_margin": MARGIN}
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """Return the defaults overlaid by `given`; raise if one of those is invalid.
@@ -151,22 +248,18 @@ class Row(ABC):
                     f"{self.name} has no hyperparameter {name!r}; it has: {', '.join(offered)}",
                     field="hyperparameters",
                 )
-            if name == "representation":
-                known[name] = self._checked_representation(value)
-            else:
+            if name != "representation":
                 known[name] = checked(self.name, name, value, offered[name], parameters[name])
+                continue
+            allowed = [other for other in PIPELINES if other != "none" or self.works_without_features]
+            if value not in allowed:
+                raise InputError(
+                    f"{self.name}: representation must be one of {', '.join(allowed)}, got {value!r}",
+                    field="hyperparameters",
+                )
+            known[name] = value
         return known
 
-    def _checked_representation(self, value: Any) -> str:
-        allowed = [name for name in PIPELINES if name != "none" or self.works_without_features]
-        if value not in allowed:
-            raise InputError(
-                f"{self.name}: representation must be one of {', '.join(allowed)}, got {value!r}",
-                field="hyperparameters",
-            )
-        return str(value)
-
-    @abstractmethod
     def build(
         self,
         settings: Mapping[str, Value],
@@ -181,6 +274,22 @@ class Row(ABC):
 
         With `feature_budget` it accepts instances without features, and records what features gain.
         """
+        representation = pipeline(str(settings.get("representation", "none")), n_features)
+        given = {
+            **settings,
+            "n_algorithms": n_algorithms,
+            "n_features": representation.width,
+            "cutoff": cutoff,
+            "seed": seed,
+            "representation": representation,
+            "views": representation.views(),
+            "feature_budget": feature_budget,
+        }
+        return self._policy(given)
+
+    @abstractmethod
+    def _policy(self, given: Mapping[str, Any]) -> Policy:
+        """Return a fresh policy; its parts get by name those of the `given` that they have parameters for."""
 
     def describe(self) -> dict[str, Any]:
         """Return the row as plain values, for printing."""
@@ -209,76 +318,40 @@ class Recipe(Row):
     first_runs: Callable[..., ForcedExploration] = ForcedExploration
 
     def _slots(self) -> dict[str, Callable[..., Any]]:
-        return {
-            "model": self.model,
-            "target": self.target,
-            "censoring": self.censoring,
-            "exploration": self.exploration,
-            "loss": self.loss,
-            "first_runs": self.first_runs,
-        }
+        slots = ("model", "target", "censoring", "exploration", "loss", "first_runs")
+        return {slot: getattr(self, slot) for slot in slots}
+
+    @property
+    def _learner(self) -> Any:
+        return _callee(self.model)
 
     def _declared(self) -> dict[str, Parameter]:
         return {**declared(OnePick), **super()._declared()}
 
     @property
     def predicts_runtimes(self) -> bool:
-        return bool(_callee(self.target).predicts_runtimes and _callee(self.model).learns)
+        return bool(_callee(self.target).predicts_runtimes and self._learner.learns)
 
     @property
     def takes_losses(self) -> bool:
         """Whether its model predicts a loss between 0 and 1, or learns nothing at all."""
-        return bool(_callee(self.target).is_loss or not _callee(self.model).learns)
+        return bool(_callee(self.target).is_loss or not self._learner.learns)
 
     @property
     def options(self) -> dict[str, Value]:
-        """Whether to fail over and, if the model has a `window`, how many latest runs count, 0 for all."""
-        window: dict[str, Value] = {"window": 0} if "window" in declared(self.model) else {}
-        return {**window, "fail_over": 0, **super().options}
+        """Whether to fail over, and what all rows have."""
+        return {"fail_over": 0, **super().options}
 
     def may_proceed(self, settings: Mapping[str, Value]) -> bool:
         """Whether another algorithm may follow on the same instance: after a failed one, with `fail_over`."""
         return bool(settings.get("fail_over"))
 
-    @property
-    def bounded(self) -> bool:
-        return bool(_callee(self.model).bounded)
-
-    @property
-    def can_be_saved(self) -> bool:
-        return bool(_callee(self.model).can_be_saved)
-
-    @property
-    def works_without_features(self) -> bool:
-        return not _callee(self.model).needs_features
-
-    def build(
-        self,
-        settings: Mapping[str, Value],
-        *,
-        n_algorithms: int,
-        n_features: int,
-        cutoff: float,  # noqa: ARG002 - every policy is built alike
-        seed: int,
-        feature_budget: FeatureBudget | None = None,
-    ) -> OnePick:
-        representation = _representation(settings, n_features)
-        sizes = {"n_algorithms": n_algorithms, "n_features": representation.width, "seed": seed}
-        model = made(self.model, {**settings, **sizes, "views": representation.views()})
-        parts = Parts(
-            representation=representation,
-            model=model,
-            censoring=made(self.censoring, settings),
-            exploration=made(self.exploration, settings),
-            loss=made(self.loss, settings),
-            target=made(self.target, settings),
-            first_runs=made(self.first_runs, settings),
-            feature_budget=feature_budget,
-        )
-        kind = WindowedPick if settings.get("window") else OnePick
-        own = {"epsilon": 0.0, "penalty": PENALTY, **settings, "parts": parts}
-        policy: OnePick = made(kind, {**own, **sizes})
-        return policy
+    def _policy(self, given: Mapping[str, Any]) -> OnePick:
+        slots = {slot: made(part, given) for slot, part in self._slots().items()}
+        window = given.get("window", 0)
+        parts = Parts(given["representation"], feature_budget=given["feature_budget"], window=window, **slots)
+        kind = WindowedPick if window else OnePick
+        return made(kind, {**given, "parts": parts})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,42 +371,15 @@ class ScheduleRecipe(Row):
         return {"policy": self.policy}
 
     @property
-    def options(self) -> dict[str, Value]:
-        """If the policy has a `window`, how many latest instances count, 0 for all."""
-        window: dict[str, Value] = {"window": 0} if "window" in declared(self.policy) else {}
-        return {**window, **super().options}
+    def _learner(self) -> Any:
+        return _callee(self.policy)
 
     @property
     def predicts_runtimes(self) -> bool:
-        return bool(_callee(self.policy).predicts_runtimes)
+        return bool(self._learner.predicts_runtimes)
 
-    @property
-    def bounded(self) -> bool:
-        return bool(_callee(self.policy).bounded)
-
-    @property
-    def works_without_features(self) -> bool:
-        return True
-
-    def build(
-        self,
-        settings: Mapping[str, Value],
-        *,
-        n_algorithms: int,
-        n_features: int,
-        cutoff: float,
-        seed: int,
-        feature_budget: FeatureBudget | None = None,
-    ) -> Policy:
-        representation = _representation(settings, n_features)
-        sizes = {"n_algorithms": n_algorithms, "n_features": representation.width, "seed": seed}
-        own = {"representation": representation, "feature_budget": feature_budget, "cutoff": cutoff}
-        policy: Policy = made(self.policy, {**settings, **sizes, **own})
-        return policy
-
-
-def _representation(settings: Mapping[str, Value], n_features: int) -> Pipeline:
-    return pipeline(str(settings.get("representation", "none")), n_features)
+    def _policy(self, given: Mapping[str, Any]) -> Policy:
+        return made(self.policy, given)
 
 
 def _callee(part: Callable[..., Any]) -> Any:

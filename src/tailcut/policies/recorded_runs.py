@@ -3,18 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields, replace
+from types import SimpleNamespace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.errors import InputError
-from tailcut.numerics.randomness import stream
-from tailcut.policies.policy import Policy, RecordedOutcomes
-from tailcut.policies.selector_like import Recorded
+from tailcut.policies.policy import RecordedOutcomes
 from tailcut.representation import FeatureReader
-from tailcut.types import Array, Progress, check_names, check_seconds
+from tailcut.types import Array, check_names, check_seconds
+
+
+class Recorded(Protocol):
+    """Recorded runs of K algorithms on n instances with d features, such as an ASlib scenario.
+
+    If there is also a `feature_names` (d names), features are matched by name. Other optional attributes:
+    `instances` (n names); `watched`, the seconds after which unsolved runs were stopped before the cutoff,
+    nan elsewhere, shape (n, K); `feature_cost`, the seconds that computing the features took, shape (n,); and
+    `ratings`, losses from 0 to 1 that count instead of runtimes, shape (n, K).
+    """
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """Names of the algorithms."""
+
+    @property
+    def cutoff(self) -> float:
+        """Seconds after which a run is stopped."""
+
+    @property
+    def features(self) -> Array:
+        """Features, nan where missing, shape (n, d)."""
+
+    @property
+    def runtimes(self) -> Array:
+        """Seconds of every run, meaningful where solved, shape (n, K)."""
+
+    @property
+    def solved(self) -> NDArray[np.bool_]:
+        """Whether the run finished within the cutoff, shape (n, K)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,59 +77,68 @@ class RecordedRuns:
     feature_cost: Array | None = None
     """Seconds that computing the features took, nan where unknown; None: not known of any. Shape (n,)."""
 
+    ratings: Array | None = None
+    """Losses from 0 to 1 that count instead of runtimes, shape (n, K): learned, but never stored or sent."""
+
+    @staticmethod
+    def read(scenario: Recorded, known: NDArray[np.bool_] | None = None) -> RecordedRuns:
+        """Return the runs of a scenario, copied; every table has the right shape, type and bounds."""
+        for field in ("algorithms", "cutoff", "features", "runtimes", "solved"):
+            if not hasattr(scenario, field):
+                raise InputError(
+                    f"{field}: a {type(scenario).__name__} has none, so nothing can be learned from it",
+                    field=field,
+                )
+        names = getattr(scenario, "feature_names", None)
+        features = _table("features", scenario.features)
+        algorithms = check_names("algorithms", scenario.algorithms)
+        shape = (len(features), len(algorithms))
+        runs = RecordedRuns(
+            algorithms=algorithms,
+            cutoff=check_seconds("cutoff", scenario.cutoff, above_zero=True),
+            feature_names=None if names is None else check_names("feature_names", names),
+            features=features,
+            solved=_flags("solved", scenario.solved, shape),
+            runtimes=_table("runtimes", scenario.runtimes, shape),
+            known=None if known is None else _flags("known", known, shape),
+            instances=instance_names(scenario, len(features)),
+            watched=_optional_table("watched", scenario, shape),
+            feature_cost=_feature_costs(scenario, len(features)),
+            ratings=_optional_table("ratings", scenario, shape),
+        )
+        watched, losses = runs.watched, runs.ratings
+        if watched is not None:
+            must = "must be a finite number of seconds above 0, or nan for the cutoff"
+            _refuse("watched", (watched <= 0.0) | np.isinf(watched), must, watched)
+        if losses is not None:
+            in_range = (losses >= 0.0) & (losses <= 1.0)
+            _refuse("ratings", ~in_range, "must be a loss from 0 to 1", losses)
+        return runs
+
     @staticmethod
     def of(scenario: Recorded, known: NDArray[np.bool_] | None = None) -> RecordedRuns:
         """Return the runs of a scenario, checked; all numbers are finite or nan."""
-        check_recorded(scenario)
-        if getattr(scenario, "ratings", None) is not None:
+        runs = RecordedRuns.read(scenario, known)
+        if runs.ratings is not None:
             raise InputError(
                 "ratings: recorded losses are learned by Selector.fit alone; projects learn them by observe",
                 field="ratings",
             )
-        algorithms = check_names("algorithms", scenario.algorithms)
-        cutoff = check_seconds("cutoff", scenario.cutoff, above_zero=True)
-        names = getattr(scenario, "feature_names", None)
-        features = table("features", scenario.features)
-        if not len(features):
-            raise InputError("features: there is no instance to learn from", field="features")
-        if np.isinf(features).any():
-            row, column = np.argwhere(np.isinf(features))[0]
-            raise InputError(f"features[{row}, {column}] is infinite; use nan for missing", field="features")
-        shape = (len(features), len(algorithms))
-        solved = flags("solved", scenario.solved, shape)
-        runtimes = table("runtimes", scenario.runtimes, shape)
+        _expect_instances(len(runs.features))
+        _refuse("features", np.isinf(runs.features), _INFINITE)
         # An unsolved run counts as reaching the cutoff, and JSON has no infinity.
-        runtimes[np.isinf(runtimes) & ~solved] = cutoff
-        if np.isinf(runtimes).any():
-            row, column = np.argwhere(np.isinf(runtimes))[0]
-            raise InputError(f"runtimes[{row}, {column}] is infinite, but solved", field="runtimes")
-        return RecordedRuns(
-            algorithms=algorithms,
-            cutoff=cutoff,
-            feature_names=None if names is None else check_names("feature_names", names),
-            features=features,
-            runtimes=runtimes,
-            solved=solved,
-            known=None if known is None else flags("known", known, shape),
-            instances=instance_names(scenario, len(features)),
-            watched=watched_seconds(scenario, shape),
-            feature_cost=feature_costs(scenario, len(features)),
-        )
+        runs.runtimes[np.isinf(runs.runtimes) & ~runs.solved] = runs.cutoff
+        _refuse("runtimes", np.isinf(runs.runtimes), "is infinite, but solved")
+        return runs
 
     def pieces(self, rows: int) -> Iterator[RecordedRuns]:
         """Yield the same runs, at most so many instances at once."""
         for start in range(0, len(self.features), rows):
-            part = slice(start, start + rows)
-            yield replace(
-                self,
-                features=self.features[part],
-                runtimes=self.runtimes[part],
-                solved=self.solved[part],
-                known=None if self.known is None else self.known[part],
-                instances=None if self.instances is None else self.instances[part],
-                watched=None if self.watched is None else self.watched[part],
-                feature_cost=None if self.feature_cost is None else self.feature_cost[part],
-            )
+            tables = {name: getattr(self, name) for name in _PER_INSTANCE}
+            part = {
+                name: rows_of[start : start + rows] for name, rows_of in tables.items() if rows_of is not None
+            }
+            yield replace(self, **part)
 
     def bounded_pieces(self, size: int, rows: int) -> Iterator[RecordedRuns]:
         """Yield the same runs in pieces of about `size` bytes of JSON and of `rows` instances at most."""
@@ -112,171 +150,104 @@ class RecordedRuns:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the runs as JSON values; nan is None."""
-        return {
-            "algorithms": list(self.algorithms),
-            "cutoff": self.cutoff,
-            "feature_names": None if self.feature_names is None else list(self.feature_names),
-            "features": _rows(self.features),
-            "runtimes": _rows(self.runtimes),
-            "solved": self.solved.tolist(),
-            "known": None if self.known is None else self.known.tolist(),
-            "instances": None if self.instances is None else list(self.instances),
-            "watched": None if self.watched is None else _rows(self.watched),
-            "feature_cost": None if self.feature_cost is None else _rows(self.feature_cost[None])[0],
-        }
+        stored = (field.name for field in fields(self) if field.name != "ratings")
+        return {name: _plain(getattr(self, name)) for name in stored}
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> RecordedRuns:
         """Return the runs that `to_dict` turned into `values`, checked; other keys are ignored."""
-        return RecordedRuns.of(_Given(values), values["known"])
+        scenario: Any = SimpleNamespace(**values)
+        return RecordedRuns.of(scenario, values["known"])
 
+    def matched(self, algorithms: Sequence[str], cutoff: float) -> tuple[NDArray[np.intp], RecordedOutcomes]:
+        """Return what there is to learn for these algorithms, stopped at the shorter of the two cutoffs.
 
-class _Given:
-    """A mapping whose values are read as attributes."""
-
-    algorithms: tuple[str, ...]
-    cutoff: float
-    features: Array
-    runtimes: Array
-    solved: NDArray[np.bool_]
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        vars(self).update(values)
-
-
-def _rows(values: Array) -> list[list[float | None]]:
-    """Return a table as JSON values."""
-    rows: list[list[float | None]] = values.tolist()
-    if np.isnan(values).any():
-        return [[None if value != value else value for value in row] for row in rows]
-    return rows
-
-
-class Past(NamedTuple):
-    """What there is to learn, for a selector's own cutoff and the order of its own algorithms."""
-
-    rows: NDArray[np.intp]
-    """The instances with at least one known run, in the order of the scenario, shape (m,)."""
-    runs: RecordedOutcomes
-    """How they went, stopped at the shorter of the two cutoffs."""
-    instances: tuple[str, ...] | None = None
-    """What the instances are called, where they have names, shape (m,)."""
-
-
-def matched(
-    scenario: Recorded,
-    known: NDArray[np.bool_] | None,
-    algorithms: Sequence[str],
-    cutoff: float,
-) -> Past:
-    """Return the known runs of those `algorithms` that the scenario has, stopped at `cutoff`."""
-    check_recorded(scenario)
-    theirs = check_names("algorithms", scenario.algorithms)
-    shape = (len(table("features", scenario.features)), len(theirs))
-    runtimes = table("runtimes", scenario.runtimes, shape)
-    solved = flags("solved", scenario.solved, shape)
-    shorter = min(cutoff, check_seconds("cutoff", scenario.cutoff, above_zero=True))
-    given_up, names = watched_seconds(scenario, shape), instance_names(scenario, shape[0])
-    there = solved | ~np.isnan(runtimes)
-    if known is not None:
-        there &= flags("known", known, shape)
-    _check_seconds(runtimes, solved & there)
-    place = {name: number for number, name in enumerate(theirs)}
-    columns = np.array([place.get(name, -1) for name in algorithms])
-    if (columns < 0).all():
-        raise InputError(
-            f"algorithms: the scenario has runs of {', '.join(theirs) or 'none'}, "
-            f"and this selector knows only {', '.join(algorithms)}",
-            field="algorithms",
-        )
-    there = np.where(columns < 0, False, there[:, columns])
-    rows = np.flatnonzero(there.any(axis=1))
-    # A run solved after our cutoff is unsolved here. Of an unsolved run only the cutoff counts: it may
-    # have crashed early, or its recorded time may be the truth that nobody waited for.
-    in_time = solved[:, columns] & (runtimes[:, columns] <= shorter)
-    watched = np.full(in_time.shape, shorter)
-    if given_up is not None:
-        watched = np.where(solved[:, columns], shorter, np.fmin(given_up[:, columns], shorter))
-    seconds = np.where(in_time, runtimes[:, columns], watched)
-    called = None if names is None else tuple(names[row] for row in rows)
-    rated = ratings_of(scenario, shape)
-    losses = None if rated is None else rated[:, columns][rows]
-    runs = RecordedOutcomes(seconds[rows], in_time[rows], there[rows], watched[rows], losses)
-    return Past(rows, runs, called)
-
-
-def features_of(
-    scenario: Recorded,
-    rows: NDArray[np.intp],
-    reader: FeatureReader,
-    *,
-    needed: bool,
-    longest: float | None = None,
-) -> Array:
-    """Return the features of some instances in the order that `reader` has, or settles now; shape (m, d).
-
-    Where they are not `needed` those of the scenario settle nothing, and need not fit. Those that took more
-    than `longest` seconds are missing: a decision does not wait for them, so a model must learn such
-    instances as it will see them.
-    """
-    features = table("features", scenario.features)
-    costs = feature_costs(scenario, len(features))
-    # Instances without features have missing ones, as `select(None)`: that says nothing about their number.
-    if not needed or not features.shape[1]:
-        return np.full((len(rows), reader.width or 0), np.nan)
-    given = getattr(scenario, "feature_names", None)
-    theirs = None if given is None else check_names("feature_names", given)
-    if theirs is not None and len(theirs) != features.shape[1]:
-        raise InputError(
-            f"feature_names has {len(theirs)} names for the {features.shape[1]} columns of features",
-            field="feature_names",
-        )
-    if theirs is not None and reader.names is not None:
-        lacking = [name for name in reader.names if name not in theirs]
-        if lacking:
-            raise InputError(f"feature_names: the scenario lacks {', '.join(lacking)}", field="feature_names")
-        features = features[:, [theirs.index(name) for name in reader.names]]
-    elif reader.width is not None and features.shape[1] != reader.width:
-        raise InputError(
-            f"features: the scenario has {features.shape[1]} per instance, this selector {reader.width}",
-            field="features",
-        )
-    features = features[rows]
-    infinite = np.argwhere(np.isinf(features))
-    if len(infinite):
-        row, column = infinite[0]
-        raise InputError(
-            f"features[{rows[row]}, {column}] is infinite; use nan for missing", field="features"
-        )
-    if reader.names is None and reader.width is None:
-        reader.names = theirs
-    reader.width = features.shape[1]
-    if costs is not None and longest is not None:
-        features[costs[rows] > longest] = np.nan
-    return features
-
-
-def teach(policy: Policy, past: Past, features: Array, *, cutoff: float, seed: int, schedules: bool) -> int:
-    """Let a policy learn every known run, instances in the order of `seed`; return how many there were.
-
-    The features (m, d) of all instances are taken in first: they need no outcome, and so a running
-    standardisation is right from the first lesson on.
-    """
-    instances = policy.fit_transform(features)
-    nothing_failed = np.zeros(past.runs.known.shape[1]) if schedules else None
-    order = stream(seed, "warm start").permutation(len(past.rows))
-    policy.learn_recorded(instances[order], past.runs.at(order), Progress(cutoff, 0.0, nothing_failed))
-    return int(past.runs.known.sum())
-
-
-def check_recorded(scenario: Recorded) -> None:
-    """Raise unless something has all that recorded runs have."""
-    for field in ("algorithms", "cutoff", "features", "runtimes", "solved"):
-        if not hasattr(scenario, field):
+        First the rows of the instances with at least one known run, shape (m,), then how these went.
+        """
+        there = self.solved | ~np.isnan(self.runtimes)
+        if self.known is not None:
+            there &= self.known
+        late = ~((self.runtimes >= 0.0) & (self.runtimes < np.inf))
+        must = "must be a finite number of seconds >= 0 where solved"
+        _refuse("runtimes", self.solved & there & late, must, self.runtimes)
+        place = {name: number for number, name in enumerate(self.algorithms)}
+        columns = np.array([place.get(name, -1) for name in algorithms])
+        if (columns < 0).all():
             raise InputError(
-                f"{field}: a {type(scenario).__name__} has none, so nothing can be learned from it",
-                field=field,
+                f"algorithms: the scenario has runs of {', '.join(self.algorithms) or 'none'}, "
+                f"and this selector knows only {', '.join(algorithms)}",
+                field="algorithms",
             )
+        there = np.where(columns < 0, False, there[:, columns])
+        rows = np.flatnonzero(there.any(axis=1))
+        shorter = min(cutoff, self.cutoff)
+        solved, runtimes = self.solved[:, columns], self.runtimes[:, columns]
+        # A run solved after our cutoff is unsolved here. Of an unsolved run only the cutoff counts: it may
+        # have crashed early, or its recorded time may be the truth that nobody waited for.
+        in_time = solved & (runtimes <= shorter)
+        watched = np.full(in_time.shape, shorter)
+        if self.watched is not None:
+            watched = np.where(solved, shorter, np.fmin(self.watched[:, columns], shorter))
+        seconds = np.where(in_time, runtimes, watched)
+        losses = None if self.ratings is None else self.ratings[:, columns]
+        return rows, RecordedOutcomes(seconds, in_time, there, watched, losses).at(rows)
+
+    def features_for(
+        self, reader: FeatureReader, rows: NDArray[np.intp], *, needed: bool, longest: float | None
+    ) -> Array:
+        """Return the features of some instances in the order that `reader` has, or settles now; (m, d).
+
+        Where they are not `needed` those of the scenario settle nothing, and need not fit. Those that took
+        more than `longest` seconds are missing: a decision does not wait for them, so a model must learn such
+        instances as it will see them.
+        """
+        features, names = self.features, self.feature_names
+        # Instances without features have missing ones, as `select(None)`: that says nothing of their number.
+        if not needed or not features.shape[1]:
+            return np.full((len(rows), reader.width or 0), np.nan)
+        if names is not None and len(names) != features.shape[1]:
+            raise InputError(
+                f"feature_names has {len(names)} names for the {features.shape[1]} columns of features",
+                field="feature_names",
+            )
+        if names is not None and reader.names is not None:
+            lacking = [name for name in reader.names if name not in names]
+            if lacking:
+                raise InputError(
+                    f"feature_names: the scenario lacks {', '.join(lacking)}", field="feature_names"
+                )
+            features = features[:, [names.index(name) for name in reader.names]]
+        elif reader.width is not None and features.shape[1] != reader.width:
+            raise InputError(
+                f"features: the scenario has {features.shape[1]} per instance, this selector {reader.width}",
+                field="features",
+            )
+        chosen = np.full_like(features, np.nan)
+        chosen[rows] = features[rows]
+        _refuse("features", np.isinf(chosen), _INFINITE)
+        if reader.names is None and reader.width is None:
+            reader.names = names
+        reader.width = features.shape[1]
+        if self.feature_cost is not None and longest is not None:
+            chosen[self.feature_cost > longest] = np.nan
+        return chosen[rows]
+
+
+_PER_INSTANCE = ("features", "runtimes", "solved", "known", "instances", "watched", "feature_cost")
+_INFINITE = "is infinite; use nan for missing"
+
+
+def _plain(value: Any) -> Any:
+    """Return a field as a JSON value."""
+    if isinstance(value, tuple):
+        return list(value)
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.dtype == np.float64 and np.isnan(value).any():
+        plain = value.astype(object)
+        plain[np.isnan(value)] = None
+        return plain.tolist()
+    return value.tolist()
 
 
 def instance_names(scenario: Recorded, count: int) -> tuple[str, ...] | None:
@@ -293,69 +264,29 @@ def instance_names(scenario: Recorded, count: int) -> tuple[str, ...] | None:
     return names
 
 
-def ratings_of(scenario: Recorded, shape: tuple[int, int]) -> Array | None:
-    """Return the losses that count in place of times; None: times count."""
-    given = getattr(scenario, "ratings", None)
-    if given is None:
-        return None
-    losses = table("ratings", given, shape)
-    wrong = np.argwhere(~((losses >= 0.0) & (losses <= 1.0)))
-    if len(wrong):
-        row, column = wrong[0]
-        raise InputError(
-            f"ratings[{row}, {column}] must be a loss from 0 to 1, got {losses[row, column]:g}",
-            field="ratings",
-        )
-    return losses
-
-
-def watched_seconds(scenario: Recorded, shape: tuple[int, int]) -> Array | None:
-    """Return for how long each unsolved run was watched, nan for the cutoff; None: that is so of all."""
-    given = getattr(scenario, "watched", None)
-    if given is None:
-        return None
-    watched = table("watched", given, shape)
-    wrong = np.argwhere((watched <= 0.0) | np.isinf(watched))
-    if len(wrong):
-        row, column = wrong[0]
-        raise InputError(
-            f"watched[{row}, {column}] must be a finite number of seconds above 0, or nan for the cutoff, "
-            f"got {watched[row, column]}",
-            field="watched",
-        )
-    return watched
-
-
-def feature_costs(scenario: Recorded, count: int) -> Array | None:
-    """Return the seconds that computing the features took, nan where unknown; None: not known of any."""
+def _feature_costs(scenario: Recorded, count: int) -> Array | None:
     given = getattr(scenario, "feature_cost", None)
     if given is None:
         return None
-    try:
-        costs = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"feature_cost must be numbers: {error}", field="feature_cost") from None
+    costs = _numbers("feature_cost", given)
     if costs.shape != (count,):
         raise InputError(
             f"feature_cost must have one number per instance, ({count},), got {costs.shape}",
             field="feature_cost",
         )
-    wrong = np.flatnonzero((costs < 0.0) | np.isinf(costs))
-    if len(wrong):
-        raise InputError(
-            f"feature_cost[{wrong[0]}] must be a finite number of seconds >= 0, or nan, "
-            f"got {costs[wrong[0]]:g}",
-            field="feature_cost",
-        )
+    must = "must be a finite number of seconds >= 0, or nan"
+    _refuse("feature_cost", (costs < 0.0) | np.isinf(costs), must, costs)
     return costs
 
 
-def table(field: str, given: object, shape: tuple[int, int] | None = None) -> Array:
+def _optional_table(field: str, scenario: Recorded, shape: tuple[int, int]) -> Array | None:
+    given = getattr(scenario, field, None)
+    return None if given is None else _table(field, given, shape)
+
+
+def _table(field: str, given: object, shape: tuple[int, int] | None = None) -> Array:
     """Return a two-dimensional table of numbers, or say what is wrong with it."""
-    try:
-        values = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{field} must be numbers: {error}", field=field) from None
+    values = _numbers(field, given)
     if values.ndim != 2:
         raise InputError(
             f"{field} must be a table of one row per instance, got shape {values.shape}", field=field
@@ -365,7 +296,14 @@ def table(field: str, given: object, shape: tuple[int, int] | None = None) -> Ar
     return values
 
 
-def flags(field: str, given: object, shape: tuple[int, int]) -> NDArray[np.bool_]:
+def _numbers(field: str, given: object) -> Array:
+    try:
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{field} must be numbers: {error}", field=field) from None
+
+
+def _flags(field: str, given: object, shape: tuple[int, int]) -> NDArray[np.bool_]:
     """Return a table of truth values, or say what is wrong with it."""
     try:
         values = np.asarray(given)
@@ -381,19 +319,21 @@ def flags(field: str, given: object, shape: tuple[int, int]) -> NDArray[np.bool_
 
 def _check_shape(field: str, shape: tuple[int, ...], expected: tuple[int, int]) -> None:
     if shape != expected:
+        _expect_instances(expected[0])
         raise InputError(
             f"{field} must have one row per instance and one column per algorithm, {expected}, got {shape}",
             field=field,
         )
 
 
-def _check_seconds(runtimes: Array, solved: NDArray[np.bool_]) -> None:
-    """Raise unless every run that was solved has a time."""
-    wrong = np.argwhere(solved & ~((runtimes >= 0.0) & (runtimes < np.inf)))
-    if len(wrong):
-        row, column = wrong[0]
-        raise InputError(
-            f"runtimes[{row}, {column}] must be a finite number of seconds >= 0 where solved, "
-            f"got {runtimes[row, column]}",
-            field="runtimes",
-        )
+def _expect_instances(count: int) -> None:
+    if not count:
+        raise InputError("features: there is no instance to learn from", field="features")
+
+
+def _refuse(field: str, wrong: NDArray[np.bool_], problem: str, values: Array | None = None) -> None:
+    """Raise if anything is `wrong`, with the place of the first and, if given, its value."""
+    if wrong.any():
+        place = tuple(np.argwhere(wrong)[0].tolist())
+        got = "" if values is None else f", got {values[place]:g}"
+        raise InputError(f"{field}[{', '.join(map(str, place))}] {problem}{got}", field=field)

@@ -1,4 +1,4 @@
-"""The protocols of recorded runs and of a selector."""
+"""The protocol of a selector."""
 
 from __future__ import annotations
 
@@ -8,40 +8,11 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.types import Array, Decision, Features, Outcome
+from tailcut.policies.recorded_runs import Recorded
+from tailcut.types import Decision, Features, Outcome
 
 if TYPE_CHECKING:
     from tailcut.explain import Explanation
-
-
-class Recorded(Protocol):
-    """Recorded runs of K algorithms on n instances with d features, such as an ASlib scenario.
-
-    If there is also a `feature_names` (d names), features are matched by name. Other optional attributes:
-    `instances` (n names); `watched`, the seconds after which unsolved runs were stopped before the cutoff,
-    nan elsewhere, shape (n, K); `feature_cost`, the seconds that computing the features took, shape (n,); and
-    `ratings`, losses from 0 to 1 that count instead of runtimes, shape (n, K).
-    """
-
-    @property
-    def algorithms(self) -> tuple[str, ...]:
-        """Names of the algorithms."""
-
-    @property
-    def cutoff(self) -> float:
-        """Seconds after which a run is stopped."""
-
-    @property
-    def features(self) -> Array:
-        """Features, nan where missing, shape (n, d)."""
-
-    @property
-    def runtimes(self) -> Array:
-        """Seconds of every run, meaningful where solved, shape (n, K)."""
-
-    @property
-    def solved(self) -> NDArray[np.bool_]:
-        """Whether the run finished within the cutoff, shape (n, K)."""
 
 
 class SelectorLike(Protocol):

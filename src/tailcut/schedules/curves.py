@@ -10,6 +10,7 @@ hardness (`tailcut.schedules.hazards`), the others are one for each past instanc
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -106,12 +107,12 @@ def _quantile(curves: Curves, classes: Array, failed: Array, level: float) -> Ar
     at_cuts = (curves.survival / curves.at(failed)[0][:, None]) @ classes  # (K, J + 1)
     # Up to what it has failed for, an algorithm is known not to solve.
     at_cuts = np.where(curves.cuts <= failed[:, None], 1.0, at_cuts)
-    found = np.full(len(failed), np.inf)
+    quantile = np.full(len(failed), np.inf)
     for k, falling in enumerate(at_cuts):
         if falling[-1] <= 1.0 - level:
             knots = np.maximum(curves.cuts, failed[k])
-            found[k] = float(np.interp(level, 1.0 - falling, knots))
-    return found
+            quantile[k] = float(np.interp(level, 1.0 - falling, knots))
+    return quantile
 
 
 class Passage(NamedTuple):
@@ -125,29 +126,17 @@ class Passage(NamedTuple):
     """How much of each interval was passed, shape (j,)."""
 
 
-class Weighed(NamedTuple):
-    """What an outcome says of the classes of an instance."""
+class ClassEvidence(NamedTuple):
+    """What outcomes say of the classes of an instance."""
 
     hardness_before: Array
-    """How likely each class of hardness was before the outcome, shape (M',)."""
+    """How likely each class of hardness was before the outcomes, shape (M',)."""
     hardness_after: Array
-    """And after it."""
+    """And after them."""
     by_near: float
-    """How likely the outcome was if the instance is like a past one."""
+    """How likely they were if the instance is like a past one."""
     by_hardness: float
     """And by the classes of hardness alone."""
-
-
-class RunEvidence(NamedTuple):
-    """What a run says: a `Passage` and what it makes of the classes, `Weighed`."""
-
-    start: int
-    solved: Array
-    weights: Array
-    hardness_before: Array
-    hardness_after: Array
-    by_near: float
-    by_hardness: float
 
 
 class View(NamedTuple):
@@ -167,7 +156,9 @@ class View(NamedTuple):
         total = joint.sum()
         return np.asarray(joint / total) if total > 0.0 else self.classes
 
-    def after(self, failed: Array, algorithm: int, end: float, solved: bool) -> RunEvidence | None:
+    def after(
+        self, failed: Array, algorithm: int, end: float, solved: bool
+    ) -> tuple[Passage, ClassEvidence] | None:
         """Return what a run to `end` says after these failures (K,); None if nothing."""
         curves = self.curves
         evidence = weigh_run(
@@ -182,15 +173,18 @@ class View(NamedTuple):
             solved,
             TRACE,
         )
-        return None if evidence is None else RunEvidence(*evidence)
+        if evidence is None:
+            return None
+        return Passage(*evidence[:3]), ClassEvidence(*evidence[3:])
 
-    def answered(self, algorithm: int, passage: Passage) -> Array:
-        """Return the likelihood of what a run did in each class, shape (M,)."""
-        return run_likelihood(self.odds, algorithm, *passage)
-
-    def weighed(self, before: Array, after: Array) -> Weighed:
-        """Return what an outcome says of the classes, whose likelihoods were `before` and are `after` it."""
-        return Weighed(*weigh_outcome(self.classes, before, after, self.n_hardness))
+    def after_all(self, passages: Iterable[tuple[int, Passage]]) -> ClassEvidence:
+        """Return what runs of several algorithms say of the classes of a new instance."""
+        likely = np.ones(len(self.classes))
+        for algorithm, passage in passages:
+            likely = likely * run_likelihood(self.odds, algorithm, *passage)
+            likely /= max(float(likely.max()), 1e-300)
+        before = np.ones(len(likely))
+        return ClassEvidence(*weigh_outcome(self.classes, before, likely, self.n_hardness))
 
 
 def passed(known: float, end: float, solved: bool, cuts: Array) -> Passage:
@@ -219,15 +213,14 @@ class CurrentInstance(Stateful):
 
     def __init__(self, *, cuts: Array, n_hardness: int) -> None:
         self._cuts, self._n_hardness = cuts, n_hardness
-        self._key = b""
-        self._view: View | None = None
-        self._drawn: View | None = None
         self.forget()
 
     def forget(self) -> None:
         self.x, self.classes = np.zeros(0), np.zeros(0)
         self.odds, self.drawn_odds = np.zeros((0, 0, 0)), np.zeros((0, 0, 0))
-        self._key, self._view, self._drawn = b"", None, None
+        self._key = b""
+        self._view: View | None = None
+        self._drawn: View | None = None
 
     def begin(self, x: Array, view: View, drawn: View) -> None:
         """Take in a new instance; its classes are as likely in both views."""

@@ -59,6 +59,7 @@ class HazardSchedule(Policy):
         "stream",
     )
     SAVED_AS: ClassVar[Mapping[str, str]] = {"current": "at_hand", "stream": "luck"}
+    representation: Pipeline
     predicts_runtimes: ClassVar[bool] = True
     quantity = Quantity("expected loss of the best plan", "s")
 
@@ -139,7 +140,7 @@ class HazardSchedule(Policy):
         )
         longer = float(without.min() - blind.losses.min())
         lost = float(by_features[without.argmin()]) - longer - float(best.losses.min())
-        self.feature_budget.weigh(lost / (self.penalty * progress.cutoff))
+        self.feature_budget.gain.add(lost / (self.penalty * progress.cutoff))
 
     def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
         return self._next(x, offered, progress, self.current.drawn(x))
@@ -156,7 +157,8 @@ class HazardSchedule(Policy):
     def _plan(self, view: View, offered: Offered, progress: Progress, *, whole: bool = False) -> Plan | None:
         assert progress.failed is not None
         planner = self._planner(view.curves, offered, progress)
-        plan = planner.plan_after(view.classes, progress.failed, progress.left, whole=whole)
+        failed, left = progress.failed, progress.left
+        plan = planner.plan(view.classes, failed, left, whole=whole, before_failures=True)
         if plan is None or whole or plan.budget >= progress.left or np.count_nonzero(progress.failed):
             return plan
         # Where a plan only equals it, one whole run wins.
@@ -173,16 +175,8 @@ class HazardSchedule(Policy):
             barred[offered] = False
         return Planner(curves, (self.penalty - 1.0) * progress.cutoff, barred)
 
-    @property
-    def n_features(self) -> int:  # type: ignore[override]
-        return self.representation.n_features
-
-    @property
-    def width(self) -> int:  # type: ignore[override]
-        return self.representation.width
-
     def transform(self, features: Array) -> Array:
-        return self.representation.transform(features) if len(features) else NO_FEATURES
+        return super().transform(features) if len(features) else NO_FEATURES
 
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
         """Return the first run of the best plan, by what is expected."""
@@ -207,18 +201,17 @@ class HazardSchedule(Policy):
         assert progress.failed is not None
         view = self.view(x)
         if not running and free == 1:
-            plan = self._planner(view.curves, np.array(offered), progress).plan_after(
-                view.classes, progress.failed, progress.left
-            )
+            planner = self._planner(view.curves, np.array(offered), progress)
+            plan = planner.plan(view.classes, progress.failed, progress.left, before_failures=True)
             return None if plan is None else (plan.algorithm, plan.budget)
         planned = budgets or {}
-        at_it = [Running(one, since, planned.get(one, np.inf)) for one, since in running.items()]
+        runs = [Running(other, since, planned.get(other, np.inf)) for other, since in running.items()]
         race = Race(
             view.curves,
             view.given(likelihood(view.curves, progress.failed)),
             progress.failed,
             offered=offered,
-            running=at_it,
+            running=runs,
             left=progress.left,
             unsolved=(self.penalty - 1.0) * progress.cutoff,
         )
@@ -244,7 +237,8 @@ class HazardSchedule(Policy):
         rows, alike = self.forest.alike(near)
         classes = np.concatenate([(1.0 - alike.sum()) * self.forest.classes(near), alike])
         odds = [self.forest.odds(rows, base + shift, CUTS) for base in bases]
-        return [View(one, classes, Curves(one, cuts=self.cuts), len(self.hardness.shift)) for one in odds]
+        n_hardness = len(self.hardness.shift)
+        return [View(table, classes, Curves(table, cuts=self.cuts), n_hardness) for table in odds]
 
     def learn(self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float) -> None:
         """Learn the intervals that a run passed beyond what was known before it."""
@@ -254,18 +248,17 @@ class HazardSchedule(Policy):
         first = not np.count_nonzero(progress.failed)
         self._weigh_features(algorithm, x, outcome, progress, budget, first=first)
         view = self.current.view(x) or self.view(x)
-        evidence = view.after(progress.failed, algorithm, end, solved)
-        if evidence is None:
+        news = view.after(progress.failed, algorithm, end, solved)
+        if news is None:
             return
+        passage, evidence = news
         if first:
             self._forget()
         if len(view.classes) > view.n_hardness:
             self.forest.weigh(evidence.by_near, evidence.by_hardness)
         classes = evidence.hardness_after
         self.hardness.learn(None if first else evidence.hardness_before, classes)
-        self.hazards.learn(
-            algorithm, evidence.start, evidence.solved, evidence.weights, self.hardness.shift, classes
-        )
+        self.hazards.learn(algorithm, *passage, self.hardness.shift, classes)
         self._remember(algorithm, x, end, solved, classes, first=first)
         self._latest = None
         if self.forest.due:
@@ -301,14 +294,16 @@ class HazardSchedule(Policy):
         """Learn these rows, and grow; return how many runs the hazards have learned of this record."""
         for row in rows:
             self._forget()
-            ended = _ended_runs(runs, row)
+            known = np.flatnonzero(runs.known[row])
+            times, solved = runs.seconds[row, known].tolist(), runs.solved[row, known].tolist()
+            ended = list(zip(known.tolist(), times, solved, strict=True))
             if learned < HAZARD_SAMPLE:
                 learned += len(ended)
                 classes = self._learn_row(x[row], ended)
             else:
                 classes = self.hardness.frequencies()
-            for algorithm, end, solved in ended:
-                self._remember(algorithm, x[row], end, solved, classes, recorded=True)
+            for algorithm, end, in_time in ended:
+                self._remember(algorithm, x[row], end, in_time, classes, recorded=True)
         self._latest = None
         if self.forest.due:
             self._grow()
@@ -321,11 +316,7 @@ class HazardSchedule(Policy):
         for algorithm, end, solved in ended:
             known = self.forest.failed_for(x, algorithm) * self.cuts[-1] if len(x) else 0.0
             passages.append((algorithm, passed(known, end, solved, self.cuts)))
-        likely = np.ones(len(view.classes))
-        for algorithm, passage in passages:
-            likely = likely * view.answered(algorithm, passage)
-            likely /= max(float(likely.max()), 1e-300)
-        classes = view.weighed(np.ones(len(likely)), likely).hardness_after
+        classes = view.after_all(passages).hardness_after
         self.hardness.learn(None, classes)
         for algorithm, passage in passages:
             self.hazards.learn(algorithm, *passage, self.hardness.shift, classes)
@@ -334,12 +325,10 @@ class HazardSchedule(Policy):
     def _rehearse(self, x: Array, seconds: Array, solved: NDArray[np.bool_], cutoff: float) -> None:
         """Learn the weight of similar instances, and calibrate plans, from a fully known instance."""
         view = self.view(x)
-        likely = np.ones(len(view.classes))
-        for algorithm in range(len(seconds)):
-            known = passed(0.0, float(seconds[algorithm]), bool(solved[algorithm]), self.cuts)
-            likely = likely * view.answered(algorithm, known)
-            likely /= max(float(likely.max()), 1e-300)
-        evidence = view.weighed(np.ones(len(likely)), likely)
+        evidence = view.after_all(
+            (algorithm, passed(0.0, float(seconds[algorithm]), bool(solved[algorithm]), self.cuts))
+            for algorithm in range(len(seconds))
+        )
         self.forest.weigh(evidence.by_near, evidence.by_hardness)
         planner = Planner(view.curves, (self.penalty - 1.0) * cutoff, np.zeros(len(seconds), dtype=np.bool_))
         everything = self.penalty * cutoff
@@ -364,11 +353,8 @@ class HazardSchedule(Policy):
         survival, _ = view.curves.at_all(np.array([seconds]))
         return np.asarray(survival[0] @ view.classes)
 
-    def fit_transform(self, features: Array) -> Array:
-        return self.representation.fit_transform(features)
-
     def add_features(self, n_features: int) -> None:
-        self.representation.add_features(n_features)
+        super().add_features(n_features)
         self.forest.add_features(self.representation.width)
         self.current.forget()
         self._latest = None
@@ -388,11 +374,3 @@ class HazardSchedule(Policy):
         self.hazards.remove(algorithm)
         self.forest.remove(algorithm)
         self._grow()
-
-
-def _ended_runs(runs: RecordedOutcomes, row: int) -> list[tuple[int, float, bool]]:
-    """Return algorithm, seconds and whether it was solved, of the known runs on an instance."""
-    known = np.flatnonzero(runs.known[row])
-    return list(
-        zip(known.tolist(), runs.seconds[row, known].tolist(), runs.solved[row, known].tolist(), strict=True)
-    )

@@ -109,7 +109,7 @@ class Hazards(Stateful):
     def restored(self) -> None:
         expect_finite(**{name: getattr(self, name) for name in self.STATE})
         variances = (self.level_variance, self.common[1:], self.skill_variance, self.interaction_variance)
-        fine = all(((one > 0.0) & (one <= 1.0)).all() for one in variances)
+        fine = all(((variance > 0.0) & (variance <= 1.0)).all() for variance in variances)
         expect(fine, "level_variance, common, skill_variance, interaction_variance: expected at most 1")
         expect(LEAST_SPREAD <= self.spread <= LARGEST_SPREAD, "spread: expected 0.01 to 1")
         sure = (self.skill_variance <= self.spread * (1.0 + 1e-9)).all()
@@ -178,10 +178,8 @@ class Hazards(Stateful):
         )
 
     def add(self) -> None:
-        self.skill, self.skill_variance = (
-            np.append(self.skill, 0.0),
-            np.append(self.skill_variance, self.spread),
-        )
+        self.skill = np.append(self.skill, 0.0)
+        self.skill_variance = np.append(self.skill_variance, self.spread)
         self.interaction = np.vstack([self.interaction, np.zeros(len(CUTS))])
         self.interaction_variance = np.vstack([self.interaction_variance, np.full(len(CUTS), INTERACTION)])
 

@@ -10,13 +10,11 @@ of instances more likely, for all algorithms at once. Compared are all plans of 
 (`tailcut.numerics.plan_kernels`). After a failure the plan is made again, so what is carried out is deeper
 than what was looked ahead. Looking further ahead gains nothing: docs/background/research.md.
 
-How the actual cost of plans compares with the expected one is learned by kind of plan. The best of thousands
-of plans looks better than it is, the more so the more algorithms there are and the less is known about them;
-the best of a few whole runs hardly does. So where all outcomes of an instance are known, both kinds are tried
-on it, and new ones are compared by what they promise times what such promises have cost. Where several runs
-on an instance are no better than one, that is noticed. Plans that were really carried out are no such
-evidence: each is of one kind only, and over a few hundred instances luck decides which kind looks better
-(docs/background/research.md).
+How the actual cost of plans compares with the expected one is learned by kind of plan: the best of thousands
+of plans looks better than it is, the best of a few whole runs hardly does. So where all outcomes of an
+instance are known, both kinds are tried on it, and new ones are compared by what they promise times what such
+promises have cost. Plans that were really carried out are no such evidence: each is of one kind only, and
+luck decides which kind looks better (docs/background/research.md).
 """
 
 from __future__ import annotations
@@ -65,21 +63,21 @@ class Planner:
         self.barred = barred
         """Which algorithms may not run, shape (K,)."""
 
-    def plan(self, weights: Array, failed: Array, left: float, *, whole: bool = False) -> Plan | None:
+    def plan(
+        self,
+        weights: Array,
+        failed: Array,
+        left: float,
+        *,
+        whole: bool = False,
+        before_failures: bool = False,
+    ) -> Plan | None:
         """Return the best next run, or None if no algorithm could run longer than before.
 
-        `weights` are the probabilities of the classes, shape (M,), now; `failed` is the longest time each
-        algorithm has run unsuccessfully, shape (K,). With `whole`, the run gets all that is left.
+        `weights` are the probabilities of the classes, shape (M,), now or, if so said, `before_failures`;
+        `failed` is the longest time each algorithm has run unsuccessfully, shape (K,). With `whole`, the run
+        gets all that is left.
         """
-        return self._best(weights, failed, left, whole=whole, before_failures=False)
-
-    def plan_after(self, classes: Array, failed: Array, left: float, *, whole: bool = False) -> Plan | None:
-        """Return the best next run, where `classes` are the probabilities of the classes before any run."""
-        return self._best(classes, failed, left, whole=whole, before_failures=True)
-
-    def _best(
-        self, weights: Array, failed: Array, left: float, *, whole: bool, before_failures: bool
-    ) -> Plan | None:
         survival, integral = self.curves.tables
         best = best_plan(
             survival,
@@ -144,7 +142,7 @@ def rehearse_sliced(
         left -= plan.budget
         plan = None
         if left > 0.0:
-            plan = planner.plan_after(view.classes, failed, left)
+            plan = planner.plan(view.classes, failed, left, before_failures=True)
     return Rehearsal(promised, cutoff + planner.unsolved)
 
 

@@ -71,8 +71,8 @@ class Race:
         self._barred = np.ones(len(failed), dtype=np.bool_)
         self._barred[list(offered)] = False
         self._busy = [
-            Lane(one.algorithm, -one.elapsed, min(max(one.budget - one.elapsed, 0.0), left))
-            for one in running
+            Lane(run.algorithm, -run.elapsed, min(max(run.budget - run.elapsed, 0.0), left))
+            for run in running
         ]
         even = np.arange(CELL, 1.0, CELL) * curves.cuts[-1]
         points = np.concatenate([curves.cuts, even, [lane.stop for lane in self._busy]])
@@ -145,7 +145,7 @@ class Race:
         """Return who may not run, shape (K,): the same algorithm on two cores does the same."""
         barred = self._barred.copy()
         for lane in lanes:
-            barred[[one for one in (lane.algorithm, lane.following) if one >= 0]] = True
+            barred[[algorithm for algorithm in (lane.algorithm, lane.following) if algorithm >= 0]] = True
         return barred
 
 

@@ -20,16 +20,17 @@ outcome was with and without it. A past instance counts by the share of the algo
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.models.instance_memory import InstanceRows
 from tailcut.models.trees import Growth, Trees, grow_weighted
 from tailcut.numerics import randomness
 from tailcut.numerics.survival_kernels import keep_run, odds_by_class, past_classes, share_paths, slopes
 from tailcut.schedules.hazards import Hardness
-from tailcut.state import Stateful, expect, expect_finite, expect_indices
+from tailcut.state import expect, expect_finite, expect_indices
 from tailcut.types import Array
 
 TREES, MORE_TREES, MOST_TREES = 25, 2500, 4
@@ -78,25 +79,6 @@ class PastRuns(NamedTuple):
     classes: Array
     """How likely the instance is of each class of hardness, shape (n, M)."""
 
-    @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
-        return (self.x, self.end, self.solved, self.order, self.classes)
-
-    def first(self, count: int) -> PastRuns:
-        """Return the first so many instances: views, not copies."""
-        return PastRuns(*(values[:count] for values in self.arrays))
-
-
-def empty_room(size: int, n_features: int, n_algorithms: int, n_classes: int) -> PastRuns:
-    shape = (size, n_algorithms)
-    return PastRuns(
-        np.zeros((size, n_features)),
-        np.zeros(shape),
-        np.zeros(shape, np.bool_),
-        np.zeros(shape, np.int32),
-        np.zeros((size, n_classes)),
-    )
-
 
 class Near(NamedTuple):
     """The instances most similar to a new one."""
@@ -110,11 +92,11 @@ NOTHING_NEAR = Near(np.zeros(0, dtype=np.int64), np.zeros(0))
 """No similar instances are known."""
 
 
-class SurvivalForest(Stateful):
+class SurvivalForest(InstanceRows[PastRuns]):
     """At most `size` past instances, a sample of all, and the trees grown on them."""
 
     STATE = ("filled", "seen", "grown_at", "forest", "spans", "members", "trusted", "distrusted", "stream")
-    GROWING = ("filled", "forest", "spans", "members")
+    GROWING = (*InstanceRows.GROWING, "forest", "spans", "members")
 
     def __init__(
         self,
@@ -126,22 +108,18 @@ class SurvivalForest(Stateful):
         seed: int,
         latest: bool = False,
     ) -> None:
-        self.size = size
-        self.latest = latest
-        """Whether the latest instances are kept, in a ring, instead of a sample of all."""
+        nothing = _no_runs(n_features, n_algorithms, len(hardness.shift))
+        stream = randomness.stream(seed, "survival forest")
+        super().__init__(nothing, size=size, latest=latest, stream=stream)
         self.hardness = hardness
         """The classes; the owner of this forest learns and saves them."""
-        self.seen = self.kept = self.grown_at = 0
-        self._room = empty_room(64, n_features, n_algorithms, len(hardness.shift))
-        self._latest: tuple[bytes, Near] | None = None
-        """The latest instance looked at, and those near it, until that may have changed."""
-        self._rows: dict[bytes, int] = {}
+        self.grown_at = 0
         self._set_nothing()
         self.trusted, self.distrusted = TRUST, DISTRUST
-        self.stream = randomness.stream(seed, "survival forest")
 
     def _set_nothing(self) -> None:
-        self._latest = None
+        self._latest: tuple[bytes, Near] | None = None
+        """The latest instance looked at, and those near it, until that may have changed."""
         self.forest = Trees.leaves(1, np.zeros(self._room.end.shape[1]))
         self.spans = np.zeros((0, 2), dtype=np.int32)
         """Where the instances of each node are among the members of its tree, shape (nodes, 2)."""
@@ -156,10 +134,6 @@ class SurvivalForest(Stateful):
     def trust(self) -> float:
         """The weight of similar instances relative to the classes of hardness."""
         return self.trusted / (self.trusted + self.distrusted) if self.grown else 0.0
-
-    def runs(self) -> PastRuns:
-        """Return the instances kept: views, not copies."""
-        return self._room.first(self.kept)
 
     def shift(self, x: Array) -> Array:
         """Return what to add to the log-odds of each algorithm on `x`, shape (K,); without features, 0."""
@@ -177,19 +151,8 @@ class SurvivalForest(Stateful):
 
     def _nearest(self, x: Array) -> Near:
         weight = np.zeros(self.members.shape[1])
-        trees = self.forest
-        share_paths(
-            trees.roots,
-            trees.feature,
-            trees.threshold,
-            trees.child,
-            self.spans,
-            self.members,
-            np.ascontiguousarray(x),
-            ALIKE,
-            LARGEST,
-            weight,
-        )
+        row = np.ascontiguousarray(x)
+        share_paths(*self.forest.nodes, self.spans, self.members, row, ALIKE, LARGEST, weight)
         own = self._rows.get(x.tobytes())
         if own is not None and own < len(weight):
             weight[own] = 0.0
@@ -276,9 +239,11 @@ class SurvivalForest(Stateful):
             row = self._free_row() if row is None else row
             if row is None:
                 return
-            self._take(row, x)
-            self._latest = None
+            self._forget_row(row)
             room = self._room
+            room.x[row], room.end[row], room.solved[row], room.order[row] = x, 0.0, False, 0
+            self._rows[x.tobytes()] = row
+            self._latest = None
         keep_run(
             room.end,
             room.solved.view(np.uint8),
@@ -299,34 +264,6 @@ class SurvivalForest(Stateful):
             return 0.0
         return float(self._room.end[row, algorithm])
 
-    def _free_row(self) -> int | None:
-        self.seen += 1
-        if self.kept < self.size:
-            if self.kept == len(self._room.x):
-                self._replace(self.runs(), min(2 * self.kept, self.size))
-            self.kept += 1
-            return self.kept - 1
-        if self.latest:
-            return (self.seen - 1) % self.size
-        row = int(self.stream.integers(self.seen))
-        return row if row < self.size else None
-
-    def _take(self, row: int, x: Array) -> None:
-        before = self._room.x[row].tobytes()
-        if self._rows.get(before) == row:
-            del self._rows[before]
-        self._room.x[row] = x
-        self._room.end[row], self._room.solved[row] = 0.0, False
-        self._room.order[row] = 0
-        self._rows[x.tobytes()] = row
-
-    def _replace(self, runs: PastRuns, size: int) -> None:
-        self._room = empty_room(max(size, 64), runs.x.shape[1], runs.end.shape[1], runs.classes.shape[1])
-        self.kept = len(runs.x)
-        for room, values in zip(self._room.arrays, runs.arrays, strict=True):
-            room[: self.kept] = values
-        self._rows = {runs.x[i].tobytes(): i for i in range(self.kept)}
-
     @property
     def due(self) -> bool:
         """Whether the trees should be grown again."""
@@ -335,7 +272,7 @@ class SurvivalForest(Stateful):
 
     def grow(self, odds: Array, cuts: Array) -> None:
         """Grow the trees again, on what the runs say beyond log-odds (K, J) between the `cuts`."""
-        runs = self.runs()
+        runs = self.table()
         self.grown_at = self.seen
         n_features = runs.x.shape[1]
         if not n_features or not len(runs.x):
@@ -363,46 +300,33 @@ class SurvivalForest(Stateful):
         )
 
     def add(self) -> None:
-        runs = self.runs()
+        runs = self.table()
         nothing = np.zeros((len(runs.x), 1))
         end, solved = np.hstack([runs.end, nothing]), np.hstack([runs.solved, nothing > 0.0])
         order = np.hstack([runs.order, nothing.astype(np.int32)])
-        self._replace(runs._replace(end=end, solved=solved, order=order), len(self._room.x))
+        self._hold(runs._replace(end=end, solved=solved, order=order))
 
     def remove(self, algorithm: int) -> None:
-        runs = self.runs()
+        runs = self.table()
         left = {
             name: np.delete(getattr(runs, name), algorithm, axis=1) for name in ("end", "solved", "order")
         }
-        self._replace(runs._replace(**left), len(self._room.x))
+        self._hold(runs._replace(**left))
 
     def add_features(self, n_features: int) -> None:
         """Let instances have this many features: those kept have none of them, and are forgotten."""
         room = self._room
-        self._replace(empty_room(1, n_features, room.end.shape[1], room.classes.shape[1]).first(0), 64)
+        self._hold(_no_runs(n_features, room.end.shape[1], room.classes.shape[1]))
         self.seen = self.grown_at = 0
         self._set_nothing()
 
-    @property
-    def filled(self) -> dict[str, Any]:
-        return self.runs()._asdict()
-
-    @filled.setter
-    def filled(self, saved: dict[str, Any]) -> None:
-        expect(saved.keys() == set(PastRuns._fields), "filled: expected past runs")
-        expect(all(isinstance(values, np.ndarray) for values in saved.values()), "filled: expected arrays")
-        runs = PastRuns(**saved)
-        for name, room, values in zip(PastRuns._fields, self._room.arrays, runs.arrays, strict=True):
-            same = values.dtype == room.dtype and values.shape[1:] == room.shape[1:]
-            expect(same and len(values) == len(runs.x) <= self.size, f"{name}: of another shape")
+    def restored(self) -> None:
+        self._latest = None
+        runs = self.table()
         expect_finite(end=runs.end, classes=runs.classes, x=runs.x)
         expect((runs.classes >= 0.0).all(), "classes: a probability is less than 0")
         expect((runs.order[runs.end <= 0.0] == 0).all(), "order: of a run that was not made")
-        self._replace(runs, len(runs.x))
         expect(len(self._rows) == self.kept, "x: two rows of the same features")
-
-    def restored(self) -> None:
-        self._latest = None
         expect(self.kept <= self.seen, "seen: fewer than are kept")
         expect_finite(trusted=self.trusted, distrusted=self.distrusted)
         expect(min(self.trusted, self.distrusted) > 0.0, "trusted, distrusted: expected more than 0")
@@ -420,3 +344,14 @@ class SurvivalForest(Stateful):
         expect(bool(fits.all()), "spans: outside the members")
         inner = self.forest.feature[self.forest.feature >= 0]
         expect_indices(max(self._room.x.shape[1], 1), feature=inner)
+
+
+def _no_runs(n_features: int, n_algorithms: int, n_classes: int) -> PastRuns:
+    runs = (0, n_algorithms)
+    return PastRuns(
+        np.zeros((0, n_features)),
+        np.zeros(runs),
+        np.zeros(runs, np.bool_),
+        np.zeros(runs, np.int32),
+        np.zeros((0, n_classes)),
+    )

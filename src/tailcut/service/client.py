@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from tailcut.errors import InputError, ServiceError
 from tailcut.explain import AlgorithmBelief, Explanation, FeatureEffect
 from tailcut.policies.pending import number_of
-from tailcut.policies.recorded_runs import RecordedRuns
-from tailcut.policies.selector_like import Recorded
+from tailcut.policies.recorded_runs import Recorded, RecordedRuns
 from tailcut.types import Decision, Features, Outcome, Request, Status
 
 _AGAIN = frozenset({502, 503, 504})
