@@ -90,22 +90,15 @@ def build(
         lifespan=lifespan,
         redirect_slashes=False,
         routes=[route for router in routers for route in router.routes],
+        exception_handlers={
+            TailcutError: responses.of_error,
+            RequestValidationError: responses.of_validation,
+            HTTPException: responses.of_http,
+        },
     )
-    app.add_exception_handler(TailcutError, _responder(responses.of_error))
-    app.add_exception_handler(
-        RequestValidationError, _responder(lambda e: responses.of_validation(e.errors()))
-    )
-    app.add_exception_handler(HTTPException, _responder(responses.of_http))
     app.openapi = partial(_openapi, app)  # type: ignore[method-assign]
     app.add_middleware(Guard, access=access, metrics=metrics, hosts=hosts, limits=limits)
     return app
-
-
-def _responder(respond: Callable[[Any], Response]) -> Callable[[Request, Any], Awaitable[Response]]:
-    async def handle(_: Request, error: Any) -> Response:
-        return respond(error)
-
-    return handle
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:

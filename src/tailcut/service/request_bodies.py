@@ -97,6 +97,11 @@ class Body(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    @property
+    def steps(self) -> int:
+        """The number of decisions or outcomes that it asks for."""
+        return 1
+
     @model_validator(mode="before")
     @classmethod
     def _few_unknown_fields(cls, given: Any) -> Any:
@@ -166,11 +171,19 @@ class RaceBody(SelectBody):
         description="Algorithms whose runs on it have ended without an answer, and after how many seconds",
     )
 
+    @property
+    def steps(self) -> int:
+        return self.k
+
 
 class SelectBatchBody(Body):
     """Several instances that need decisions."""
 
     requests: list[SelectBody] = Field(fail_fast=True, min_length=1, max_length=limits.BATCH)
+
+    @property
+    def steps(self) -> int:
+        return len(self.requests)
 
 
 _OUTCOMES: list[JsonValue] = [
@@ -206,18 +219,17 @@ class ObserveBody(Body):
         return self
 
     def outcome(self) -> Outcome:
-        """Return the outcome that was sent."""
-        if self.loss is not None:
-            return Outcome.rated(self.loss)
-        if self.runtime is not None:
-            return Outcome.solved(self.runtime)
-        return Outcome.failed() if self.censored_at is None else Outcome.censored(self.censored_at)
+        return Outcome.one_of(None, self.runtime, self.censored_at, self.failed, self.loss)
 
 
 class ObserveBatchBody(Body):
     """How several runs went."""
 
     outcomes: list[ObserveBody] = Field(fail_fast=True, min_length=1, max_length=limits.BATCH)
+
+    @property
+    def steps(self) -> int:
+        return len(self.outcomes)
 
 
 class ProceedBody(Body):
