@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 from itertools import islice
@@ -25,8 +26,9 @@ from tailcut.service.responses import (
     BusyError,
     NoProjectError,
     error_response,
-    holding,
     json_response,
+    many,
+    model,
     to_json,
 )
 from tailcut.service.routes import Name, Router, ServiceContext, Shared, check_room, response_of
@@ -35,7 +37,7 @@ from tailcut.service.statistics import project_statistics
 server = Router("/v1", "reading")
 """Routes of the server as a whole."""
 router = Router("/v1/projects/{project}", "reading")
-Limit = Annotated[int, Query(ge=1, le=limits.PAGE)]
+Limit = Annotated[int, Query(ge=1, le=1_000)]
 Cursor = Annotated[int | None, Query(ge=0, le=2**53, description="`next` of the page before")]
 _TABLES = ("features", "runtimes", "solved", "known", "instances", "watched", "feature_cost")
 """The large fields of an event."""
@@ -46,7 +48,7 @@ HEARTBEAT = 15.0
 """Seconds of silence after which a comment is sent, to notice a broken connection."""
 
 
-@server.json("GET", "/health", holding("HealthResponse", status=Literal["ok", "failing"], version=str))
+@server.json("GET", "/health", model("HealthResponse", status=Literal["ok", "failing"], version=str))
 async def health(shared: Shared) -> Response:
     """Whether the service works.
 
@@ -135,10 +137,8 @@ async def _messages(shared: ServiceContext, project: str, bearer: str | None) ->
             quiet = 0.0
             yield b": still here\n\n"
         quiet += PAUSE
-        try:
+        with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(shared.stopping.wait(), PAUSE)
-        except TimeoutError:
-            continue
     yield b"event: end\ndata: {}\n\n"
 
 
@@ -149,7 +149,7 @@ async def _page(shared: Shared, number: int, limit: int, **which: Any) -> tuple[
 
 
 @router.json(
-    "GET", "/history", holding("HistoryResponse", events=list[responses.HistoryEvent], next=int | None)
+    "GET", "/history", model("HistoryResponse", events=many(responses.HistoryEvent), next=int | None)
 )
 async def history(
     project: Name,
@@ -179,7 +179,7 @@ async def history(
 @router.json(
     "GET",
     "/decisions",
-    holding("PastDecisionsResponse", decisions=list[responses.PastDecision], next=int | None),
+    model("PastDecisionsResponse", decisions=many(responses.PastDecision), next=int | None),
 )
 async def decisions(project: Name, shared: Shared, limit: Limit = 20, cursor: Cursor = None) -> Response:
     """Decisions and their outcomes, page by page.
@@ -201,7 +201,7 @@ async def decisions(project: Name, shared: Shared, limit: Limit = 20, cursor: Cu
 
 
 @router.work(
-    "GET", "/pending", holding("PendingResponse", count=int, decisions=list[responses.PendingDecision])
+    "GET", "/pending", model("PendingResponse", count=int, decisions=many(responses.PendingDecision))
 )
 def pending(project: Project, limit: Limit = 100) -> dict[str, Any]:
     """Decisions that wait for outcomes.
@@ -236,7 +236,7 @@ def _explained(explanation: Explanation) -> dict[str, Any]:
     return {**asdict(explanation), "text": explanation.text()}
 
 
-@router.work("GET", "/feature_budget", holding("FeatureBudgetResponse", seconds=float))
+@router.work("GET", "/feature_budget", model("FeatureBudgetResponse", seconds=float))
 def feature_budget(
     project: Project,
     cutoff: Annotated[
@@ -253,7 +253,7 @@ def feature_budget(
 @router.work(
     "GET",
     "/survival",
-    holding("SurvivalResponse", algorithm=str, cutoff=float, runs=int, curve=list[responses.SurvivalPoint]),
+    model("SurvivalResponse", algorithm=str, cutoff=float, runs=int, curve=many(responses.SurvivalPoint)),
 )
 def survival(
     project: Project, algorithm: Annotated[str, Query(min_length=1, max_length=limits.ALGORITHM_NAME)]

@@ -44,24 +44,21 @@ def _few_items(mapping: Any, limit: int = 100) -> Any:
 T = TypeVar("T")
 _PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
 
-ProjectName = Annotated[
-    str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", max_length=limits.NAME)
-]
+ProjectName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", max_length=64)]
 AlgorithmName = Annotated[
     str, StringConstraints(min_length=1, max_length=limits.ALGORITHM_NAME, pattern=_PRINTABLE)
 ]
-FeatureName = Annotated[
-    str, StringConstraints(min_length=1, max_length=limits.FEATURE_NAME, pattern=_PRINTABLE)
-]
-InstanceName = Annotated[str, StringConstraints(max_length=limits.INSTANCE)]
-Value = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-limits.LARGEST, le=limits.LARGEST)]
+FeatureName = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_PRINTABLE)]
+InstanceName = Annotated[str, StringConstraints(max_length=1_000)]
+Value = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e100, le=1e100)]
+"""Of a feature: its square must be a number."""
 Seconds = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=limits.SECONDS)]
 Cutoff = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0.0, le=limits.SECONDS)]
 LossShare = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=1.0)]
 Number = Annotated[int, Field(strict=True, ge=0, le=2**53)]
 Flag = Annotated[bool, Field(strict=True)]
 Key = Annotated[
-    Annotated[str, StringConstraints(min_length=1, max_length=limits.KEY, pattern=_PRINTABLE)] | None,
+    Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_PRINTABLE)] | None,
     Field(description="Your name for this request: the same name gives the same response"),
 ]
 Vector = Annotated[list[Value | None], Field(max_length=limits.FEATURES, fail_fast=True), Tag("vector")]

@@ -6,8 +6,8 @@ has in common with one of Tailcut's own types, its model takes from there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar, get_type_hints
+from collections.abc import Sequence
+from typing import Any, Literal, get_type_hints
 
 import orjson
 from fastapi.exceptions import RequestValidationError
@@ -30,8 +30,6 @@ from tailcut.explain import AlgorithmBelief, Explanation, FeatureEffect
 from tailcut.journal.events import DamagedError, Event
 from tailcut.journal.statistics import SurvivalStep, Waiting
 from tailcut.types import Decision
-
-M = TypeVar("M", bound=BaseModel)
 
 
 class NoProjectError(TailcutError, LookupError):
@@ -78,9 +76,9 @@ def json_response(content: Any, status: int = 200, headers: dict[str, str] | Non
 def error_response(
     status: int,
     message: str,
-    errors: Sequence[tuple[str, str]] = (),
-    *,
     request_id: str | None = None,
+    *,
+    errors: Sequence[tuple[str, str]] = (),
     headers: dict[str, str] | None = None,
 ) -> Response:
     """Return an error response; `errors` are the fields at fault and what is wrong with each."""
@@ -92,7 +90,8 @@ def error_response(
 async def of_error(_: Request, error: TailcutError) -> Response:
     status, message, field = described(error).values()
     errors = [(field, message)] if field else []
-    return error_response(status, message, errors, headers={"Retry-After": "1"} if status == 503 else None)
+    headers = {"Retry-After": "1"} if status == 503 else None
+    return error_response(status, message, errors=errors, headers=headers)
 
 
 def described(error: TailcutError) -> dict[str, Any]:
@@ -125,7 +124,7 @@ async def of_validation(_: Request, invalid: RequestValidationError) -> Response
     for error in invalid.errors()[:20]:
         place = [str(part) for part in error["loc"] if part not in _NOT_SHOWN]
         fields.append((".".join(place) or "body", error["msg"].removeprefix("Value error, ")))
-    return error_response(422, ": ".join(fields[0]), fields)
+    return error_response(422, ": ".join(fields[0]), errors=fields)
 
 
 class FieldError(BaseModel):
@@ -160,175 +159,162 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 """Error responses common to all routes, for the OpenAPI document."""
 
 
-def holding(name: str, **fields: Any) -> type[BaseModel]:
-    """Return the model of a response that only holds other things: its name, and each field's type."""
-    definitions: Any = {field: (kind, ...) for field, kind in fields.items()}
-    model: type[BaseModel] = create_model(name, **definitions)
-    return model
+def model(
+    name: str,
+    meaning: str | None = None,
+    /,
+    *,
+    like: type | None = None,
+    base: type[BaseModel] = BaseModel,
+    **fields: Any,
+) -> type[BaseModel]:
+    """Return a model with these fields: each is a type, or a type and what the field means.
+
+    It also has the fields of the class `like`, apart from those given here; None leaves a field out.
+    """
+    definitions: Any = {}
+    for field, given in {**(get_type_hints(like) if like else {}), **fields}.items():
+        kind, description = given if isinstance(given, tuple) else (given, None)
+        if kind is not None:
+            definitions[field] = (kind, Field(description=description))
+    made: type[BaseModel] = create_model(name, __base__=base, __doc__=meaning, **definitions)
+    return made
 
 
-def _with_fields_of(kind: type, *without: str) -> Callable[[type[M]], type[M]]:
-    """Return a decorator that gives a model the fields of a class, apart from those it has itself."""
-
-    def complete(model: type[M]) -> type[M]:
-        kinds = get_type_hints(kind)
-        missing: Any = {
-            name: (kinds[name], ...) for name in kinds if name not in {*model.model_fields, *without}
-        }
-        return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **missing)
-
-    return complete
+def many(kind: Any) -> Any:
+    """Return the type of lists of a model; type checkers want names of classes there."""
+    return list[kind]
 
 
-@_with_fields_of(Decision, "origin")
-class DecisionResponse(BaseModel):
-    """Which algorithm to run on an instance, and for how long."""
-
-    budget: float = Field(description="Seconds to give to this run")
-    scores: dict[str, float | None] = Field(description="The lower the better")
-    stage: int = Field(description="Runs on this instance before; only schedules have more than 0")
-    spent: float
-    repeated: bool = Field(description="Whether this response was given before")
-
-
-class ItemError(BaseModel):
-    """Why one item of a batch was not served; the others were."""
-
-    status: int
-    message: str
-    field: str | None
-
-
-class DecisionItem(BaseModel):
-    """The response to one item of a batch: one of both is null."""
-
-    decision: DecisionResponse | None
-    error: ItemError | None
-
-
-class ObservationItem(BaseModel):
-    decision: int
-    learned: bool
-    error: ItemError | None
-
-
-class ProjectResponse(BaseModel):
-    """A project and what its selector is."""
-
-    name: str
-    created: float = Field(description="Seconds since 1970")
-    selector: str
-    algorithms: list[str]
-    cutoff: float
-    seed: int
-    hyperparameters: dict[str, Any]
-    feature_names: list[str] | None
-    n_features: int | None = Field(description="null until the first decision")
-    needs_features: bool
-    feature_budget: float = Field(
-        description="Seconds that computing the next instance's features may take; 0: skip them"
-    )
-    schedules: bool = Field(description="Whether proceed may give another run on the same instance")
-    max_pending: int
-    pending: int
-    decisions: int
-    instances: int = Field(description="Completed instances")
-    solved: int
-    par10: float | None
-    last_event: int
-
-
-class AlgorithmStatistics(BaseModel):
-    name: str
-    chosen: int
-    share: float = Field(description="Of all decisions")
-    solved: int
-    censored: int
-    failed: int
-    mean_runtime: float | None = Field(description="Seconds, of solved runs")
-    par10: float | None = Field(description="Seconds, over its own instances; null for schedules")
-    mean_loss: float | None = Field(description="Of its runs, where losses count and not times; else null")
-
-
-class StatisticsPoint(BaseModel):
-    """Where things stood after some instances."""
-
-    instances: int
-    at: float
-    par10: float
-    par10_latest: float = Field(description="PAR10 of the instances since the point before")
-    solved: int
-    unsolved: int
-
-
-class LatencyStatistics(BaseModel):
-    """Milliseconds from a request's arrival until its decision was on disk, of the latest decisions."""
-
-    count: int
-    p50: float | None
-    p99: float | None
-    latest: list[float] = Field(description="Oldest first")
-
-
-class StatisticsResponse(BaseModel):
-    """What a project has done so far."""
-
-    project: str
-    selector: str
-    at: float
-    last_event: int
-    decisions: int
-    outcomes: int
-    pending: int
-    given_up: int = Field(description="Decisions whose outcome never came and that were forgotten")
-    instances: int = Field(description="Completed instances")
-    solved: int
-    unsolved: int
-    par10: float | None = Field(description="Seconds; null where losses count and not times")
-    mean_loss: float | None = Field(description="Where losses count; a run that failed loses 1; else null")
-    algorithms: list[AlgorithmStatistics]
-    curve: list[StatisticsPoint] = Field(description="At most 256 points, oldest first")
-    latency_ms: LatencyStatistics
-
-
-@_with_fields_of(SingleSolverEstimate)
-class AlgorithmEstimate(BaseModel):
-    """What one algorithm alone would have cost, in seconds of PAR10 per instance."""
-
-    par10: float | None = Field(description="The estimate; null: it never ran")
-
-
-class SavedEstimate(BaseModel):
-    """Seconds of PAR10 per instance saved against the best single algorithm; below 0: lost."""
-
-    estimate: float
-    low: float
-    high: float
-
-
-class RunEstimateValues(BaseModel):
-    """What a project cost, and what each single algorithm would have cost on the same instances."""
-
-    is_estimate: Literal[True]
-    level: float = Field(description="How often an interval should contain the truth")
-    instances: int
-    par10: float
-    best: str | None = Field(description="The algorithm with the lowest estimate")
-    saved: SavedEstimate | None
-    solvers: list[AlgorithmEstimate] = Field(description="The lowest estimate first")
-
-
-class EstimateResponse(BaseModel):
-    """The latest estimate; null: there is none yet."""
-
-    last_event: int | None = Field(description="The last event it includes")
-    estimate: RunEstimateValues | None
-    under_way: bool = Field(description="Whether a newer one is being computed")
-
-
-@_with_fields_of(Event)
-class HistoryEvent(BaseModel):
-    kind: str
+DecisionResponse = model(
+    "DecisionResponse",
+    "Which algorithm to run on an instance, and for how long.",
+    like=Decision,
+    origin=None,
+    budget=(float, "Seconds to give to this run"),
+    scores=(dict[str, float | None], "The lower the better"),
+    stage=(int, "Runs on this instance before; only schedules have more than 0"),
+    repeated=(bool, "Whether this response was given before"),
+)
+ItemError = model(
+    "ItemError",
+    "Why one item of a batch was not served; the others were.",
+    status=int,
+    message=str,
+    field=str | None,
+)
+DecisionItem = model(
+    "DecisionItem",
+    "The response to one item of a batch: one of both is null.",
+    decision=DecisionResponse | None,
+    error=ItemError | None,
+)
+ObservationItem = model("ObservationItem", decision=int, learned=bool, error=ItemError | None)
+ProjectResponse = model(
+    "ProjectResponse",
+    "A project and what its selector is.",
+    name=str,
+    created=(float, "Seconds since 1970"),
+    selector=str,
+    algorithms=list[str],
+    cutoff=float,
+    seed=int,
+    hyperparameters=dict[str, Any],
+    feature_names=list[str] | None,
+    n_features=(int | None, "null until the first decision"),
+    needs_features=bool,
+    feature_budget=(float, "Seconds that computing the next instance's features may take; 0: skip them"),
+    schedules=(bool, "Whether proceed may give another run on the same instance"),
+    max_pending=int,
+    pending=int,
+    decisions=int,
+    instances=(int, "Completed instances"),
+    solved=int,
+    par10=float | None,
+    last_event=int,
+)
+AlgorithmStatistics = model(
+    "AlgorithmStatistics",
+    name=str,
+    chosen=int,
+    share=(float, "Of all decisions"),
+    solved=int,
+    censored=int,
+    failed=int,
+    mean_runtime=(float | None, "Seconds, of solved runs"),
+    par10=(float | None, "Seconds, over its own instances; null for schedules"),
+    mean_loss=(float | None, "Of its runs, where losses count and not times; else null"),
+)
+StatisticsPoint = model(
+    "StatisticsPoint",
+    "Where things stood after some instances.",
+    instances=int,
+    at=float,
+    par10=float,
+    par10_latest=(float, "PAR10 of the instances since the point before"),
+    solved=int,
+    unsolved=int,
+)
+LatencyStatistics = model(
+    "LatencyStatistics",
+    "Milliseconds from a request's arrival until its decision was on disk, of the latest decisions.",
+    count=int,
+    p50=float | None,
+    p99=float | None,
+    latest=(list[float], "Oldest first"),
+)
+StatisticsResponse = model(
+    "StatisticsResponse",
+    "What a project has done so far.",
+    project=str,
+    selector=str,
+    at=float,
+    last_event=int,
+    decisions=int,
+    outcomes=int,
+    pending=int,
+    given_up=(int, "Decisions whose outcome never came and that were forgotten"),
+    instances=(int, "Completed instances"),
+    solved=int,
+    unsolved=int,
+    par10=(float | None, "Seconds; null where losses count and not times"),
+    mean_loss=(float | None, "Where losses count; a run that failed loses 1; else null"),
+    algorithms=many(AlgorithmStatistics),
+    curve=(many(StatisticsPoint), "At most 256 points, oldest first"),
+    latency_ms=LatencyStatistics,
+)
+AlgorithmEstimate = model(
+    "AlgorithmEstimate",
+    "What one algorithm alone would have cost, in seconds of PAR10 per instance.",
+    like=SingleSolverEstimate,
+    par10=(float | None, "The estimate; null: it never ran"),
+)
+SavedEstimate = model(
+    "SavedEstimate",
+    "Seconds of PAR10 per instance saved against the best single algorithm; below 0: lost.",
+    estimate=float,
+    low=float,
+    high=float,
+)
+RunEstimateValues = model(
+    "RunEstimateValues",
+    "What a project cost, and what each single algorithm would have cost on the same instances.",
+    is_estimate=Literal[True],
+    level=(float, "How often an interval should contain the truth"),
+    instances=int,
+    par10=float,
+    best=(str | None, "The algorithm with the lowest estimate"),
+    saved=SavedEstimate | None,
+    solvers=(many(AlgorithmEstimate), "The lowest estimate first"),
+)
+EstimateResponse = model(
+    "EstimateResponse",
+    "The latest estimate; null: there is none yet.",
+    last_event=(int | None, "The last event it includes"),
+    estimate=RunEstimateValues | None,
+    under_way=(bool, "Whether a newer one is being computed"),
+)
+HistoryEvent = model("HistoryEvent", like=Event, kind=str)
 
 
 class KnownOutcome(BaseModel):
@@ -338,48 +324,26 @@ class KnownOutcome(BaseModel):
     at: float
 
 
-class PastDecision(DecisionResponse):
-    """A decision and, if it is known, its outcome."""
-
-    at: float
-    outcome: KnownOutcome | None
-
-
-@_with_fields_of(Waiting, "race")
-class PendingDecision(BaseModel):
-    id: int
-
-
-@_with_fields_of(SurvivalStep)
-class SurvivalPoint(BaseModel):
-    """The share of runs still unsolved after some time."""
-
-
-@_with_fields_of(AlgorithmBelief)
-class BeliefResponse(BaseModel):
-    """What the selector thought of one algorithm."""
-
-
-@_with_fields_of(FeatureEffect)
-class EffectResponse(BaseModel):
-    """What one feature weighed."""
-
-    value: float | None
-    effect: float | None
-
-
-@_with_fields_of(Explanation)
-class ExplanationResponse(BaseModel):
-    """Why a decision was made, or would be."""
-
-    decision: int | None = Field(description="null where nothing was decided")
-    algorithms: list[BeliefResponse]
-    features: list[EffectResponse]
-    text: str = Field(description="The same as a table for people")
-
-
-class SelectorInfo(BaseModel):
-    name: str
-    summary: str
-    kind: str
-    hyperparameters: dict[str, Any]
+PastDecision = model(
+    "PastDecision",
+    "A decision and, if it is known, its outcome.",
+    base=DecisionResponse,
+    at=float,
+    outcome=KnownOutcome | None,
+)
+PendingDecision = model("PendingDecision", like=Waiting, race=None, id=int)
+SurvivalPoint = model("SurvivalPoint", "The share of runs still unsolved after some time.", like=SurvivalStep)
+BeliefResponse = model("BeliefResponse", "What the selector thought of one algorithm.", like=AlgorithmBelief)
+EffectResponse = model(
+    "EffectResponse", "What one feature weighed.", like=FeatureEffect, value=float | None, effect=float | None
+)
+ExplanationResponse = model(
+    "ExplanationResponse",
+    "Why a decision was made, or would be.",
+    like=Explanation,
+    decision=(int | None, "null where nothing was decided"),
+    algorithms=many(BeliefResponse),
+    features=many(EffectResponse),
+    text=(str, "The same as a table for people"),
+)
+SelectorInfo = model("SelectorInfo", name=str, summary=str, kind=str, hyperparameters=dict[str, Any])

@@ -37,8 +37,9 @@ from tailcut.service.responses import (
     ProjectResponse,
     SelectorInfo,
     SetAsideError,
-    holding,
     json_response,
+    many,
+    model,
 )
 from tailcut.service.service_limits import ServiceLimits
 from tailcut.service.statistics import Estimates, ServerMetrics
@@ -112,8 +113,7 @@ class Route(APIRoute):
             body = self._model.model_validate(content, from_attributes=True)
         except ValidationError as error:
             raise RequestValidationError(error.errors(include_url=False, include_input=False)) from None
-        shared = await _context(request)
-        response = await self.endpoint(**request.path_params, body=body, shared=shared)
+        response = await self.endpoint(**request.path_params, body=body, shared=await _context(request))
         await response(scope, receive, send)
 
 
@@ -124,19 +124,19 @@ class Router(APIRouter):
         super().__init__(prefix=prefix, tags=[tag], route_class=Route, responses=responses.ERRORS)
 
     def json(
-        self, method: str, path: str, model: type[BaseModel], **more: Any
+        self, method: str, path: str, schema: type[BaseModel], **more: Any
     ) -> Callable[[Endpoint], Endpoint]:
         """Return a decorator, as `api_route` does; the docstring's first line is the route's summary."""
 
         def decorator(endpoint: Endpoint) -> Endpoint:
             summary, _, description = (inspect.getdoc(endpoint) or "").partition(".\n\n")
-            more.update(summary=summary.rstrip("."), description=description, response_model=model)
+            more.update(summary=summary.rstrip("."), description=description, response_model=schema)
             return self.api_route(path, methods=[method], **more)(endpoint)
 
         return decorator
 
     def work(
-        self, method: str, path: str, model: type[BaseModel], *, slow: bool = False, timed: bool = False
+        self, method: str, path: str, schema: type[BaseModel], *, slow: bool = False, timed: bool = False
     ) -> Callable[[Endpoint], Endpoint]:
         """Return a decorator for work on a project: the writer executes it, and its result is the response.
 
@@ -155,7 +155,7 @@ class Router(APIRouter):
             described = [name, shared, *(one.replace(kind=one.KEYWORD_ONLY) for one in others)]
             endpoint.__signature__ = inspect.Signature(described)  # type: ignore[attr-defined]
             endpoint.__name__, endpoint.__doc__ = work.__name__, work.__doc__
-            self.json(method, path, model)(endpoint)
+            self.json(method, path, schema)(endpoint)
             return work
 
         return decorator
@@ -193,10 +193,11 @@ def select(project: Project, body: bodies.SelectBody) -> dict[str, Any]:
     It is on disk before the response. With a `key` the request may be sent again, after a lost connection for
     example: the response is the same.
     """
-    return _decide(project, body, _decided_before(project, [body]))
+    before = {} if body.key is None else project.decided_before([body.key])
+    return _decide(project, body, before)
 
 
-@step.work("POST", "/race", holding("RaceResponse", decisions=list[DecisionResponse]), timed=True)
+@step.work("POST", "/race", model("RaceResponse", decisions=many(DecisionResponse)), timed=True)
 def race(project: Project, body: bodies.RaceBody) -> dict[str, Any]:
     """Decide which algorithms to run on an instance at once.
 
@@ -209,20 +210,21 @@ def race(project: Project, body: bodies.RaceBody) -> dict[str, Any]:
     return {"decisions": [response_of(decision, decision.id < before) for decision in decisions]}
 
 
-@step.work("POST", "/select/batch", holding("DecisionBatchResponse", answers=list[DecisionItem]))
+@step.work("POST", "/select/batch", model("DecisionBatchResponse", answers=many(DecisionItem)))
 def select_batch(project: Project, body: bodies.SelectBatchBody) -> dict[str, Any]:
     """Decide for several instances at once.
 
     There is a decision for each request, or what was wrong with it; one does not hinder the others.
     """
-    before, answers = _decided_before(project, body.requests), []
+    keys = [request.key for request in body.requests if request.key is not None]
+    before, answers = project.decided_before(keys), []
     for request in body.requests:
         decision, error = _attempt(partial(_decide, project, request, before))
         answers.append({"decision": decision, "error": error})
     return {"answers": answers}
 
 
-@step.work("POST", "/observe", holding("ObservationResponse", decision=int, learned=bool), slow=True)
+@step.work("POST", "/observe", model("ObservationResponse", decision=int, learned=bool), slow=True)
 def observe(project: Project, body: bodies.ObserveBody) -> dict[str, Any]:
     """Report how a run went.
 
@@ -232,7 +234,7 @@ def observe(project: Project, body: bodies.ObserveBody) -> dict[str, Any]:
 
 
 @step.work(
-    "POST", "/observe/batch", holding("ObservationBatchResponse", answers=list[ObservationItem]), slow=True
+    "POST", "/observe/batch", model("ObservationBatchResponse", answers=many(ObservationItem)), slow=True
 )
 def observe_batch(project: Project, body: bodies.ObserveBatchBody) -> dict[str, Any]:
     """Report how several runs went.
@@ -246,7 +248,7 @@ def observe_batch(project: Project, body: bodies.ObserveBatchBody) -> dict[str, 
     return {"answers": answers}
 
 
-@step.work("POST", "/proceed", holding("ProceedResponse", decision=DecisionResponse | None), timed=True)
+@step.work("POST", "/proceed", model("ProceedResponse", decision=DecisionResponse | None), timed=True)
 def proceed(project: Project, body: bodies.ProceedBody) -> dict[str, Any]:
     """Continue with an instance that is not solved.
 
@@ -256,7 +258,7 @@ def proceed(project: Project, body: bodies.ProceedBody) -> dict[str, Any]:
     return {"decision": None if following is None else response_of(following, repeated)}
 
 
-@step.json("POST", "/fit", holding("FitResponse", runs=int))
+@step.json("POST", "/fit", model("FitResponse", runs=int))
 async def fit(project: Name, body: bodies.FitBody, shared: Shared) -> Response:
     """Learn from recorded runs.
 
@@ -272,10 +274,6 @@ async def fit(project: Name, body: bodies.FitBody, shared: Shared) -> Response:
         return {"runs": kept.fit(recorded, known=recorded.known, key=body.key)}
 
     return json_response(await shared.writer.with_project(project, work, slow=True))
-
-
-def _decided_before(kept: Project, requests: list[bodies.SelectBody]) -> dict[str, Decision]:
-    return kept.decided_before([request.key for request in requests if request.key is not None])
 
 
 def _decide(kept: Project, request: bodies.SelectBody, before: dict[str, Decision]) -> dict[str, Any]:
@@ -333,7 +331,7 @@ manage = Router("/v1", "projects")
 Algorithm = Annotated[str, Path(max_length=limits.ALGORITHM_NAME, description="The algorithm's name")]
 
 
-@manage.json("GET", "/selectors", holding("SelectorListResponse", selectors=list[SelectorInfo]))
+@manage.json("GET", "/selectors", model("SelectorListResponse", selectors=many(SelectorInfo)))
 async def list_selectors() -> Response:
     """List the selectors a project may use."""
     rows = [{field: row.describe()[field] for field in SelectorInfo.model_fields} for row in find_all()]
@@ -350,14 +348,12 @@ async def list_selectors() -> Response:
 async def create(body: bodies.ProjectBody, shared: Shared) -> Response:
     """Create a project.
 
-    Begin a project; the very same request again finds it there.
+    The very same request again finds it there.
     """
     described = body.model_dump(exclude={"name"})
-    if body.max_pending > shared.limits.pending:
-        raise InputError(
-            f"max_pending must be at most {shared.limits.pending}, got {body.max_pending}",
-            field="max_pending",
-        )
+    most = shared.limits.pending
+    if body.max_pending > most:
+        raise InputError(f"max_pending must be at most {most}, got {body.max_pending}", field="max_pending")
     info, status = await shared.writer.with_journal(lambda: _create(shared, body.name, described))
     return json_response(info, status)
 
@@ -388,7 +384,7 @@ def _try_out(described: dict[str, Any]) -> None:
     selector.select([0.0] * width)
 
 
-@manage.json("GET", "/projects", holding("ProjectListResponse", projects=list[ProjectResponse]))
+@manage.json("GET", "/projects", model("ProjectListResponse", projects=many(ProjectResponse)))
 async def list_projects(shared: Shared) -> Response:
     """List projects."""
     projects = shared.writer.projects
@@ -402,11 +398,11 @@ def get(project: Project) -> dict[str, Any]:
     return info(project)
 
 
-@manage.json("DELETE", "/projects/{project}", holding("RemovedResponse", removed=bool))
+@manage.json("DELETE", "/projects/{project}", model("RemovedResponse", removed=bool))
 async def remove(project: Name, shared: Shared) -> Response:
     """Remove a project with all its history.
 
-    Remove a project for good, also a damaged one; one that is gone changes nothing.
+    It may be a damaged one; one that is gone changes nothing.
     """
     writer = shared.writer
     return json_response({"removed": await writer.with_journal(lambda: _remove(writer, project))})
@@ -434,7 +430,7 @@ def _remove(writer: JournalWriter, name: str) -> bool:
 def add_algorithm(project: Project, body: bodies.AlgorithmBody) -> dict[str, Any]:
     """Add an algorithm.
 
-    Offer one more algorithm from now on; one that is there already changes nothing.
+    One that is there already changes nothing.
     """
     selector = project.selector
     if body.name not in selector.algorithms:
@@ -449,34 +445,37 @@ def add_algorithm(project: Project, body: bodies.AlgorithmBody) -> dict[str, Any
 def remove_algorithm(project: Project, algorithm: Algorithm) -> dict[str, Any]:
     """Remove an algorithm.
 
-    Stop offering an algorithm and forget what was learned about it; one that is gone changes nothing.
+    What was learned about it is forgotten; one that is gone changes nothing.
     """
     if algorithm in project.selector.algorithms:
         project.remove_algorithm(algorithm)
     return info(project)
 
 
+_OF_SELECTOR = (
+    "algorithms",
+    "cutoff",
+    "hyperparameters",
+    "feature_names",
+    "n_features",
+    "needs_features",
+    "schedules",
+)
+_OF_STATISTICS = ("decisions", "instances", "solved", "par10")
+
+
 def info(project: Project) -> dict[str, Any]:
     """Return what clients get to know of a project."""
-    selector = project.selector
+    selector, statistics = project.selector, project.statistics
     return {
         "name": project.name,
         "created": project.journal.created(project.number),
         "selector": selector.name,
-        "algorithms": selector.algorithms,
-        "cutoff": selector.cutoff,
         "seed": project.description["seed"],
-        "hyperparameters": selector.hyperparameters,
-        "feature_names": selector.feature_names,
-        "n_features": selector.n_features,
-        "needs_features": selector.needs_features,
+        **{field: getattr(selector, field) for field in _OF_SELECTOR},
         "feature_budget": selector.feature_budget(),
-        "schedules": selector.schedules,
-        "max_pending": project.statistics.limit,
-        "pending": len(project.statistics.pending),
-        "decisions": project.statistics.decisions,
-        "instances": project.statistics.instances,
-        "solved": project.statistics.solved,
-        "par10": project.statistics.par10,
+        "max_pending": statistics.limit,
+        "pending": len(statistics.pending),
+        **{field: getattr(statistics, field) for field in _OF_STATISTICS},
         "last_event": project.last_event,
     }
