@@ -183,8 +183,6 @@ class Guard:
 
 
 class _Exchange:
-    """One request and its response."""
-
     def __init__(self, scope: Scope, receive: Receive, send: Send, guard: Guard) -> None:
         self.since, self.id = time.perf_counter(), f"{_PROCESS}-{next(_COUNT):x}"
         self.status: int | None = None
@@ -208,7 +206,6 @@ class _Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        """Pass on a piece of the response."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             own = [*HEADERS, (b"x-request-id", self.id.encode()), self._policy]

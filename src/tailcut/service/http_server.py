@@ -152,7 +152,6 @@ def first_token(path: Path) -> str | None:
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Return a listening socket; raise with the reason if that fails."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=BACKLOG)

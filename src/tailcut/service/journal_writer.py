@@ -69,7 +69,6 @@ class WorkQueues:
         self.closed = False
 
     def waiting(self, *, slow: bool) -> int:
-        """Return how many requests wait in one of them."""
         return len(self._queues[slow])
 
     def put(self, work: QueuedWork[Any], *, slow: bool) -> None:
@@ -201,7 +200,6 @@ class JournalWriter:
         return await future
 
     async def with_journal(self, work: Callable[[], T]) -> T:
-        """Execute work on the journal or on all projects."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self.queues.put(QueuedWork(None, work, future), slow=True)
         return await future

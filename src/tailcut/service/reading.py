@@ -163,10 +163,7 @@ async def history(
     decision: Annotated[int | None, Query(ge=0, le=2**53, description="Only those about it")] = None,
     features: Annotated[bool, Query(description="With features, and the tables of recorded runs")] = False,
 ) -> Response:
-    """Events, page by page.
-
-    `next` is the cursor of the next page, null if there is none.
-    """
+    """Events, page by page."""
     which = {"newest_first": order == "newest", "kinds": kind or (), "decision": decision}
     events, following = await _page(shared, await _number(shared, project), limit, cursor=cursor, **which)
     if not features:
@@ -182,10 +179,7 @@ async def history(
     model("PastDecisionsResponse", decisions=many(responses.PastDecision), next=int | None),
 )
 async def decisions(project: Name, shared: Shared, limit: Limit = 20, cursor: Cursor = None) -> Response:
-    """Decisions and their outcomes, page by page.
-
-    The newest come first; `next` is the cursor of the next page, null if there is none.
-    """
+    """Decisions and their outcomes, page by page."""
     number = await _number(shared, project)
     events, following = await _page(shared, number, limit, cursor=cursor, kinds=DECIDING)
     made = [(event, decision) for event in events if (decision := event.decision()) is not None]
@@ -204,10 +198,7 @@ async def decisions(project: Name, shared: Shared, limit: Limit = 20, cursor: Cu
     "GET", "/pending", model("PendingResponse", count=int, decisions=many(responses.PendingDecision))
 )
 def pending(project: Project, limit: Limit = 100) -> dict[str, Any]:
-    """Decisions that wait for outcomes.
-
-    Those that have waited longest come first.
-    """
+    """Decisions that wait for outcomes."""
     waiting = project.statistics.pending
     first = islice(waiting.items(), limit)
     return {"count": len(waiting), "decisions": [{"id": number, **run._asdict()} for number, run in first]}
@@ -215,10 +206,7 @@ def pending(project: Project, limit: Limit = 100) -> dict[str, Any]:
 
 @router.work("GET", "/decisions/{decision}/explanation", responses.ExplanationResponse)
 def explain(project: Project, decision: Id, top: Annotated[int, Query(ge=0, le=100)] = 5) -> dict[str, Any]:
-    """Why a decision was made.
-
-    Predicted runtimes, timeout probabilities and the features that weighed most, as of now.
-    """
+    """Why a decision was made."""
     return _explained(project.explain(decision, top=top))
 
 
@@ -236,17 +224,14 @@ def _explained(explanation: Explanation) -> dict[str, Any]:
     return {**asdict(explanation), "text": explanation.text()}
 
 
-@router.work("GET", "/feature_budget", model("FeatureBudgetResponse", seconds=float))
+@router.work("GET", "/feature_budget", model("FeatureBudgetResponse", seconds=(float, "0: skip them")))
 def feature_budget(
     project: Project,
     cutoff: Annotated[
         float | None, Query(gt=0.0, le=limits.SECONDS, allow_inf_nan=False, description="Of that instance")
     ] = None,
 ) -> dict[str, float]:
-    """How long computing the next instance's features may take.
-
-    These are seconds; 0: skip them.
-    """
+    """How long computing the next instance's features may take."""
     return {"seconds": project.feature_budget(cutoff=cutoff)}
 
 

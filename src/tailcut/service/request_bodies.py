@@ -111,8 +111,6 @@ class Body(BaseModel):
 
 
 class ProjectBody(Body):
-    """A project: a selector with a name."""
-
     name: ProjectName = Field(description="Letters, digits and . _ -", examples=["sat"])
     algorithms: Algorithms = Field(examples=[["kissat", "minisat"]])
     cutoff: Cutoff = Field(description="Seconds after which an instance counts as unsolved", examples=[300.0])
@@ -131,8 +129,6 @@ class ProjectBody(Body):
 
 
 class SelectBody(Body):
-    """An instance that needs a decision."""
-
     features: Features | None = Field(
         default=None,
         description="A vector, or an object of names and values; null where a value is missing",
@@ -174,8 +170,6 @@ class RaceBody(SelectBody):
 
 
 class SelectBatchBody(Body):
-    """Several instances that need decisions."""
-
     requests: list[SelectBody] = Field(fail_fast=True, min_length=1, max_length=limits.BATCH)
 
     @property
@@ -220,8 +214,6 @@ class ObserveBody(Body):
 
 
 class ObserveBatchBody(Body):
-    """How several runs went."""
-
     outcomes: list[ObserveBody] = Field(fail_fast=True, min_length=1, max_length=limits.BATCH)
 
     @property
@@ -239,8 +231,6 @@ class ProceedBody(Body):
 
 
 class AlgorithmBody(Body):
-    """One more algorithm to choose from."""
-
     name: AlgorithmName
 
 

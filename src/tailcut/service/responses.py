@@ -133,12 +133,17 @@ class FieldError(BaseModel):
 
 
 class ErrorResponse(BaseModel):
-    """Why a request was not served."""
-
     status: int
     message: str
     errors: list[FieldError] = Field(default=[], description="The fields at fault, if any")
     id: str | None = Field(default=None, description="Look for it in the server's log")
+
+
+class KnownOutcome(BaseModel):
+    status: Literal["solved", "censored", "failed", "rated"]
+    time: float | None
+    loss: float | None = Field(default=None, description="Of a rated run: how bad its answer was, 0 to 1")
+    at: float
 
 
 _MEANINGS = {
@@ -196,19 +201,8 @@ DecisionResponse = model(
     stage=(int, "Runs on this instance before; only schedules have more than 0"),
     repeated=(bool, "Whether this response was given before"),
 )
-ItemError = model(
-    "ItemError",
-    "Why one item of a batch was not served; the others were.",
-    status=int,
-    message=str,
-    field=str | None,
-)
-DecisionItem = model(
-    "DecisionItem",
-    "The response to one item of a batch: one of both is null.",
-    decision=DecisionResponse | None,
-    error=ItemError | None,
-)
+ItemError = model("ItemError", status=int, message=str, field=str | None)
+DecisionItem = model("DecisionItem", decision=DecisionResponse | None, error=ItemError | None)
 ObservationItem = model("ObservationItem", decision=int, learned=bool, error=ItemError | None)
 ProjectResponse = model(
     "ProjectResponse",
@@ -289,13 +283,7 @@ AlgorithmEstimate = model(
     like=SingleSolverEstimate,
     par10=(float | None, "The estimate; null: it never ran"),
 )
-SavedEstimate = model(
-    "SavedEstimate",
-    "Seconds of PAR10 per instance saved against the best single algorithm; below 0: lost.",
-    estimate=float,
-    low=float,
-    high=float,
-)
+SavedEstimate = model("SavedEstimate", estimate=float, low=float, high=float)
 RunEstimateValues = model(
     "RunEstimateValues",
     "What a project cost, and what each single algorithm would have cost on the same instances.",
@@ -304,7 +292,7 @@ RunEstimateValues = model(
     instances=int,
     par10=float,
     best=(str | None, "The algorithm with the lowest estimate"),
-    saved=SavedEstimate | None,
+    saved=(SavedEstimate | None, "Seconds of PAR10 per instance, against that one; below 0: lost"),
     solvers=(many(AlgorithmEstimate), "The lowest estimate first"),
 )
 EstimateResponse = model(
@@ -315,28 +303,11 @@ EstimateResponse = model(
     under_way=(bool, "Whether a newer one is being computed"),
 )
 HistoryEvent = model("HistoryEvent", like=Event, kind=str)
-
-
-class KnownOutcome(BaseModel):
-    status: Literal["solved", "censored", "failed", "rated"]
-    time: float | None
-    loss: float | None = Field(default=None, description="Of a rated run: how bad its answer was, 0 to 1")
-    at: float
-
-
-PastDecision = model(
-    "PastDecision",
-    "A decision and, if it is known, its outcome.",
-    base=DecisionResponse,
-    at=float,
-    outcome=KnownOutcome | None,
-)
+PastDecision = model("PastDecision", base=DecisionResponse, at=float, outcome=KnownOutcome | None)
 PendingDecision = model("PendingDecision", like=Waiting, race=None, id=int)
-SurvivalPoint = model("SurvivalPoint", "The share of runs still unsolved after some time.", like=SurvivalStep)
-BeliefResponse = model("BeliefResponse", "What the selector thought of one algorithm.", like=AlgorithmBelief)
-EffectResponse = model(
-    "EffectResponse", "What one feature weighed.", like=FeatureEffect, value=float | None, effect=float | None
-)
+SurvivalPoint = model("SurvivalPoint", like=SurvivalStep)
+BeliefResponse = model("BeliefResponse", like=AlgorithmBelief)
+EffectResponse = model("EffectResponse", like=FeatureEffect, value=float | None, effect=float | None)
 ExplanationResponse = model(
     "ExplanationResponse",
     "Why a decision was made, or would be.",

@@ -16,6 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -105,15 +106,21 @@ class Route(APIRoute):
             self.app = self._serve
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope, receive)
-        if len(request.path_params.get("project", "")) > limits.PATH_NAME:
+        arguments, content, more = scope["path_params"], bytearray(), True
+        if len(arguments.get("project", "")) > limits.PATH_NAME:
             raise _invalid("project", f"String should have at most {limits.PATH_NAME} characters")
-        content = _parsed(await request.body(), request.headers.get("content-type", ""))
+        while more:  # as Request.body does, in a third of the time
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnect
+            content += message.get("body", b"")
+            more = message.get("more_body", False)
+        kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
         try:
-            body = self._model.model_validate(content, from_attributes=True)
+            body = self._model.model_validate(_parsed(content, kind), from_attributes=True)
         except ValidationError as error:
             raise RequestValidationError(error.errors(include_url=False, include_input=False)) from None
-        response = await self.endpoint(**request.path_params, body=body, shared=await _context(request))
+        response = await self.endpoint(**arguments, body=body, shared=scope["app"].state.context)
         await response(scope, receive, send)
 
 
@@ -161,14 +168,14 @@ class Router(APIRouter):
         return decorator
 
 
-_JSON = re.compile(r"application/(\S+\+)?json\s*(;|$)", re.IGNORECASE)
+_JSON = re.compile(rb"application/(\S+\+)?json\s*(;|$)", re.IGNORECASE)
 
 
-def _parsed(content: bytes, kind: str) -> Any:
+def _parsed(content: bytearray, kind: bytes) -> Any:
     """Return what a body holds; one of another type stays bytes, which no model accepts."""
     if not content:
         raise _invalid("body", "Field required")
-    if not _JSON.match(kind):
+    if kind != b"application/json" and not _JSON.match(kind):
         return content
     # A shorter body cannot have that many, and need not be searched.
     if len(content) > limits.PARTS and any(content.count(sign) > limits.PARTS for sign in (b":", b"[", b"{")):
@@ -237,10 +244,7 @@ def observe(project: Project, body: bodies.ObserveBody) -> dict[str, Any]:
     "POST", "/observe/batch", model("ObservationBatchResponse", answers=many(ObservationItem)), slow=True
 )
 def observe_batch(project: Project, body: bodies.ObserveBatchBody) -> dict[str, Any]:
-    """Report how several runs went.
-
-    An outcome that is wrong does not hinder the others.
-    """
+    """Report how several runs went."""
     answers = []
     for one in body.outcomes:
         learned, error = _attempt(partial(project.observe, one.decision, one.outcome()))
@@ -298,7 +302,6 @@ def _attempt(step: Callable[[], T]) -> tuple[T | None, dict[str, Any] | None]:
 
 
 def response_of(decision: Decision, repeated: bool) -> dict[str, Any]:
-    """Return a decision as clients get it."""
     return {**decision.to_dict(), "repeated": repeated}
 
 
@@ -346,10 +349,7 @@ async def list_selectors() -> Response:
     responses={200: {"model": ProjectResponse, "description": "It already existed with the same settings"}},
 )
 async def create(body: bodies.ProjectBody, shared: Shared) -> Response:
-    """Create a project.
-
-    The very same request again finds it there.
-    """
+    """Create a project."""
     described = body.model_dump(exclude={"name"})
     most = shared.limits.pending
     if body.max_pending > most:
@@ -428,10 +428,7 @@ def _remove(writer: JournalWriter, name: str) -> bool:
 
 @manage.work("POST", "/projects/{project}/algorithms", ProjectResponse, slow=True)
 def add_algorithm(project: Project, body: bodies.AlgorithmBody) -> dict[str, Any]:
-    """Add an algorithm.
-
-    One that is there already changes nothing.
-    """
+    """Add an algorithm."""
     selector = project.selector
     if body.name not in selector.algorithms:
         if len(selector.algorithms) >= limits.ALGORITHMS:
@@ -443,10 +440,7 @@ def add_algorithm(project: Project, body: bodies.AlgorithmBody) -> dict[str, Any
 
 @manage.work("DELETE", "/projects/{project}/algorithms/{algorithm:path}", ProjectResponse, slow=True)
 def remove_algorithm(project: Project, algorithm: Algorithm) -> dict[str, Any]:
-    """Remove an algorithm.
-
-    What was learned about it is forgotten; one that is gone changes nothing.
-    """
+    """Remove an algorithm."""
     if algorithm in project.selector.algorithms:
         project.remove_algorithm(algorithm)
     return info(project)
@@ -465,7 +459,6 @@ _OF_STATISTICS = ("decisions", "instances", "solved", "par10")
 
 
 def info(project: Project) -> dict[str, Any]:
-    """Return what clients get to know of a project."""
     selector, statistics = project.selector, project.statistics
     return {
         "name": project.name,

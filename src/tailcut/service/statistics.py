@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -165,27 +166,19 @@ class ServerMetrics:
     """
 
     def __init__(self) -> None:
-        self._registry = registry = CollectorRegistry()
+        self._registry = CollectorRegistry()
+        histogram = partial(Histogram, registry=self._registry)
         by_route = ["method", "route"]
         self._requests = Counter(
-            "tailcut_http_requests", "Requests answered.", [*by_route, "status"], registry=registry
+            "tailcut_http_requests", "Requests answered.", [*by_route, "status"], registry=self._registry
         )
-        self._durations = Histogram(
-            "tailcut_http_request_seconds",
-            "Seconds until a request was answered.",
-            by_route,
-            buckets=SECONDS,
-            registry=registry,
+        self._durations = histogram(
+            "tailcut_http_request_seconds", "Seconds until a request was answered.", by_route, buckets=SECONDS
         )
-        self.commits = Histogram(
-            "tailcut_group_seconds",
-            "Seconds to do and write a group of requests.",
-            buckets=SECONDS,
-            registry=registry,
+        self.commits = histogram(
+            "tailcut_group_seconds", "Seconds to do and write a group of requests.", buckets=SECONDS
         )
-        self.groups = Histogram(
-            "tailcut_group_size", "Requests that shared a transaction.", buckets=SIZES, registry=registry
-        )
+        self.groups = histogram("tailcut_group_size", "Requests that shared a transaction.", buckets=SIZES)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a completed request."""
