@@ -66,8 +66,8 @@ LARGE = 100_000
 """Bytes of a body whose memory is freed at once if the request fails."""
 SLOW = 1.0
 """Seconds after which a request counts as slow and is logged."""
-FRESH = 0.1
-"""Seconds after which tokens are read again; until then a new one is unknown, and a revoked one may work."""
+FRESH, EAGER = 0.2, 0.1
+"""Seconds after which the tokens are read again: for one that may be revoked, and for one that may be new."""
 HEADER_BYTES = 32 * 1024
 """Of a request's first line and headers together."""
 LINGER_SECONDS, LINGER_BYTES = 1.0, 1_000_000
@@ -93,11 +93,13 @@ class Access:
         scheme, _, token = (header or "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             return None
-        if time.monotonic() - self._read > FRESH:
+        scopes = scopes_of(token.strip(), self._tokens)
+        if time.monotonic() - self._read > (EAGER if scopes is None else FRESH):
             self._read = time.monotonic()
             with contextlib.suppress(JournalError):  # locked for the moment: use what was read before
                 self._tokens = self._file.all()
-        return scopes_of(token.strip(), self._tokens)
+            scopes = scopes_of(token.strip(), self._tokens)
+        return scopes
 
 
 class Guard:
