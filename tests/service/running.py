@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -42,7 +43,12 @@ class Running:
         self.host, self.port = self._listener.getsockname()
         self.address = f"http://{self.host}:{self.port}"
         ready = threading.Event()
-        self.server = http_server.prepared(path, limits=limits, ready=ready.set)
+
+        def started() -> None:
+            self.loop = asyncio.get_running_loop()
+            ready.set()
+
+        self.server = http_server.prepared(path, limits=limits, ready=started)
         self._thread = threading.Thread(target=http_server.serve, args=(self.server, self._listener))
         self._thread.start()
         assert ready.wait(60)
@@ -102,8 +108,8 @@ _WITH_LIMITS = """
 from tailcut.cli import app
 from tailcut.service import http_server
 from tailcut.service.service_limits import ServiceLimits
-ordinary = http_server.serve_state
-http_server.serve_state = lambda path, *, limits, **more: ordinary(path, limits={limits!r}, **more)
+ordinary = http_server.prepared
+http_server.prepared = lambda path, *, limits, **more: ordinary(path, limits={limits!r}, **more)
 app.run()
 """
 

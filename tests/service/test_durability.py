@@ -157,10 +157,8 @@ def writer_waits(running: Running, gate: threading.Event) -> None:
     """Keep the writer busy until the gate opens, so that requests gather behind it."""
     import asyncio
 
-    loop = running.server.loop
-    assert loop is not None
     job = running.context.writer.with_journal(gate.wait)
-    asyncio.run_coroutine_threadsafe(job, loop).result()
+    asyncio.run_coroutine_threadsafe(job, running.loop).result()
 
 
 def test_a_restart_finds_everything_and_has_little_to_repeat(tmp_path: Path) -> None:

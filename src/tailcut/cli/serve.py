@@ -5,15 +5,11 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
 from tailcut.errors import MissingExtraError
 from tailcut.service.service_limits import ServiceLimits
-
-if TYPE_CHECKING:
-    from tailcut.service.http_server import Started
 
 _DEFAULT = ServiceLimits()
 
@@ -51,12 +47,14 @@ def command(
             "tailcut serve needs the extra 'service': pip install 'tailcut[service]'"
         ) from None
 
-    def started(server: Started) -> None:
-        typer.echo(f"Tailcut serves {state} at {server.address}")
-        typer.echo(f"dashboard: {server.address}/")
-        if server.token is not None:
-            typer.echo(f"token, shown only now: {server.token}")
-        if not server.local:
+    def started() -> None:
+        name, number = listener.getsockname()[:2]
+        address = f"http://[{name}]:{number}" if ":" in name else f"http://{name}:{number}"
+        typer.echo(f"Tailcut serves {state} at {address}")
+        typer.echo(f"dashboard: {address}/")
+        if token is not None:
+            typer.echo(f"token, shown only now: {token}")
+        if not http_server.is_local(host):
             typer.echo("warning: other machines can connect, and nothing is encrypted", err=True)
         sys.stdout.flush()
 
@@ -64,6 +62,7 @@ def command(
     limits = ServiceLimits(
         body_bytes=max_body, projects=max_projects, pending=max_pending, snapshot_every=snapshot_every
     )
-    http_server.serve_state(
-        state, host=host, port=port, allowed_hosts=allowed_host or [], limits=limits, started=started
-    )
+    with http_server.bound(host, port) as listener:
+        token = http_server.first_token(state)  # only after the port is taken: it is shown only once
+        hosts = http_server.accepted_hosts(host, allowed_host or [])
+        http_server.serve(http_server.prepared(state, limits=limits, hosts=hosts, ready=started), listener)

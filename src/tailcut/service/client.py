@@ -30,6 +30,10 @@ from tailcut.types import Decision, Features, Outcome, Request, Status
 
 _AGAIN = frozenset({502, 503, 504})
 """Statuses after which the same request may succeed."""
+_LOST = (OSError, http.client.HTTPException, UnicodeError)
+"""No connection, no TLS, not the whole response; or a name that cannot be one."""
+_FOR_GOOD = (ssl.SSLCertVerificationError, UnicodeError)
+"""Those of them that stay."""
 FIT_BYTES = 4_000_000
 """Approximate size of a body above which recorded runs are sent in several requests."""
 FIT_INSTANCES = 2_000
@@ -72,15 +76,10 @@ class Client:
                 return _content(*self._send(method, self._prefix + path, content))
             except ServiceError as error:
                 failure, again = error, error.status in _AGAIN
-            except UnicodeError as error:
-                failure, again = ServiceError(f"the service cannot be found: {error}"), False
-            except (
-                OSError,
-                http.client.HTTPException,
-            ) as error:  # no connection, no TLS, not the whole response
+            except _LOST as error:
                 reason = str(error) or type(error).__name__
                 failure = ServiceError(f"the service at {self._address} does not answer: {reason}")
-                failure.__cause__, again = error, not isinstance(error, ssl.SSLCertVerificationError)
+                failure.__cause__, again = error, not isinstance(error, _FOR_GOOD)
             if not again or attempt == self._retries:
                 raise failure
             # Longer every time, and at random, so that clients do not retry at once.
@@ -167,8 +166,8 @@ class RemoteProject:
         key: str | None = None,
     ) -> Decision:
         """Decide as `Selector.select`; a `key` is generated unless you pass one."""
-        request = Request(features, instance, cutoff, among, spent, feature_cost)
-        return Decision.from_dict(self._post("/select", _with_key(request, key)))
+        body = _with_key(key, features, instance, cutoff, among, spent, feature_cost)
+        return Decision.from_dict(self._post("/select", body))
 
     def race(
         self,
@@ -185,9 +184,9 @@ class RemoteProject:
         key: str | None = None,
     ) -> list[Decision]:
         """Decide as `Selector.race`; a `key` is generated unless you pass one."""
-        request = Request(features, instance, cutoff, among, spent, feature_cost)
-        body = {"k": k, "running": dict(running or {}), "failed": dict(failed or {})}
-        response = self._post("/race", {**_with_key(request, key), **body})
+        body = _with_key(key, features, instance, cutoff, among, spent, feature_cost)
+        body |= {"k": k, "running": dict(running or {}), "failed": dict(failed or {})}
+        response = self._post("/race", body)
         return [Decision.from_dict(decision) for decision in response["decisions"]]
 
     def select_batch(self, requests: Sequence[Mapping[str, Any]]) -> list[Decision | ServiceError]:
@@ -195,11 +194,7 @@ class RemoteProject:
 
         The error of a request is returned in its place.
         """
-        bodies = []
-        for request in requests:
-            keywords = dict(request)
-            key = keywords.pop("key", None)
-            bodies.append(_with_key(Request(**keywords), key))
+        bodies = [_with_key(**{"key": None, **request}) for request in requests]
         answers = self._post("/select/batch", {"requests": bodies})["answers"]
         return [_item_error(answer) or Decision.from_dict(answer["decision"]) for answer in answers]
 
@@ -275,11 +270,11 @@ class RemoteProject:
 
     def info(self) -> dict[str, Any]:
         """Return the project's description."""
-        return self._get("")
+        return dict(self._get(""))
 
     def statistics(self) -> dict[str, Any]:
         """Return the project's statistics."""
-        return self._get("/statistics")
+        return dict(self._get("/statistics"))
 
     def history(self, *, order: str = "newest", page: int = 500, **more: Any) -> Iterator[dict[str, Any]]:
         """Yield all events, page by page; `more`: kind (a list), decision, features."""
@@ -294,10 +289,8 @@ class RemoteProject:
     def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         return self.client.call("POST", self._path + path, body)
 
-    def _get(self, path: str, **query: Any) -> dict[str, Any]:
-        response: dict[str, Any]
-        response = self.client.call("GET", f"{self._path}{path}?{urlencode(query, doseq=True)}")
-        return response
+    def _get(self, path: str, **query: Any) -> Any:
+        return self.client.call("GET", f"{self._path}{path}?{urlencode(query, doseq=True)}")
 
 
 def _json(body: Any) -> bytes:
@@ -307,8 +300,8 @@ def _json(body: Any) -> bytes:
         raise InputError(f"a request holds finite numbers only, and nan for missing ones: {error}") from None
 
 
-def _with_key(request: Request, key: str | None) -> dict[str, Any]:
-    return {**request.to_dict(), "key": key or _new_key()}
+def _with_key(key: str | None, *request: Any, **more: Any) -> dict[str, Any]:
+    return {**Request(*request, **more).to_dict(), "key": key or _new_key()}
 
 
 def _new_key() -> str:

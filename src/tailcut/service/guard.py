@@ -11,6 +11,7 @@ is limited: bytes of headers in the connection, bytes of bodies in the guard, re
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import logging
 import secrets
@@ -65,10 +66,8 @@ LARGE = 100_000
 """Bytes of a body whose memory is freed at once if the request fails."""
 SLOW = 1.0
 """Seconds after which a request counts as slow and is logged."""
-FRESH = 0.2
-"""Seconds after which the tokens are read again; until then a revoked one may still work."""
-EAGER = 0.1
-"""Seconds after which an unknown token, which may be new, makes the server read them again."""
+FRESH, EAGER = 0.2, 0.1
+"""Seconds after which the tokens are read again: for one that may be revoked, and for one that may be new."""
 HEADER_BYTES = 32 * 1024
 """Of a request's first line and headers together."""
 LINGER_SECONDS, LINGER_BYTES = 1.0, 1_000_000
@@ -94,22 +93,13 @@ class Access:
         scheme, _, token = (header or "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             return None
-        self._refresh(FRESH)
         scopes = scopes_of(token.strip(), self._tokens)
-        if scopes is None and self._refresh(EAGER):
+        if time.monotonic() - self._read > (EAGER if scopes is None else FRESH):
+            self._read = time.monotonic()
+            with contextlib.suppress(JournalError):  # locked for the moment: use what was read before
+                self._tokens = self._file.all()
             scopes = scopes_of(token.strip(), self._tokens)
         return scopes
-
-    def _refresh(self, age: float) -> bool:
-        """Read the tokens again unless that was done just now; return whether they were read."""
-        if time.monotonic() - self._read <= age:
-            return False
-        self._read = time.monotonic()
-        try:
-            self._tokens = self._file.all()
-        except JournalError:  # locked for the moment: use what was read before
-            return False
-        return True
 
 
 class Guard:
@@ -140,19 +130,15 @@ class Guard:
                 await self.app(scope, receive, send)
             return  # nothing speaks websocket here
         exchange = _Exchange(scope, receive, send, self)
-        refusal = self._refusal(scope)
         try:
-            if refusal is not None:
-                await refusal(scope, receive, exchange.send)
-            else:
-                await self.app(scope, exchange.receive, exchange.send)
+            await (self._refusal(scope) or self.app)(scope, exchange.receive, exchange.send)
         except ClientDisconnect:
             exchange.status = exchange.status or 499  # nobody is there to respond to
         except Exception:
             log.exception("request %s failed: %s %s", exchange.id, scope["method"], scope["path"])
             if exchange.status is None:
                 text = f"a fault of the server; its log says more under {exchange.id}"
-                await error_response(500, text, request_id=exchange.id)(scope, receive, exchange.send)
+                await error_response(500, text, exchange.id)(scope, receive, exchange.send)
         finally:
             self.under_way -= exchange.taken
         if exchange.taken > LARGE and (exchange.status or 500) >= 400:
@@ -199,8 +185,6 @@ class Guard:
 
 
 class _Exchange:
-    """One request and its response."""
-
     def __init__(self, scope: Scope, receive: Receive, send: Send, guard: Guard) -> None:
         self.since, self.id = time.perf_counter(), f"{_PROCESS}-{next(_COUNT):x}"
         self.status: int | None = None
@@ -224,7 +208,6 @@ class _Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        """Pass on a piece of the response."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             own = [*HEADERS, (b"x-request-id", self.id.encode()), self._policy]
@@ -263,8 +246,9 @@ class LimitedConnection(HttpToolsProtocol):
     ) -> None:
         super().__init__(*uvicorn, **more)
         self._limits, self._most, self._idle = limits, most, idle
-        self._in_message = self._reading_head = self._refused = False
         self._received = self._head = 0
+        """Bytes since the last message ended, or since a refusal; and those of the head, parsed."""
+        self._reading_head = self._refused = False
         self._refusal = 400, "this is not HTTP/1.1"
         self._timer: asyncio.TimerHandle | None = None
 
@@ -286,22 +270,17 @@ class LimitedConnection(HttpToolsProtocol):
         if self.parser is None or self.transport.is_closing():
             return
         self._received += len(data)
-        if self._refused:
-            if self._received > LINGER_BYTES:
-                self.transport.close()
-            return
-        fresh = not self._in_message
-        super().data_received(data)
-        if fresh and self._in_message:
-            self._received = len(data)  # all of it belongs to the request that began in it
-        if self._reading_head and self._received > HEADER_BYTES:
-            self._refuse(431, _TOO_LARGE)
+        if not self._refused:
+            super().data_received(data)
+            if self._reading_head and self._received > HEADER_BYTES:
+                self._refuse(431, _TOO_LARGE)
+        elif self._received > LINGER_BYTES:
+            self.transport.close()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._idle.pop(self, None)
-        self._in_message = self._reading_head = True
-        self._received = self._head = 0
+        self._reading_head, self._head = True, 0
         self._expect(self._limits.header_seconds, _HEADERS_LATE)
 
     def on_url(self, url: bytes) -> None:
@@ -309,7 +288,7 @@ class LimitedConnection(HttpToolsProtocol):
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._count(len(name) + len(value) + 4)
+        self._count(len(name) + len(value) + 4)  # also of a chunked body's trailer
         super().on_header(name, value)
 
     def _count(self, size: int) -> None:
@@ -324,7 +303,7 @@ class LimitedConnection(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        self._in_message = False
+        self._received = 0
         self._expect_nothing()
         super().on_message_complete()
 
@@ -343,7 +322,6 @@ class LimitedConnection(HttpToolsProtocol):
     def _expect_nothing(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
 
     def _too_late(self, message: str) -> None:
         if self._received:

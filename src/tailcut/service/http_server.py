@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import gc
 import ipaddress
@@ -12,21 +11,21 @@ import resource
 import signal
 import socket
 import sys
-import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from html import escape
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 import uvicorn
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 
 from tailcut import __version__
 from tailcut.errors import InputError, TailcutError
@@ -78,7 +77,7 @@ def build(
             reader.close()
             writer.stop()
 
-    routers = (routes.step, routes.manage, reading.server, reading.router, pages)  # the busiest first
+    routers = (routes.step, routes.manage, reading.server, reading.router)  # the busiest first
     app = FastAPI(
         title="Tailcut",
         version=__version__,
@@ -89,35 +88,22 @@ def build(
         openapi_url="/v1/openapi.json",
         lifespan=lifespan,
         redirect_slashes=False,
-        routes=[route for router in routers for route in router.routes],
+        routes=[*(route for router in routers for route in router.routes), *_PAGES],
+        exception_handlers={
+            TailcutError: responses.of_error,
+            RequestValidationError: responses.of_validation,
+            HTTPException: responses.of_http,
+        },
     )
-    app.add_exception_handler(TailcutError, _responder(responses.of_error))
-    app.add_exception_handler(
-        RequestValidationError, _responder(lambda e: responses.of_validation(e.errors()))
-    )
-    app.add_exception_handler(HTTPException, _responder(responses.of_http))
     app.openapi = partial(_openapi, app)  # type: ignore[method-assign]
     app.add_middleware(Guard, access=access, metrics=metrics, hosts=hosts, limits=limits)
     return app
 
 
-def _responder(respond: Callable[[Any], Response]) -> Callable[[Request, Any], Awaitable[Response]]:
-    async def handle(_: Request, error: Any) -> Response:
-        return respond(error)
-
-    return handle
-
-
 def _openapi(app: FastAPI) -> dict[str, Any]:
     """Return the OpenAPI document: FastAPI's, with the scopes."""
     if app.openapi_schema is None:
-        document = get_openapi(
-            title=app.title,
-            version=app.version,
-            summary=app.summary,
-            description=app.description,
-            routes=app.routes,
-        )
+        document = FastAPI.openapi(app)
         document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         for path, operations in document["paths"].items():
             for method, operation in operations.items():
@@ -125,29 +111,13 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
                     operation["security"] = [{"token": []}]
                     scope = "read" if method.upper() in READING else "write"
                     operation["description"] += f"\n\nNeeds a token with the scope `{scope}`."
-        app.openapi_schema = document
-    return app.openapi_schema
+    return FastAPI.openapi(app)
 
 
-pages = APIRouter(include_in_schema=False)
+def _page(path: str, name: str, kind: str) -> Route:
+    return Route(path, Response((PAGE / name).read_bytes(), media_type=kind), methods=["GET"])
 
 
-def _file(name: str, kind: str) -> Callable[[], Awaitable[Response]]:
-    content = (PAGE / name).read_bytes()
-
-    async def give() -> Response:
-        return Response(content, media_type=kind)
-
-    return give
-
-
-# The dashboard: a page without data, which asks for a token and then loads data with it.
-pages.add_api_route("/", _file("index.html", "text/html"))
-for _name, _kind in ASSETS.items():
-    pages.add_api_route(f"/page/{_name}", _file(_name, _kind))
-
-
-@pages.get("/docs")
 async def _docs(request: Request) -> Response:
     """List the routes; without scripts, styles or pictures, so the strictest policy holds."""
     document = request.app.openapi()
@@ -156,13 +126,20 @@ async def _docs(request: Request) -> Response:
         for path, operations in document["paths"].items()
         for method, operation in operations.items()
     ]
-    info = document["info"]
-    title, version = escape(info["title"]), escape(info["version"])
+    title, text = escape(f"Tailcut {__version__}"), escape(document["info"]["description"])
     return HTMLResponse(
         f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{title}</title>"
-        f"<meta name='viewport' content='width=device-width'><h1>{title} {version}</h1>"
-        f"<p>{escape(info['description'])}</p><table>{''.join(rows)}</table></html>"
+        f"<meta name='viewport' content='width=device-width'><h1>{title}</h1>"
+        f"<p>{text}</p><table>{''.join(rows)}</table></html>"
     )
+
+
+# The dashboard is a page without data, which asks for a token and then loads data with it.
+_PAGES = [
+    Route("/docs", _docs, methods=["GET"]),
+    _page("/", "index.html", "text/html"),
+    *(_page(f"/page/{name}", name, kind) for name, kind in ASSETS.items()),
+]
 
 
 def first_token(path: Path) -> str | None:
@@ -175,7 +152,6 @@ def first_token(path: Path) -> str | None:
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Return a listening socket; raise with the reason if that fails."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
@@ -202,34 +178,6 @@ def is_local(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host.lower() == "localhost"
-
-
-class Started(NamedTuple):
-    """What to report about a server that has started."""
-
-    address: str
-    token: str | None
-    """The first token, if it is new."""
-    local: bool
-
-
-def serve_state(
-    path: Path,
-    *,
-    host: str,
-    port: int,
-    allowed_hosts: list[str],
-    limits: ServiceLimits,
-    started: Callable[[Started], None],
-) -> None:
-    """Serve the projects of a state file until SIGTERM or SIGINT; the file is created if missing."""
-    with bound(host, port) as listener:
-        token = first_token(path)  # only after the port is taken: it is shown only once
-        name, number = listener.getsockname()[:2]
-        address = f"http://[{name}]:{number}" if ":" in name else f"http://{name}:{number}"
-        about = Started(address, token, is_local(host))
-        hosts = accepted_hosts(host, allowed_hosts)
-        serve(prepared(path, limits=limits, hosts=hosts, ready=lambda: started(about)), listener)
 
 
 def serve(server: HttpServer, listener: socket.socket) -> None:
@@ -277,63 +225,57 @@ def prepared(
 
 
 class HttpServer(uvicorn.Server):
-    """Ends live streams when it stops, and then exits normally."""
+    """Ends live streams when it stops, and then exits normally: to be stopped by a signal is no failure."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self.application, self._ready = app, ready
-        self.loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self.loop = asyncio.get_running_loop()
         if self.started:
             log.info("ready")
             self._ready()
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop: what is in progress is finished first."""
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        """Stop, without raising the signal again at the end, as uvicorn would."""
         log.info("stopping")
-        super().handle_exit(sig, frame)
-        if self.loop is not None:
-            self.loop.call_soon_threadsafe(self.application.state.context.stopping.set)
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
 
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Handle both signals, and do not raise them again at the end: stopping is not a failure."""
-        if threading.current_thread() is not threading.main_thread():
-            yield  # signals are for the main thread
-            return
-        handlers = {
-            number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)
-        }
-        try:
-            yield
-        finally:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.application.state.context.stopping.set()
+        await super().shutdown(sockets)
 
 
 def configure_log(*, level: str, as_json: bool) -> None:
     """Send the log of the server and its libraries to standard error, one line per event."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json() if as_json else _Plain())
+    handler.setFormatter(_LogLine(as_json))
     for name, lowest in (("tailcut.service", level.upper()), ("uvicorn.error", "WARNING")):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(lowest)
 
 
-class _Plain(logging.Formatter):
-    """A line of text; the fields of a request as words."""
+class _LogLine(logging.Formatter):
+    """A line of text with the fields of a request as words, or a JSON object, with a traceback as a field."""
 
-    def __init__(self) -> None:
+    converter = staticmethod(time.gmtime)
+
+    def __init__(self, as_json: bool) -> None:
         super().__init__("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
-        self.converter = time.gmtime
+        self._as_json = as_json
 
     def format(self, record: logging.LogRecord) -> str:
         fields = getattr(record, "fields", {})
-        return " ".join([super().format(record), *(f"{name}={_word(fields[name])}" for name in fields)])
+        if not self._as_json:
+            return " ".join([super().format(record), *(f"{name}={_word(fields[name])}" for name in fields)])
+        at, level = round(record.created, 6), record.levelname.lower()
+        content = {"at": at, "level": level, "message": record.getMessage(), **fields}
+        if record.exc_info:
+            content["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(content)
 
 
 def _word(value: object) -> str:
@@ -344,18 +286,3 @@ def _word(value: object) -> str:
     """
     text = str(value)
     return text if text.isprintable() and " " not in text and '"' not in text else json.dumps(text)
-
-
-class _Json(logging.Formatter):
-    """A JSON object per line; a traceback is a field of it."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        content = {
-            "at": round(record.created, 6),
-            "level": record.levelname.lower(),
-            "message": record.getMessage(),
-            **getattr(record, "fields", {}),
-        }
-        if record.exc_info:
-            content["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(content)

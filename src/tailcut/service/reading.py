@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 from itertools import islice
@@ -10,26 +11,33 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Path as InPath
 from fastapi import Query, Request
-from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from tailcut import __version__
 from tailcut.explain import Explanation
-from tailcut.journal import Event, EventKind, Journal, Project
+from tailcut.journal import Event, EventKind, Project
 from tailcut.journal.events import DECIDING
 from tailcut.service import responses
 from tailcut.service import service_limits as limits
 from tailcut.service.journal_writer import JournalWriter
 from tailcut.service.request_bodies import ConsiderBody
-from tailcut.service.responses import BusyError, NoProjectError, error_response, json_response
+from tailcut.service.responses import (
+    BusyError,
+    NoProjectError,
+    error_response,
+    json_response,
+    many,
+    model,
+    to_json,
+)
 from tailcut.service.routes import Name, Router, ServiceContext, Shared, check_room, response_of
 from tailcut.service.statistics import project_statistics
 
 server = Router("/v1", "reading")
 """Routes of the server as a whole."""
 router = Router("/v1/projects/{project}", "reading")
-Limit = Annotated[int, Query(ge=1, le=limits.PAGE)]
+Limit = Annotated[int, Query(ge=1, le=1_000)]
 Cursor = Annotated[int | None, Query(ge=0, le=2**53, description="`next` of the page before")]
 _TABLES = ("features", "runtimes", "solved", "known", "instances", "watched", "feature_cost")
 """The large fields of an event."""
@@ -40,9 +48,12 @@ HEARTBEAT = 15.0
 """Seconds of silence after which a comment is sent, to notice a broken connection."""
 
 
-@server.json("GET", "/health", responses.HealthResponse, "Whether the service works")
+@server.json("GET", "/health", model("HealthResponse", status=Literal["ok", "failing"], version=str))
 async def health(shared: Shared) -> Response:
-    """Return ok, or 503. Needs no token and says nothing else."""
+    """Whether the service works.
+
+    The response is ok, or 503. It needs no token and says nothing else.
+    """
     trouble = shared.writer.trouble()
     if trouble is None:
         return json_response({"status": "ok", "version": __version__})
@@ -57,9 +68,9 @@ async def metrics(shared: Shared) -> Response:
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-@router.json("GET", "/statistics", responses.StatisticsResponse, "What a project has done")
+@router.json("GET", "/statistics", responses.StatisticsResponse)
 async def get_statistics(project: Name, shared: Shared) -> Response:
-    """Return counts, PAR10, the curve over time and the latest latencies."""
+    """What a project has done."""  # noqa: D401 - as all routes: what it gives
     return json_response(await _statistics(shared.writer, project))
 
 
@@ -68,13 +79,12 @@ async def _statistics(writer: JournalWriter, name: str) -> dict[str, Any]:
     return await writer.with_project(name, lambda project: project_statistics(project, latencies))
 
 
-@router.json(
-    "GET", "/estimate", responses.EstimateResponse, "Estimate what each single algorithm would have cost"
-)
+@router.json("GET", "/estimate", responses.EstimateResponse)
 async def get_estimate(project: Name, shared: Shared) -> Response:
-    """Return the latest estimate, for the latest 1,000 instances; a new one is begun when it has become old.
+    """Estimate what each single algorithm would have cost.
 
-    It is made beside the server, so the first response has none yet.
+    The latest estimate, for the latest 1,000 instances; a new one is begun when it has become old. It is made
+    beside the server, so the first response has none yet.
     """
     await _number(shared, project)
     return json_response(shared.estimates.latest(project, shared.writer.revisions.get(project, 0)))
@@ -122,20 +132,25 @@ async def _messages(shared: ServiceContext, project: str, bearer: str | None) ->
         if revision != sent:
             sent, quiet = revision, 0.0
             content = await _statistics(writer, project)
-            data = to_json(content, inf_nan_mode="null")
-            yield b"event: statistics\nid: %d\ndata: %s\n\n" % (content["last_event"], data)
+            yield b"event: statistics\nid: %d\ndata: %s\n\n" % (content["last_event"], to_json(content))
         elif quiet >= HEARTBEAT:
             quiet = 0.0
             yield b": still here\n\n"
         quiet += PAUSE
-        try:
+        with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(shared.stopping.wait(), PAUSE)
-        except TimeoutError:
-            continue
     yield b"event: end\ndata: {}\n\n"
 
 
-@router.json("GET", "/history", responses.HistoryResponse, "Events, page by page")
+async def _page(shared: Shared, number: int, limit: int, **which: Any) -> tuple[list[Event], int | None]:
+    """Return a page of a project's events, and the cursor of the next page, None if there is none."""
+    events = await shared.reader.read(lambda journal: journal.page(number, limit=limit + 1, **which))
+    return events[:limit], events[limit - 1].number if len(events) > limit else None
+
+
+@router.json(
+    "GET", "/history", model("HistoryResponse", events=many(responses.HistoryEvent), next=int | None)
+)
 async def history(
     project: Name,
     shared: Shared,
@@ -148,137 +163,99 @@ async def history(
     decision: Annotated[int | None, Query(ge=0, le=2**53, description="Only those about it")] = None,
     features: Annotated[bool, Query(description="With features, and the tables of recorded runs")] = False,
 ) -> Response:
-    """Return a page of the journal."""
-    number = await _number(shared, project)
-
-    def read(journal: Journal) -> list[Event]:
-        return journal.page(
-            number,
-            newest_first=order == "newest",
-            limit=limit + 1,
-            cursor=cursor,
-            kinds=kind or (),
-            decision=decision,
-        )
-
-    events = await shared.reader.read(read)
-    page = events[:limit]
+    """Events, page by page."""
+    which = {"newest_first": order == "newest", "kinds": kind or (), "decision": decision}
+    events, following = await _page(shared, await _number(shared, project), limit, cursor=cursor, **which)
     if not features:
-        for event in page:
+        for event in events:
             for table in _TABLES:
                 event.body.pop(table, None)
-    following = page[-1].number if len(events) > limit else None
-    return json_response({"events": [event._asdict() for event in page], "next": following})
+    return json_response({"events": [event._asdict() for event in events], "next": following})
 
 
 @router.json(
-    "GET", "/decisions", responses.PastDecisionsResponse, "Decisions and their outcomes, page by page"
+    "GET",
+    "/decisions",
+    model("PastDecisionsResponse", decisions=many(responses.PastDecision), next=int | None),
 )
 async def decisions(project: Name, shared: Shared, limit: Limit = 20, cursor: Cursor = None) -> Response:
-    """Return the latest decisions, each with its outcome if that is known."""
+    """Decisions and their outcomes, page by page."""
     number = await _number(shared, project)
-
-    def read(journal: Journal) -> tuple[list[Event], dict[int, Event]]:
-        events = journal.page(number, limit=limit + 1, cursor=cursor, kinds=DECIDING)
-        ids = [event.body["decision"]["id"] for event in events if event.body["decision"]]
-        return events, journal.observed(number, ids)
-
-    events, observed = await shared.reader.read(read)
+    events, following = await _page(shared, number, limit, cursor=cursor, kinds=DECIDING)
+    made = [(event, decision) for event in events if (decision := event.decision()) is not None]
+    ids = [decision.id for _, decision in made]
+    observed = await shared.reader.read(lambda journal: journal.observed(number, ids))
     page = []
-    for event in events[:limit]:
-        if (decision := event.decision()) is not None:
-            outcome, end = None, observed.get(decision.id)
-            if end is not None:
-                outcome = {name: end.body.get(name) for name in ("status", "time", "loss")} | {"at": end.at}
-            page.append({**response_of(decision, repeated=True), "at": event.at, "outcome": outcome})
-    following = events[limit - 1].number if len(events) > limit else None
+    for event, decision in made:
+        outcome, end = None, observed.get(decision.id)
+        if end is not None:
+            outcome = {name: end.body.get(name) for name in ("status", "time", "loss")} | {"at": end.at}
+        page.append({**response_of(decision, repeated=True), "at": event.at, "outcome": outcome})
     return json_response({"decisions": page, "next": following})
 
 
-@router.json("GET", "/pending", responses.PendingResponse, "Decisions that wait for outcomes")
-async def pending(project: Name, shared: Shared, limit: Limit = 100) -> Response:
-    """Return the decisions that have waited longest."""
-
-    def work(kept: Project) -> dict[str, Any]:
-        waiting = kept.statistics.pending
-        first = islice(waiting.items(), limit)
-        return {
-            "count": len(waiting),
-            "decisions": [{"id": number, **run._asdict()} for number, run in first],
-        }
-
-    return json_response(await shared.writer.with_project(project, work))
-
-
-@router.json(
-    "GET", "/decisions/{decision}/explanation", responses.ExplanationResponse, "Why a decision was made"
+@router.work(
+    "GET", "/pending", model("PendingResponse", count=int, decisions=many(responses.PendingDecision))
 )
-async def explain(
-    project: Name, decision: Id, shared: Shared, top: Annotated[int, Query(ge=0, le=100)] = 5
-) -> Response:
-    """Return predicted runtimes, timeout probabilities and the features that weighed most, as of now."""
-
-    def work(kept: Project) -> dict[str, Any]:
-        return _explained(kept.explain(decision, top=top))
-
-    return json_response(await shared.writer.with_project(project, work))
+def pending(project: Project, limit: Limit = 100) -> dict[str, Any]:
+    """Decisions that wait for outcomes."""
+    waiting = project.statistics.pending
+    first = islice(waiting.items(), limit)
+    return {"count": len(waiting), "decisions": [{"id": number, **run._asdict()} for number, run in first]}
 
 
-@router.json(
-    "POST", "/consider", responses.ExplanationResponse, "What would be chosen for an instance, and why"
-)
-async def consider(project: Name, instance: ConsiderBody, shared: Shared) -> Response:
-    """Return an explanation without deciding, drawing or learning; a decision may still be another."""
+@router.work("GET", "/decisions/{decision}/explanation", responses.ExplanationResponse)
+def explain(project: Project, decision: Id, top: Annotated[int, Query(ge=0, le=100)] = 5) -> dict[str, Any]:
+    """Why a decision was made."""
+    return _explained(project.explain(decision, top=top))
 
-    def work(kept: Project) -> dict[str, Any]:
-        check_room(kept, instance.features)
-        return _explained(kept.consider(**dict(instance)))
 
-    return json_response(await shared.writer.with_project(project, work))
+@router.work("POST", "/consider", responses.ExplanationResponse)
+def consider(project: Project, body: ConsiderBody) -> dict[str, Any]:
+    """What would be chosen for an instance, and why.
+
+    Nothing is decided, drawn or learned; a decision may still be another.
+    """  # noqa: D401
+    check_room(project, body.features)
+    return _explained(project.consider(**dict(body)))
 
 
 def _explained(explanation: Explanation) -> dict[str, Any]:
     return {**asdict(explanation), "text": explanation.text()}
 
 
-@router.json(
-    "GET",
-    "/feature_budget",
-    responses.FeatureBudgetResponse,
-    "How long computing the next instance's features may take",
-)
-async def feature_budget(
-    project: Name,
-    shared: Shared,
+@router.work("GET", "/feature_budget", model("FeatureBudgetResponse", seconds=(float, "0: skip them")))
+def feature_budget(
+    project: Project,
     cutoff: Annotated[
         float | None, Query(gt=0.0, le=limits.SECONDS, allow_inf_nan=False, description="Of that instance")
     ] = None,
-) -> Response:
-    """Return the seconds that computing features may take; changes nothing."""
-    seconds = await shared.writer.with_project(project, lambda kept: kept.feature_budget(cutoff=cutoff))
-    return json_response({"seconds": seconds})
+) -> dict[str, float]:
+    """How long computing the next instance's features may take."""
+    return {"seconds": project.feature_budget(cutoff=cutoff)}
 
 
-@router.json("GET", "/survival", responses.SurvivalResponse, "How long an algorithm's runs take")
-async def survival(
-    project: Name,
-    shared: Shared,
-    algorithm: Annotated[str, Query(min_length=1, max_length=limits.ALGORITHM_NAME)],
-) -> Response:
-    """Return the share of an algorithm's runs that are still unsolved after some time."""
+@router.work(
+    "GET",
+    "/survival",
+    model("SurvivalResponse", algorithm=str, cutoff=float, runs=int, curve=many(responses.SurvivalPoint)),
+)
+def survival(
+    project: Project, algorithm: Annotated[str, Query(min_length=1, max_length=limits.ALGORITHM_NAME)]
+) -> dict[str, Any]:
+    """How long an algorithm's runs take.
 
-    def work(kept: Project) -> dict[str, Any]:
-        if algorithm not in kept.selector.algorithms and algorithm not in kept.statistics.algorithms:
-            raise NoProjectError(f"there is no algorithm {algorithm!r}")
-        points = kept.statistics.survival(algorithm)
-        return {
-            "algorithm": algorithm,
-            "cutoff": kept.selector.cutoff,
-            "runs": points[0].at_risk if points else 0,
-            "curve": [point._asdict() for point in points],
-        }
-
-    return json_response(await shared.writer.with_project(project, work))
+    The share of its runs still unsolved after some time, estimated as Kaplan and Meier do.
+    """
+    if algorithm not in project.selector.algorithms and algorithm not in project.statistics.algorithms:
+        raise NoProjectError(f"there is no algorithm {algorithm!r}")
+    points = project.statistics.survival(algorithm)
+    return {
+        "algorithm": algorithm,
+        "cutoff": project.selector.cutoff,
+        "runs": points[0].at_risk if points else 0,
+        "curve": [point._asdict() for point in points],
+    }
 
 
 async def _number(shared: Shared, name: str) -> int:

@@ -44,24 +44,21 @@ def _few_items(mapping: Any, limit: int = 100) -> Any:
 T = TypeVar("T")
 _PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
 
-ProjectName = Annotated[
-    str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", max_length=limits.NAME)
-]
+ProjectName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", max_length=64)]
 AlgorithmName = Annotated[
     str, StringConstraints(min_length=1, max_length=limits.ALGORITHM_NAME, pattern=_PRINTABLE)
 ]
-FeatureName = Annotated[
-    str, StringConstraints(min_length=1, max_length=limits.FEATURE_NAME, pattern=_PRINTABLE)
-]
-InstanceName = Annotated[str, StringConstraints(max_length=limits.INSTANCE)]
-Value = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-limits.LARGEST, le=limits.LARGEST)]
+FeatureName = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_PRINTABLE)]
+InstanceName = Annotated[str, StringConstraints(max_length=1_000)]
+Value = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e100, le=1e100)]
+"""Of a feature: its square must be a number."""
 Seconds = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=limits.SECONDS)]
 Cutoff = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0.0, le=limits.SECONDS)]
 LossShare = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=1.0)]
 Number = Annotated[int, Field(strict=True, ge=0, le=2**53)]
 Flag = Annotated[bool, Field(strict=True)]
 Key = Annotated[
-    Annotated[str, StringConstraints(min_length=1, max_length=limits.KEY, pattern=_PRINTABLE)] | None,
+    Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_PRINTABLE)] | None,
     Field(description="Your name for this request: the same name gives the same response"),
 ]
 Vector = Annotated[list[Value | None], Field(max_length=limits.FEATURES, fail_fast=True), Tag("vector")]
@@ -97,6 +94,11 @@ class Body(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    @property
+    def steps(self) -> int:
+        """The number of decisions or outcomes that it asks for."""
+        return 1
+
     @model_validator(mode="before")
     @classmethod
     def _few_unknown_fields(cls, given: Any) -> Any:
@@ -109,8 +111,6 @@ class Body(BaseModel):
 
 
 class ProjectBody(Body):
-    """A project: a selector with a name."""
-
     name: ProjectName = Field(description="Letters, digits and . _ -", examples=["sat"])
     algorithms: Algorithms = Field(examples=[["kissat", "minisat"]])
     cutoff: Cutoff = Field(description="Seconds after which an instance counts as unsolved", examples=[300.0])
@@ -129,8 +129,6 @@ class ProjectBody(Body):
 
 
 class SelectBody(Body):
-    """An instance that needs a decision."""
-
     features: Features | None = Field(
         default=None,
         description="A vector, or an object of names and values; null where a value is missing",
@@ -166,11 +164,17 @@ class RaceBody(SelectBody):
         description="Algorithms whose runs on it have ended without an answer, and after how many seconds",
     )
 
+    @property
+    def steps(self) -> int:
+        return self.k
+
 
 class SelectBatchBody(Body):
-    """Several instances that need decisions."""
-
     requests: list[SelectBody] = Field(fail_fast=True, min_length=1, max_length=limits.BATCH)
+
+    @property
+    def steps(self) -> int:
+        return len(self.requests)
 
 
 _OUTCOMES: list[JsonValue] = [
@@ -206,18 +210,15 @@ class ObserveBody(Body):
         return self
 
     def outcome(self) -> Outcome:
-        """Return the outcome that was sent."""
-        if self.loss is not None:
-            return Outcome.rated(self.loss)
-        if self.runtime is not None:
-            return Outcome.solved(self.runtime)
-        return Outcome.failed() if self.censored_at is None else Outcome.censored(self.censored_at)
+        return Outcome.one_of(None, self.runtime, self.censored_at, self.failed, self.loss)
 
 
 class ObserveBatchBody(Body):
-    """How several runs went."""
-
     outcomes: list[ObserveBody] = Field(fail_fast=True, min_length=1, max_length=limits.BATCH)
+
+    @property
+    def steps(self) -> int:
+        return len(self.outcomes)
 
 
 class ProceedBody(Body):
@@ -230,8 +231,6 @@ class ProceedBody(Body):
 
 
 class AlgorithmBody(Body):
-    """One more algorithm to choose from."""
-
     name: AlgorithmName
 
 

@@ -1,16 +1,19 @@
 """Responses: their models, which define the OpenAPI document, and errors as responses.
 
-Responses are not checked against the models: they are made from values that are known to fit.
+Responses are not checked against the models: they are made from values that are known to fit. What a response
+has in common with one of Tailcut's own types, its model takes from there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_type_hints
 
-from pydantic import BaseModel, Field
-from pydantic_core import to_json
+import orjson
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field, create_model
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import Response
 
 from tailcut.errors import (
@@ -22,7 +25,11 @@ from tailcut.errors import (
     TailcutError,
     UnknownDecisionError,
 )
-from tailcut.journal.events import DamagedError
+from tailcut.estimate import SingleSolverEstimate
+from tailcut.explain import AlgorithmBelief, Explanation, FeatureEffect
+from tailcut.journal.events import DamagedError, Event
+from tailcut.journal.statistics import SurvivalStep, Waiting
+from tailcut.types import Decision
 
 
 class NoProjectError(TailcutError, LookupError):
@@ -41,6 +48,8 @@ class LimitError(TailcutError, ValueError):
     """A limit of the server is reached."""
 
 
+_NOT_SHOWN = ("body", "query", "path", "vector", "named")
+"""Parts of a field's location that only Pydantic knows."""
 _STATUS: dict[int, tuple[type[TailcutError], ...]] = {
     404: (NoProjectError, UnknownDecisionError),
     409: (ConflictingOutcomeError, OutOfTurnError, NotExplainedError, LimitError),
@@ -48,17 +57,28 @@ _STATUS: dict[int, tuple[type[TailcutError], ...]] = {
 }
 
 
+def to_json(content: Any) -> bytes:
+    """Return JSON as Python's own module would write it, except for blanks, but many times faster.
+
+    Numbers of numpy are numbers; nan and infinities become null.
+
+    >>> import json
+    >>> json.loads(to_json({"x": [0.1, 1e-300, None], "ä": "'"}))
+    {'x': [0.1, 1e-300, None], 'ä': "'"}
+    """
+    return orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
 def json_response(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """Return values as JSON, without checking them by a model."""
-    return Response(to_json(content, inf_nan_mode="null"), status, headers, "application/json")
+    return Response(to_json(content), status, headers, "application/json")
 
 
 def error_response(
     status: int,
     message: str,
-    errors: Sequence[tuple[str, str]] = (),
-    *,
     request_id: str | None = None,
+    *,
+    errors: Sequence[tuple[str, str]] = (),
     headers: dict[str, str] | None = None,
 ) -> Response:
     """Return an error response; `errors` are the fields at fault and what is wrong with each."""
@@ -67,11 +87,11 @@ def error_response(
     return json_response(content, status, headers)
 
 
-def of_error(error: TailcutError) -> Response:
-    """Return the response to one of Tailcut's errors."""
+async def of_error(_: Request, error: TailcutError) -> Response:
     status, message, field = described(error).values()
     errors = [(field, message)] if field else []
-    return error_response(status, message, errors, headers={"Retry-After": "1"} if status == 503 else None)
+    headers = {"Retry-After": "1"} if status == 503 else None
+    return error_response(status, message, errors=errors, headers=headers)
 
 
 def described(error: TailcutError) -> dict[str, Any]:
@@ -94,37 +114,36 @@ def described(error: TailcutError) -> dict[str, Any]:
     return {"status": status, "message": message, "field": field}
 
 
-def of_http(error: HTTPException) -> Response:
-    """Return the response to an error of HTTP."""
+async def of_http(_: Request, error: HTTPException) -> Response:
     return error_response(error.status_code, str(error.detail), headers=dict(error.headers or {}))
 
 
-def of_validation(errors: Sequence[Any]) -> Response:
-    """Return the response to a request with invalid fields."""
-    fields = [(_path(error["loc"]), error["msg"].removeprefix("Value error, ")) for error in errors[:20]]
-    return error_response(422, ": ".join(fields[0]), fields)
-
-
-def _path(location: Sequence[Any]) -> str:
-    """Return the location in the request, as names and positions joined by dots."""
-    parts = [str(part) for part in location if part not in ("body", "query", "path", "vector", "named")]
-    return ".".join(parts) or "body"
+async def of_validation(_: Request, invalid: RequestValidationError) -> Response:
+    """Respond to invalid fields: where they are in the request, names and positions joined by dots."""
+    fields = []
+    for error in invalid.errors()[:20]:
+        place = [str(part) for part in error["loc"] if part not in _NOT_SHOWN]
+        fields.append((".".join(place) or "body", error["msg"].removeprefix("Value error, ")))
+    return error_response(422, ": ".join(fields[0]), errors=fields)
 
 
 class FieldError(BaseModel):
-    """What is wrong with one field."""
-
     field: str = Field(examples=["features.3"])
     message: str
 
 
 class ErrorResponse(BaseModel):
-    """Why a request was not served."""
-
     status: int
     message: str
     errors: list[FieldError] = Field(default=[], description="The fields at fault, if any")
     id: str | None = Field(default=None, description="Look for it in the server's log")
+
+
+class KnownOutcome(BaseModel):
+    status: Literal["solved", "censored", "failed", "rated"]
+    time: float | None
+    loss: float | None = Field(default=None, description="Of a rated run: how bad its answer was, 0 to 1")
+    at: float
 
 
 _MEANINGS = {
@@ -145,356 +164,157 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 """Error responses common to all routes, for the OpenAPI document."""
 
 
-class DecisionResponse(BaseModel):
-    """Which algorithm to run on an instance, and for how long."""
-
-    id: int
-    instance: str | None
-    algorithm: str
-    budget: float = Field(description="Seconds to give to this run")
-    cutoff: float
-    scores: dict[str, float | None] = Field(description="The lower the better")
-    reason: str
-    stage: int = Field(description="Runs on this instance before; only schedules have more than 0")
-    spent: float
-    repeated: bool = Field(description="Whether this response was given before")
-
-
-class RaceResponse(BaseModel):
-    """Which algorithms to run on an instance at once; observe every one of them."""
-
-    decisions: list[DecisionResponse] = Field(description="At most k; none if no algorithm is left to run")
-
-
-class ObservationResponse(BaseModel):
-    """An outcome was taken in."""
-
-    decision: int
-    learned: bool = Field(description="False: this outcome was already known")
-
-
-class ProceedResponse(BaseModel):
-    """What to run next on the same instance; null: it is over."""
-
-    decision: DecisionResponse | None
-
-
-class FitResponse(BaseModel):
-    """Recorded runs were learned."""
-
-    runs: int = Field(description="How many")
-
-
-class FeatureBudgetResponse(BaseModel):
-    """How long computing the next instance's features may take."""
-
-    seconds: float = Field(description="0: skip them")
-
-
-class ItemError(BaseModel):
-    """Why one item of a batch was not served; the others were."""
-
-    status: int
-    message: str
-    field: str | None
-
-
-class DecisionItem(BaseModel):
-    """The response to one item of a batch: one of both is null."""
-
-    decision: DecisionResponse | None
-    error: ItemError | None
-
-
-class DecisionBatchResponse(BaseModel):
-    """Responses in the order of the requests."""
-
-    answers: list[DecisionItem]
-
-
-class ObservationItem(BaseModel):
-    """The response to one item of a batch."""
-
-    decision: int
-    learned: bool
-    error: ItemError | None
-
-
-class ObservationBatchResponse(BaseModel):
-    """Responses in the order of the outcomes."""
-
-    answers: list[ObservationItem]
-
-
-class ProjectResponse(BaseModel):
-    """A project and what its selector is."""
-
-    name: str
-    created: float = Field(description="Seconds since 1970")
-    selector: str
-    algorithms: list[str]
-    cutoff: float
-    seed: int
-    hyperparameters: dict[str, Any]
-    feature_names: list[str] | None
-    n_features: int | None = Field(description="null until the first decision")
-    needs_features: bool
-    feature_budget: float = Field(
-        description="Seconds that computing the next instance's features may take; 0: skip them"
-    )
-    schedules: bool = Field(description="Whether proceed may give another run on the same instance")
-    max_pending: int
-    pending: int
-    decisions: int
-    instances: int = Field(description="Completed instances")
-    solved: int
-    par10: float | None
-    last_event: int
-
-
-class ProjectListResponse(BaseModel):
-    """All projects, in the order of their creation."""
-
-    projects: list[ProjectResponse]
-
-
-class RemovedResponse(BaseModel):
-    """A project is gone."""
-
-    removed: bool = Field(description="False: there was none")
-
-
-class AlgorithmStatistics(BaseModel):
-    """What is known about one algorithm."""
-
-    name: str
-    chosen: int
-    share: float = Field(description="Of all decisions")
-    solved: int
-    censored: int
-    failed: int
-    mean_runtime: float | None = Field(description="Seconds, of solved runs")
-    par10: float | None = Field(description="Seconds, over its own instances; null for schedules")
-    mean_loss: float | None = Field(description="Of its runs, where losses count and not times; else null")
-
-
-class StatisticsPoint(BaseModel):
-    """Where things stood after some instances."""
-
-    instances: int
-    at: float
-    par10: float
-    par10_latest: float = Field(description="PAR10 of the instances since the point before")
-    solved: int
-    unsolved: int
-
-
-class LatencyStatistics(BaseModel):
-    """Milliseconds from a request's arrival until its decision was on disk, of the latest decisions."""
-
-    count: int
-    p50: float | None
-    p99: float | None
-    latest: list[float] = Field(description="Oldest first")
-
-
-class StatisticsResponse(BaseModel):
-    """What a project has done so far."""
-
-    project: str
-    selector: str
-    at: float
-    last_event: int
-    decisions: int
-    outcomes: int
-    pending: int
-    given_up: int = Field(description="Decisions whose outcome never came and that were forgotten")
-    instances: int = Field(description="Completed instances")
-    solved: int
-    unsolved: int
-    par10: float | None = Field(description="Seconds; null where losses count and not times")
-    mean_loss: float | None = Field(description="Where losses count; a run that failed loses 1; else null")
-    algorithms: list[AlgorithmStatistics]
-    curve: list[StatisticsPoint] = Field(description="At most 256 points, oldest first")
-    latency_ms: LatencyStatistics
-
-
-class AlgorithmEstimate(BaseModel):
-    """What one algorithm alone would have cost, in seconds of PAR10 per instance."""
-
-    name: str
-    par10: float | None = Field(description="The estimate; null: it never ran")
-    low: float
-    high: float
-    known: int = Field(description="On how many of the instances its cost is known")
-    ran: int
-    exact: bool = Field(description="Whether all costs are known, so that this is exact")
-
-
-class SavedEstimate(BaseModel):
-    """Seconds of PAR10 per instance saved against the best single algorithm; below 0: lost."""
-
-    estimate: float
-    low: float
-    high: float
-
-
-class RunEstimateValues(BaseModel):
-    """What a project cost, and what each single algorithm would have cost on the same instances."""
-
-    is_estimate: Literal[True]
-    level: float = Field(description="How often an interval should contain the truth")
-    instances: int
-    par10: float
-    best: str | None = Field(description="The algorithm with the lowest estimate")
-    saved: SavedEstimate | None
-    solvers: list[AlgorithmEstimate] = Field(description="The lowest estimate first")
-
-
-class EstimateResponse(BaseModel):
-    """The latest estimate; null: there is none yet."""
-
-    last_event: int | None = Field(description="The last event it includes")
-    estimate: RunEstimateValues | None
-    under_way: bool = Field(description="Whether a newer one is being computed")
-
-
-class HistoryEvent(BaseModel):
-    """One event of the journal."""
-
-    number: int
-    at: float
-    kind: str
-    key: str | None
-    body: dict[str, Any]
-
-
-class HistoryResponse(BaseModel):
-    """A page of events."""
-
-    events: list[HistoryEvent]
-    next: int | None = Field(description="The cursor of the next page; null: there is none")
-
-
-class KnownOutcome(BaseModel):
-    """How a run ended."""
-
-    status: Literal["solved", "censored", "failed", "rated"]
-    time: float | None
-    loss: float | None = Field(default=None, description="Of a rated run: how bad its answer was, 0 to 1")
-    at: float
-
-
-class PastDecision(DecisionResponse):
-    """A decision and, if it is known, its outcome."""
-
-    at: float
-    outcome: KnownOutcome | None
-
-
-class PastDecisionsResponse(BaseModel):
-    """A page of decisions, the newest first."""
-
-    decisions: list[PastDecision]
-    next: int | None = Field(description="The cursor of the next page; null: there is none")
-
-
-class PendingDecision(BaseModel):
-    """A decision that waits for its outcome."""
-
-    id: int
-    algorithm: str
-    instance: str | None
-    budget: float
-    cutoff: float
-    spent: float
-    stage: int
-    at: float
-
-
-class PendingResponse(BaseModel):
-    """Decisions that wait, the oldest first."""
-
-    count: int
-    decisions: list[PendingDecision]
-
-
-class SurvivalPoint(BaseModel):
-    """The share of runs still unsolved after some time."""
-
-    time: float
-    survival: float
-    at_risk: int
-
-
-class SurvivalResponse(BaseModel):
-    """The survival curve of an algorithm's runs, estimated as Kaplan and Meier do."""
-
-    algorithm: str
-    cutoff: float
-    runs: int
-    curve: list[SurvivalPoint]
-
-
-class BeliefResponse(BaseModel):
-    """What the selector thought of one algorithm."""
-
-    name: str
-    score: float | None
-    runs: int | None
-    predicted_runtime: float | None
-    low: float | None
-    high: float | None
-    timeout_probability: float | None
-    expected_par: float | None
-
-
-class EffectResponse(BaseModel):
-    """What one feature weighed."""
-
-    name: str | None
-    index: int
-    value: float | None
-    effect: float | None
-
-
-class ExplanationResponse(BaseModel):
-    """Why a decision was made, or would be."""
-
-    selector: str
-    decision: int | None = Field(description="null where nothing was decided")
-    instance: str | None
-    algorithm: str
-    reason: str
-    budget: float
-    cutoff: float
-    penalty: float
-    judged_by: str
-    unit: str
-    algorithms: list[BeliefResponse]
-    rival: str | None
-    features: list[EffectResponse]
-    outcomes_since: int
-    text: str = Field(description="The same as a table for people")
-
-
-class HealthResponse(BaseModel):
-    """Whether the service works."""
-
-    status: Literal["ok", "failing"]
-    version: str
-
-
-class SelectorInfo(BaseModel):
-    """A selector of the catalogue."""
-
-    name: str
-    summary: str
-    kind: str
-    hyperparameters: dict[str, Any]
-
-
-class SelectorListResponse(BaseModel):
-    """What a project may be made of."""
-
-    selectors: list[SelectorInfo]
+def model(
+    name: str,
+    meaning: str | None = None,
+    /,
+    *,
+    like: type | None = None,
+    base: type[BaseModel] = BaseModel,
+    **fields: Any,
+) -> type[BaseModel]:
+    """Return a model with these fields: each is a type, or a type and what the field means.
+
+    It also has the fields of the class `like`, apart from those given here; None leaves a field out.
+    """
+    definitions: Any = {}
+    for field, given in {**(get_type_hints(like) if like else {}), **fields}.items():
+        kind, description = given if isinstance(given, tuple) else (given, None)
+        if kind is not None:
+            definitions[field] = (kind, Field(description=description))
+    made: type[BaseModel] = create_model(name, __base__=base, __doc__=meaning, **definitions)
+    return made
+
+
+def many(kind: Any) -> Any:
+    """Return the type of lists of a model; type checkers want names of classes there."""
+    return list[kind]
+
+
+DecisionResponse = model(
+    "DecisionResponse",
+    "Which algorithm to run on an instance, and for how long.",
+    like=Decision,
+    origin=None,
+    budget=(float, "Seconds to give to this run"),
+    scores=(dict[str, float | None], "The lower the better"),
+    stage=(int, "Runs on this instance before; only schedules have more than 0"),
+    repeated=(bool, "Whether this response was given before"),
+)
+ItemError = model("ItemError", status=int, message=str, field=str | None)
+DecisionItem = model("DecisionItem", decision=DecisionResponse | None, error=ItemError | None)
+ObservationItem = model("ObservationItem", decision=int, learned=bool, error=ItemError | None)
+ProjectResponse = model(
+    "ProjectResponse",
+    "A project and what its selector is.",
+    name=str,
+    created=(float, "Seconds since 1970"),
+    selector=str,
+    algorithms=list[str],
+    cutoff=float,
+    seed=int,
+    hyperparameters=dict[str, Any],
+    feature_names=list[str] | None,
+    n_features=(int | None, "null until the first decision"),
+    needs_features=bool,
+    feature_budget=(float, "Seconds that computing the next instance's features may take; 0: skip them"),
+    schedules=(bool, "Whether proceed may give another run on the same instance"),
+    max_pending=int,
+    pending=int,
+    decisions=int,
+    instances=(int, "Completed instances"),
+    solved=int,
+    par10=float | None,
+    last_event=int,
+)
+AlgorithmStatistics = model(
+    "AlgorithmStatistics",
+    name=str,
+    chosen=int,
+    share=(float, "Of all decisions"),
+    solved=int,
+    censored=int,
+    failed=int,
+    mean_runtime=(float | None, "Seconds, of solved runs"),
+    par10=(float | None, "Seconds, over its own instances; null for schedules"),
+    mean_loss=(float | None, "Of its runs, where losses count and not times; else null"),
+)
+StatisticsPoint = model(
+    "StatisticsPoint",
+    "Where things stood after some instances.",
+    instances=int,
+    at=float,
+    par10=float,
+    par10_latest=(float, "PAR10 of the instances since the point before"),
+    solved=int,
+    unsolved=int,
+)
+LatencyStatistics = model(
+    "LatencyStatistics",
+    "Milliseconds from a request's arrival until its decision was on disk, of the latest decisions.",
+    count=int,
+    p50=float | None,
+    p99=float | None,
+    latest=(list[float], "Oldest first"),
+)
+StatisticsResponse = model(
+    "StatisticsResponse",
+    "What a project has done so far.",
+    project=str,
+    selector=str,
+    at=float,
+    last_event=int,
+    decisions=int,
+    outcomes=int,
+    pending=int,
+    given_up=(int, "Decisions whose outcome never came and that were forgotten"),
+    instances=(int, "Completed instances"),
+    solved=int,
+    unsolved=int,
+    par10=(float | None, "Seconds; null where losses count and not times"),
+    mean_loss=(float | None, "Where losses count; a run that failed loses 1; else null"),
+    algorithms=many(AlgorithmStatistics),
+    curve=(many(StatisticsPoint), "At most 256 points, oldest first"),
+    latency_ms=LatencyStatistics,
+)
+AlgorithmEstimate = model(
+    "AlgorithmEstimate",
+    "What one algorithm alone would have cost, in seconds of PAR10 per instance.",
+    like=SingleSolverEstimate,
+    par10=(float | None, "The estimate; null: it never ran"),
+)
+SavedEstimate = model("SavedEstimate", estimate=float, low=float, high=float)
+RunEstimateValues = model(
+    "RunEstimateValues",
+    "What a project cost, and what each single algorithm would have cost on the same instances.",
+    is_estimate=Literal[True],
+    level=(float, "How often an interval should contain the truth"),
+    instances=int,
+    par10=float,
+    best=(str | None, "The algorithm with the lowest estimate"),
+    saved=(SavedEstimate | None, "Seconds of PAR10 per instance, against that one; below 0: lost"),
+    solvers=(many(AlgorithmEstimate), "The lowest estimate first"),
+)
+EstimateResponse = model(
+    "EstimateResponse",
+    "The latest estimate; null: there is none yet.",
+    last_event=(int | None, "The last event it includes"),
+    estimate=RunEstimateValues | None,
+    under_way=(bool, "Whether a newer one is being computed"),
+)
+HistoryEvent = model("HistoryEvent", like=Event, kind=str)
+PastDecision = model("PastDecision", base=DecisionResponse, at=float, outcome=KnownOutcome | None)
+PendingDecision = model("PendingDecision", like=Waiting, race=None, id=int)
+SurvivalPoint = model("SurvivalPoint", like=SurvivalStep)
+BeliefResponse = model("BeliefResponse", like=AlgorithmBelief)
+EffectResponse = model("EffectResponse", like=FeatureEffect, value=float | None, effect=float | None)
+ExplanationResponse = model(
+    "ExplanationResponse",
+    "Why a decision was made, or would be.",
+    like=Explanation,
+    decision=(int | None, "null where nothing was decided"),
+    algorithms=many(BeliefResponse),
+    features=many(EffectResponse),
+    text=(str, "The same as a table for people"),
+)
+SelectorInfo = model("SelectorInfo", name=str, summary=str, kind=str, hyperparameters=dict[str, Any])

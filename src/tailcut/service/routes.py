@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import re
-import threading
 from collections.abc import Callable, Sized
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Request
 from fastapi.exceptions import RequestValidationError
@@ -29,7 +30,18 @@ from tailcut.service import responses
 from tailcut.service import service_limits as limits
 from tailcut.service.guard import Access
 from tailcut.service.journal_writer import JournalWriter
-from tailcut.service.responses import LimitError, ProjectResponse, SetAsideError, json_response
+from tailcut.service.responses import (
+    DecisionItem,
+    DecisionResponse,
+    LimitError,
+    ObservationItem,
+    ProjectResponse,
+    SelectorInfo,
+    SetAsideError,
+    json_response,
+    many,
+    model,
+)
 from tailcut.service.service_limits import ServiceLimits
 from tailcut.service.statistics import Estimates, ServerMetrics
 from tailcut.types import Decision
@@ -39,23 +51,17 @@ Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 
 class JournalReader:
-    """Reads the journal while the writer writes, one query at a time."""
+    """Reads the journal while the writer writes, one query at a time, in a thread of its own."""
 
     def __init__(self, journal: Journal) -> None:
-        self._journal, self._lock = journal, threading.Lock()
+        self._journal, self._thread = journal, ThreadPoolExecutor(1, "journal reader")
 
     async def read(self, work: Callable[[Journal], T]) -> T:
-        """Run a query on the journal in another thread."""
-
-        def locked() -> T:
-            with self._lock:
-                return work(self._journal)
-
-        return await asyncio.to_thread(locked)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._journal)
 
     def close(self) -> None:
-        with self._lock:
-            self._journal.close()
+        self._thread.shutdown()
+        self._journal.close()
 
 
 @dataclass
@@ -86,7 +92,7 @@ Name = Annotated[
 
 
 class Route(APIRoute):
-    """A route whose body, if it takes one, is read and checked here.
+    """A route whose body, if its endpoint has a parameter `body`, is read and checked here.
 
     FastAPI describes these routes in the OpenAPI document. It would also fill in their arguments, but that
     takes several times as long as a decision.
@@ -94,23 +100,27 @@ class Route(APIRoute):
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **settings: Any) -> None:
         super().__init__(path, endpoint, **settings)
-        for name, kind in get_type_hints(endpoint).items():
-            if isinstance(kind, type) and issubclass(kind, bodies.Body):
-                self._argument, self._model = name, kind
-                self.app = self._serve
+        body = inspect.signature(endpoint, eval_str=True).parameters.get("body")
+        if body is not None:
+            self._model: type[bodies.Body] = body.annotation
+            self.app = self._serve
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        arguments = scope["path_params"]
+        arguments, content, more = scope["path_params"], bytearray(), True
         if len(arguments.get("project", "")) > limits.PATH_NAME:
-            raise RequestValidationError([_TOO_LONG])
+            raise _invalid("project", f"String should have at most {limits.PATH_NAME} characters")
+        while more:  # as Request.body does, in a third of the time
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnect
+            content += message.get("body", b"")
+            more = message.get("more_body", False)
         kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
-        content = _parsed(await _read(receive), kind)
         try:
-            body = self._model.model_validate(content, from_attributes=True)
+            body = self._model.model_validate(_parsed(content, kind), from_attributes=True)
         except ValidationError as error:
             raise RequestValidationError(error.errors(include_url=False, include_input=False)) from None
-        shared = scope["app"].state.context
-        response = await self.endpoint(**arguments, **{self._argument: body}, shared=shared)
+        response = await self.endpoint(**arguments, body=body, shared=scope["app"].state.context)
         await response(scope, receive, send)
 
 
@@ -121,35 +131,50 @@ class Router(APIRouter):
         super().__init__(prefix=prefix, tags=[tag], route_class=Route, responses=responses.ERRORS)
 
     def json(
-        self, method: str, path: str, model: type[BaseModel], summary: str, **more: Any
+        self, method: str, path: str, schema: type[BaseModel], **more: Any
     ) -> Callable[[Endpoint], Endpoint]:
-        """Return a decorator, as `api_route` does."""
-        return self.api_route(path, methods=[method], response_model=model, summary=summary, **more)
+        """Return a decorator, as `api_route` does; the docstring's first line is the route's summary."""
+
+        def decorator(endpoint: Endpoint) -> Endpoint:
+            summary, _, description = (inspect.getdoc(endpoint) or "").partition(".\n\n")
+            more.update(summary=summary.rstrip("."), description=description, response_model=schema)
+            return self.api_route(path, methods=[method], **more)(endpoint)
+
+        return decorator
+
+    def work(
+        self, method: str, path: str, schema: type[BaseModel], *, slow: bool = False, timed: bool = False
+    ) -> Callable[[Endpoint], Endpoint]:
+        """Return a decorator for work on a project: the writer executes it, and its result is the response.
+
+        Its first parameter is the project, of which a request gives the name; the others are as for a route.
+        """
+
+        def decorator(work: Endpoint) -> Endpoint:
+            async def endpoint(project: Name, shared: Shared, **given: Any) -> Response:
+                steps = given["body"].steps if "body" in given else 1
+                bound = partial(work, **given)
+                result = shared.writer.with_project(project, bound, slow=slow, timed=timed, steps=steps)
+                return json_response(await result)
+
+            name, shared, _ = inspect.signature(endpoint, eval_str=True).parameters.values()
+            _, *others = inspect.signature(work, eval_str=True).parameters.values()
+            described = [name, shared, *(one.replace(kind=one.KEYWORD_ONLY) for one in others)]
+            endpoint.__signature__ = inspect.Signature(described)  # type: ignore[attr-defined]
+            endpoint.__name__, endpoint.__doc__ = work.__name__, work.__doc__
+            self.json(method, path, schema)(endpoint)
+            return work
+
+        return decorator
 
 
-_TOO_LONG = {
-    "loc": ("project",),
-    "msg": f"String should have at most {limits.PATH_NAME} characters",
-    "type": "",
-}
 _JSON = re.compile(rb"application/(\S+\+)?json\s*(;|$)", re.IGNORECASE)
 
 
-async def _read(receive: Receive) -> bytes:
-    pieces, more = [], True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        pieces.append(message.get("body", b""))
-        more = message.get("more_body", False)
-    return b"".join(pieces)
-
-
-def _parsed(content: bytes, kind: bytes) -> Any:
+def _parsed(content: bytearray, kind: bytes) -> Any:
     """Return what a body holds; one of another type stays bytes, which no model accepts."""
     if not content:
-        raise RequestValidationError([{"loc": ("body",), "msg": "Field required", "type": "missing"}])
+        raise _invalid("body", "Field required")
     if kind != b"application/json" and not _JSON.match(kind):
         return content
     # A shorter body cannot have that many, and need not be searched.
@@ -158,112 +183,101 @@ def _parsed(content: bytes, kind: bytes) -> Any:
     try:
         return from_json(content, allow_inf_nan=True)  # so that the field at fault can be named
     except ValueError as error:
-        message = f"this is not JSON: {error}"
-        raise RequestValidationError([{"loc": ("body",), "msg": message, "type": "json_invalid"}]) from None
+        raise _invalid("body", f"this is not JSON: {error}") from None
+
+
+def _invalid(place: str, message: str) -> RequestValidationError:
+    return RequestValidationError([{"loc": (place,), "msg": message, "type": "value_error"}])
 
 
 step = Router("/v1/projects/{project}", "steps")
 
 
-@step.json("POST", "/select", responses.DecisionResponse, "Decide which algorithm to run on an instance")
-async def select(project: Name, request: bodies.SelectBody, shared: Shared) -> Response:
-    """Return which algorithm to run and for how long; the decision is on disk by then.
+@step.work("POST", "/select", DecisionResponse, timed=True)
+def select(project: Project, body: bodies.SelectBody) -> dict[str, Any]:
+    """Decide which algorithm to run on an instance.
 
-    With a `key` the request may be sent again, after a lost connection for example: the response is the same.
+    It is on disk before the response. With a `key` the request may be sent again, after a lost connection for
+    example: the response is the same.
     """
-
-    def work(kept: Project) -> dict[str, Any]:
-        return _decide(kept, request, _decided_before(kept, [request]))
-
-    return json_response(await shared.writer.with_project(project, work, timed=True))
+    before = {} if body.key is None else project.decided_before([body.key])
+    return _decide(project, body, before)
 
 
-@step.json("POST", "/race", responses.RaceResponse, "Decide which algorithms to run on an instance at once")
-async def race(project: Name, request: bodies.RaceBody, shared: Shared) -> Response:
-    """Return up to `k` runs that are best together; the first answer wins, and each run is observed.
+@step.work("POST", "/race", model("RaceResponse", decisions=many(DecisionResponse)), timed=True)
+def race(project: Project, body: bodies.RaceBody) -> dict[str, Any]:
+    """Decide which algorithms to run on an instance at once.
 
-    With a `key` the request may be sent again, as with `select`.
+    These are up to `k` runs that are best together; the first answer wins, and each run is observed. With a
+    `key` the request may be sent again, as with `select`.
     """
-
-    def work(kept: Project) -> dict[str, Any]:
-        check_room(kept, request.features)
-        before = kept.selector.decisions
-        decisions = kept.race(**dict(request))
-        return {"decisions": [response_of(decision, decision.id < before) for decision in decisions]}
-
-    return json_response(await shared.writer.with_project(project, work, timed=True, steps=request.k))
+    check_room(project, body.features)
+    before = project.selector.decisions
+    decisions = project.race(**dict(body))
+    return {"decisions": [response_of(decision, decision.id < before) for decision in decisions]}
 
 
-@step.json("POST", "/select/batch", responses.DecisionBatchResponse, "Decide for several instances at once")
-async def select_batch(project: Name, batch: bodies.SelectBatchBody, shared: Shared) -> Response:
-    """Return a decision for each request, or what was wrong with it; one does not hinder the others."""
+@step.work("POST", "/select/batch", model("DecisionBatchResponse", answers=many(DecisionItem)))
+def select_batch(project: Project, body: bodies.SelectBatchBody) -> dict[str, Any]:
+    """Decide for several instances at once.
 
-    def work(kept: Project) -> list[dict[str, Any]]:
-        before, answers = _decided_before(kept, batch.requests), []
-        for request in batch.requests:
-            decision, error = _attempt(partial(_decide, kept, request, before))
-            answers.append({"decision": decision, "error": error})
-        return answers
-
-    steps = len(batch.requests)
-    return json_response({"answers": await shared.writer.with_project(project, work, steps=steps)})
-
-
-@step.json("POST", "/observe", responses.ObservationResponse, "Report how a run went")
-async def observe(project: Name, outcome: bodies.ObserveBody, shared: Shared) -> Response:
-    """Learn from an outcome, however late and in whatever order; the same one again changes nothing."""
-    learned = await shared.writer.with_project(project, partial(_observe, outcome), slow=True)
-    return json_response({"decision": outcome.decision, "learned": learned})
-
-
-@step.json("POST", "/observe/batch", responses.ObservationBatchResponse, "Report how several runs went")
-async def observe_batch(project: Name, batch: bodies.ObserveBatchBody, shared: Shared) -> Response:
-    """Learn from several outcomes; one that is wrong does not hinder the others."""
-
-    def work(kept: Project) -> list[dict[str, Any]]:
-        answers = []
-        for outcome in batch.outcomes:
-            learned, error = _attempt(partial(_observe, outcome, kept))
-            answers.append({"decision": outcome.decision, "learned": bool(learned), "error": error})
-        return answers
-
-    steps = len(batch.outcomes)
-    return json_response({"answers": await shared.writer.with_project(project, work, slow=True, steps=steps)})
-
-
-@step.json("POST", "/proceed", responses.ProceedResponse, "Continue with an instance that is not solved")
-async def proceed(project: Name, request: bodies.ProceedBody, shared: Shared) -> Response:
-    """Return the next run of a schedule on the same instance, or null: it is over.
-
-    Sent again, the response is the same.
+    There is a decision for each request, or what was wrong with it; one does not hinder the others.
     """
+    keys = [request.key for request in body.requests if request.key is not None]
+    before, answers = project.decided_before(keys), []
+    for request in body.requests:
+        decision, error = _attempt(partial(_decide, project, request, before))
+        answers.append({"decision": decision, "error": error})
+    return {"answers": answers}
 
-    def work(kept: Project) -> dict[str, Any]:
-        following, repeated = kept.proceed_again(request.decision, spent=request.spent)
-        return {"decision": None if following is None else response_of(following, repeated)}
 
-    return json_response(await shared.writer.with_project(project, work, timed=True))
+@step.work("POST", "/observe", model("ObservationResponse", decision=int, learned=bool), slow=True)
+def observe(project: Project, body: bodies.ObserveBody) -> dict[str, Any]:
+    """Report how a run went.
+
+    It may come late and in any order; the same one again changes nothing, and `learned` is false.
+    """
+    return {"decision": body.decision, "learned": project.observe(body.decision, body.outcome())}
 
 
-@step.json("POST", "/fit", responses.FitResponse, "Learn from recorded runs")
-async def fit(project: Name, runs: bodies.FitBody, shared: Shared) -> Response:
-    """Learn every known run, as if it had just been observed; all others wait meanwhile.
+@step.work(
+    "POST", "/observe/batch", model("ObservationBatchResponse", answers=many(ObservationItem)), slow=True
+)
+def observe_batch(project: Project, body: bodies.ObserveBatchBody) -> dict[str, Any]:
+    """Report how several runs went."""
+    answers = []
+    for one in body.outcomes:
+        learned, error = _attempt(partial(project.observe, one.decision, one.outcome()))
+        answers.append({"decision": one.decision, "learned": bool(learned), "error": error})
+    return {"answers": answers}
 
-    With a `key` the request may be sent again: nothing is learned twice. Several requests are learned one
-    after the other, which is not quite the same as all their runs at once.
+
+@step.work("POST", "/proceed", model("ProceedResponse", decision=DecisionResponse | None), timed=True)
+def proceed(project: Project, body: bodies.ProceedBody) -> dict[str, Any]:
+    """Continue with an instance that is not solved.
+
+    The response is the next run of a schedule, or null: it is over. Sent again, the response is the same.
+    """
+    following, repeated = project.proceed_again(body.decision, spent=body.spent)
+    return {"decision": None if following is None else response_of(following, repeated)}
+
+
+@step.json("POST", "/fit", model("FitResponse", runs=int))
+async def fit(project: Name, body: bodies.FitBody, shared: Shared) -> Response:
+    """Learn from recorded runs.
+
+    Every known run is learned as if it had just been observed; all others wait meanwhile. With a `key` the
+    request may be sent again: nothing is learned twice. Several requests are learned one after the other,
+    which is not quite the same as all their runs at once.
     """
     # Parsing tables takes time, so it is done before the request is queued.
-    recorded = await asyncio.to_thread(lambda: RecordedRuns.from_dict(runs.model_dump()))
+    recorded = await asyncio.to_thread(lambda: RecordedRuns.from_dict(body.model_dump()))
 
-    def work(kept: Project) -> int:
+    def work(kept: Project) -> dict[str, int]:
         check_room(kept, range(recorded.features.shape[1]))
-        return kept.fit(recorded, known=recorded.known, key=runs.key)
+        return {"runs": kept.fit(recorded, known=recorded.known, key=body.key)}
 
-    return json_response({"runs": await shared.writer.with_project(project, work, slow=True)})
-
-
-def _decided_before(kept: Project, requests: list[bodies.SelectBody]) -> dict[str, Decision]:
-    return kept.decided_before([request.key for request in requests if request.key is not None])
+    return json_response(await shared.writer.with_project(project, work, slow=True))
 
 
 def _decide(kept: Project, request: bodies.SelectBody, before: dict[str, Decision]) -> dict[str, Any]:
@@ -277,10 +291,6 @@ def _decide(kept: Project, request: bodies.SelectBody, before: dict[str, Decisio
     return response_of(decision, repeated=False)
 
 
-def _observe(outcome: bodies.ObserveBody, kept: Project) -> bool:
-    return kept.observe(outcome.decision, outcome.outcome())
-
-
 def _attempt(step: Callable[[], T]) -> tuple[T | None, dict[str, Any] | None]:
     """Return what an item of a batch came to, or what was wrong with it."""
     try:
@@ -292,7 +302,6 @@ def _attempt(step: Callable[[], T]) -> tuple[T | None, dict[str, Any] | None]:
 
 
 def response_of(decision: Decision, repeated: bool) -> dict[str, Any]:
-    """Return a decision as clients get it."""
     return {**decision.to_dict(), "repeated": repeated}
 
 
@@ -306,36 +315,29 @@ def check_room(kept: Project, features: Sized | None) -> None:
 
 def check_cells(algorithms: int, features: int, settings: dict[str, Any], pending: int = 0) -> None:
     """Raise if a model for so many algorithms and features, or what waits, is too large."""
-    if pending * features > limits.PENDING_CELLS:
-        raise InputError(
-            f"features: {features} of them for {pending} decisions that may wait are too many for this "
-            f"server, which keeps {limits.PENDING_CELLS} numbers at most; give a smaller max_pending",
-            field="features",
-        )
     kept = max(settings.get("memory", 0), settings.get("window", 0))
-    if kept * max(features, algorithms * settings.get("trees", 0)) > limits.MEMORY_CELLS:
-        raise InputError(
-            f"features: {features} of them, {algorithms} algorithms and a memory of {kept} are too many for "
-            f"this server, which remembers {limits.MEMORY_CELLS} numbers at most; give a smaller memory",
-            field="features",
-        )
-    if algorithms * features**2 > limits.CELLS:
-        raise InputError(
-            f"features: {features} of them for {algorithms} algorithms are too many for this server, "
-            f"which keeps models of {limits.CELLS} numbers at most",
-            field="features",
-        )
+    remembered = kept * max(features, algorithms * settings.get("trees", 0))
+    for numbers, most, of, advice in (
+        (pending * features, limits.PENDING_CELLS, f"{pending} decisions that may wait", "max_pending"),
+        (remembered, limits.MEMORY_CELLS, f"{algorithms} algorithms and a memory of {kept}", "memory"),
+        (algorithms * features**2, limits.CELLS, f"{algorithms} algorithms", "number of them"),
+    ):
+        if numbers > most:
+            raise InputError(
+                f"features: {features} of them for {of} are too many for this server, which keeps {most} "
+                f"numbers at most; give a smaller {advice}",
+                field="features",
+            )
 
 
 manage = Router("/v1", "projects")
 Algorithm = Annotated[str, Path(max_length=limits.ALGORITHM_NAME, description="The algorithm's name")]
 
 
-@manage.json("GET", "/selectors", responses.SelectorListResponse, "List the selectors a project may use")
+@manage.json("GET", "/selectors", model("SelectorListResponse", selectors=many(SelectorInfo)))
 async def list_selectors() -> Response:
-    """Return every selector with its hyperparameters."""
-    fields = ("name", "summary", "kind", "hyperparameters")
-    rows = [{field: row.describe()[field] for field in fields} for row in find_all()]
+    """List the selectors a project may use."""
+    rows = [{field: row.describe()[field] for field in SelectorInfo.model_fields} for row in find_all()]
     return json_response({"selectors": rows})
 
 
@@ -343,19 +345,16 @@ async def list_selectors() -> Response:
     "POST",
     "/projects",
     ProjectResponse,
-    "Create a project",
     status_code=201,
     responses={200: {"model": ProjectResponse, "description": "It already existed with the same settings"}},
 )
-async def create(project: bodies.ProjectBody, shared: Shared) -> Response:
-    """Begin a project; the very same request again finds it there."""
-    described = project.model_dump(exclude={"name"})
-    if project.max_pending > shared.limits.pending:
-        raise InputError(
-            f"max_pending must be at most {shared.limits.pending}, got {project.max_pending}",
-            field="max_pending",
-        )
-    info, status = await shared.writer.with_journal(lambda: _create(shared, project.name, described))
+async def create(body: bodies.ProjectBody, shared: Shared) -> Response:
+    """Create a project."""
+    described = body.model_dump(exclude={"name"})
+    most = shared.limits.pending
+    if body.max_pending > most:
+        raise InputError(f"max_pending must be at most {most}, got {body.max_pending}", field="max_pending")
+    info, status = await shared.writer.with_journal(lambda: _create(shared, body.name, described))
     return json_response(info, status)
 
 
@@ -385,26 +384,26 @@ def _try_out(described: dict[str, Any]) -> None:
     selector.select([0.0] * width)
 
 
-@manage.json("GET", "/projects", responses.ProjectListResponse, "List projects")
+@manage.json("GET", "/projects", model("ProjectListResponse", projects=many(ProjectResponse)))
 async def list_projects(shared: Shared) -> Response:
-    """Return all projects in the order of their creation."""
-    writer = shared.writer
-    return json_response(
-        {"projects": await writer.with_journal(lambda: list(map(info, writer.projects.values())))}
-    )
+    """List projects."""
+    projects = shared.writer.projects
+    infos = await shared.writer.with_journal(lambda: [info(project) for project in projects.values()])
+    return json_response({"projects": infos})
 
 
-@manage.json("GET", "/projects/{project}", ProjectResponse, "Describe one project")
-async def get(project: Name, shared: Shared) -> Response:
-    """Return what a project is made of."""
-    return json_response(await shared.writer.with_project(project, info))
+@manage.work("GET", "/projects/{project}", ProjectResponse)
+def get(project: Project) -> dict[str, Any]:
+    """Describe one project."""
+    return info(project)
 
 
-@manage.json(
-    "DELETE", "/projects/{project}", responses.RemovedResponse, "Remove a project with all its history"
-)
+@manage.json("DELETE", "/projects/{project}", model("RemovedResponse", removed=bool))
 async def remove(project: Name, shared: Shared) -> Response:
-    """Remove a project for good, also a damaged one; one that is gone changes nothing."""
+    """Remove a project with all its history.
+
+    It may be a damaged one; one that is gone changes nothing.
+    """
     writer = shared.writer
     return json_response({"removed": await writer.with_journal(lambda: _remove(writer, project))})
 
@@ -427,57 +426,49 @@ def _remove(writer: JournalWriter, name: str) -> bool:
     return True
 
 
-@manage.json("POST", "/projects/{project}/algorithms", ProjectResponse, "Add an algorithm")
-async def add_algorithm(project: Name, algorithm: bodies.AlgorithmBody, shared: Shared) -> Response:
-    """Offer one more algorithm from now on; one that is there already changes nothing."""
-
-    def work(kept: Project) -> dict[str, Any]:
-        selector = kept.selector
-        if algorithm.name not in selector.algorithms:
-            if len(selector.algorithms) >= limits.ALGORITHMS:
-                raise LimitError(f"there are {limits.ALGORITHMS} algorithms already, which is the limit")
-            check_cells(len(selector.algorithms) + 1, selector.n_features or 0, selector.hyperparameters)
-            kept.add_algorithm(algorithm.name)
-        return info(kept)
-
-    return json_response(await shared.writer.with_project(project, work, slow=True))
+@manage.work("POST", "/projects/{project}/algorithms", ProjectResponse, slow=True)
+def add_algorithm(project: Project, body: bodies.AlgorithmBody) -> dict[str, Any]:
+    """Add an algorithm."""
+    selector = project.selector
+    if body.name not in selector.algorithms:
+        if len(selector.algorithms) >= limits.ALGORITHMS:
+            raise LimitError(f"there are {limits.ALGORITHMS} algorithms already, which is the limit")
+        check_cells(len(selector.algorithms) + 1, selector.n_features or 0, selector.hyperparameters)
+        project.add_algorithm(body.name)
+    return info(project)
 
 
-@manage.json(
-    "DELETE", "/projects/{project}/algorithms/{algorithm:path}", ProjectResponse, "Remove an algorithm"
+@manage.work("DELETE", "/projects/{project}/algorithms/{algorithm:path}", ProjectResponse, slow=True)
+def remove_algorithm(project: Project, algorithm: Algorithm) -> dict[str, Any]:
+    """Remove an algorithm."""
+    if algorithm in project.selector.algorithms:
+        project.remove_algorithm(algorithm)
+    return info(project)
+
+
+_OF_SELECTOR = (
+    "algorithms",
+    "cutoff",
+    "hyperparameters",
+    "feature_names",
+    "n_features",
+    "needs_features",
+    "schedules",
 )
-async def remove_algorithm(project: Name, algorithm: Algorithm, shared: Shared) -> Response:
-    """Stop offering an algorithm and forget what was learned about it; one that is gone changes nothing."""
-
-    def work(kept: Project) -> dict[str, Any]:
-        if algorithm in kept.selector.algorithms:
-            kept.remove_algorithm(algorithm)
-        return info(kept)
-
-    return json_response(await shared.writer.with_project(project, work, slow=True))
+_OF_STATISTICS = ("decisions", "instances", "solved", "par10")
 
 
 def info(project: Project) -> dict[str, Any]:
-    """Return what clients get to know of a project."""
-    selector = project.selector
+    selector, statistics = project.selector, project.statistics
     return {
         "name": project.name,
         "created": project.journal.created(project.number),
         "selector": selector.name,
-        "algorithms": selector.algorithms,
-        "cutoff": selector.cutoff,
         "seed": project.description["seed"],
-        "hyperparameters": selector.hyperparameters,
-        "feature_names": selector.feature_names,
-        "n_features": selector.n_features,
-        "needs_features": selector.needs_features,
+        **{field: getattr(selector, field) for field in _OF_SELECTOR},
         "feature_budget": selector.feature_budget(),
-        "schedules": selector.schedules,
-        "max_pending": project.statistics.limit,
-        "pending": len(project.statistics.pending),
-        "decisions": project.statistics.decisions,
-        "instances": project.statistics.instances,
-        "solved": project.statistics.solved,
-        "par10": project.statistics.par10,
+        "max_pending": statistics.limit,
+        "pending": len(statistics.pending),
+        **{field: getattr(statistics, field) for field in _OF_STATISTICS},
         "last_event": project.last_event,
     }

@@ -6,25 +6,16 @@ from dataclasses import dataclass
 
 FEATURES = 10_000
 """Length of a feature vector."""
-LARGEST = 1e100
-"""Size of a feature's value: its square must be a number."""
 SECONDS = 1e9
 """Cutoffs and runtimes; thirty years."""
 ALGORITHMS = 1_000
 BATCH = 1_000
 """Requests in one batch."""
-NAME = 64
-"""Letters of a project's name."""
 PATH_NAME = 200
 """Letters of what stands in a path for a project's name."""
 ALGORITHM_NAME = 100
-FEATURE_NAME = 200
-INSTANCE = 1_000
-KEY = 200
 FIT_INSTANCES = 10_000
 """Instances of recorded runs in one request."""
-PAGE = 1_000
-"""Events on one page of the history."""
 CELLS = 20_000_000
 """Algorithms times features squared, which is what a ridge model keeps: 160 MB."""
 

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from tailcut.journal import Project, ProjectStatistics
+from tailcut.journal.statistics import AlgorithmCounts, RuntimeBins
 
 SHOWN = 200
 """The number of latest latencies that are listed."""
@@ -34,20 +36,15 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # a time for each co
 def project_statistics(project: Project, latencies: Sequence[float]) -> dict[str, Any]:
     """Return a project's statistics, without reading its history; `latencies` are in seconds."""
     counted, selector = project.statistics, project.selector
+    totals = ("decisions", "outcomes", "given_up", "instances", "solved", "par10", "mean_loss")
     return {
         "project": project.name,
         "selector": selector.name,
         "at": time.time(),
         "last_event": project.last_event,
-        "decisions": counted.decisions,
-        "outcomes": counted.outcomes,
+        **{name: getattr(counted, name) for name in totals},
         "pending": len(counted.pending),
-        "given_up": counted.given_up,
-        "instances": counted.instances,
-        "solved": counted.solved,
         "unsolved": counted.instances - counted.solved,
-        "par10": counted.par10,
-        "mean_loss": counted.mean_loss,
         "algorithms": [_algorithm(counted, name) for name in selector.algorithms],
         "curve": list(_curve(counted)) if counted.mean_loss is None else [],
         "latency_ms": _latency(latencies),
@@ -55,15 +52,12 @@ def project_statistics(project: Project, latencies: Sequence[float]) -> dict[str
 
 
 def _algorithm(counted: ProjectStatistics, name: str) -> dict[str, Any]:
-    counts = counted.algorithms.get(name)
+    counts = counted.algorithms.get(name) or AlgorithmCounts(RuntimeBins(counted.cutoff))
     timed = not counted.schedules and counted.mean_loss is None
-    if counts is None:
-        zeros = dict.fromkeys(("chosen", "share", "solved", "censored", "failed"), 0)
-        return {"name": name, **zeros, "mean_runtime": None, "par10": None, "mean_loss": None}
     return {
         "name": name,
         "chosen": counts.chosen,
-        "share": counts.chosen / counted.decisions,
+        "share": counts.chosen / counted.decisions if counted.decisions else 0,
         "solved": counts.solved,
         "censored": counts.censored,
         "failed": counts.failed,
@@ -172,27 +166,19 @@ class ServerMetrics:
     """
 
     def __init__(self) -> None:
-        self._registry = registry = CollectorRegistry()
+        self._registry = CollectorRegistry()
+        histogram = partial(Histogram, registry=self._registry)
         by_route = ["method", "route"]
         self._requests = Counter(
-            "tailcut_http_requests", "Requests answered.", [*by_route, "status"], registry=registry
+            "tailcut_http_requests", "Requests answered.", [*by_route, "status"], registry=self._registry
         )
-        self._durations = Histogram(
-            "tailcut_http_request_seconds",
-            "Seconds until a request was answered.",
-            by_route,
-            buckets=SECONDS,
-            registry=registry,
+        self._durations = histogram(
+            "tailcut_http_request_seconds", "Seconds until a request was answered.", by_route, buckets=SECONDS
         )
-        self.commits = Histogram(
-            "tailcut_group_seconds",
-            "Seconds to do and write a group of requests.",
-            buckets=SECONDS,
-            registry=registry,
+        self.commits = histogram(
+            "tailcut_group_seconds", "Seconds to do and write a group of requests.", buckets=SECONDS
         )
-        self.groups = Histogram(
-            "tailcut_group_size", "Requests that shared a transaction.", buckets=SIZES, registry=registry
-        )
+        self.groups = histogram("tailcut_group_size", "Requests that shared a transaction.", buckets=SIZES)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a completed request."""
@@ -211,19 +197,17 @@ class _ProjectMetrics(Collector):
         self._projects = list(projects)
 
     def collect(self) -> Iterator[Metric]:
-        of = ["project"]
-        decisions = CounterMetricFamily(
-            "tailcut_decisions", "Decisions for an algorithm.", labels=[*of, "algorithm"]
+        def counter(name: str, meaning: str, *labels: str) -> CounterMetricFamily:
+            return CounterMetricFamily(f"tailcut_{name}", meaning, labels=["project", *labels])
+
+        decisions = counter("decisions", "Decisions for an algorithm.", "algorithm")
+        outcomes = counter("outcomes", "Outcomes of an algorithm's runs.", "algorithm", "status")
+        instances = counter("instances", "Completed instances.", "result")
+        loss = counter("par10_seconds", "PAR10 over these instances, summed up.")
+        pending = GaugeMetricFamily(
+            "tailcut_pending", "Decisions that wait for their outcome.", labels=["project"]
         )
-        outcomes = CounterMetricFamily(
-            "tailcut_outcomes", "Outcomes of an algorithm's runs.", labels=[*of, "algorithm", "status"]
-        )
-        instances = CounterMetricFamily("tailcut_instances", "Completed instances.", labels=[*of, "result"])
-        loss = CounterMetricFamily(
-            "tailcut_par10_seconds", "PAR10 over these instances, summed up.", labels=of
-        )
-        pending = GaugeMetricFamily("tailcut_pending", "Decisions that wait for their outcome.", labels=of)
-        given_up = CounterMetricFamily("tailcut_given_up", "Decisions whose outcome never came.", labels=of)
+        given_up = counter("given_up", "Decisions whose outcome never came.")
         for project in self._projects:
             counted, name = project.statistics, project.name
             pending.add_metric([name], len(counted.pending))
