@@ -46,7 +46,7 @@ def solver(mark: str) -> Solver:
 
 
 def busy(launcher: Launcher) -> set[int]:
-    """Return the supervisors that have a run."""
+    """Return the supervisors whose run has begun."""
     server = launcher._server
     assert server is not None
     return {child for child in tree.children(server.process.pid) if tree.children(child)}

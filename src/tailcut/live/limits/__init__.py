@@ -1,6 +1,6 @@
 """Programs run under limits on CPU time, wall time and memory that cover everything they start.
 
-    Launcher (Tailcut's process) -> fork server (one) -> supervisor (one per run at a time) -> solver
+    Launcher (Tailcut's process) -> fork server (one) -> supervisor (one per run) -> solver
 
 `Launcher` is the entry point. The server (`fork_server`) has the solvers' modules loaded and assigns each run
 to a supervisor, which it forks if none is free. The `supervisor` forks the solver (`solver_process`), watches

@@ -33,9 +33,6 @@ _PIECE = 1 << 16
 _MOST_IN_A_PIPE = 1 << 22
 """Bytes; more than a pipe can be made to hold without privileges."""
 _LONGEST_POLL = 3600.0
-_LIGHT = 1 << 20
-"""Bytes of output after which a supervisor is not reused: it has grown, and larger processes fork more
-slowly."""
 
 
 class Abandoned(Exception):  # noqa: N818 - it is not an error
@@ -87,12 +84,6 @@ class KeptOutput:
             for _ in range(_MOST_IN_A_PIPE // _PIECE):
                 if self.take() == 0:
                     break
-
-    def close(self) -> None:
-        """Close the pipe."""
-        os.close(self.pipe)
-        if self._nowhere >= 0:
-            os.close(self._nowhere)
 
     def _discard(self) -> int:
         """Discard a piece inside the kernel."""
@@ -201,14 +192,13 @@ class Watch:
 
 
 class Supervisor:
-    """One run, from its request to its report; its process adopts orphans and has no other run."""
+    """One run, from its request to its report; its process adopts orphans and ends with it."""
 
     def __init__(
         self,
         run: socket.socket,
+        group: Path | None,
         *,
-        base: Path | None,
-        name: str,
         lifelines: Collection[int],
         leave_open: Collection[int],
     ) -> None:
@@ -217,9 +207,9 @@ class Supervisor:
         self._request, _, _ = wire.receive(run)
         self._limits = ResourceLimits(**self._request["limits"])
         self._group: cgroups.Group | None = None
-        if base is not None:
+        if group is not None:
             with suppress(OSError):  # continue without one if that no longer works
-                self._group = cgroups.Group(base / name, self._limits.memory)
+                self._group = cgroups.Group(group, self._limits.memory)
         self._status: int | None = None
         self._peak_of_one = 0
         self._verdict: Ending | None = None
@@ -251,16 +241,13 @@ class Supervisor:
         self._start_up = solver_process.StartUp(pipes[2][0])
         self._watch = Watch(self._limits, self._group, self._start_up)
 
-    def keep(self) -> bool:
-        """Watch the solver to its end, end what it leaves behind, and report.
-
-        Return whether this process can supervise another run.
-        """
+    def keep(self) -> None:
+        """Watch the solver to its end, end what it leaves behind, and report."""
         try:
             self._await_end()
         except Abandoned:
             self._end_all()
-            return False
+            return
         wall = max(time.monotonic() - self._start_up.time, 0.0)
         stuck = self._end_all()
         for stream in (self._output, self._errors):
@@ -268,10 +255,6 @@ class Supervisor:
         with suppress(BrokenPipeError, ConnectionResetError):
             report = {"wall": wall, **self._report(stuck)}
             wire.send(self._run, report, bytes(self._output.kept), bytes(self._errors.kept))
-        for stream in (self._output, self._errors):
-            stream.close()
-        os.close(self._start_up.pipe)
-        return not stuck and len(self._output.kept) <= _LIGHT
 
     def _await_end(self) -> None:
         """Wait until the solver's first process has ended, or there is a reason to end it."""
@@ -296,7 +279,6 @@ class Supervisor:
             if self._verdict is None and time.monotonic() >= self._watch.due():
                 tree.reap(self._note, spare={self._main})
                 self._verdict = self._watch.limit_reached()
-        os.close(main)
 
     def _obey(self) -> None:
         """Read from Tailcut's process, which either cancels the run or has closed its end."""
