@@ -47,8 +47,7 @@ def solver(mark: str) -> Solver:
 
 def busy(launcher: Launcher) -> set[int]:
     """Return the supervisors whose run has begun."""
-    server = launcher._server
-    assert server is not None
+    server = launcher._servers[""]
     return {child for child in tree.children(server.process.pid) if tree.children(child)}
 
 

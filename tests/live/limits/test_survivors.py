@@ -74,8 +74,7 @@ def test_ctrl_c_is_for_tailcut_alone(mark: str) -> None:
 def test_a_supervisor_is_killed(launcher: Launcher, solver: Solver, mark: str) -> None:
     bystander = launcher.start(solver("sleep"), ResourceLimits())
     wait_for(lambda: len(alive(mark)) == 1)
-    server = launcher._server
-    assert server is not None
+    server = launcher._servers[""]
     others = busy(launcher)
     run = launcher.start(solver("detached", "spin"), ResourceLimits())
     wait_for(lambda: len(alive(mark)) == 1 + 3)
@@ -126,8 +125,7 @@ def test_the_server_that_forks_has_loaded_neither_threads_nor_numbers() -> None:
 def test_the_server_is_killed(launcher: Launcher, solver: Solver, mark: str) -> None:
     run = launcher.start(solver("detached", "spin"), ResourceLimits())
     wait_for(lambda: len(alive(mark)) == 3)
-    server = launcher._server
-    assert server is not None
+    server = launcher._servers[""]
     server.process.kill()
     with pytest.raises(LiveError, match="no outcome"):
         run.wait()
@@ -145,8 +143,7 @@ def test_server_and_supervisor_are_killed_at_once(solver: Solver, mark: str) -> 
             pytest.skip("without control groups they survive: docs/reference/limits.md")
         run = launcher.start(solver("detached", "sleep"), ResourceLimits())
         wait_for(lambda: len(alive(mark)) == 3)
-        server = launcher._server
-        assert server is not None
+        server = launcher._servers[""]
         (supervisor,) = tree.children(server.process.pid)
         os.kill(server.process.pid, signal.SIGSTOP)
         os.kill(supervisor, signal.SIGKILL)

@@ -56,7 +56,7 @@ class PreloadError(Exception):
     """A module cannot be loaded; says why, and whether other loaded modules may be the cause."""
 
 
-def preload(modules: Sequence[str], entry: str | None = None) -> None:
+def preload(modules: Sequence[str], entry: str = "") -> None:
     """Load the modules of entry points, for all that is forked from here; with `entry`, its own first.
 
     Some modules clash: one fails or crashes when another is already loaded, or changes `sys.path`, so that
@@ -66,7 +66,7 @@ def preload(modules: Sequence[str], entry: str | None = None) -> None:
     >>> preload(["json", "json.decoder"])
     >>> preload(["json", "no_such_module"], entry="json")
     """
-    if entry is None:
+    if not entry:
         for module in modules:
             _load(module, alone=len(modules) == 1)
         return

@@ -20,7 +20,6 @@ from tailcut.live.limits.cgroups import Group
 from tailcut.live.limits.tree import die_with_parent, flush_c_output, set_name
 
 EntryPoint = Callable[[list[str]], int | None]
-_NOT_HERE = (errno.ENOENT, errno.ENOTDIR)
 
 
 class NotStartedError(Exception):
@@ -145,22 +144,10 @@ def _report_entered(report: int, joined: float) -> None:
 
 
 def _execute(argv: list[str], environment: dict[str, str]) -> NoReturn:
-    """Become the program, which is looked for as by `os.execvpe`, with less memory of ours touched."""
-    failed: OSError | None = None
-    for place in _places(argv[0], environment):
-        try:
-            os.execve(place, argv, environment)
-        except OSError as error:
-            if failed is None or failed.errno in _NOT_HERE:
-                failed = error
-    assert failed is not None
-    raise NotStartedError(_why_not(argv[0], failed)) from failed
-
-
-def _places(program: str, environment: dict[str, str]) -> list[str]:
-    if os.sep in program:
-        return [program]
-    return [os.path.join(folder, program) for folder in environment.get("PATH", os.defpath).split(os.pathsep)]  # noqa: PTH118
+    try:
+        os.execvpe(argv[0], argv, environment)
+    except OSError as error:
+        raise NotStartedError(_why_not(argv[0], error)) from error
 
 
 def _why_not(program: str, error: OSError) -> str:

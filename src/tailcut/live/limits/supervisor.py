@@ -44,7 +44,7 @@ class NotSupervisedError(Exception):
 
 
 class KeptOutput:
-    """The first `size` bytes that come out of a pipe, or the last; the rest is discarded, not stored.
+    """The first `size` bytes that come out of a pipe, or the last; the rest is discarded.
 
     >>> reading, writing = os.pipe()
     >>> head = KeptOutput(reading, size=5)
@@ -63,18 +63,15 @@ class KeptOutput:
         self.truncated = False
         """Whether there was more than the first bytes that are kept."""
         self._size, self._last = size, last
-        self._nowhere = -1
 
     def take(self) -> int:
         """Take one piece out of the pipe, if there is one, and return its length; 0 at the end."""
-        if self.truncated:
-            return self._discard()
         piece = os.read(self.pipe, _PIECE)
         self.kept += piece
         if self._last:
             del self.kept[: -self._size]
         else:
-            self.truncated = len(self.kept) > self._size
+            self.truncated |= len(self.kept) > self._size
             del self.kept[self._size :]
         return len(piece)
 
@@ -84,17 +81,6 @@ class KeptOutput:
             for _ in range(_MOST_IN_A_PIPE // _PIECE):
                 if self.take() == 0:
                     break
-
-    def _discard(self) -> int:
-        """Discard a piece inside the kernel."""
-        if self._nowhere < 0:
-            self._nowhere = os.open(os.devnull, os.O_WRONLY)
-        try:
-            return os.splice(self.pipe, self._nowhere, 1 << 20)
-        except BlockingIOError:
-            raise
-        except OSError:  # a system that cannot
-            return len(os.read(self.pipe, _PIECE))
 
 
 class Watch:
