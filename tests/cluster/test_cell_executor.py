@@ -18,9 +18,8 @@ from tailcut.bench.execution import inline, processes, run_cells
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.store import opened
 from tailcut.cli.options import CELLS, check_executor
-from tailcut.cluster import cell_executor
+from tailcut.cluster import cell_executor, connected
 from tailcut.cluster.cell_executor import dask_cell_executor
-from tailcut.cluster.connect import connected
 from tailcut.errors import InputError
 from tailcut.scenarios import Scenario
 from tests.bench.conftest import write_scenario

@@ -24,7 +24,6 @@ from distributed import Client, Future, KilledWorker, as_completed, get_worker
 from tailcut.bench.execution import Executor, compute, guarded, import_selectors, read
 from tailcut.bench.plan import Cell, Contender, scenario_digest
 from tailcut.bench.store import Result
-from tailcut.cluster.connect import threads_of
 from tailcut.errors import InputError, TailcutError, WorkerDiedError
 from tailcut.scenarios import Scenario
 
@@ -55,7 +54,7 @@ def _results(client: Client, cells: Sequence[Cell], modules: tuple[str, ...]) ->
 
     try:
         while waiting or under_way or suspects:
-            room = max(1, _PER_THREAD * threads_of(client)) if waiting else 1
+            room = max(1, _PER_THREAD * sum(client.nthreads().values())) if waiting else 1
             while len(under_way) < room and (waiting or suspects):
                 alone = not waiting
                 if alone and under_way:

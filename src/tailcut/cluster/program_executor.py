@@ -15,23 +15,20 @@ import logging
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import dask
-import distributed
-from distributed import Client, KilledWorker, Worker, WorkerPlugin, get_worker
+from distributed import Client, Future, KilledWorker, Worker, WorkerPlugin, get_worker
 
 from tailcut.errors import InputError, LiveError, TailcutError, WorkerDiedError
-from tailcut.live.engine import FutureRun, ProgramJob, Run
+from tailcut.live.engine import ProgramJob, Run, done
 from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, RunningProgram
-from tailcut.live.runnable import why_not
+from tailcut.live.runnable import problems_of, why_not
 
 _log = logging.getLogger("tailcut.cluster")
 _TRIES = 4
@@ -77,9 +74,9 @@ class DaskProgramExecutor:
         modules: Path | None = None,
         ship: bool = False,
     ) -> None:
-        self._client, self._ship, self._closing = client, ship, False
+        self._client, self.ship = client, ship
         self._plugin = ProgramRunner(preload, None if modules is None else str(modules))
-        self._under_way: set[distributed.Future[Any]] = set()
+        self._under_way: set[Future[Any]] = set()
         self._methods: set[str] = set()
 
     @property
@@ -89,66 +86,29 @@ class DaskProgramExecutor:
 
     def start(self, job: ProgramJob) -> Run:
         """Send a job to a worker."""
-        return FutureRun(job, self.submit(job))
+        return _DaskRun(job, self)
 
-    def submit(self, job: ProgramJob) -> Future[Ended]:
-        """Send a job to a worker; the future returns how it ended."""
-        answer: Future[Ended] = Future()
-        self._send(packed(job, ship=self._ship), answer, lost=0)
-        return answer
-
-    def check_programs(self, programs: Mapping[str, Command | Call], where: str) -> None:
-        """Raise unless all programs can be started on every worker that is there by now."""
+    def problems(self, programs: Mapping[str, Command | Call]) -> list[str]:
+        """Return why some programs cannot be started on the workers that are there by now."""
         try:
-            problems: dict[str, list[str]] = self._client.run(problems_here, dict(programs))
+            problems: dict[str, list[str]] = self._client.run(problems_of, dict(programs))
         except Exception as error:  # whatever a worker without Tailcut makes of it
             raise _not_prepared(error) from error
-        sentences = [f"Dask worker {at}: {problem}" for at, found in problems.items() for problem in found]
-        if sentences:
-            raise InputError(f"{where}: {'; '.join(sentences)}. Nothing was run")
+        return [f"Dask worker {at}: {problem}" for at, found in problems.items() for problem in found]
 
-    def _send(self, parcel: Parcel, answer: Future[Ended], lost: int) -> None:
+    def send(self, parcel: Parcel) -> Future[Any]:
+        """Send a job with its files; the result is what `run_here` returns."""
         key = f"run-{uuid4().hex}"
         future = self._client.submit(run_here, self._plugin.name, parcel, key=key, pure=False)
         self._under_way.add(future)
-        future.add_done_callback(partial(self._arrived, parcel, answer, lost))
+        future.add_done_callback(self._under_way.discard)
+        return future
 
-    def _arrived(
-        self, parcel: Parcel, answer: Future[Ended], lost: int, future: distributed.Future[Any]
-    ) -> None:
-        """Pass on an outcome or an error; called in Dask's thread for callbacks."""
-        self._under_way.discard(future)
-        try:
-            ended = self._ended(parcel, answer, lost, future)
-        except BaseException as error:
-            answer.set_exception(error)
-        else:
-            if ended is not None:
-                answer.set_result(ended)
-
-    def _ended(
-        self, parcel: Parcel, answer: Future[Ended], lost: int, future: distributed.Future[Any]
-    ) -> Ended | None:
-        """Return how a run ended, None if it was lost and is sent again; raise if no outcome will come."""
-        if future.status == "finished":
-            ended: Ended
-            ended, method = future.result()
-            self._methods.add(method)
-            return ended
-        if self._closing:
-            raise CancelledError
-        if future.status != "error":
-            raise WorkerDiedError(
-                f"Dask's scheduler has dropped the runs ({future.status}): did it end? Completed work is kept"
-            )
-        error = future.exception()
-        if not isinstance(error, KilledWorker | LiveError):
-            raise error if isinstance(error, TailcutError) else _not_prepared(error)
-        if lost + 1 >= _TRIES:
-            raise WorkerDiedError(f"lost {_TRIES} times: {parcel.job.program}; the last time: {error}")
-        _log.warning("a run was lost and is run again: %s", error)
-        self._send(parcel, answer, lost + 1)
-        return None
+    def ended(self, report: tuple[Ended, str]) -> Ended:
+        """Return how a run ended; note how its worker enforces limits."""
+        ended, method = report
+        self._methods.add(method)
+        return ended
 
     def __enter__(self) -> DaskProgramExecutor:
         try:
@@ -160,10 +120,46 @@ class DaskProgramExecutor:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._closing = True
         self._client.cancel(list(self._under_way))
         with suppress(Exception):  # a worker that dies now has nothing left to be ended
             self._client.unregister_worker_plugin(self._plugin.name)
+
+
+class _DaskRun(Run):
+    """A run on some worker, and again on another if that one is lost."""
+
+    def __init__(self, job: ProgramJob, executor: DaskProgramExecutor) -> None:
+        super().__init__(job)
+        self._executor = executor
+        self._parcel = packed(job, ship=executor.ship)
+        self._future = executor.send(self._parcel)
+
+    async def wait(self) -> Ended:
+        error = await self._failure()
+        for _ in range(_TRIES - 1):
+            if error is None:
+                break
+            _log.warning("a run was lost and is run again: %s", error)
+            self._future = self._executor.send(self._parcel)
+            error = await self._failure()
+        if error is not None:
+            raise WorkerDiedError(f"lost {_TRIES} times: {self.job.program}; the last time: {error}")
+        return self._executor.ended(await asyncio.to_thread(self._future.result))
+
+    async def _failure(self) -> BaseException | None:
+        """Wait for a worker; return why the run was lost, None if it ended, and raise if none can run it."""
+        await done(self._future)
+        if self._future.status == "finished":
+            return None
+        if self._future.status != "error":
+            raise WorkerDiedError(
+                f"Dask's scheduler has dropped the runs ({self._future.status}): did it end? "
+                "Completed work is kept"
+            )
+        error = await asyncio.to_thread(self._future.exception)
+        if isinstance(error, KilledWorker | LiveError):
+            return error
+        raise error if isinstance(error, TailcutError) else _not_prepared(error)
 
 
 def _not_prepared(error: BaseException) -> InputError:
@@ -275,15 +271,6 @@ def run_here(name: str, parcel: Parcel) -> tuple[Ended, str]:
     if not isinstance(runner, ProgramRunner):
         raise LiveError("the worker has already closed its runner")
     return runner.perform(worker.get_current_task(), parcel)
-
-
-def problems_here(programs: Mapping[str, Command | Call]) -> list[str]:
-    """Return why programs cannot be started on this worker, a sentence each."""
-    return [
-        f"{name}: {problem}"
-        for name, program in programs.items()
-        if (problem := why_not(program)) is not None
-    ]
 
 
 @contextmanager

@@ -21,7 +21,6 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from tailcut.domains.domain import AnswerRule, read_answer
@@ -29,7 +28,7 @@ from tailcut.errors import InputError, LiveError
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, ResourceLimits
 from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
-from tailcut.live.runnable import check_programs
+from tailcut.live.runnable import problems_of
 from tailcut.types import Outcome
 
 T = TypeVar("T")
@@ -125,17 +124,6 @@ class Run(ABC):
         self.stopped = True
 
 
-class FutureRun(Run):
-    """A run elsewhere, whose outcome another thread delivers."""
-
-    def __init__(self, job: ProgramJob, future: Future[Ended]) -> None:
-        super().__init__(job)
-        self._future = future
-
-    async def wait(self) -> Ended:
-        return await _result(self._future)
-
-
 class _LocalRun(Run):
     def __init__(self, job: ProgramJob, launcher: Launcher) -> None:
         super().__init__(job)
@@ -164,8 +152,8 @@ class ProgramExecutor(Protocol):
     def start(self, job: ProgramJob) -> Run:
         """Start a job."""
 
-    def check_programs(self, programs: Mapping[str, Command | Call], where: str) -> None:
-        """Raise unless all programs can be started there; `where` is the file that names them."""
+    def problems(self, programs: Mapping[str, Command | Call]) -> list[str]:
+        """Return why some programs cannot be started there, a sentence each."""
 
 
 class LocalProgramExecutor:
@@ -191,8 +179,8 @@ class LocalProgramExecutor:
     def start(self, job: ProgramJob) -> Run:
         return _LocalRun(job, self._launcher)
 
-    def check_programs(self, programs: Mapping[str, Command | Call], where: str) -> None:
-        check_programs(programs, where)
+    def problems(self, programs: Mapping[str, Command | Call]) -> list[str]:
+        return problems_of(programs)
 
     def close(self) -> None:
         """End what still runs, and the processes that run it."""
@@ -201,9 +189,7 @@ class LocalProgramExecutor:
     def __enter__(self) -> LocalProgramExecutor:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -249,7 +235,7 @@ async def _run_all(
                 if begun is not None:
                     running.append(asyncio.create_task(begun()))
             if more and upcoming is None and len(running) < at_once:
-                upcoming = asyncio.create_task(_result(_next_of(work)))
+                upcoming = asyncio.create_task(_next(work))
             waiting: list[asyncio.Task[Any]] = [*running]
             if upcoming is not None and len(running) < at_once:
                 waiting.append(upcoming)
@@ -270,8 +256,8 @@ async def give_up(tasks: Iterable[asyncio.Task[Any]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _next_of(work: Iterator[T]) -> Future[T | None]:
-    """Return a future of the next item, None when there are no more."""
+async def _next(work: Iterator[T]) -> T | None:
+    """Return the next item, taken in a separate thread, because that may block; None if there are no more."""
     future: Future[T | None] = Future()
 
     def take() -> None:
@@ -281,20 +267,20 @@ def _next_of(work: Iterator[T]) -> Future[T | None]:
             future.set_exception(error)
 
     threading.Thread(target=take, daemon=True).start()  # must not keep the process alive: it may wait forever
-    return future
+    await done(future)
+    return future.result()
 
 
-async def _result(future: Future[T]) -> T:
-    """Return the result of a future, which is left alone if the waiting is cancelled."""
-    loop, done = asyncio.get_running_loop(), asyncio.Event()
+async def done(future: Any) -> None:
+    """Wait until a future of another thread, or of Dask, is done; it is left alone if this is cancelled."""
+    loop, event = asyncio.get_running_loop(), asyncio.Event()
 
-    def wake(_: Future[T]) -> None:
+    def wake(_: object) -> None:
         with suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(done.set)
+            loop.call_soon_threadsafe(event.set)
 
     future.add_done_callback(wake)
-    await done.wait()
-    return future.result()
+    await event.wait()
 
 
 async def _readable(descriptor: int) -> None:

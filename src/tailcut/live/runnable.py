@@ -35,15 +35,15 @@ def programs_of(portfolio: Portfolio) -> dict[str, Command | Call]:
 
 def check_runnable(portfolio: Portfolio, executor: ProgramExecutor | None) -> None:
     """Raise unless all programs of a portfolio can be started where they are to run; None: here."""
-    check = check_programs if executor is None else executor.check_programs
-    check(programs_of(portfolio), str(portfolio.file))
-
-
-def check_programs(programs: Mapping[str, Command | Call], where: str) -> None:
-    """Raise unless all programs can be started here; `where` says in which file they are named."""
-    problems = [f"{name}: {why}" for name, one in programs.items() if (why := why_not(one)) is not None]
+    programs = programs_of(portfolio)
+    problems = problems_of(programs) if executor is None else executor.problems(programs)
     if problems:
-        raise InputError(f"{where}: {'; '.join(problems)}. Nothing was run")
+        raise InputError(f"{portfolio.file}: {'; '.join(problems)}. Nothing was run")
+
+
+def problems_of(programs: Mapping[str, Command | Call]) -> list[str]:
+    """Return why some programs cannot be started here, a sentence each."""
+    return [f"{name}: {why}" for name, program in programs.items() if (why := why_not(program)) is not None]
 
 
 def why_not(program: Command | Call) -> str | None:
