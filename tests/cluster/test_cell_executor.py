@@ -85,9 +85,9 @@ def test_workers_need_no_folder_and_few_cells_are_sent_ahead(
 
 
 ALONE = """
-import pickle, sys, threading
+import sys, threading
 from threadpoolctl import threadpool_info
-from tailcut.bench.plan import Contender, plan, scenario_digest
+from tailcut.bench.plan import Contender, plan
 from tailcut.cluster import cell_executor as worker_cells
 from tailcut.scenarios import Scenario
 
@@ -103,7 +103,7 @@ def watched(cell, read):
     return result
 
 worker_cells.guarded = watched
-given = cell, scenario_digest(scenario), pickle.dumps(scenario), worker_cells.identity(cell.contender)
+given = cell, scenario, worker_cells.identity(cell.contender)
 threads = [threading.Thread(target=worker_cells.compute_here, args=given) for _ in range(3)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
