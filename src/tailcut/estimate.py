@@ -334,7 +334,9 @@ class _Sampler:
         rng, sizes = self._rng, self.variances
         mean = self._means()
         left = _truncated(mean, self._yes, rng) - mean
-        left = self._draw_levels(left)
+        left += self.level[self._interval]
+        self.level = self._grouped(left, self._interval, self.level.shape, _WIDTH**2, _MIDDLE)
+        left -= self.level[self._interval]
         left += self.turn.ravel()[self._turn]
         self.turn = self._grouped(left, self._turn, self.turn.shape, sizes["turn"])
         left -= self.turn.ravel()[self._turn]
@@ -352,18 +354,13 @@ class _Sampler:
             "ease": self._variance("ease", self.ease[self._counts.any(axis=1)]),
         }
 
-    def _draw_levels(self, left: Array) -> Array:
-        left = left + self.level[self._interval]
-        sums = np.bincount(self._interval, left, len(CUTS)) + _MIDDLE / _WIDTH**2
-        precision = np.bincount(self._interval, minlength=len(CUTS)) + 1.0 / _WIDTH**2
-        self.level = sums / precision + self._rng.standard_normal(len(CUTS)) / np.sqrt(precision)
-        return np.asarray(left - self.level[self._interval])
-
-    def _grouped(self, left: Array, group: NDArray[np.intp], shape: tuple[int, ...], size: float) -> Array:
+    def _grouped(
+        self, left: Array, group: NDArray[np.intp], shape: tuple[int, ...], size: float, middle: float = 0.0
+    ) -> Array:
         """Draw terms of which each observation has one."""
         count = int(np.prod(shape))
         precision = np.bincount(group, minlength=count) + 1.0 / size
-        drawn = np.bincount(group, left, count) / precision
+        drawn = (np.bincount(group, left, count) + middle / size) / precision
         return np.asarray(drawn + self._rng.standard_normal(count) / np.sqrt(precision)).reshape(shape)
 
     def _draw_own(self, left: Array) -> Array:

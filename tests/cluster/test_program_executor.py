@@ -170,7 +170,7 @@ def test_files_that_a_worker_does_not_see_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="give --ship-instances"), unpacked(parcel, tmp_path):
         pass
     elsewhere = ProgramJob(Command(("cat", "x"), folder=tmp_path / "nowhere"), ResourceLimits())
-    with pytest.raises(InputError, match="there is no folder"), unpacked(Parcel(elsewhere, {}, {}), tmp_path):
+    with pytest.raises(InputError, match="there is no folder"), unpacked(Parcel(elsewhere, {}), tmp_path):
         pass
     with pytest.raises(InputError, match=r"i1\.cnf: cannot be read"):
         packed(ProgramJob(Command(("cat", "x")), ResourceLimits(), instance=instance), ship=True)

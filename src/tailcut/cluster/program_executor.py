@@ -39,24 +39,23 @@ have vanished."""
 
 
 class Parcel(NamedTuple):
-    """A job with the files that go along, and the sizes of those that must be there."""
+    """A job with the files that go along, and the size of its instance, if that must be there already."""
 
     job: ProgramJob
     contents: Mapping[str, bytes]
     """Path -> what is to be in the file."""
-    shared: Mapping[str, int]
-    """Path -> bytes that the file there must have."""
+    instance_size: int | None = None
 
 
 def packed(job: ProgramJob, *, ship: bool) -> Parcel:
     """Return a job with its files; the instance goes along only if `ship` is set."""
     along = [path for path in (job.made, job.instance if ship else None) if path is not None]
-    shared = [] if ship or job.instance is None else [job.instance]
     try:
         contents = {str(path): path.read_bytes() for path in along}
-        return Parcel(job, contents, {str(path): path.stat().st_size for path in shared})
+        size = None if ship or job.instance is None else job.instance.stat().st_size
     except OSError as error:
         raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from None
+    return Parcel(job, contents, size)
 
 
 class DaskProgramExecutor:
@@ -279,15 +278,17 @@ def unpacked(parcel: Parcel, beside: Path) -> Iterator[Command | Call]:
 
     Raises InputError if something is missing here; the caller knows the name of this machine.
     """
-    program = parcel.job.program
-    for name, size in parcel.shared.items():
-        path = Path(name)
-        if not path.is_file():
+    program, instance = parcel.job.program, parcel.job.instance
+    if instance is not None and parcel.instance_size is not None:
+        if not instance.is_file():
             raise InputError(
-                f"there is no {path}; share its folder with the workers, or give --ship-instances"
+                f"there is no {instance}; share its folder with the workers, or give --ship-instances"
             )
-        if path.stat().st_size != size:
-            raise InputError(f"{path} is another file there: it has {path.stat().st_size} bytes, not {size}")
+        size = instance.stat().st_size
+        if size != parcel.instance_size:
+            raise InputError(
+                f"{instance} is another file there: it has {size} bytes, not {parcel.instance_size}"
+            )
     problem = why_not(program)
     if problem is not None:  # that it is not installed here says nothing about a solver
         raise InputError(problem)

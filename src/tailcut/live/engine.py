@@ -373,7 +373,8 @@ class SolverRun:
     ) -> None:
         self._place, self._portfolio, self._solver, self._instance = place, portfolio, solver, instance
         self._budget = budget
-        self._run = place.start(solver_job(portfolio, solver, instance, budget, seed=seed))
+        self._job = solver_job(portfolio, solver, instance, budget, seed=seed)
+        self._run = place.start(self._job)
 
     def stop(self) -> None:
         """End the solver early, but not the verification of its answer."""
@@ -381,16 +382,63 @@ class SolverRun:
 
     async def wait(self) -> RunResult:
         """Return its result, when its answer is verified."""
-        solver, job = self._solver, self._run.job
-        ended = await self._run.wait()
+        solver, ended = self._solver, await self._run.wait()
         check_started(ended, f"{self._portfolio.file}: solvers.{solver.name}")
         verified = await verified_answer(self._place, self._portfolio, solver, self._instance, ended)
-        outcome = outcome_of(job, ended, verified.answer, self._budget)
-        note = _run_note(job, ended, verified, self._budget)
+        note = self._note(ended, verified)
         objective = read_objective(solver.answers, verified.answer, ended.output) if verified.answer else None
         if objective is not None:
             note["objective"] = objective
-        return RunResult(outcome, note, ended.output, ended.output_truncated)
+        return RunResult(self._outcome(ended, verified.answer), note, ended.output, ended.output_truncated)
+
+    def _outcome(self, ended: Ended, answer: str | None) -> Outcome:
+        """Return the outcome of the run, by how it ended, never by comparing times.
+
+        A run stopped at its budget is censored there. A run that waited for a processor until the wall-clock
+        limit, or was given up, is censored at the time it had. A run that ended without an answer, crashed,
+        used too much memory, or slept until the wall-clock limit has failed: more time would not have helped.
+        """
+        if ended.ending is Ending.FINISHED and answer is not None:
+            return Outcome.solved(self._job.seconds(ended))
+        if self._starved(ended) or ended.ending is Ending.CANCELLED:
+            return Outcome.censored(max(self._job.seconds(ended), _LEAST))
+        return Outcome.censored(self._budget) if self._job.timed_out(ended) else Outcome.failed()
+
+    def _starved(self, ended: Ended) -> bool:
+        """Return whether the wall-clock limit ended a run that was ready but had no processor.
+
+        With the time that it waited, it would have used its budget. A run that slept would not.
+        """
+        by_wall = self._job.clock is Clock.CPU and ended.ending is Ending.WALL_LIMIT
+        return by_wall and ended.cpu + ended.waited >= self._budget
+
+    def _note(self, ended: Ended, verified: VerifiedAnswer) -> dict[str, Any]:
+        """Return what is recorded of the run in addition to its outcome."""
+        problem = verified.problem
+        if self._starved(ended):
+            problem = (
+                f"waited {ended.waited:.1f} s for a processor and was stopped by the wall-clock limit after "
+                f"{ended.cpu:.2f} of {self._budget:g} s of CPU time: "
+                "use fewer --jobs, a smaller --parallel, or a larger wall_factor"
+            )
+        note: dict[str, Any] = {
+            "ending": str(ended.ending),
+            "seconds": self._job.seconds(ended),
+            "cpu": ended.cpu,
+            "wall": ended.wall,
+            "memory": ended.peak_memory,
+            "exit_code": ended.exit_code,
+            "signal": ended.signal,
+            "answer": verified.answer,
+        }
+        if verified.refuted:
+            note["refuted"] = True
+        if problem:
+            note["problem"] = problem
+        elif verified.answer is None and ended.ending is Ending.FINISHED:
+            printed = (ended.output[-_SAMPLE:] or ended.errors[-_SAMPLE:]).decode(errors="replace").strip()
+            note["said"] = f"{printed or 'nothing'} (exit code {ended.exit_code})"
+        return note
 
 
 def dismissed_run() -> RunResult:
@@ -481,55 +529,3 @@ def last_error_line(ended: Ended) -> str:
     """Return the last line that a program wrote to standard error, empty if there is none."""
     lines = ended.errors.decode(errors="replace").strip().splitlines()
     return lines[-1] if lines else ""
-
-
-def _starved(job: ProgramJob, ended: Ended, budget: float) -> bool:
-    """Return whether the wall-clock limit ended a run that was ready but had no processor.
-
-    With the time that it waited, it would have used its budget. A run that slept would not.
-    """
-    by_wall = job.clock is Clock.CPU and ended.ending is Ending.WALL_LIMIT
-    return by_wall and ended.cpu + ended.waited >= budget
-
-
-def outcome_of(job: ProgramJob, ended: Ended, answer: str | None, budget: float) -> Outcome:
-    """Return the outcome of a run, by how it ended, never by comparing times.
-
-    A run stopped at its budget is censored there. A run that waited for a processor until the wall-clock
-    limit, or was given up, is censored at the time it had. A run that ended without an answer, crashed, used
-    too much memory, or slept until the wall-clock limit has failed: more time would not have helped.
-    """
-    if ended.ending is Ending.FINISHED and answer is not None:
-        return Outcome.solved(job.seconds(ended))
-    if _starved(job, ended, budget) or ended.ending is Ending.CANCELLED:
-        return Outcome.censored(max(job.seconds(ended), _LEAST))
-    return Outcome.censored(budget) if job.timed_out(ended) else Outcome.failed()
-
-
-def _run_note(job: ProgramJob, ended: Ended, verified: VerifiedAnswer, budget: float) -> dict[str, Any]:
-    """Return what is recorded of a run in addition to its outcome."""
-    problem = verified.problem
-    if _starved(job, ended, budget):
-        problem = (
-            f"waited {ended.waited:.1f} s for a processor and was stopped by the wall-clock limit after "
-            f"{ended.cpu:.2f} of {budget:g} s of CPU time: "
-            "use fewer --jobs, a smaller --parallel, or a larger wall_factor"
-        )
-    note: dict[str, Any] = {
-        "ending": str(ended.ending),
-        "seconds": job.seconds(ended),
-        "cpu": ended.cpu,
-        "wall": ended.wall,
-        "memory": ended.peak_memory,
-        "exit_code": ended.exit_code,
-        "signal": ended.signal,
-        "answer": verified.answer,
-    }
-    if verified.refuted:
-        note["refuted"] = True
-    if problem:
-        note["problem"] = problem
-    elif verified.answer is None and ended.ending is Ending.FINISHED:
-        printed = (ended.output[-_SAMPLE:] or ended.errors[-_SAMPLE:]).decode(errors="replace").strip()
-        note["said"] = f"{printed or 'nothing'} (exit code {ended.exit_code})"
-    return note

@@ -125,7 +125,7 @@ class ForkServer:
         self._poll = select.poll()
         for descriptor in (front.fileno(), lifeline):
             self._poll.register(descriptor, select.POLLIN)
-        self._preloaded = _open_descriptors() - {front.fileno(), lifeline}
+        self._preloaded = tree.open_descriptors() - {front.fileno(), lifeline}
         gc.collect()
         gc.freeze()  # collections in the forked processes then leave the shared pages alone
 
@@ -226,16 +226,6 @@ class ForkServer:
         tree.end(kill_strays, spare=supervisors)
         if group is not None:
             cgroups.remove_all(group)
-
-
-def _open_descriptors() -> set[int]:
-    """Return the file descriptors of this process, those of the modules it has loaded among them."""
-    found = set()
-    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
-        with suppress(OSError):  # the one that listed them
-            os.fstat(int(name))
-            found.add(int(name))
-    return found
 
 
 def _method(base: Path | None, *, wanted: bool) -> str:

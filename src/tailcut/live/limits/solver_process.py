@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from tailcut.live.limits.cgroups import Group
-from tailcut.live.limits.tree import die_with_parent, flush_c_output, set_name
+from tailcut.live.limits.tree import die_with_parent, flush_c_output, open_descriptors, set_name
 
 EntryPoint = Callable[[list[str]], int | None]
 
@@ -86,7 +86,8 @@ def become(
             _report_entered(report, joined)
             _execute(request["argv"], request["environment"])
         set_name("tailcut-solver")
-        _close_all_but({report, *leave_open})
+        for descriptor in open_descriptors() - {0, 1, 2, report, *leave_open}:
+            os.close(descriptor)
         os.environ.clear()
         os.environ.update(request["environment"])
         function = _function(request["entry"])
@@ -127,13 +128,6 @@ def _settle(folder: str, streams: tuple[int, int]) -> None:
         os.chdir(folder)
     except OSError as error:
         raise NotStartedError(f"cannot run in the folder {folder}: {error.strerror}") from error
-
-
-def _close_all_but(leave_open: Collection[int]) -> None:
-    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
-        if int(name) > 2 and int(name) not in leave_open:
-            with suppress(OSError):  # the one that listed them
-                os.close(int(name))
 
 
 def _report_entered(report: int, joined: float) -> None:

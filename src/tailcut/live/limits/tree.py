@@ -104,6 +104,16 @@ def _stat(process: int) -> list[bytes]:
     return _read(f"{process}/stat").rpartition(b")")[2].split()
 
 
+def open_descriptors() -> set[int]:
+    """Return the file descriptors of this process, those of the modules it has loaded among them."""
+    found = set()
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
+        with suppress(OSError):  # the one that listed them
+            os.fstat(int(name))
+            found.add(int(name))
+    return found
+
+
 def is_alive(process: int) -> bool:
     """Return whether a process exists and is not a zombie."""
     try:
