@@ -27,12 +27,14 @@ from distributed import Client, Future, KilledWorker, Worker, WorkerPlugin, get_
 
 from tailcut.errors import InputError, LiveError, TailcutError, WorkerDiedError
 from tailcut.live.engine import ProgramJob, Run, done
-from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, RunningProgram
+from tailcut.live.limits import Call, Command, Ended, Ending, Launcher
 from tailcut.live.runnable import problems_of, why_not
 
 _log = logging.getLogger("tailcut.cluster")
 _TRIES = 4
 """How often Dask may give up a run, each time after several workers died with it, before we do."""
+_LOOK = 0.1
+"""Seconds between two looks of a worker at whether a run is still wanted."""
 _IDLE = "tailcut.idle-seconds"
 """Dask's name for the seconds without a run, else 60, after which a worker ends its server: its client may
 have vanished."""
@@ -187,9 +189,8 @@ class ProgramRunner(WorkerPlugin):
             sys.path.append(self.modules)  # at the end: a file of the folder must not hide a module of ours
         self._lock = threading.Lock()
         self._launcher: Launcher | None = None
-        self._runs: dict[Any, RunningProgram | None] = {}
-        """Task -> its run; None as long as it is about to start."""
-        self._unwanted: set[Any] = set()
+        self._active = 0
+        """How many runs there are."""
         self._idle: threading.Timer | None = None
 
     def perform(self, task: Any, parcel: Parcel) -> tuple[Ended, str]:
@@ -197,61 +198,51 @@ class ProgramRunner(WorkerPlugin):
 
         LiveError: the run was lost, and may be repeated elsewhere. InputError: it cannot be run here.
         """
-        launcher, here = self._begin(task), f"Dask worker {self._worker.address}"
         try:
-            try:
-                method = launcher.method
-            except TailcutError as error:
-                raise InputError(str(error)) from None
-            with unpacked(parcel, Path(self._worker.local_directory)) as program:
+            with (
+                self._kept_launcher() as launcher,
+                unpacked(parcel, Path(self._worker.local_directory)) as program,
+            ):
+                try:
+                    method = launcher.method
+                except TailcutError as error:
+                    raise InputError(str(error)) from None
                 run = launcher.start(program, parcel.job.limits, keep_output=parcel.job.keep_output)
-                with self._lock:
-                    self._runs[task] = run
-                    if task in self._unwanted:
+                while (ended := run.wait(_LOOK)) is None:
+                    state = self._worker.state.tasks.get(task)
+                    if state is None or state.state != "executing":  # no longer needed, or its client is gone
                         run.cancel()
-                ended = run.wait()
         except InputError as error:
-            raise InputError(f"{here}: {error}") from None
-        finally:
-            self._end(task)
-        if ended is None or ended.ending is Ending.CANCELLED:
+            raise InputError(f"Dask worker {self._worker.address}: {error}") from None
+        if ended.ending is Ending.CANCELLED:
             raise LiveError("the run was cancelled on its worker")
         return ended, method
 
-    def _begin(self, task: Any) -> Launcher:
+    @contextmanager
+    def _kept_launcher(self) -> Iterator[Launcher]:
+        """Give the launcher, which is closed when it had nothing to do for a while."""
         with self._lock:
             if self._idle is not None:
                 self._idle.cancel()
-            self._runs[task] = None
-            if self._launcher is None:
-                self._launcher = Launcher(preload=self.preload)
-            return self._launcher
-
-    def _end(self, task: Any) -> None:
-        with self._lock:
-            self._runs.pop(task, None)
-            self._unwanted.discard(task)
-            if not self._runs and self._launcher is not None:
-                self._idle = threading.Timer(dask.config.get(_IDLE, 60.0), self._rest)
-                self._idle.daemon = True
-                self._idle.start()
+            self._active += 1
+            self._launcher = launcher = self._launcher or Launcher(preload=self.preload)
+        try:
+            yield launcher
+        finally:
+            with self._lock:
+                self._active -= 1
+                if not self._active and self._launcher is not None:
+                    self._idle = threading.Timer(dask.config.get(_IDLE, 60.0), self._rest)
+                    self._idle.daemon = True
+                    self._idle.start()
 
     def _rest(self) -> None:
         """End the server if there is still nothing to do."""
         with self._lock:
-            if self._runs or self._launcher is None:
+            if self._active or self._launcher is None:
                 return
             launcher, self._launcher = self._launcher, None
         launcher.close()
-
-    def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
-        """End the run of a task that is no longer needed."""
-        if (start, finish) == ("executing", "released"):
-            with self._lock:
-                if key in self._runs:
-                    self._unwanted.add(key)
-                    if (run := self._runs[key]) is not None:
-                        run.cancel()
 
     async def teardown(self, worker: Worker) -> None:  # noqa: ARG002 - Dask's signature
         """End what runs, when the client has finished or the worker is closed."""

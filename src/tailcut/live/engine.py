@@ -441,14 +441,10 @@ class SolverRun:
         return note
 
 
-def dismissed_run() -> RunResult:
-    """Return the result of a run that never started because another solver had answered."""
-    return RunResult(Outcome.censored(_LEAST), unmade_run(str(Ending.CANCELLED)))
-
-
-def unmade_run(ending: str) -> dict[str, Any]:
-    """Return what is recorded of a run that was not made."""
-    return {"ending": ending, "seconds": 0.0, "answer": None}
+def unmade_run(ending: str) -> RunResult:
+    """Return the result of a run that was not made; one that was no longer needed teaches nothing."""
+    outcome = Outcome.censored(_LEAST) if ending == Ending.CANCELLED else Outcome.failed()
+    return RunResult(outcome, {"ending": ending, "seconds": 0.0, "answer": None})
 
 
 class VerifiedAnswer(NamedTuple):

@@ -292,7 +292,7 @@ class Serving:
         solver = self.portfolio.solvers.get(chosen.solver)
         if solver is None or self._is_quarantined(chosen.solver):  # removed since the decision
             ending = "gone" if solver is None else NOT_RUN
-            result = RunResult(Outcome.failed(), engine.unmade_run(ending))
+            result = engine.unmade_run(ending)
         else:
             for observer in self._observers:
                 observer.run_started(record, chosen.solver, chosen.budget)
@@ -509,7 +509,7 @@ class _Race:
             run.stop()
         waiting, self._waiting = self._waiting, []
         for chosen in waiting:
-            await self._serving.learn_chosen(self._record, chosen, engine.dismissed_run())
+            await self._serving.learn_chosen(self._record, chosen, engine.unmade_run(str(Ending.CANCELLED)))
 
     async def _join(self) -> None:
         """Ask which solver joins the race, if there is room."""

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from tailcut.live.limits import cgroups, solver_process, tree, wire
-from tailcut.live.limits.supervisor import NotSupervisedError, Supervisor
+from tailcut.live.limits.supervisor import Supervisor
 
 _GRACE = 15.0
 """Seconds that supervisors have to end their runs after Tailcut's process has ended."""
@@ -192,8 +192,6 @@ class ForkServer:
                 group = None if self._base is None else self._base / name
                 Supervisor(run, group, lifelines=lifelines, leave_open=self._preloaded).keep()
             code = 0
-        except NotSupervisedError as error:
-            wire.send(run, {"error": str(error)})
         except (EOFError, BrokenPipeError):
             code = 0  # the front ended before it had sent the request
         except BaseException:

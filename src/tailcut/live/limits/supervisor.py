@@ -35,14 +35,6 @@ _MOST_IN_A_PIPE = 1 << 22
 _LONGEST_POLL = 3600.0
 
 
-class Abandoned(Exception):  # noqa: N818 - it is not an error
-    """Tailcut's process or the server has ended, so the run is no longer needed."""
-
-
-class NotSupervisedError(Exception):
-    """The solver's process could not be created; the text says why."""
-
-
 class KeptOutput:
     """The first `size` bytes that come out of a pipe, or the last; the rest is discarded.
 
@@ -190,6 +182,7 @@ class Supervisor:
     ) -> None:
         self._run = run
         self._lifelines = lifelines
+        self._leave_open = leave_open
         self._request, _, _ = wire.receive(run)
         self._limits = ResourceLimits(**self._request["limits"])
         self._group: cgroups.Group | None = None
@@ -199,14 +192,8 @@ class Supervisor:
         self._status: int | None = None
         self._peak_of_one = 0
         self._verdict: Ending | None = None
-        try:
-            self._start(leave_open)
-        except OSError as error:
-            raise NotSupervisedError(
-                f"the run was not started: out of processes or files: {error}"
-            ) from error
 
-    def _start(self, leave_open: Collection[int]) -> None:
+    def _start(self) -> None:
         """Fork the solver."""
         pipes = [os.pipe() for _ in range(3)]
         supervisor = os.getpid()
@@ -218,7 +205,7 @@ class Supervisor:
                 group=self._group,
                 streams=(pipes[0][1], pipes[1][1]),
                 report=pipes[2][1],
-                leave_open=leave_open,
+                leave_open=self._leave_open,
             )
         for _, writing in pipes:
             os.close(writing)
@@ -228,22 +215,30 @@ class Supervisor:
         self._watch = Watch(self._limits, self._group, self._start_up)
 
     def keep(self) -> None:
-        """Watch the solver to its end, end what it leaves behind, and report."""
+        """Start the solver, watch it to its end, end what it leaves behind, and report."""
         try:
-            self._await_end()
-        except Abandoned:
-            self._end_all()
+            self._start()
+        except OSError as error:
+            if self._group is not None:
+                self._group.remove()
+            wire.send(self._run, {"error": f"the run was not started: out of processes or files: {error}"})
             return
+        wanted = self._await_end()
         wall = max(time.monotonic() - self._start_up.time, 0.0)
         stuck = self._end_all()
+        if not wanted:
+            return
         for stream in (self._output, self._errors):
             stream.take_rest()
         with suppress(BrokenPipeError, ConnectionResetError):
             report = {"wall": wall, **self._report(stuck)}
             wire.send(self._run, report, bytes(self._output.kept), bytes(self._errors.kept))
 
-    def _await_end(self) -> None:
-        """Wait until the solver's first process has ended, or there is a reason to end it."""
+    def _await_end(self) -> bool:
+        """Wait until the solver's first process has ended, or there is a reason to end it.
+
+        Return whether the outcome is wanted; it is not once Tailcut's process or the server has ended.
+        """
         main = os.pidfd_open(self._main)
         streams = {stream.pipe: stream for stream in (self._output, self._errors)}
         poll = select.poll()
@@ -253,11 +248,12 @@ class Supervisor:
             wait = min(self._watch.due() - time.monotonic(), _LONGEST_POLL)
             ready = {descriptor for descriptor, _ in poll.poll(max(wait, 0.0) * 1000)}
             if ready.intersection(self._lifelines):
-                raise Abandoned
+                return False
             if self._run.fileno() in ready:
-                self._obey()
+                if not self._is_cancelled():
+                    return False
+                self._verdict = Ending.CANCELLED
             if main in ready:
-                self._start_up.read()
                 break
             for descriptor in ready.intersection(streams):
                 if streams[descriptor].take() == 0:
@@ -265,17 +261,15 @@ class Supervisor:
             if self._verdict is None and time.monotonic() >= self._watch.due():
                 tree.reap(self._note, spare={self._main})
                 self._verdict = self._watch.limit_reached()
-
-    def _obey(self) -> None:
-        """Read from Tailcut's process, which either cancels the run or has closed its end."""
-        try:
-            wish = self._run.recv(1)
-        except ConnectionResetError:
-            wish = b""
-        if wish != wire.CANCEL:
-            raise Abandoned
         self._start_up.read()
-        self._verdict = Ending.CANCELLED
+        return True
+
+    def _is_cancelled(self) -> bool:
+        """Return whether Tailcut's process has cancelled the run, as opposed to closing its end."""
+        try:
+            return self._run.recv(1) == wire.CANCEL
+        except ConnectionResetError:
+            return False
 
     def _note(self, reaped: tree.Reaped) -> None:
         self._peak_of_one = max(self._peak_of_one, reaped.peak)
