@@ -187,6 +187,7 @@ class RunningProgram:
             if self._ended is None:
                 if not self._readable(deadline):
                     return None
+                self._ended = LiveError("the run's outcome is lost: reading it was interrupted")
                 try:
                     self._ended = self._receive()
                 finally:  # also when interrupted: half an outcome cannot be read on
@@ -213,9 +214,6 @@ class RunningProgram:
                 "the run has no outcome: the process that watched it, or the server behind it, was killed; "
                 "its processes have been ended"
             )
-        except BaseException:
-            self._ended = LiveError("the run's outcome is lost: reading it was interrupted")
-            raise
         if "error" in report:
             return LiveError(report["error"])
         report["ending"] = Ending(report["ending"])
