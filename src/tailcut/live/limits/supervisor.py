@@ -11,7 +11,6 @@ import time
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from tailcut.live.limits import cgroups, solver_process, tree, wire
 from tailcut.live.limits.values import Ending, ResourceLimits
@@ -230,8 +229,21 @@ class Supervisor:
             return
         for stream in (self._output, self._errors):
             stream.take_rest()
+        ending, code, number, detail = self._how()
+        if stuck:
+            detail += f"; processes that could not be ended: {', '.join(map(str, stuck))}"
+        report = {
+            "ending": ending,
+            "exit_code": code,
+            "signal": number,
+            "cpu": self._cpu,
+            "wall": wall,
+            "waited": self._watch.waited,
+            "peak_memory": self._peak,
+            "output_truncated": self._output.truncated,
+            "detail": detail.removeprefix("; "),
+        }
         with suppress(BrokenPipeError, ConnectionResetError):
-            report = {"wall": wall, **self._report(stuck)}
             wire.send(self._run, report, bytes(self._output.kept), bytes(self._errors.kept))
 
     def _await_end(self) -> bool:
@@ -271,10 +283,10 @@ class Supervisor:
         except ConnectionResetError:
             return False
 
-    def _note(self, reaped: tree.Reaped) -> None:
-        self._peak_of_one = max(self._peak_of_one, reaped.peak)
-        if reaped.process == self._main:
-            self._status = reaped.status
+    def _note(self, process: int, status: int, peak: int) -> None:
+        self._peak_of_one = max(self._peak_of_one, peak)
+        if process == self._main:
+            self._status = status
 
     def _end_all(self) -> list[int]:
         """End every process of the run and return those that could not be ended."""
@@ -302,21 +314,6 @@ class Supervisor:
         peak = self._peak_of_one
         known = peak > self._start_up.resident + 2048 or "entry" in self._request
         return peak * 1024 if known else 0
-
-    def _report(self, stuck: list[int]) -> dict[str, Any]:
-        ending, code, number, detail = self._how()
-        if stuck:
-            detail += f"; processes that could not be ended: {', '.join(map(str, stuck))}"
-        return {
-            "ending": ending,
-            "exit_code": code,
-            "signal": number,
-            "cpu": self._cpu,
-            "waited": self._watch.waited,
-            "peak_memory": self._peak,
-            "output_truncated": self._output.truncated,
-            "detail": detail.removeprefix("; "),
-        }
 
     def _how(self) -> tuple[Ending, int | None, int | None, str]:
         """Return the ending, exit code, signal and detail, from how the solver's first process ended."""
