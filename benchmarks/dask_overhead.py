@@ -21,8 +21,8 @@ import numpy as np
 from tailcut.bench.benchmark import Executor, processes, run_cells
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.store import opened
+from tailcut.cluster import connected
 from tailcut.cluster.cell_executor import dask_cell_executor
-from tailcut.cluster.connect import connected
 from tailcut.cluster.program_executor import DaskProgramExecutor
 from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor, ProgramJob, run_all
 from tailcut.live.limits import Call, Ended, ResourceLimits

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from tailcut.cli.options import existing
 from tailcut.replication import PAPER, PUBLISHED, ExperimentData, Switches, approach, evaluate
+from tailcut.replication.protocol import one_turned_back
 from tailcut.replication.published import published_in
-from tailcut.replication.rerun import read_experiment
-from tailcut.replication.switches import one_turned_back
 
 SHOWN = (
     "blinducb",
@@ -56,7 +55,7 @@ def main() -> None:
     variants = {"as published": PUBLISHED, **one_turned_back(), "all as in the paper": PAPER}
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     for scenario in published_in(folder, sys.argv[1:] or SCENARIOS):
-        table = read_experiment(folder / scenario)
+        table = ExperimentData.read(folder / scenario)
         print(f"\n{scenario}\n\n| switch turned back | {' | '.join(SHOWN)} |\n|---|{'---:|' * len(SHOWN)}")
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             for label, switches in variants.items():

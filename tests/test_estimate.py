@@ -9,8 +9,7 @@ import pytest
 
 from tailcut import Decision, Scenario
 from tailcut.bench.replay import shuffled
-from tailcut.estimate import RunEstimate, estimate, estimate_run
-from tailcut.estimate.survival_model import OutcomeTable
+from tailcut.estimate import OutcomeTable, RunEstimate, estimate, estimate_run
 from tailcut.journal import Journal, Project
 from tailcut.journal.instances import Instances
 from tailcut.policies.recorded_runs import RecordedRuns

@@ -18,9 +18,8 @@ from tailcut.bench.benchmark import inline, processes, run_cells
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.store import opened
 from tailcut.cli.options import CELLS, check_executor
-from tailcut.cluster import cell_executor
+from tailcut.cluster import cell_executor, connected
 from tailcut.cluster.cell_executor import dask_cell_executor
-from tailcut.cluster.connect import connected
 from tailcut.errors import InputError
 from tailcut.scenarios import Scenario
 from tests.bench.conftest import write_scenario
@@ -86,9 +85,9 @@ def test_workers_need_no_folder_and_few_cells_are_sent_ahead(
 
 
 ALONE = """
-import pickle, sys, threading
+import sys, threading
 from threadpoolctl import threadpool_info
-from tailcut.bench.plan import Contender, plan, scenario_digest
+from tailcut.bench.plan import Contender, plan
 from tailcut.cluster import cell_executor as worker_cells
 from tailcut.scenarios import Scenario
 
@@ -104,7 +103,7 @@ def watched(cell, read):
     return result
 
 worker_cells.guarded = watched
-given = cell, scenario_digest(scenario), pickle.dumps(scenario), worker_cells.identity(cell.contender)
+given = cell, scenario, worker_cells.identity(cell.contender)
 threads = [threading.Thread(target=worker_cells.compute_here, args=given) for _ in range(3)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import signal
 import subprocess
@@ -15,7 +16,7 @@ from tailcut.errors import InputError, WorkerDiedError
 from tailcut.journal import Journal, Project
 from tailcut.live.engine import ProgramJob
 from tailcut.live.instance_record import PROJECT, instance_records
-from tailcut.live.limits import Command, Ending, ResourceLimits
+from tailcut.live.limits import Command, Ended, Ending, ResourceLimits
 from tests.cli.test_run import TAILCUT, answers, still_running
 from tests.cluster.farm import Farm, wait_for
 from tests.live import toy
@@ -45,6 +46,15 @@ def _check(folder: Path, names: list[str]) -> None:
     observed = Counter(event.body["decision"] for event in events if event.kind == "observe")
     assert set(chosen.values()) == set(observed.values()) == {1}
     assert len(chosen) == len(observed) == len(names)
+
+
+def ended(runs: DaskProgramExecutor, *jobs: ProgramJob) -> list[Ended]:
+    async def together() -> list[Ended]:
+        started = [runs.start(job) for job in jobs]
+        async with asyncio.timeout(120):
+            return [await run.wait() for run in started]
+
+    return asyncio.run(together())
 
 
 @pytest.mark.slow
@@ -97,8 +107,7 @@ def test_limits_are_kept_on_the_workers_and_files_go_along(tmp_path: Path, farm:
     with farm.client() as client:
         for ship in (False, True):
             with DaskProgramExecutor(client, ship=ship) as runs:
-                futures = [runs.submit(job) for job in (spinning, reading, loud)]
-                stopped, read, truncated = [future.result(timeout=120) for future in futures]
+                stopped, read, truncated = ended(runs, spinning, reading, loud)
             assert stopped.ending is Ending.CPU_LIMIT
             assert stopped.cpu >= 0.1
             path, *lines = read.output.decode().splitlines()
@@ -118,22 +127,21 @@ def test_a_worker_that_lacks_something_is_named_and_nothing_is_learned(tmp_path:
         DaskProgramExecutor(client) as runs,
         pytest.raises(InputError, match=r"Dask worker tcp://.*: there is no program no-such-solver"),
     ):
-        runs.submit(job).result(timeout=120)
+        ended(runs, job)
     with (
         farm.client() as client,
         DaskProgramExecutor(client, preload=("no_such_module",)) as runs,
         pytest.raises(InputError, match="no_such_module"),
     ):
-        runs.submit(ProgramJob(Command(("true",)), ResourceLimits(wall=5))).result(timeout=120)
+        ended(runs, ProgramJob(Command(("true",)), ResourceLimits(wall=5)))
 
 
 def test_programs_get_the_environment_of_the_worker(farm: Farm, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONLY_HERE", "yes")
     show = Command(("sh", "-c", "echo ${ONLY_HERE-no} $OMP_NUM_THREADS $MINE"), environment={"MINE": "2"})
     with farm.client() as client, DaskProgramExecutor(client) as runs:
-        assert (
-            runs.submit(ProgramJob(show, ResourceLimits(wall=60))).result(timeout=120).output == b"no 1 2\n"
-        )
+        (shown,) = ended(runs, ProgramJob(show, ResourceLimits(wall=60)))
+        assert shown.output == b"no 1 2\n"
 
 
 def test_a_run_that_is_always_lost_is_given_up_and_named(tmp_path: Path, farm: Farm) -> None:
@@ -145,7 +153,7 @@ def test_a_run_that_is_always_lost_is_given_up_and_named(tmp_path: Path, farm: F
         DaskProgramExecutor(client) as runs,
         pytest.raises(WorkerDiedError, match=r"lost 4 times: .*kill -9"),
     ):
-        runs.submit(ProgramJob(deadly, ResourceLimits(wall=60))).result(timeout=120)
+        ended(runs, ProgramJob(deadly, ResourceLimits(wall=60)))
     assert log.read_text() == "run\n" * 4
 
 
@@ -162,7 +170,7 @@ def test_files_that_a_worker_does_not_see_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="give --ship-instances"), unpacked(parcel, tmp_path):
         pass
     elsewhere = ProgramJob(Command(("cat", "x"), folder=tmp_path / "nowhere"), ResourceLimits())
-    with pytest.raises(InputError, match="there is no folder"), unpacked(Parcel(elsewhere, {}, {}), tmp_path):
+    with pytest.raises(InputError, match="there is no folder"), unpacked(Parcel(elsewhere, {}), tmp_path):
         pass
     with pytest.raises(InputError, match=r"i1\.cnf: cannot be read"):
         packed(ProgramJob(Command(("cat", "x")), ResourceLimits(), instance=instance), ship=True)
@@ -171,19 +179,19 @@ def test_files_that_a_worker_does_not_see_are_named(tmp_path: Path) -> None:
 def test_measuring_on_dask_gives_a_scenario(tmp_path: Path, farm: Farm) -> None:
     _write(tmp_path, 3, (0.01, 0.05))
     command = [*TAILCUT, "measure", "portfolio.toml", "instances", "--out", "TOY", "--executor", "dask"]
-    ended = subprocess.run(
+    measured = subprocess.run(
         [*command, "--scheduler", farm.address], cwd=tmp_path, text=True, capture_output=True
     )
-    assert ended.returncode == 0, ended.stderr
-    assert "6 runs; 3 of 3 instances were solved" in ended.stdout
+    assert measured.returncode == 0, measured.stderr
+    assert "6 runs; 3 of 3 instances were solved" in measured.stdout
     assert "on Dask workers" in (tmp_path / "TOY" / "readme.txt").read_text()
 
 
 def test_programs_are_looked_for_on_every_worker_before_anything_runs(farm: Farm) -> None:
     programs = {"solvers.a": Command(("true",)), "solvers.b": Command(("no-such-solver", "{instance}"))}
     with farm.client() as client, DaskProgramExecutor(client) as runs:
-        with pytest.raises(InputError) as error:
-            runs.check_programs(programs, "p.toml")
-        runs.check_programs({"solvers.a": Command(("true",))}, "p.toml")
-    assert str(error.value).count("solvers.b: there is no program no-such-solver") == farm.size
-    assert "solvers.a" not in str(error.value)
+        problems = runs.problems(programs)
+    assert len(problems) == farm.size
+    for problem in problems:
+        assert problem.startswith("Dask worker tcp://")
+        assert problem.endswith(": solvers.b: there is no program no-such-solver")

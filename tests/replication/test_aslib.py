@@ -10,14 +10,13 @@ from typer.testing import CliRunner
 
 from tailcut.cli.app import app
 from tailcut.replication import ExperimentData, approach, evaluate
-from tailcut.replication.rerun import read_experiment
 
 pytestmark = pytest.mark.aslib
 
 
 @pytest.fixture(scope="module")
 def cpmp(aslib: Path) -> ExperimentData:
-    return read_experiment(aslib / "CPMP-2015")
+    return ExperimentData.read(aslib / "CPMP-2015")
 
 
 @pytest.mark.parametrize(
@@ -36,7 +35,7 @@ def test_cpmp_2015_to_the_digit(cpmp: ExperimentData, name: str, mean: str, std:
 
 def test_ties_and_gaps_to_the_digit(aslib: Path) -> None:
     """Algorithms of which nothing was learned tie here; sums of another order would break the ties."""
-    ours = evaluate(read_experiment(aslib / "MAXSAT12-PMS"), approach("blinducb"))
+    ours = evaluate(ExperimentData.read(aslib / "MAXSAT12-PMS"), approach("blinducb"))
     assert (f"{ours.mean:.2f}", f"{ours.std:.2f}") == ("9829.22", "2477.59")
 
 

@@ -10,10 +10,9 @@ import pytest
 from tailcut.cli.options import existing
 from tailcut.errors import InputError
 from tailcut.numerics.processes import BLAS_THREADS
-from tailcut.replication import APPROACHES, ReplicatedCell, scenarios
+from tailcut.replication import APPROACHES, replicate, scenarios
 from tailcut.replication.approaches import chosen_approaches
-from tailcut.replication.published import published_in
-from tailcut.replication.rerun import ReplicationProgress, replicate, replicate_cell
+from tailcut.replication.published import published_in, replicate_cell
 
 from .examples import random_table
 
@@ -21,31 +20,22 @@ TABLES = {"CPMP-2015": random_table(1, n=30), "QBF-2011": random_table(2, n=30)}
 NAMES = ["rand_bclinucb_rev", "bj_thompson_rev", "degroote_epsilon_greedy_lr"]
 
 
-class Heard(ReplicationProgress):
-    def __init__(self) -> None:
-        self.cells: list[ReplicatedCell] = []
-
-    def cell_done(self, cell: ReplicatedCell) -> None:
-        self.cells.append(cell)
-
-
 def test_parallel_cells_are_those_run_here_in_the_order_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(BLAS_THREADS[0], "3")
     monkeypatch.delenv(BLAS_THREADS[1], raising=False)
-    heard = Heard()
-    rows = replicate(TABLES, NAMES, seeds=[1, 2, 3], jobs=2, progress=heard)
+    heard: list[tuple[str, int, int]] = []
+    rows = replicate(TABLES, NAMES, seeds=[1, 2, 3], jobs=2, progress=lambda *step: heard.append(step))
     assert rows == [replicate_cell((s, TABLES[s], name, [1, 2, 3])) for s in TABLES for name in NAMES]
-    assert len(heard.cells) == len(rows)
-    assert set(heard.cells) == set(rows)
+    assert heard == [("cells", done, len(rows)) for done in range(1, len(rows) + 1)]
     assert os.environ[BLAS_THREADS[0]] == "3"
     assert BLAS_THREADS[1] not in os.environ
 
 
 def test_an_unknown_name_fails_before_any_work() -> None:
-    heard = Heard()
+    heard: list[tuple[str, int, int]] = []
     with pytest.raises(InputError, match="no scenario 'SAT99'"):
-        replicate({**TABLES, "SAT99": random_table(3)}, NAMES, progress=heard)
-    assert heard.cells == []
+        replicate({**TABLES, "SAT99": random_table(3)}, NAMES, progress=lambda *step: heard.append(step))
+    assert heard == []
 
 
 def test_every_approach_runs() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tailcut.replication import PAPER, PUBLISHED, ExperimentData, Switches
 from tailcut.replication.approaches import LinUCB, RidgeBandit, ThompsonBandit, UnitVectors
-from tailcut.replication.switches import one_turned_back
+from tailcut.replication.protocol import one_turned_back
 
 PHI_HALF, PHI_1 = 0.691462461274013, 0.841344746068543  # of the standard normal distribution
 TURNED = one_turned_back()

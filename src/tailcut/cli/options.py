@@ -141,7 +141,7 @@ def cell_executor(
 
         yield inline if name == "inline" else local(jobs, modules)
         return
-    from tailcut.cluster.connect import connected
+    from tailcut.cluster import connected
 
     with _cluster_messages(), connected(scheduler, workers=jobs) as client:
         from tailcut.cluster.cell_executor import dask_cell_executor
@@ -165,7 +165,7 @@ def program_executor(
         with LocalProgramExecutor.of(portfolio) as here:
             yield here, jobs or 1
         return
-    from tailcut.cluster.connect import connected, threads_of
+    from tailcut.cluster import connected
 
     workers = jobs or os.cpu_count() or 1
     with _cluster_messages(), connected(scheduler, workers=workers) as client:
@@ -173,7 +173,7 @@ def program_executor(
 
         preload, folder = portfolio.preload, portfolio.folder
         with DaskProgramExecutor(client, preload, modules=folder, ship=ship) as there:
-            yield there, jobs or max(1, threads_of(client))
+            yield there, jobs or max(1, sum(client.nthreads().values()))
 
 
 @contextmanager

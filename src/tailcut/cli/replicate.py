@@ -5,38 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 
 import typer
-from rich.progress import Progress
 from rich.table import Table
 
 from tailcut.cli.options import ASLIB, JSON, existing
 from tailcut.cli.views import bars_on_stderr, output, plain_table
-from tailcut.replication.published import VERDICTS, ReplicatedCell
-from tailcut.replication.rerun import ReplicationProgress, replicate_folder
-
-
-class _Bars(ReplicationProgress):
-    """Shows what is read and run on a terminal."""
-
-    def __init__(self, bars: Progress) -> None:
-        self._bars = bars
-        self._reading = bars.add_task("reading", total=None)
-        self._running = bars.add_task("cells", total=None)
-
-    def cells_planned(self, scenarios: Sequence[str], approaches: Sequence[str]) -> None:
-        self._bars.update(self._reading, total=len(scenarios))
-        self._bars.update(self._running, total=len(scenarios) * len(approaches))
-
-    def scenario_read(self, name: str) -> None:  # noqa: ARG002 - only how many counts
-        self._bars.advance(self._reading)
-
-    def cell_done(self, cell: ReplicatedCell) -> None:  # noqa: ARG002 - only how many counts
-        self._bars.advance(self._running)
+from tailcut.replication.published import VERDICTS, ReplicatedCell, replicate_folder
 
 
 def command(
@@ -54,13 +33,14 @@ def command(
     """
     folder = existing(aslib)
     with bars_on_stderr(transient=True) as bars:
+        tasks = {what: bars.add_task(what, total=None) for what in ("scenarios", "cells")}
         rows = replicate_folder(
             folder,
             scenario or (),
             approach or (),
             seeds=range(1, seeds + 1),
             jobs=jobs,
-            progress=_Bars(bars),
+            progress=lambda what, done, total: bars.update(tasks[what], completed=done, total=total),
         )
     if as_json:
         typer.echo(json.dumps([asdict(row) for row in rows], indent=2))

@@ -22,9 +22,8 @@ from uuid import uuid4
 from distributed import Client, Future, KilledWorker, as_completed, get_worker
 
 from tailcut.bench.benchmark import Executor, compute, guarded, import_selectors, read
-from tailcut.bench.plan import Cell, Contender, fingerprint, scenario_digest
+from tailcut.bench.plan import Cell, Contender, fingerprint
 from tailcut.bench.store import Result
-from tailcut.cluster.connect import threads_of
 from tailcut.errors import InputError, TailcutError, WorkerDiedError
 from tailcut.scenarios import Scenario
 
@@ -47,15 +46,13 @@ def _results(client: Client, cells: Sequence[Cell], modules: tuple[str, ...]) ->
     arriving = as_completed(loop=client.loop, with_results=True, raise_errors=False)
 
     @lru_cache(maxsize=1)  # cells come scenario by scenario, and those under way keep theirs on the cluster
-    def sent(folder: str) -> tuple[str, Future[Any]]:
-        scenario = read(folder)
-        key = f"scenario-{uuid4().hex}"
-        content = client.submit(bytes, pickle.dumps(scenario), key=key, pure=False)
-        return scenario_digest(scenario), content
+    def sent(folder: str) -> Future[Any]:
+        content = pickle.dumps(read(folder))
+        return client.submit(pickle.loads, content, key=f"scenario-{uuid4().hex}", pure=False)
 
     try:
         while waiting or under_way or suspects:
-            room = max(1, _PER_THREAD * threads_of(client)) if waiting else 1
+            room = max(1, _PER_THREAD * sum(client.nthreads().values())) if waiting else 1
             while len(under_way) < room and (waiting or suspects):
                 alone = not waiting
                 if alone and under_way:
@@ -66,7 +63,7 @@ def _results(client: Client, cells: Sequence[Cell], modules: tuple[str, ...]) ->
                 except (TailcutError, OSError):
                     yield compute(cell)  # fails here as it would anywhere, and the error is the cell's
                     continue
-                arguments = cell, *scenario, identity(cell.contender), modules
+                arguments = cell, scenario, identity(cell.contender), modules
                 future = client.submit(compute_here, *arguments, key=f"cell-{uuid4().hex}", pure=False)
                 under_way[future] = cell, alone
                 arriving.add(future)
@@ -120,8 +117,6 @@ def _given_up(cell: Cell, answer: Any) -> Result:
 
 _one_at_a_time = threading.Lock()
 """Cells in threads of one process would wait for the interpreter lock, which would distort their times."""
-_latest: dict[str, Scenario] = {}
-"""The scenario of the last cell, by its digest: cells come scenario by scenario."""
 
 
 @cache
@@ -132,7 +127,7 @@ def identity(contender: Contender) -> dict[str, Any]:
 
 
 def compute_here(
-    cell: Cell, digest: str, content: bytes, expected: dict[str, Any], modules: Sequence[str] = ()
+    cell: Cell, scenario: Scenario, expected: dict[str, Any], modules: Sequence[str] = ()
 ) -> Result:
     """Return the result of one cell, computed by this worker; `modules` may register its selector."""
     import_selectors(modules)
@@ -144,15 +139,9 @@ def compute_here(
             "results would not be those of this code; install the same versions on the workers"
         )
 
-    def scenario() -> Scenario:
-        if digest not in _latest:
-            _latest.clear()
-            _latest[digest] = pickle.loads(content)
-        return _latest[digest]
-
     with _one_at_a_time:
         _one_blas_thread()
-        return guarded(cell, scenario)
+        return guarded(cell, lambda: scenario)
 
 
 @cache

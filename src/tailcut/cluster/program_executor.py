@@ -15,51 +15,49 @@ import logging
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import dask
-import distributed
-from distributed import Client, KilledWorker, Worker, WorkerPlugin, get_worker
+from distributed import Client, Future, KilledWorker, Worker, WorkerPlugin, get_worker
 
 from tailcut.errors import InputError, LiveError, TailcutError, WorkerDiedError
-from tailcut.live.engine import FutureRun, ProgramJob, Run
-from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, RunningProgram
-from tailcut.live.portfolio import why_not
+from tailcut.live.engine import ProgramJob, Run, done
+from tailcut.live.limits import Call, Command, Ended, Ending, Launcher
+from tailcut.live.portfolio import problems_of, why_not
 
 _log = logging.getLogger("tailcut.cluster")
 _TRIES = 4
 """How often Dask may give up a run, each time after several workers died with it, before we do."""
+_LOOK = 0.1
+"""Seconds between two looks of a worker at whether a run is still wanted."""
 _IDLE = "tailcut.idle-seconds"
 """Dask's name for the seconds without a run, else 60, after which a worker ends its server: its client may
 have vanished."""
 
 
 class Parcel(NamedTuple):
-    """A job with the files that go along, and the sizes of those that must be there."""
+    """A job with the files that go along, and the size of its instance, if that must be there already."""
 
     job: ProgramJob
     contents: Mapping[str, bytes]
     """Path -> what is to be in the file."""
-    shared: Mapping[str, int]
-    """Path -> bytes that the file there must have."""
+    instance_size: int | None = None
 
 
 def packed(job: ProgramJob, *, ship: bool) -> Parcel:
     """Return a job with its files; the instance goes along only if `ship` is set."""
     along = [path for path in (job.made, job.instance if ship else None) if path is not None]
-    shared = [] if ship or job.instance is None else [job.instance]
     try:
         contents = {str(path): path.read_bytes() for path in along}
-        return Parcel(job, contents, {str(path): path.stat().st_size for path in shared})
+        size = None if ship or job.instance is None else job.instance.stat().st_size
     except OSError as error:
         raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from None
+    return Parcel(job, contents, size)
 
 
 class DaskProgramExecutor:
@@ -77,9 +75,9 @@ class DaskProgramExecutor:
         modules: Path | None = None,
         ship: bool = False,
     ) -> None:
-        self._client, self._ship, self._closing = client, ship, False
+        self._client, self.ship = client, ship
         self._plugin = ProgramRunner(preload, None if modules is None else str(modules))
-        self._under_way: set[distributed.Future[Any]] = set()
+        self._under_way: set[Future[Any]] = set()
         self._methods: set[str] = set()
 
     @property
@@ -89,66 +87,29 @@ class DaskProgramExecutor:
 
     def start(self, job: ProgramJob) -> Run:
         """Send a job to a worker."""
-        return FutureRun(job, self.submit(job))
+        return _DaskRun(job, self)
 
-    def submit(self, job: ProgramJob) -> Future[Ended]:
-        """Send a job to a worker; the future returns how it ended."""
-        answer: Future[Ended] = Future()
-        self._send(packed(job, ship=self._ship), answer, lost=0)
-        return answer
-
-    def check_programs(self, programs: Mapping[str, Command | Call], where: str) -> None:
-        """Raise unless all programs can be started on every worker that is there by now."""
+    def problems(self, programs: Mapping[str, Command | Call]) -> list[str]:
+        """Return why some programs cannot be started on the workers that are there by now."""
         try:
-            problems: dict[str, list[str]] = self._client.run(problems_here, dict(programs))
+            problems: dict[str, list[str]] = self._client.run(problems_of, dict(programs))
         except Exception as error:  # whatever a worker without Tailcut makes of it
             raise _not_prepared(error) from error
-        sentences = [f"Dask worker {at}: {problem}" for at, found in problems.items() for problem in found]
-        if sentences:
-            raise InputError(f"{where}: {'; '.join(sentences)}. Nothing was run")
+        return [f"Dask worker {at}: {problem}" for at, found in problems.items() for problem in found]
 
-    def _send(self, parcel: Parcel, answer: Future[Ended], lost: int) -> None:
+    def send(self, parcel: Parcel) -> Future[Any]:
+        """Send a job with its files; the result is what `run_here` returns."""
         key = f"run-{uuid4().hex}"
         future = self._client.submit(run_here, self._plugin.name, parcel, key=key, pure=False)
         self._under_way.add(future)
-        future.add_done_callback(partial(self._arrived, parcel, answer, lost))
+        future.add_done_callback(self._under_way.discard)
+        return future
 
-    def _arrived(
-        self, parcel: Parcel, answer: Future[Ended], lost: int, future: distributed.Future[Any]
-    ) -> None:
-        """Pass on an outcome or an error; called in Dask's thread for callbacks."""
-        self._under_way.discard(future)
-        try:
-            ended = self._ended(parcel, answer, lost, future)
-        except BaseException as error:
-            answer.set_exception(error)
-        else:
-            if ended is not None:
-                answer.set_result(ended)
-
-    def _ended(
-        self, parcel: Parcel, answer: Future[Ended], lost: int, future: distributed.Future[Any]
-    ) -> Ended | None:
-        """Return how a run ended, None if it was lost and is sent again; raise if no outcome will come."""
-        if future.status == "finished":
-            ended: Ended
-            ended, method = future.result()
-            self._methods.add(method)
-            return ended
-        if self._closing:
-            raise CancelledError
-        if future.status != "error":
-            raise WorkerDiedError(
-                f"Dask's scheduler has dropped the runs ({future.status}): did it end? Completed work is kept"
-            )
-        error = future.exception()
-        if not isinstance(error, KilledWorker | LiveError):
-            raise error if isinstance(error, TailcutError) else _not_prepared(error)
-        if lost + 1 >= _TRIES:
-            raise WorkerDiedError(f"lost {_TRIES} times: {parcel.job.program}; the last time: {error}")
-        _log.warning("a run was lost and is run again: %s", error)
-        self._send(parcel, answer, lost + 1)
-        return None
+    def ended(self, report: tuple[Ended, str]) -> Ended:
+        """Return how a run ended; note how its worker enforces limits."""
+        ended, method = report
+        self._methods.add(method)
+        return ended
 
     def __enter__(self) -> DaskProgramExecutor:
         try:
@@ -160,10 +121,46 @@ class DaskProgramExecutor:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._closing = True
         self._client.cancel(list(self._under_way))
         with suppress(Exception):  # a worker that dies now has nothing left to be ended
             self._client.unregister_worker_plugin(self._plugin.name)
+
+
+class _DaskRun(Run):
+    """A run on some worker, and again on another if that one is lost."""
+
+    def __init__(self, job: ProgramJob, executor: DaskProgramExecutor) -> None:
+        super().__init__(job)
+        self._executor = executor
+        self._parcel = packed(job, ship=executor.ship)
+        self._future = executor.send(self._parcel)
+
+    async def wait(self) -> Ended:
+        error = await self._failure()
+        for _ in range(_TRIES - 1):
+            if error is None:
+                break
+            _log.warning("a run was lost and is run again: %s", error)
+            self._future = self._executor.send(self._parcel)
+            error = await self._failure()
+        if error is not None:
+            raise WorkerDiedError(f"lost {_TRIES} times: {self.job.program}; the last time: {error}")
+        return self._executor.ended(await asyncio.to_thread(self._future.result))
+
+    async def _failure(self) -> BaseException | None:
+        """Wait for a worker; return why the run was lost, None if it ended, and raise if none can run it."""
+        await done(self._future)
+        if self._future.status == "finished":
+            return None
+        if self._future.status != "error":
+            raise WorkerDiedError(
+                f"Dask's scheduler has dropped the runs ({self._future.status}): did it end? "
+                "Completed work is kept"
+            )
+        error = await asyncio.to_thread(self._future.exception)
+        if isinstance(error, KilledWorker | LiveError):
+            return error
+        raise error if isinstance(error, TailcutError) else _not_prepared(error)
 
 
 def _not_prepared(error: BaseException) -> InputError:
@@ -192,9 +189,8 @@ class ProgramRunner(WorkerPlugin):
             sys.path.append(self.modules)  # at the end: a file of the folder must not hide a module of ours
         self._lock = threading.Lock()
         self._launcher: Launcher | None = None
-        self._runs: dict[Any, RunningProgram | None] = {}
-        """Task -> its run; None as long as it is about to start."""
-        self._unwanted: set[Any] = set()
+        self._active = 0
+        """How many runs there are."""
         self._idle: threading.Timer | None = None
 
     def perform(self, task: Any, parcel: Parcel) -> tuple[Ended, str]:
@@ -202,61 +198,51 @@ class ProgramRunner(WorkerPlugin):
 
         LiveError: the run was lost, and may be repeated elsewhere. InputError: it cannot be run here.
         """
-        launcher, here = self._begin(task), f"Dask worker {self._worker.address}"
         try:
-            try:
-                method = launcher.method
-            except TailcutError as error:
-                raise InputError(str(error)) from None
-            with unpacked(parcel, Path(self._worker.local_directory)) as program:
+            with (
+                self._kept_launcher() as launcher,
+                unpacked(parcel, Path(self._worker.local_directory)) as program,
+            ):
+                try:
+                    method = launcher.method
+                except TailcutError as error:
+                    raise InputError(str(error)) from None
                 run = launcher.start(program, parcel.job.limits, keep_output=parcel.job.keep_output)
-                with self._lock:
-                    self._runs[task] = run
-                    if task in self._unwanted:
+                while (ended := run.wait(_LOOK)) is None:
+                    state = self._worker.state.tasks.get(task)
+                    if state is None or state.state != "executing":  # no longer needed, or its client is gone
                         run.cancel()
-                ended = run.wait()
         except InputError as error:
-            raise InputError(f"{here}: {error}") from None
-        finally:
-            self._end(task)
-        if ended is None or ended.ending is Ending.CANCELLED:
+            raise InputError(f"Dask worker {self._worker.address}: {error}") from None
+        if ended.ending is Ending.CANCELLED:
             raise LiveError("the run was cancelled on its worker")
         return ended, method
 
-    def _begin(self, task: Any) -> Launcher:
+    @contextmanager
+    def _kept_launcher(self) -> Iterator[Launcher]:
+        """Give the launcher, which is closed when it had nothing to do for a while."""
         with self._lock:
             if self._idle is not None:
                 self._idle.cancel()
-            self._runs[task] = None
-            if self._launcher is None:
-                self._launcher = Launcher(preload=self.preload)
-            return self._launcher
-
-    def _end(self, task: Any) -> None:
-        with self._lock:
-            self._runs.pop(task, None)
-            self._unwanted.discard(task)
-            if not self._runs and self._launcher is not None:
-                self._idle = threading.Timer(dask.config.get(_IDLE, 60.0), self._rest)
-                self._idle.daemon = True
-                self._idle.start()
+            self._active += 1
+            self._launcher = launcher = self._launcher or Launcher(preload=self.preload)
+        try:
+            yield launcher
+        finally:
+            with self._lock:
+                self._active -= 1
+                if not self._active and self._launcher is not None:
+                    self._idle = threading.Timer(dask.config.get(_IDLE, 60.0), self._rest)
+                    self._idle.daemon = True
+                    self._idle.start()
 
     def _rest(self) -> None:
         """End the server if there is still nothing to do."""
         with self._lock:
-            if self._runs or self._launcher is None:
+            if self._active or self._launcher is None:
                 return
             launcher, self._launcher = self._launcher, None
         launcher.close()
-
-    def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
-        """End the run of a task that is no longer needed."""
-        if (start, finish) == ("executing", "released"):
-            with self._lock:
-                if key in self._runs:
-                    self._unwanted.add(key)
-                    if (run := self._runs[key]) is not None:
-                        run.cancel()
 
     async def teardown(self, worker: Worker) -> None:  # noqa: ARG002 - Dask's signature
         """End what runs, when the client has finished or the worker is closed."""
@@ -277,30 +263,23 @@ def run_here(name: str, parcel: Parcel) -> tuple[Ended, str]:
     return runner.perform(worker.get_current_task(), parcel)
 
 
-def problems_here(programs: Mapping[str, Command | Call]) -> list[str]:
-    """Return why programs cannot be started on this worker, a sentence each."""
-    return [
-        f"{name}: {problem}"
-        for name, program in programs.items()
-        if (problem := why_not(program)) is not None
-    ]
-
-
 @contextmanager
 def unpacked(parcel: Parcel, beside: Path) -> Iterator[Command | Call]:
     """Yield the program to run here; files sent along are in a folder that is removed afterwards.
 
     Raises InputError if something is missing here; the caller knows the name of this machine.
     """
-    program = parcel.job.program
-    for name, size in parcel.shared.items():
-        path = Path(name)
-        if not path.is_file():
+    program, instance = parcel.job.program, parcel.job.instance
+    if instance is not None and parcel.instance_size is not None:
+        if not instance.is_file():
             raise InputError(
-                f"there is no {path}; share its folder with the workers, or give --ship-instances"
+                f"there is no {instance}; share its folder with the workers, or give --ship-instances"
             )
-        if path.stat().st_size != size:
-            raise InputError(f"{path} is another file there: it has {path.stat().st_size} bytes, not {size}")
+        size = instance.stat().st_size
+        if size != parcel.instance_size:
+            raise InputError(
+                f"{instance} is another file there: it has {size} bytes, not {parcel.instance_size}"
+            )
     problem = why_not(program)
     if problem is not None:  # that it is not installed here says nothing about a solver
         raise InputError(problem)

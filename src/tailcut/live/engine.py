@@ -21,14 +21,13 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from tailcut.domains.domain import AnswerRule, read_answer
 from tailcut.errors import InputError, LiveError
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, ResourceLimits
-from tailcut.live.portfolio import Clock, Portfolio, Program, Solver, check_programs
+from tailcut.live.portfolio import Clock, Portfolio, Program, Solver, problems_of
 from tailcut.types import Outcome
 
 T = TypeVar("T")
@@ -124,17 +123,6 @@ class Run(ABC):
         self.stopped = True
 
 
-class FutureRun(Run):
-    """A run elsewhere, whose outcome another thread delivers."""
-
-    def __init__(self, job: ProgramJob, future: Future[Ended]) -> None:
-        super().__init__(job)
-        self._future = future
-
-    async def wait(self) -> Ended:
-        return await _result(self._future)
-
-
 class _LocalRun(Run):
     def __init__(self, job: ProgramJob, launcher: Launcher) -> None:
         super().__init__(job)
@@ -163,8 +151,8 @@ class ProgramExecutor(Protocol):
     def start(self, job: ProgramJob) -> Run:
         """Start a job."""
 
-    def check_programs(self, programs: Mapping[str, Command | Call], where: str) -> None:
-        """Raise unless all programs can be started there; `where` is the file that names them."""
+    def problems(self, programs: Mapping[str, Command | Call]) -> list[str]:
+        """Return why some programs cannot be started there, a sentence each."""
 
 
 class LocalProgramExecutor:
@@ -190,8 +178,8 @@ class LocalProgramExecutor:
     def start(self, job: ProgramJob) -> Run:
         return _LocalRun(job, self._launcher)
 
-    def check_programs(self, programs: Mapping[str, Command | Call], where: str) -> None:
-        check_programs(programs, where)
+    def problems(self, programs: Mapping[str, Command | Call]) -> list[str]:
+        return problems_of(programs)
 
     def close(self) -> None:
         """End what still runs, and the processes that run it."""
@@ -200,9 +188,7 @@ class LocalProgramExecutor:
     def __enter__(self) -> LocalProgramExecutor:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -248,7 +234,7 @@ async def _run_all(
                 if begun is not None:
                     running.append(asyncio.create_task(begun()))
             if more and upcoming is None and len(running) < at_once:
-                upcoming = asyncio.create_task(_result(_next_of(work)))
+                upcoming = asyncio.create_task(_next(work))
             waiting: list[asyncio.Task[Any]] = [*running]
             if upcoming is not None and len(running) < at_once:
                 waiting.append(upcoming)
@@ -269,8 +255,8 @@ async def give_up(tasks: Iterable[asyncio.Task[Any]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _next_of(work: Iterator[T]) -> Future[T | None]:
-    """Return a future of the next item, None when there are no more."""
+async def _next(work: Iterator[T]) -> T | None:
+    """Return the next item, taken in a separate thread, because that may block; None if there are no more."""
     future: Future[T | None] = Future()
 
     def take() -> None:
@@ -280,20 +266,20 @@ def _next_of(work: Iterator[T]) -> Future[T | None]:
             future.set_exception(error)
 
     threading.Thread(target=take, daemon=True).start()  # must not keep the process alive: it may wait forever
-    return future
+    await done(future)
+    return future.result()
 
 
-async def _result(future: Future[T]) -> T:
-    """Return the result of a future, which is left alone if the waiting is cancelled."""
-    loop, done = asyncio.get_running_loop(), asyncio.Event()
+async def done(future: Any) -> None:
+    """Wait until a future of another thread, or of Dask, is done; it is left alone if this is cancelled."""
+    loop, event = asyncio.get_running_loop(), asyncio.Event()
 
-    def wake(_: Future[T]) -> None:
+    def wake(_: object) -> None:
         with suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(done.set)
+            loop.call_soon_threadsafe(event.set)
 
     future.add_done_callback(wake)
-    await done.wait()
-    return future.result()
+    await event.wait()
 
 
 async def _readable(descriptor: int) -> None:
@@ -386,7 +372,8 @@ class SolverRun:
     ) -> None:
         self._place, self._portfolio, self._solver, self._instance = place, portfolio, solver, instance
         self._budget = budget
-        self._run = place.start(solver_job(portfolio, solver, instance, budget, seed=seed))
+        self._job = solver_job(portfolio, solver, instance, budget, seed=seed)
+        self._run = place.start(self._job)
 
     def stop(self) -> None:
         """End the solver early, but not the verification of its answer."""
@@ -394,26 +381,69 @@ class SolverRun:
 
     async def wait(self) -> RunResult:
         """Return its result, when its answer is verified."""
-        solver, job = self._solver, self._run.job
-        ended = await self._run.wait()
+        solver, ended = self._solver, await self._run.wait()
         check_started(ended, f"{self._portfolio.file}: solvers.{solver.name}")
         verified = await verified_answer(self._place, self._portfolio, solver, self._instance, ended)
-        outcome = outcome_of(job, ended, verified.answer, self._budget)
-        note = _run_note(job, ended, verified, self._budget)
+        note = self._note(ended, verified)
         objective = read_objective(solver.answers, verified.answer, ended.output) if verified.answer else None
         if objective is not None:
             note["objective"] = objective
-        return RunResult(outcome, note, ended.output, ended.output_truncated)
+        return RunResult(self._outcome(ended, verified.answer), note, ended.output, ended.output_truncated)
+
+    def _outcome(self, ended: Ended, answer: str | None) -> Outcome:
+        """Return the outcome of the run, by how it ended, never by comparing times.
+
+        A run stopped at its budget is censored there. A run that waited for a processor until the wall-clock
+        limit, or was given up, is censored at the time it had. A run that ended without an answer, crashed,
+        used too much memory, or slept until the wall-clock limit has failed: more time would not have helped.
+        """
+        if ended.ending is Ending.FINISHED and answer is not None:
+            return Outcome.solved(self._job.seconds(ended))
+        if self._starved(ended) or ended.ending is Ending.CANCELLED:
+            return Outcome.censored(max(self._job.seconds(ended), _LEAST))
+        return Outcome.censored(self._budget) if self._job.timed_out(ended) else Outcome.failed()
+
+    def _starved(self, ended: Ended) -> bool:
+        """Return whether the wall-clock limit ended a run that was ready but had no processor.
+
+        With the time that it waited, it would have used its budget. A run that slept would not.
+        """
+        by_wall = self._job.clock is Clock.CPU and ended.ending is Ending.WALL_LIMIT
+        return by_wall and ended.cpu + ended.waited >= self._budget
+
+    def _note(self, ended: Ended, verified: VerifiedAnswer) -> dict[str, Any]:
+        """Return what is recorded of the run in addition to its outcome."""
+        problem = verified.problem
+        if self._starved(ended):
+            problem = (
+                f"waited {ended.waited:.1f} s for a processor and was stopped by the wall-clock limit after "
+                f"{ended.cpu:.2f} of {self._budget:g} s of CPU time: "
+                "use fewer --jobs, a smaller --parallel, or a larger wall_factor"
+            )
+        note: dict[str, Any] = {
+            "ending": str(ended.ending),
+            "seconds": self._job.seconds(ended),
+            "cpu": ended.cpu,
+            "wall": ended.wall,
+            "memory": ended.peak_memory,
+            "exit_code": ended.exit_code,
+            "signal": ended.signal,
+            "answer": verified.answer,
+        }
+        if verified.refuted:
+            note["refuted"] = True
+        if problem:
+            note["problem"] = problem
+        elif verified.answer is None and ended.ending is Ending.FINISHED:
+            printed = (ended.output[-_SAMPLE:] or ended.errors[-_SAMPLE:]).decode(errors="replace").strip()
+            note["said"] = f"{printed or 'nothing'} (exit code {ended.exit_code})"
+        return note
 
 
-def dismissed_run() -> RunResult:
-    """Return the result of a run that never started because another solver had answered."""
-    return RunResult(Outcome.censored(_LEAST), unmade_run(str(Ending.CANCELLED)))
-
-
-def unmade_run(ending: str) -> dict[str, Any]:
-    """Return what is recorded of a run that was not made."""
-    return {"ending": ending, "seconds": 0.0, "answer": None}
+def unmade_run(ending: str) -> RunResult:
+    """Return the result of a run that was not made; one that was no longer needed teaches nothing."""
+    outcome = Outcome.censored(_LEAST) if ending == Ending.CANCELLED else Outcome.failed()
+    return RunResult(outcome, {"ending": ending, "seconds": 0.0, "answer": None})
 
 
 class VerifiedAnswer(NamedTuple):
@@ -494,55 +524,3 @@ def last_error_line(ended: Ended) -> str:
     """Return the last line that a program wrote to standard error, empty if there is none."""
     lines = ended.errors.decode(errors="replace").strip().splitlines()
     return lines[-1] if lines else ""
-
-
-def _starved(job: ProgramJob, ended: Ended, budget: float) -> bool:
-    """Return whether the wall-clock limit ended a run that was ready but had no processor.
-
-    With the time that it waited, it would have used its budget. A run that slept would not.
-    """
-    by_wall = job.clock is Clock.CPU and ended.ending is Ending.WALL_LIMIT
-    return by_wall and ended.cpu + ended.waited >= budget
-
-
-def outcome_of(job: ProgramJob, ended: Ended, answer: str | None, budget: float) -> Outcome:
-    """Return the outcome of a run, by how it ended, never by comparing times.
-
-    A run stopped at its budget is censored there. A run that waited for a processor until the wall-clock
-    limit, or was given up, is censored at the time it had. A run that ended without an answer, crashed, used
-    too much memory, or slept until the wall-clock limit has failed: more time would not have helped.
-    """
-    if ended.ending is Ending.FINISHED and answer is not None:
-        return Outcome.solved(job.seconds(ended))
-    if _starved(job, ended, budget) or ended.ending is Ending.CANCELLED:
-        return Outcome.censored(max(job.seconds(ended), _LEAST))
-    return Outcome.censored(budget) if job.timed_out(ended) else Outcome.failed()
-
-
-def _run_note(job: ProgramJob, ended: Ended, verified: VerifiedAnswer, budget: float) -> dict[str, Any]:
-    """Return what is recorded of a run in addition to its outcome."""
-    problem = verified.problem
-    if _starved(job, ended, budget):
-        problem = (
-            f"waited {ended.waited:.1f} s for a processor and was stopped by the wall-clock limit after "
-            f"{ended.cpu:.2f} of {budget:g} s of CPU time: "
-            "use fewer --jobs, a smaller --parallel, or a larger wall_factor"
-        )
-    note: dict[str, Any] = {
-        "ending": str(ended.ending),
-        "seconds": job.seconds(ended),
-        "cpu": ended.cpu,
-        "wall": ended.wall,
-        "memory": ended.peak_memory,
-        "exit_code": ended.exit_code,
-        "signal": ended.signal,
-        "answer": verified.answer,
-    }
-    if verified.refuted:
-        note["refuted"] = True
-    if problem:
-        note["problem"] = problem
-    elif verified.answer is None and ended.ending is Ending.FINISHED:
-        printed = (ended.output[-_SAMPLE:] or ended.errors[-_SAMPLE:]).decode(errors="replace").strip()
-        note["said"] = f"{printed or 'nothing'} (exit code {ended.exit_code})"
-    return note

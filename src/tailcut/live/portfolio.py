@@ -464,15 +464,14 @@ def check_runnable(portfolio: Portfolio, executor: ProgramExecutor | None) -> No
         **{f"solvers.{name}": solver.program for name, solver in portfolio.solvers.items()},
     }
     programs = {name: program.filled() for name, program in tables.items() if program is not None}
-    check = check_programs if executor is None else executor.check_programs
-    check(programs, str(portfolio.file))
-
-
-def check_programs(programs: Mapping[str, Command | Call], where: str) -> None:
-    """Raise unless all programs can be started here; `where` says in which file they are named."""
-    problems = [f"{name}: {why}" for name, one in programs.items() if (why := why_not(one)) is not None]
+    problems = problems_of(programs) if executor is None else executor.problems(programs)
     if problems:
-        raise InputError(f"{where}: {'; '.join(problems)}. Nothing was run")
+        raise InputError(f"{portfolio.file}: {'; '.join(problems)}. Nothing was run")
+
+
+def problems_of(programs: Mapping[str, Command | Call]) -> list[str]:
+    """Return why some programs cannot be started here, a sentence each."""
+    return [f"{name}: {why}" for name, program in programs.items() if (why := why_not(program)) is not None]
 
 
 def why_not(program: Command | Call) -> str | None:

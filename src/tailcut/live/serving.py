@@ -253,7 +253,7 @@ class Serving:
         solver = self.portfolio.solvers.get(chosen.algorithm)
         if solver is None or self._is_quarantined(chosen.algorithm):  # removed since the decision
             ending = "gone" if solver is None else NOT_RUN
-            result = RunResult(Outcome.failed(), engine.unmade_run(ending))
+            result = engine.unmade_run(ending)
         else:
             for observer in self.observers:
                 observer.run_started(record, chosen.algorithm, chosen.budget)
@@ -408,7 +408,7 @@ class _Race:
         self._serving.stop_race(self._record)
         waiting, self._waiting = self._waiting, []
         for chosen in waiting:
-            await self._serving.learn_chosen(self._record, chosen, engine.dismissed_run())
+            await self._serving.learn_chosen(self._record, chosen, engine.unmade_run(str(Ending.CANCELLED)))
 
     async def _join(self) -> None:
         """Ask which solvers join the race on the least used cores, unless all are busy or used up."""

@@ -45,23 +45,6 @@ def timeout_probability(mu: Array, s: Array, cutoff: float) -> Array:
     return probability
 
 
-def mean_if_solved(mu: Array, s: Array, cutoff: float) -> Array:
-    """Return E_C(mu, s) = E[m | m <= C] for log m ~ N(mu, s^2), in [0, C].
-
-    Where the instance is more likely than not to time out, numerator and denominator of the closed
-    form share the factor exp(-b^2/2), which erfcx leaves out of both.
-
-    >>> 4.99 < float(mean_if_solved(np.array([50.0]), np.array([0.1]), 5.0)[0]) <= 5.0
-    True
-    """
-    b = (math.log(cutoff) - mu) / s
-    likely = solved_part(mu, s, cutoff) / special.ndtr(np.maximum(b, 0.0))
-    below = np.minimum(b, 0.0)
-    unlikely = cutoff * special.erfcx((s - below) * _SQRT_HALF) / special.erfcx(-below * _SQRT_HALF)
-    mean: Array = np.minimum(np.where(b < 0.0, unlikely, likely), cutoff)
-    return mean
-
-
 def draw_above(rng: np.random.Generator, mean: float, deviation: float, floor: float) -> float:
     """Draw from N(mean, deviation^2) given that the draw exceeds `floor`.
 

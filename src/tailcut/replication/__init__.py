@@ -8,10 +8,17 @@ is not meant for reuse. `tailcut.catalogue` has the same approaches by the paper
 """
 
 from tailcut.replication.approaches import APPROACHES, approach
-from tailcut.replication.protocol import SEEDS, ExperimentData, Summary, evaluate, experiment_data
-from tailcut.replication.published import PublishedCell, ReplicatedCell, cell, cells, compare, scenarios
-from tailcut.replication.rerun import ReplicationProgress, replicate, replicate_folder
-from tailcut.replication.switches import PAPER, PUBLISHED, Switches
+from tailcut.replication.protocol import PAPER, PUBLISHED, SEEDS, ExperimentData, Summary, Switches, evaluate
+from tailcut.replication.published import (
+    PublishedCell,
+    ReplicatedCell,
+    cell,
+    cells,
+    compare,
+    replicate,
+    replicate_folder,
+    scenarios,
+)
 
 __all__ = [
     "APPROACHES",
@@ -21,7 +28,6 @@ __all__ = [
     "ExperimentData",
     "PublishedCell",
     "ReplicatedCell",
-    "ReplicationProgress",
     "Summary",
     "Switches",
     "approach",
@@ -29,7 +35,6 @@ __all__ = [
     "cells",
     "compare",
     "evaluate",
-    "experiment_data",
     "replicate",
     "replicate_folder",
     "scenarios",

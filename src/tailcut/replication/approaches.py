@@ -18,7 +18,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,7 @@ from scipy.linalg import lstsq
 from scipy.special import log_ndtr, ndtr, ndtri_exp
 
 from tailcut.errors import InputError
-from tailcut.replication.protocol import ExperimentData, MakePolicy, PublishedPolicy
-from tailcut.replication.switches import PUBLISHED, Switches
+from tailcut.replication.protocol import PUBLISHED, ExperimentData, MakePolicy, PublishedPolicy, Switches
 from tailcut.types import PENALTY, Array
 
 EPSILON = 0.05
@@ -84,17 +83,26 @@ class RidgeBandit(ABC):
     """Score of an algorithm without runs. Finite as published."""
     guards_zero_vectors: bool
 
+    ridge: float
+    """Lambda."""
+
     def __init__(
-        self, table: ExperimentData, rng: np.random.RandomState, *, ridge: float, switches: Switches
+        self,
+        table: ExperimentData,
+        rng: np.random.RandomState,
+        *,
+        revisited: bool,
+        switches: Switches = PUBLISHED,
     ) -> None:
         d, k = table.features.shape[1], table.performances.shape[1]
+        self.revisited = revisited
         self.cutoff = table.cutoff
         self.log_cutoff = math.log(table.cutoff)
         self.rng = rng
         self.switches = switches
         self.vectors = UnitVectors(d, switches, guard_zero=self.guards_zero_vectors)
-        self.gram = np.tile(ridge * np.eye(d), (k, 1, 1))
-        self.inverse = np.tile(np.linalg.inv(ridge * np.eye(d)), (k, 1, 1))
+        self.gram = np.tile(self.ridge * np.eye(d), (k, 1, 1))
+        self.inverse = np.tile(np.linalg.inv(self.ridge * np.eye(d)), (k, 1, 1))
         self.moment = np.zeros((k, d))
         self.theta = np.zeros((k, d))
         self.runs = np.zeros(k)
@@ -167,22 +175,12 @@ class LinUCB(RidgeBandit):
 
     untried = -1.1e6
     guards_zero_vectors = False
+    ridge = 1.0
     sigma = 10.0
 
-    def __init__(
-        self,
-        table: ExperimentData,
-        rng: np.random.RandomState,
-        *,
-        corrected: bool,
-        randomised: bool,
-        revisited: bool,
-        switches: Switches = PUBLISHED,
-    ) -> None:
-        super().__init__(table, rng, ridge=1.0, switches=switches)
-        self.corrected = corrected
-        self.randomised = randomised
-        self.revisited = revisited
+    def __init__(self, *given: Any, corrected: bool, randomised: bool, **settings: Any) -> None:
+        super().__init__(*given, **settings)
+        self.corrected, self.randomised = corrected, randomised
 
     def scores(self, known: NDArray[np.intp], mean: Array, variance: Array) -> Array:
         width = np.sqrt(variance)
@@ -227,22 +225,12 @@ class ThompsonBandit(RidgeBandit):
 
     untried = -1e6
     guards_zero_vectors = True
+    ridge = 0.5
+    sigma = 1.0
 
-    def __init__(
-        self,
-        table: ExperimentData,
-        rng: np.random.RandomState,
-        *,
-        buckley_james: bool,
-        revisited: bool,
-        sigma: float = 1.0,
-        ridge: float = 0.5,
-        switches: Switches = PUBLISHED,
-    ) -> None:
-        super().__init__(table, rng, ridge=ridge, switches=switches)
+    def __init__(self, *given: Any, buckley_james: bool, **settings: Any) -> None:
+        super().__init__(*given, **settings)
         self.buckley_james = buckley_james
-        self.revisited = revisited
-        self.sigma = sigma
 
     def scores(self, known: NDArray[np.intp], mean: Array, variance: Array) -> Array:
         eta = mean + np.sqrt(self.sigma * variance) * self.rng.standard_normal(len(known))

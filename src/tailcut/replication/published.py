@@ -1,4 +1,4 @@
-"""The published numbers (par10.csv beside this file, each cell as it is printed), and ours beside them.
+"""The published numbers (par10.csv beside this file, each cell as it is printed), run again and compared.
 
 Source: Alexander Tornede, Viktor Bengs, Eyke Hüllermeier, "Machine Learning for Online Algorithm
 Selection under Censored Feedback", AAAI 2022; the table of the appendix "Detailed Performance Values":
@@ -10,14 +10,20 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
 from tailcut.errors import InputError
-from tailcut.replication.protocol import SEEDS, Summary
+from tailcut.numerics.processes import unordered
+from tailcut.replication.approaches import approach, chosen_approaches
+from tailcut.replication.protocol import SEEDS, ExperimentData, Summary, evaluate
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is worked on ("scenarios" to read, or "cells" to run), how many are done, and how many
+there are."""
 
 LIMIT = 3.5
 """Below this |z| two means count as of one distribution: over 350 cells that all agree, a normal z goes
@@ -164,3 +170,51 @@ def _note(published: PublishedCell, seeds: int) -> str:
     if published.approach == "degroote_epsilon_greedy_lr":
         return "the published fits depend on the scikit-learn and LAPACK in use"
     return ""
+
+
+def replicate_folder(
+    folder: Path,
+    scenarios: Sequence[str] = (),
+    approaches: Sequence[str] = (),
+    *,
+    seeds: Sequence[int] = SEEDS,
+    jobs: int = 1,
+    progress: Progress = lambda *_: None,
+) -> list[ReplicatedCell]:
+    """Run the table again on the ASlib scenarios in `folder`: those named, or all that are published."""
+    names, chosen = published_in(folder, scenarios), chosen_approaches(approaches)
+    tables = {}
+    for done, name in enumerate(names, start=1):
+        tables[name] = ExperimentData.read(folder / name)
+        progress("scenarios", done, len(names))
+    return replicate(tables, chosen, seeds=seeds, jobs=jobs, progress=progress)
+
+
+def replicate_cell(item: tuple[str, ExperimentData, str, Sequence[int]]) -> ReplicatedCell:
+    """Return one cell: an approach on a scenario under some seeds, run again and compared."""
+    scenario, table, name, seeds = item
+    return compare(evaluate(table, approach(name), seeds), cell(scenario, name))
+
+
+def replicate(
+    tables: Mapping[str, ExperimentData],
+    approaches: Sequence[str],
+    *,
+    seeds: Sequence[int] = SEEDS,
+    jobs: int = 1,
+    progress: Progress = lambda *_: None,
+) -> list[ReplicatedCell]:
+    """Return every cell run again, scenario by scenario, in the order of the approaches.
+
+    Also a single job is a process of its own, with one BLAS thread: the printed digits depend on the order
+    of sums.
+    """
+    units = [(scenario, name) for scenario in tables for name in approaches]
+    for scenario, name in units:
+        cell(scenario, name)  # an unknown name should fail before hours of work, not after
+    done: dict[tuple[str, str], ReplicatedCell] = {}
+    items = ((scenario, tables[scenario], name, tuple(seeds)) for scenario, name in units)
+    for replicated in unordered(replicate_cell, items, jobs=jobs):
+        done[replicated.scenario, replicated.approach] = replicated
+        progress("cells", len(done), len(units))
+    return [done[unit] for unit in units]

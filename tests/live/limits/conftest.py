@@ -46,9 +46,8 @@ def solver(mark: str) -> Solver:
 
 
 def busy(launcher: Launcher) -> set[int]:
-    """Return the supervisors that have a run."""
-    server = launcher._server
-    assert server is not None
+    """Return the supervisors whose run has begun."""
+    server = launcher._servers[""]
     return {child for child in tree.children(server.process.pid) if tree.children(child)}
 
 

@@ -229,8 +229,7 @@ def test_closing_cancels_and_leaves_nothing(solver: Solver, mark: str) -> None:
     launcher = Launcher()
     run = launcher.start(solver("detached", "spin"), ResourceLimits())
     wait_for(lambda: len(alive(mark)) >= 3)
-    server = launcher._server
-    assert server is not None
+    server = launcher._servers[""]
     launcher.close()
     ended = run.wait()
     assert ended is not None
@@ -247,14 +246,13 @@ def test_closing_at_once_is_not_an_error() -> None:
     for _ in range(3):
         with Launcher() as launcher:
             assert "(" in launcher.method
-            server = launcher._server
-        assert server is not None
+            server = launcher._servers[""]
         assert server.process.returncode == 0
 
 
 def test_nothing_is_started_before_it_is_needed() -> None:
     with Launcher() as launcher:
-        assert launcher._server is None
+        assert launcher._servers == {}
 
 
 def test_a_module_that_cannot_be_preloaded() -> None:

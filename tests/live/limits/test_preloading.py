@@ -63,9 +63,9 @@ def test_each_entry_point_has_its_own_modules() -> None:
         plain = launcher.start(Command(("true",)), LIMITS).wait()
         assert plain is not None
         assert plain.ending is Ending.FINISHED
-        servers = [launcher._server, *launcher._apart.values()]
+        servers = list(launcher._servers.values())
     assert len(servers) == 3
-    assert [one and one.process.returncode for one in servers] == [0, 0, 0]
+    assert [server.process.returncode for server in servers] == [0, 0, 0]
 
 
 def test_so_does_a_portfolio(clashing: Path) -> None:
@@ -94,7 +94,7 @@ def test_those_that_get_along_share_one_process(tmp_path: Path, monkeypatch: pyt
             ended = launcher.start(Call(f"{name}:main", ()), LIMITS).wait()
             assert ended is not None
             assert json.loads(ended.output) > 0
-        assert launcher._apart == {}
+        assert list(launcher._servers) == [""]
 
 
 def test_a_module_broken_by_itself_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 """Programs run under limits on CPU time, wall time and memory that cover everything they start.
 
-    Launcher (Tailcut's process) -> fork server (one) -> supervisor (one per run at a time) -> solver
+    Launcher (Tailcut's process) -> fork server (one) -> supervisor (one per run) -> solver
 
 `Launcher` is the entry point. The server (`fork_server`) has the solvers' modules loaded and assigns each run
 to a supervisor, which it forks if none is free. The `supervisor` forks the solver (`solver_process`), watches
@@ -9,30 +9,24 @@ is left of it and reports once. If any process of the chain dies, its neighbours
 solvers. What Tailcut's process needs can be imported on every system, the rest on Linux only.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from tailcut.live.limits.values import Call, Command, Ended, Ending, ResourceLimits
 
 if TYPE_CHECKING:
     from tailcut.live.limits.launcher import Launcher, RunningProgram
-    from tailcut.live.limits.values import Call, Command, Ended, Ending, ResourceLimits
-
-_HOMES = {
-    "Call": "tailcut.live.limits.values",
-    "Command": "tailcut.live.limits.values",
-    "Ended": "tailcut.live.limits.values",
-    "Ending": "tailcut.live.limits.values",
-    "Launcher": "tailcut.live.limits.launcher",
-    "ResourceLimits": "tailcut.live.limits.values",
-    "RunningProgram": "tailcut.live.limits.launcher",
-}
-"""Imported when first used: the server forks twice per run, and every module that it has not loaded, threads
-above all, is memory that no fork has to copy."""
 
 __all__ = ["Call", "Command", "Ended", "Ending", "Launcher", "ResourceLimits", "RunningProgram"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    """Import the launcher when it is first used.
+
+    The server forks twice per run, and every module that it has not loaded, threads above all, is memory that
+    no fork has to copy.
+    """
+    if name not in ("Launcher", "RunningProgram"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found = getattr(import_module(_HOMES[name]), name)
-    return found
+    from tailcut.live.limits import launcher
+
+    return getattr(launcher, name)

@@ -120,10 +120,7 @@ def make_base() -> Path | None:
 
 
 def has_memory(base: Path) -> bool:
-    try:
-        return "memory" in (base / "cgroup.subtree_control").read_text().split()
-    except OSError:
-        return False
+    return "memory" in (base / "cgroup.subtree_control").read_text().split()
 
 
 def _writable_groups() -> list[Path]:

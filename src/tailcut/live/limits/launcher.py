@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 import select
 import socket
@@ -14,8 +13,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from tailcut.errors import InputError, LiveError, UnsupportedSystemError
@@ -29,7 +28,8 @@ _SERVER = (
 )
 _ENOUGH = 15.0
 """Seconds after which a server that does not end is killed."""
-_LONGEST_POLL = 3600.0
+_LONGEST_POLL = 2**31 - 1
+"""Milliseconds, 24 days."""
 
 log = logging.getLogger("tailcut.live")
 
@@ -57,11 +57,9 @@ class Launcher:
         self._preload = tuple(preload)
         self._cgroups = cgroups
         self._lock = threading.RLock()
-        self._server: _ServerProcess | None = None
-        """For all programs; if modules clash, for those whose module is not preloaded."""
         self._clash = False
-        self._apart: dict[str, _ServerProcess] = {}
-        """If modules clash: the module of an entry point -> its server."""
+        self._servers: dict[str, _ServerProcess] = {}
+        """The one for all programs is that of the module ""; if modules clash, each of them has its own."""
         self._runs: set[RunningProgram] = set()
         self._closed = False
 
@@ -99,58 +97,54 @@ class Launcher:
     def method(self) -> str:
         """How limits are enforced on this system, in words; starts the server if necessary."""
         with self._lock:
-            return self._living_server().method
+            return self._living_server("").method
 
     def close(self) -> None:
         """Cancel what still runs, wait until it is gone, and end the server."""
         with self._lock:
             self._closed = True
-            runs, servers = list(self._runs), [self._server, *self._apart.values()]
-            self._server, self._apart = None, {}
+            runs, servers = list(self._runs), list(self._servers.values())
         for run in runs:
             run.cancel()
         for run in runs:
             with suppress(LiveError):
                 run.wait()
         for server in servers:
-            if server is not None:
-                server.end()
+            server.end()
 
     def __enter__(self) -> Launcher:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _hand_over(self, run: socket.socket, program: Command | Call) -> None:
         """Give the supervisor's end of a run's socket to the server, a new one if the last was killed."""
-        module = program.entry.partition(":")[0] if isinstance(program, Call) else None
+        module = program.entry.partition(":")[0] if isinstance(program, Call) else ""
         with self._lock:
             try:
                 self._living_server(module).hand_over(run)
             except (BrokenPipeError, ConnectionResetError):
                 self._living_server(module).hand_over(run)
 
-    def _living_server(self, module: str | None = None) -> _ServerProcess:
-        """Return the server for an entry point of a module, or for programs of the system."""
+    def _living_server(self, module: str) -> _ServerProcess:
+        """Return the server for an entry point of a module, or with "" for programs of the system."""
         if self._closed:
             raise LiveError("this Launcher is closed; make a new one")
-        if not self._clash:
-            try:
-                self._server = _alive(self._server) or _ServerProcess(self._preload, self._cgroups)
-            except _PreloadClashError as error:
-                log.warning("modules are preloaded in separate processes: %s", error)
-                self._clash = True
-            else:
-                return self._server
-        if module is None or module not in self._preload:
-            self._server = _alive(self._server) or _ServerProcess((), self._cgroups)
-            return self._server
-        server = _alive(self._apart.get(module))
-        self._apart[module] = server or _ServerProcess(self._preload, self._cgroups, module)
-        return self._apart[module]
+        entry = module if self._clash and module in self._preload else ""
+        server = self._servers.get(entry)
+        if server is not None and server.process.poll() is None:
+            return server
+        if server is not None:
+            server.end()
+        preload = () if self._clash and not entry else self._preload
+        try:
+            self._servers[entry] = _ServerProcess(preload, self._cgroups, entry)
+        except _PreloadClashError as error:
+            log.warning("modules are preloaded in separate processes: %s", error)
+            self._clash = True
+            return self._living_server(module)
+        return self._servers[entry]
 
     def _forget(self, run: RunningProgram) -> None:
         with self._lock:
@@ -193,6 +187,7 @@ class RunningProgram:
             if self._ended is None:
                 if not self._readable(deadline):
                     return None
+                self._ended = LiveError("the run's outcome is lost: reading it was interrupted")
                 try:
                     self._ended = self._receive()
                 finally:  # also when interrupted: half an outcome cannot be read on
@@ -208,12 +203,8 @@ class RunningProgram:
     def _readable(self, deadline: float | None) -> bool:
         poll = select.poll()
         poll.register(self._supervisor, select.POLLIN)
-        while True:
-            left = math.inf if deadline is None else max(deadline - time.monotonic(), 0)
-            if poll.poll(min(left, _LONGEST_POLL) * 1000):
-                return True
-            if left <= _LONGEST_POLL:
-                return False
+        left = None if deadline is None else max(deadline - time.monotonic(), 0) * 1000
+        return bool(poll.poll(None if left is None else min(left, _LONGEST_POLL)))
 
     def _receive(self) -> Ended | LiveError:
         try:
@@ -223,21 +214,10 @@ class RunningProgram:
                 "the run has no outcome: the process that watched it, or the server behind it, was killed; "
                 "its processes have been ended"
             )
-        except BaseException:
-            self._ended = LiveError("the run's outcome is lost: reading it was interrupted")
-            raise
         if "error" in report:
             return LiveError(report["error"])
         report["ending"] = Ending(report["ending"])
         return Ended(**report, output=output, errors=errors)
-
-
-def _alive(server: _ServerProcess | None) -> _ServerProcess | None:
-    """Return a running server; clean up after one that has ended."""
-    if server is None or server.process.poll() is None:
-        return server
-    server.end()
-    return None
 
 
 class _PreloadClashError(LiveError):
@@ -247,7 +227,7 @@ class _PreloadClashError(LiveError):
 class _ServerProcess:
     """The server's process and the socket to it."""
 
-    def __init__(self, preload: Sequence[str], use_cgroups: bool, entry: str | None = None) -> None:
+    def __init__(self, preload: Sequence[str], use_cgroups: bool, entry: str) -> None:
         _require_linux()
         self.control, far = socket.socketpair()
         environment = dict.fromkeys(BLAS_THREADS, "1") | dict(os.environ)
@@ -269,7 +249,7 @@ class _ServerProcess:
             answer, _, _ = wire.receive(self.control)
         except (EOFError, BrokenPipeError) as error:
             self.end()
-            kind = _PreloadClashError if entry is None and len(preload) > 1 else LiveError
+            kind = _PreloadClashError if not entry and len(preload) > 1 else LiveError
             raise kind("the server that starts the solvers ended before it was ready") from error
         except BaseException:
             self.process.kill()
@@ -312,18 +292,15 @@ def _require_linux() -> None:
 
 
 def _request(program: Command | Call, limits: ResourceLimits, keep_output: int) -> dict[str, Any]:
-    folder = Path.cwd() if program.folder is None else program.folder
-    request: dict[str, Any] = {
-        "limits": {"cpu": limits.cpu, "wall": limits.wall, "memory": limits.memory},
+    environment = dict(os.environ) | dict(program.environment or {})
+    request = {
+        "limits": asdict(limits),
         "keep_output": keep_output,
-        "folder": str(folder),
-        "environment": dict(os.environ) | dict(program.environment or {}),
+        "folder": str(program.folder or Path.cwd()),
+        "environment": environment,
     }
     if isinstance(program, Command):
-        return request | {"argv": list(program.argv)}
+        return request | {"argv": program.argv}
     single = dict.fromkeys(BLAS_THREADS, "1")
-    return request | {
-        "entry": program.entry,
-        "arguments": list(program.arguments),
-        "environment": single | request["environment"],
-    }
+    call = {"entry": program.entry, "arguments": program.arguments, "environment": single | environment}
+    return request | call

@@ -17,10 +17,9 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from tailcut.live.limits.cgroups import Group
-from tailcut.live.limits.tree import die_with_parent, flush_c_output, set_name
+from tailcut.live.limits.tree import die_with_parent, flush_c_output, open_descriptors, set_name
 
 EntryPoint = Callable[[list[str]], int | None]
-_NOT_HERE = (errno.ENOENT, errno.ENOTDIR)
 
 
 class NotStartedError(Exception):
@@ -87,7 +86,8 @@ def become(
             _report_entered(report, joined)
             _execute(request["argv"], request["environment"])
         set_name("tailcut-solver")
-        _close_all_but({report, *leave_open})
+        for descriptor in open_descriptors() - {0, 1, 2, report, *leave_open}:
+            os.close(descriptor)
         os.environ.clear()
         os.environ.update(request["environment"])
         function = _function(request["entry"])
@@ -130,13 +130,6 @@ def _settle(folder: str, streams: tuple[int, int]) -> None:
         raise NotStartedError(f"cannot run in the folder {folder}: {error.strerror}") from error
 
 
-def _close_all_but(leave_open: Collection[int]) -> None:
-    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
-        if int(name) > 2 and int(name) not in leave_open:
-            with suppress(OSError):  # the one that listed them
-                os.close(int(name))
-
-
 def _report_entered(report: int, joined: float) -> None:
     resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     spent = time.process_time()
@@ -145,22 +138,10 @@ def _report_entered(report: int, joined: float) -> None:
 
 
 def _execute(argv: list[str], environment: dict[str, str]) -> NoReturn:
-    """Become the program, which is looked for as by `os.execvpe`, with less memory of ours touched."""
-    failed: OSError | None = None
-    for place in _places(argv[0], environment):
-        try:
-            os.execve(place, argv, environment)
-        except OSError as error:
-            if failed is None or failed.errno in _NOT_HERE:
-                failed = error
-    assert failed is not None
-    raise NotStartedError(_why_not(argv[0], failed)) from failed
-
-
-def _places(program: str, environment: dict[str, str]) -> list[str]:
-    if os.sep in program:
-        return [program]
-    return [os.path.join(folder, program) for folder in environment.get("PATH", os.defpath).split(os.pathsep)]  # noqa: PTH118
+    try:
+        os.execvpe(argv[0], argv, environment)
+    except OSError as error:
+        raise NotStartedError(_why_not(argv[0], error)) from error
 
 
 def _why_not(program: str, error: OSError) -> str:

@@ -11,7 +11,6 @@ import time
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from tailcut.live.limits import cgroups, solver_process, tree, wire
 from tailcut.live.limits.values import Ending, ResourceLimits
@@ -33,21 +32,10 @@ _PIECE = 1 << 16
 _MOST_IN_A_PIPE = 1 << 22
 """Bytes; more than a pipe can be made to hold without privileges."""
 _LONGEST_POLL = 3600.0
-_LIGHT = 1 << 20
-"""Bytes of output after which a supervisor is not reused: it has grown, and larger processes fork more
-slowly."""
-
-
-class Abandoned(Exception):  # noqa: N818 - it is not an error
-    """Tailcut's process or the server has ended, so the run is no longer needed."""
-
-
-class NotSupervisedError(Exception):
-    """The solver's process could not be created; the text says why."""
 
 
 class KeptOutput:
-    """The first `size` bytes that come out of a pipe, or the last; the rest is discarded, not stored.
+    """The first `size` bytes that come out of a pipe, or the last; the rest is discarded.
 
     >>> reading, writing = os.pipe()
     >>> head = KeptOutput(reading, size=5)
@@ -66,18 +54,15 @@ class KeptOutput:
         self.truncated = False
         """Whether there was more than the first bytes that are kept."""
         self._size, self._last = size, last
-        self._nowhere = -1
 
     def take(self) -> int:
         """Take one piece out of the pipe, if there is one, and return its length; 0 at the end."""
-        if self.truncated:
-            return self._discard()
         piece = os.read(self.pipe, _PIECE)
         self.kept += piece
         if self._last:
             del self.kept[: -self._size]
         else:
-            self.truncated = len(self.kept) > self._size
+            self.truncated |= len(self.kept) > self._size
             del self.kept[self._size :]
         return len(piece)
 
@@ -87,23 +72,6 @@ class KeptOutput:
             for _ in range(_MOST_IN_A_PIPE // _PIECE):
                 if self.take() == 0:
                     break
-
-    def close(self) -> None:
-        """Close the pipe."""
-        os.close(self.pipe)
-        if self._nowhere >= 0:
-            os.close(self._nowhere)
-
-    def _discard(self) -> int:
-        """Discard a piece inside the kernel."""
-        if self._nowhere < 0:
-            self._nowhere = os.open(os.devnull, os.O_WRONLY)
-        try:
-            return os.splice(self.pipe, self._nowhere, 1 << 20)
-        except BlockingIOError:
-            raise
-        except OSError:  # a system that cannot
-            return len(os.read(self.pipe, _PIECE))
 
 
 class Watch:
@@ -201,36 +169,30 @@ class Watch:
 
 
 class Supervisor:
-    """One run, from its request to its report; its process adopts orphans and has no other run."""
+    """One run, from its request to its report; its process adopts orphans and ends with it."""
 
     def __init__(
         self,
         run: socket.socket,
+        group: Path | None,
         *,
-        base: Path | None,
-        name: str,
         lifelines: Collection[int],
         leave_open: Collection[int],
     ) -> None:
         self._run = run
         self._lifelines = lifelines
+        self._leave_open = leave_open
         self._request, _, _ = wire.receive(run)
         self._limits = ResourceLimits(**self._request["limits"])
         self._group: cgroups.Group | None = None
-        if base is not None:
+        if group is not None:
             with suppress(OSError):  # continue without one if that no longer works
-                self._group = cgroups.Group(base / name, self._limits.memory)
+                self._group = cgroups.Group(group, self._limits.memory)
         self._status: int | None = None
         self._peak_of_one = 0
         self._verdict: Ending | None = None
-        try:
-            self._start(leave_open)
-        except OSError as error:
-            raise NotSupervisedError(
-                f"the run was not started: out of processes or files: {error}"
-            ) from error
 
-    def _start(self, leave_open: Collection[int]) -> None:
+    def _start(self) -> None:
         """Fork the solver."""
         pipes = [os.pipe() for _ in range(3)]
         supervisor = os.getpid()
@@ -242,7 +204,7 @@ class Supervisor:
                 group=self._group,
                 streams=(pipes[0][1], pipes[1][1]),
                 report=pipes[2][1],
-                leave_open=leave_open,
+                leave_open=self._leave_open,
             )
         for _, writing in pipes:
             os.close(writing)
@@ -251,30 +213,44 @@ class Supervisor:
         self._start_up = solver_process.StartUp(pipes[2][0])
         self._watch = Watch(self._limits, self._group, self._start_up)
 
-    def keep(self) -> bool:
-        """Watch the solver to its end, end what it leaves behind, and report.
-
-        Return whether this process can supervise another run.
-        """
+    def keep(self) -> None:
+        """Start the solver, watch it to its end, end what it leaves behind, and report."""
         try:
-            self._await_end()
-        except Abandoned:
-            self._end_all()
-            return False
+            self._start()
+        except OSError as error:
+            if self._group is not None:
+                self._group.remove()
+            wire.send(self._run, {"error": f"the run was not started: out of processes or files: {error}"})
+            return
+        wanted = self._await_end()
         wall = max(time.monotonic() - self._start_up.time, 0.0)
         stuck = self._end_all()
+        if not wanted:
+            return
         for stream in (self._output, self._errors):
             stream.take_rest()
+        ending, code, number, detail = self._how()
+        if stuck:
+            detail += f"; processes that could not be ended: {', '.join(map(str, stuck))}"
+        report = {
+            "ending": ending,
+            "exit_code": code,
+            "signal": number,
+            "cpu": self._cpu,
+            "wall": wall,
+            "waited": self._watch.waited,
+            "peak_memory": self._peak,
+            "output_truncated": self._output.truncated,
+            "detail": detail.removeprefix("; "),
+        }
         with suppress(BrokenPipeError, ConnectionResetError):
-            report = {"wall": wall, **self._report(stuck)}
             wire.send(self._run, report, bytes(self._output.kept), bytes(self._errors.kept))
-        for stream in (self._output, self._errors):
-            stream.close()
-        os.close(self._start_up.pipe)
-        return not stuck and len(self._output.kept) <= _LIGHT
 
-    def _await_end(self) -> None:
-        """Wait until the solver's first process has ended, or there is a reason to end it."""
+    def _await_end(self) -> bool:
+        """Wait until the solver's first process has ended, or there is a reason to end it.
+
+        Return whether the outcome is wanted; it is not once Tailcut's process or the server has ended.
+        """
         main = os.pidfd_open(self._main)
         streams = {stream.pipe: stream for stream in (self._output, self._errors)}
         poll = select.poll()
@@ -284,11 +260,12 @@ class Supervisor:
             wait = min(self._watch.due() - time.monotonic(), _LONGEST_POLL)
             ready = {descriptor for descriptor, _ in poll.poll(max(wait, 0.0) * 1000)}
             if ready.intersection(self._lifelines):
-                raise Abandoned
+                return False
             if self._run.fileno() in ready:
-                self._obey()
+                if not self._is_cancelled():
+                    return False
+                self._verdict = Ending.CANCELLED
             if main in ready:
-                self._start_up.read()
                 break
             for descriptor in ready.intersection(streams):
                 if streams[descriptor].take() == 0:
@@ -296,23 +273,20 @@ class Supervisor:
             if self._verdict is None and time.monotonic() >= self._watch.due():
                 tree.reap(self._note, spare={self._main})
                 self._verdict = self._watch.limit_reached()
-        os.close(main)
-
-    def _obey(self) -> None:
-        """Read from Tailcut's process, which either cancels the run or has closed its end."""
-        try:
-            wish = self._run.recv(1)
-        except ConnectionResetError:
-            wish = b""
-        if wish != wire.CANCEL:
-            raise Abandoned
         self._start_up.read()
-        self._verdict = Ending.CANCELLED
+        return True
 
-    def _note(self, reaped: tree.Reaped) -> None:
-        self._peak_of_one = max(self._peak_of_one, reaped.peak)
-        if reaped.process == self._main:
-            self._status = reaped.status
+    def _is_cancelled(self) -> bool:
+        """Return whether Tailcut's process has cancelled the run, as opposed to closing its end."""
+        try:
+            return self._run.recv(1) == wire.CANCEL
+        except ConnectionResetError:
+            return False
+
+    def _note(self, process: int, status: int, peak: int) -> None:
+        self._peak_of_one = max(self._peak_of_one, peak)
+        if process == self._main:
+            self._status = status
 
     def _end_all(self) -> list[int]:
         """End every process of the run and return those that could not be ended."""
@@ -340,21 +314,6 @@ class Supervisor:
         peak = self._peak_of_one
         known = peak > self._start_up.resident + 2048 or "entry" in self._request
         return peak * 1024 if known else 0
-
-    def _report(self, stuck: list[int]) -> dict[str, Any]:
-        ending, code, number, detail = self._how()
-        if stuck:
-            detail += f"; processes that could not be ended: {', '.join(map(str, stuck))}"
-        return {
-            "ending": ending,
-            "exit_code": code,
-            "signal": number,
-            "cpu": self._cpu,
-            "waited": self._watch.waited,
-            "peak_memory": self._peak,
-            "output_truncated": self._output.truncated,
-            "detail": detail.removeprefix("; "),
-        }
 
     def _how(self) -> tuple[Ending, int | None, int | None, str]:
         """Return the ending, exit code, signal and detail, from how the solver's first process ended."""

@@ -104,6 +104,16 @@ def _stat(process: int) -> list[bytes]:
     return _read(f"{process}/stat").rpartition(b")")[2].split()
 
 
+def open_descriptors() -> set[int]:
+    """Return the file descriptors of this process, those of the modules it has loaded among them."""
+    found = set()
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
+        with suppress(OSError):  # the one that listed them
+            os.fstat(int(name))
+            found.add(int(name))
+    return found
+
+
 def is_alive(process: int) -> bool:
     """Return whether a process exists and is not a zombie."""
     try:
@@ -225,40 +235,29 @@ def kill_below() -> None:
         kill(process)
 
 
-class Reaped(NamedTuple):
-    """A child that has ended and was waited for."""
-
-    process: int
-    status: int
-    """The wait status."""
-    peak: int
-    """KiB that it, or one of those it had waited for, held at most."""
+Note = Callable[[int, int, int], object]
+"""Takes a child that has ended and was waited for: the process, its wait status, and the KiB that it, or one
+of those it had waited for, held at most."""
 
 
-def _reap(child: int) -> Reaped | None:
-    """Wait for a child, -1 for any, if it has ended."""
+def _reap(child: int, note: Note) -> bool:
+    """Wait for a child, -1 for any, if it has ended; return whether it had."""
     process, status, used = os.wait4(child, os.WNOHANG)
-    return None if process == 0 else Reaped(process, status, used.ru_maxrss)
+    if process != 0:
+        note(process, status, used.ru_maxrss)
+    return process != 0
 
 
-def reap(note: Callable[[Reaped], None], *, spare: Collection[int] = ()) -> int:
+def reap(note: Note, *, spare: Collection[int] = ()) -> int:
     """Reap each child that has ended. Return how many are left."""
-    left = 0
-    for child in children(os.getpid()):
-        if child not in spare:
-            reaped = _reap(child)
-            if reaped is None:
-                left += 1
-            else:
-                note(reaped)
-    return left
+    return sum(not _reap(child, note) for child in children(os.getpid()) if child not in spare)
 
 
-def _reap_all(note: Callable[[Reaped], None]) -> bool:
+def _reap_all(note: Note) -> bool:
     """Reap each child that has ended; return whether any is left, according to the kernel."""
     try:
-        while (reaped := _reap(-1)) is not None:
-            note(reaped)
+        while _reap(-1, note):
+            pass
     except ChildProcessError:
         return False
     return True
@@ -266,7 +265,7 @@ def _reap_all(note: Callable[[Reaped], None]) -> bool:
 
 def end(
     kill_all: Callable[[], None],
-    note: Callable[[Reaped], None] = lambda _reaped: None,
+    note: Note = lambda *_: None,
     *,
     spare: Collection[int] = (),
 ) -> list[int]:
