@@ -2,31 +2,30 @@
 
     Launcher (Tailcut's process) -> fork server (one) -> supervisor (one per run) -> solver
 
-`Launcher` is the entry point. The server (`fork_server`) has the solvers' modules loaded and assigns each run
-to a supervisor, which it forks if none is free. The `supervisor` forks the solver (`solver_process`), watches
+`Launcher` is the entry point. The server (`fork_server`) has the solvers' modules loaded and forks a
+supervisor for each run. The `supervisor` forks the solver (`solver_process`), watches
 it through a control group (`cgroups`) or the process tree (`tree`), keeps its output, ends whatever
 is left of it and reports once. If any process of the chain dies, its neighbours end the
 solvers. What Tailcut's process needs can be imported on every system, the rest on Linux only.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from tailcut.live.limits.values import Call, Command, Ended, Ending, ResourceLimits
 
 if TYPE_CHECKING:
     from tailcut.live.limits.launcher import Launcher, RunningProgram
+    from tailcut.live.limits.values import Call, Command, Ended, Ending, ResourceLimits
 
 __all__ = ["Call", "Command", "Ended", "Ending", "Launcher", "ResourceLimits", "RunningProgram"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the launcher when it is first used.
+    """Import a public name when it is first used.
 
-    The server forks twice per run, and every module that it has not loaded, threads above all, is memory that
-    no fork has to copy.
+    `tailcut solve` must start quickly and uses none of them. The server forks twice per run, and every module
+    that it has not loaded, threads above all, is memory that no fork has to copy.
     """
-    if name not in ("Launcher", "RunningProgram"):
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from tailcut.live.limits import launcher
-
-    return getattr(launcher, name)
+    home = "launcher" if name in ("Launcher", "RunningProgram") else "values"
+    return getattr(import_module(f"{__name__}.{home}"), name)
