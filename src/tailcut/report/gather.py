@@ -17,6 +17,7 @@ from tailcut.bench.ranks import Ranking
 from tailcut.bench.replay import shuffled
 from tailcut.bench.store import Store, describe_scenario
 from tailcut.bench.summary import ReferenceCosts, paid
+from tailcut.bench.sweeps import Sweep
 from tailcut.catalogue import find
 from tailcut.errors import TailcutError
 from tailcut.explain import Explanation
@@ -61,7 +62,8 @@ class ScenarioPart:
     regret: curves.StreamCurves | None
     solved: curves.StreamCurves | None
     shares: tuple[curves.Shares, ...]
-    survival: tuple[curves.SurvivalCurve, ...]
+    survival: dict[str, curves.Steps]
+    """Algorithm -> its curve, the lowest mean PARk first."""
     learning: tuple[curves.Learning, ...]
     """How each selector learns, in the order of the standings; needs results of sbs and oracle."""
     versus: curves.InstanceScatter | None
@@ -102,7 +104,7 @@ class Report:
     standings: list[Standing]
     featured: list[str]
     scatters: dict[str, tuple[str, list[Standing]]]
-    sweeps: list[curves.SweepPoints]
+    sweeps: dict[Sweep, list[curves.StreamCurves]]
     scenarios: list[ScenarioPart]
     cpu_curves: list[CpuCurve] = field(default_factory=list)
     """What extra CPU time gains, if there is any."""
@@ -212,7 +214,7 @@ def _part(
         regret=regret,
         solved=curves.solved_by(name, losses_shown, cutoff) if cutoff is not None and losses_shown else None,
         shares=tuple(windows),
-        survival=tuple(curves.survival_curves(scenario, results.penalty)) if scenario is not None else (),
+        survival={} if scenario is None else curves.survival_curves(scenario, results.penalty),
         learning=tuple(learned for one in names if (learned := curves.learning(one, losses)) is not None),
         versus=curves.against_single_best(name, names, losses, cutoff),
         notes=tuple(notes),

@@ -186,10 +186,9 @@ def write_scenario_page(
         **_scenario_drawings(part, report),
         **_decision_drawings(report),
     }
-    solvers = [(s.name, s.par, s.timeouts, s.fastest, s.only, s.adds) for s in portfolio.solvers]
     tables = [
         _learning_table(report),
-        table("solvers", solvers, par=par),
+        table("solvers", portfolio.solvers, par=par),
         table("pairs", [(*pair.algorithms, pair.par, pair.closed) for pair in portfolio.pairs], par=par),
         _scenarios_table(report),
     ]
@@ -253,8 +252,9 @@ def comparison_drawings(report: Report) -> Drawings:
     regrets = [part.regret for part in report.scenarios if part.regret is not None]
     if len(regrets) > 1:
         drawings["regret-overview"] = partial(figures.regret_overview, regrets, report.featured, par)
-    for sweep in report.sweeps:
-        drawings[f"sensitivity-{sweep.selector}-{sweep.parameter}"] = partial(figures.sweep, sweep, par)
+    for sweep, panels in report.sweeps.items():
+        name = f"sensitivity-{sweep.selector}-{sweep.parameter}"
+        drawings[name] = partial(figures.sweep, sweep, panels, par)
     if report.ranked is not None:
         drawings["critical-difference"] = partial(figures.critical_difference, report.ranked, par)
     for key, (title, standings) in report.scatters.items():
@@ -273,8 +273,8 @@ def _scenario_drawings(part: ScenarioPart, report: Report) -> Drawings:
     if part.solved is not None:
         drawings["solved"] = partial(figures.solved, part.solved, shown)
     if part.shares:
-        best, algorithms = [one.algorithm for one in part.survival], part.description["algorithms"]
-        drawings["choices"] = partial(figures.choices, part.name, part.shares, algorithms, best)
+        algorithms = part.description["algorithms"]
+        drawings["choices"] = partial(figures.choices, part.name, part.shares, algorithms, [*part.survival])
     if part.survival:
         drawings["survival"] = partial(figures.survival, part.name, part.survival)
     return {f"{kind}-{slug(part.name)}": draw for kind, draw in drawings.items()}
