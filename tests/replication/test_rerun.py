@@ -11,7 +11,7 @@ from tailcut.cli.options import existing
 from tailcut.errors import InputError
 from tailcut.numerics.processes import BLAS_THREADS
 from tailcut.replication import APPROACHES, replicate, scenarios
-from tailcut.replication.approaches import chosen_approaches
+from tailcut.replication.experiment import chosen_approaches
 from tailcut.replication.published import published_in, replicate_cell
 
 from .examples import random_table

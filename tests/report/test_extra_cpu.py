@@ -37,15 +37,15 @@ def test_a_curve_starts_where_nothing_is_measured(report: Report) -> None:
         ("round_robin", "measured first"),
     }
     measured = curves["thompson", "measured first"]
-    assert [point.amount for point in measured.points] == [0.0, 5.0, 20.0]
+    assert [amount for amount, *_ in measured.points] == [0.0, 5.0, 20.0]
     assert measured.scenarios == 3
-    extra = [point.extra for point in measured.points]
+    extra = [extra for _, extra, _ in measured.points]
     assert extra == sorted(extra)
     assert extra[0] == 0.0
     standing = {one.selector: one for one in report.standings}
-    for point in measured.points:
-        assert point.npar == pytest.approx(standing[point.selector].npar_mean)
-        assert point.extra == pytest.approx(standing[point.selector].extra_cpu)
+    for label, (_, extra_cpu, npar) in zip(LABELS, measured.points, strict=False):
+        assert npar == pytest.approx(standing[label].npar_mean)
+        assert extra_cpu == pytest.approx(standing[label].extra_cpu)
 
 
 def test_the_table_says_what_it_costs_and_saves(report: Report) -> None:

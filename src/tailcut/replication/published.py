@@ -18,8 +18,14 @@ from pathlib import Path
 
 from tailcut.errors import InputError
 from tailcut.numerics.processes import unordered
-from tailcut.replication.approaches import approach, chosen_approaches
-from tailcut.replication.protocol import SEEDS, ExperimentData, Summary, evaluate
+from tailcut.replication.experiment import (
+    SEEDS,
+    ExperimentData,
+    Summary,
+    approach,
+    chosen_approaches,
+    evaluate,
+)
 
 Progress = Callable[[str, int, int], None]
 """Called with what is worked on ("scenarios" to read, or "cells" to run), how many are done, and how many

@@ -173,10 +173,10 @@ def extra_cpu(curves: Sequence[CpuCurve], par: str) -> Figure:
         dashes = (style.SOLID, style.DASHED, style.DOTTED, style.DASHDOT)[ways.index(curve.how) % 4]
         line = {**style.drawn(curve.selector, marker=True), "linestyle": dashes}
         line["label"] = f"{curve.selector}, {curve.how}"
-        axes.plot([point.extra for point in curve.points], [point.npar for point in curve.points], **line)
+        axes.plot([extra for _, extra, _ in curve.points], [npar for *_, npar in curve.points], **line)
         text: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7.5, "color": line["color"]}
-        for point in curve.points:
-            axes.annotate(f"{point.amount:g}", (point.extra, point.npar), xytext=(4, 5), **text)
+        for amount, extra, npar in curve.points:
+            axes.annotate(f"{amount:g}", (extra, npar), xytext=(4, 5), **text)
     axes.xaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0))
     axes.margins(0.08)
     axes.set(xlabel="extra CPU time, as a share of that of the answers", ylabel=f"mean n{par} of the answers")

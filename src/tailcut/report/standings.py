@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -175,17 +174,6 @@ def featured(standings: Sequence[Standing]) -> list[str]:
     return [*own, *best_of_family.values(), *schedules, *hindsight]
 
 
-class CpuPoint(NamedTuple):
-    """One selector under one condition, mean over the scenarios of all curves."""
-
-    amount: float
-    """Instances measured first: what the point is labelled by."""
-    selector: str
-    extra: float
-    """CPU time of other runs, as a share of that of the answers."""
-    npar: float
-
-
 @dataclass(frozen=True)
 class CpuCurve:
     """What extra CPU time gains: nPARk of one selector with more and more measured first."""
@@ -194,8 +182,9 @@ class CpuCurve:
     how: str
     """What there is more and more of."""
     scenarios: int
-    points: list[CpuPoint]
-    """By amount, from 0 on."""
+    points: list[tuple[float, float, float]]
+    """Instances measured first (from 0 on), CPU time of other runs as a share of that of the answers, nPARk;
+    means over the scenarios."""
 
 
 def cpu_curves(grids: Mapping[str, MetricGrid]) -> list[CpuCurve]:
@@ -216,9 +205,7 @@ def cpu_curves(grids: Mapping[str, MetricGrid]) -> list[CpuCurve]:
     mean_npar, mean_extra = npar.mean[common].mean(axis=0), extra.mean[common].mean(axis=0)
     curves = []
     for (base, how), labels in groups.items():
-        points = [
-            CpuPoint(amount, label, float(mean_extra[place[label]]), float(mean_npar[place[label]]))
-            for amount, label in sorted(labels.items())
-        ]
+        columns = ((amount, place[label]) for amount, label in sorted(labels.items()))
+        points = [(amount, float(mean_extra[j]), float(mean_npar[j])) for amount, j in columns]
         curves.append(CpuCurve(base, how, int(common.sum()), points))
     return curves
