@@ -35,17 +35,8 @@ EXPLAINED_AT = (0.1, 0.5, 1.0)
 class ReportProgress(BenchProgress):
     """Is called as a report proceeds, including the runs it may need first."""
 
-    def scenarios_planned(self, count: int) -> None:
-        """Handle the number of scenarios whose numbers will be gathered."""
-
-    def scenario_gathered(self, name: str) -> None:
-        """Handle a scenario whose numbers are ready."""
-
-    def figures_planned(self, count: int) -> None:
-        """Handle the number of figures to draw."""
-
-    def figure_drawn(self, name: str) -> None:
-        """Handle a figure that was written."""
+    def proceeded(self, what: str, done: int, total: int) -> None:
+        """Handle that so many of the "scenarios gathered", or of the "figures drawn", are ready."""
 
 
 SILENT = ReportProgress()
@@ -133,13 +124,12 @@ def gather(
     ordered = standings.standings(grids, ranked)
     shown = standings.featured(ordered)
     parts, explained, explaining = [], None, explainable(ordered)
-    progress.scenarios_planned(len(results.scenarios))
-    for name in results.scenarios:
+    for number, name in enumerate(results.scenarios, start=1):
         read, why_not = (scenario, []) if scenario is not None else _read(aslib, name, results)
         parts.append(_part(store, results, name, ordered, shown, read, why_not))
         if explained is None and read is not None and explaining is not None:
             explained = explain_decisions(read, explaining, results.seeds[0])
-        progress.scenario_gathered(name)
+        progress.proceeded("scenarios gathered", number, len(results.scenarios))
     return Report(
         results=results,
         grids=grids,
