@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 from typing import Self
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import TaskID
 
 from tailcut.bench.plan import Cell
 from tailcut.bench.store import Result
+from tailcut.cli.views import bars_on_stderr
 from tailcut.report.gather import ReportProgress
 
 
@@ -24,8 +24,7 @@ class ProgressBars(ReportProgress):
     """Bars of benchmarks and reports on standard error, which also says what was left out or failed."""
 
     def __init__(self) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bars = Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty())
+        self._bars = bars_on_stderr()
         self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Self:

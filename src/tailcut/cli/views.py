@@ -6,13 +6,13 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import typer
+from rich import progress
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.progress import MofNCompleteColumn, Progress
 from rich.table import Table
 from rich.text import Text
 
@@ -42,10 +42,11 @@ def plain_table(*headings: str, title: str | None = None) -> Table:
     return table
 
 
-def bars_on_stderr(**options: Any) -> Progress:
-    """Return progress bars with counts, on standard error; hidden where that is no terminal."""
-    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
-    return Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), **options)
+def bars_on_stderr(*columns: progress.ProgressColumn) -> progress.Progress:
+    """Return progress bars on standard error, with counts by default; hidden where that is no terminal."""
+    usual = (*progress.Progress.get_default_columns(), progress.MofNCompleteColumn())
+    hidden = not sys.stderr.isatty()
+    return progress.Progress(*columns or usual, console=Console(stderr=True), disable=hidden)
 
 
 def _say(line: str) -> None:

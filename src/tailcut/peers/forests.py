@@ -198,13 +198,19 @@ class RecordedRows(Model):
 
 
 def mean_vote(forest: Any, x: Array) -> Array:
-    """Return the mean of the trees' predictions at one instance; for classifiers, a share per class.
+    """Return the mean of the trees' predictions at one instance, summed in the forest's own order.
 
     The forest's own `predict` does the same after checks that take longer than the trees.
     """
     row = x[None].astype(np.float32)
-    votes: Array = np.mean([tree.tree_.predict(row) for tree in forest.estimators_], axis=0).reshape(-1)
-    return votes / votes.sum() if len(votes) > 1 else votes
+    first, *others = (tree.tree_.predict(row)[0] for tree in forest.estimators_)
+    return np.asarray(sum(others, start=first) / len(forest.estimators_))
+
+
+def shares(forest: Any, x: Array) -> Array:
+    """Return which share of the trees' votes each class has."""
+    votes = mean_vote(forest, x)
+    return np.asarray(votes / votes.sum())
 
 
 class PairwiseForests(RecordedRows):
@@ -229,7 +235,7 @@ class PairwiseForests(RecordedRows):
     def scores(self, forests: list[Any], x: Array) -> Array:
         votes = np.zeros(self.target.shape[1])
         for (first, second), forest in zip(combinations(range(len(votes)), 2), forests, strict=True):
-            share = forest if isinstance(forest, float) else float(mean_vote(forest, x)[1])
+            share = forest if isinstance(forest, float) else float(shares(forest, x)[1])
             votes[first if share > 0.5 else second] += 1.0
         return np.asarray(1e-6 * self.target.mean(axis=0) - votes)  # ties go to the lower mean loss
 
@@ -245,7 +251,7 @@ class BestLabelForest(RecordedRows):
         """Return minus the share of trees that vote for each algorithm; ties go to the lower mean loss."""
         (forest,) = forests
         scores: Array = 1e-6 * self.target.mean(axis=0)
-        scores[forest.classes_] -= mean_vote(forest, x) if len(forest.classes_) > 1 else 1.0
+        scores[forest.classes_] -= shares(forest, x) if len(forest.classes_) > 1 else 1.0
         return scores
 
 
@@ -274,11 +280,11 @@ class AsfSelector(RecordedRows):
     def scores(self, forests: list[Any], x: Array) -> Array:
         """Return 0 for the algorithm that ASF names, and 1 for the others."""
         scores = np.ones(self.target.shape[1])
-        scores[self.named(forests[0], x[None].astype(np.float32))] = 0.0
+        scores[self.named(forests[0], x)] = 0.0
         return scores
 
     @abstractmethod
-    def named(self, made: Any, row: Array) -> int:
+    def named(self, made: Any, x: Array) -> int:
         """Return the algorithm that ASF's selector names; of several the first."""
 
 
@@ -287,8 +293,8 @@ class AsfMultiClass(AsfSelector):
 
     kind = "MultiClassClassifier"
 
-    def named(self, made: Any, row: Array) -> int:
-        return int(_class_named(made.classifier, row))
+    def named(self, made: Any, x: Array) -> int:
+        return int(_class_named(made.classifier, x))
 
 
 class AsfPairwise(AsfSelector):
@@ -296,10 +302,10 @@ class AsfPairwise(AsfSelector):
 
     kind = "PairwiseClassifier"
 
-    def named(self, made: Any, row: Array) -> int:
+    def named(self, made: Any, x: Array) -> int:
         votes = np.zeros(len(made.algorithms))
         for (first, second), model in zip(combinations(range(len(votes)), 2), made.classifiers, strict=True):
-            votes[first if _class_named(model, row) else second] += 1.0
+            votes[first if _class_named(model, x) else second] += 1.0
         return int(votes.argmax())
 
 
@@ -310,23 +316,13 @@ class AsfPerformance(AsfSelector):
     model = "RandomForestRegressorWrapper"
     options: ClassVar[dict[str, Any]] = {"normalize": "none"}  # a bounded loss needs no logarithms
 
-    def named(self, made: Any, row: Array) -> int:
-        return int(np.argmin([_mean(model, row)[0] for model in made.regressors]))
+    def named(self, made: Any, x: Array) -> int:
+        return int(np.argmin([mean_vote(model.model_class, x)[0] for model in made.regressors]))
 
 
-def _mean(model: Any, row: Array) -> Array:
-    """Return the mean answer of a forest's trees, summed in the forest's own order."""
-    trees = model.model_class.estimators_
-    total = trees[0].tree_.predict(row)[0]
-    for tree in trees[1:]:
-        total += tree.tree_.predict(row)[0]
-    mean: Array = total / len(trees)
-    return mean
-
-
-def _class_named(model: Any, row: Array) -> Any:
+def _class_named(model: Any, x: Array) -> Any:
     """Return the class that a forest predicts; of several equal ones the first."""
-    return model.model_class.classes_[np.argmax(_mean(model, row))]
+    return model.model_class.classes_[np.argmax(mean_vote(model.model_class, x))]
 
 
 def _frame(values: Array) -> Any:
