@@ -7,44 +7,7 @@ is not meant for reuse. `tailcut.catalogue` has the same approaches by the paper
     `replicate_folder` does all of it
 """
 
-from tailcut.replication.experiment import (
-    APPROACHES,
-    PAPER,
-    PUBLISHED,
-    SEEDS,
-    ExperimentData,
-    Summary,
-    Switches,
-    approach,
-    evaluate,
-)
-from tailcut.replication.published import (
-    PublishedCell,
-    ReplicatedCell,
-    cell,
-    cells,
-    compare,
-    replicate,
-    replicate_folder,
-    scenarios,
-)
+from tailcut.replication.experiment import PAPER, PUBLISHED, ExperimentData, Switches, approach, evaluate
+from tailcut.replication.published import replicate_folder
 
-__all__ = [
-    "APPROACHES",
-    "PAPER",
-    "PUBLISHED",
-    "SEEDS",
-    "ExperimentData",
-    "PublishedCell",
-    "ReplicatedCell",
-    "Summary",
-    "Switches",
-    "approach",
-    "cell",
-    "cells",
-    "compare",
-    "evaluate",
-    "replicate",
-    "replicate_folder",
-    "scenarios",
-]
+__all__ = ["PAPER", "PUBLISHED", "ExperimentData", "Switches", "approach", "evaluate", "replicate_folder"]
