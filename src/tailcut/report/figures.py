@@ -19,7 +19,7 @@ from tailcut.journal.instances import Instance
 from tailcut.report import style
 from tailcut.report.curves import Complement, InstanceScatter, Learning, Shares, Steps, StreamCurves
 from tailcut.report.gather import ExplainedDecision
-from tailcut.report.standings import CpuCurve, Standing
+from tailcut.report.standings import CpuCurves, Standing
 from tailcut.types import Array
 
 if TYPE_CHECKING:
@@ -163,24 +163,25 @@ def tradeoff(title: str, standings: Sequence[Standing], par: str) -> Figure:
     return figure
 
 
-def extra_cpu(curves: Sequence[CpuCurve], par: str) -> Figure:
+def extra_cpu(curves: CpuCurves, par: str) -> Figure:
     """Draw nPARk of the answers against extra CPU time: one curve per selector, points named by amount."""
     from matplotlib.ticker import PercentFormatter
 
     figure, axes = style.sheet(7.0, 3.8)
-    ways = list(dict.fromkeys(curve.how for curve in curves))
-    for curve in curves:
-        dashes = (style.SOLID, style.DASHED, style.DOTTED, style.DASHDOT)[ways.index(curve.how) % 4]
-        line = {**style.drawn(curve.selector, marker=True), "linestyle": dashes}
-        line["label"] = f"{curve.selector}, {curve.how}"
-        axes.plot([extra for _, extra, _ in curve.points], [npar for *_, npar in curve.points], **line)
+    ways = list(dict.fromkeys(how for _, how in curves))
+    for (selector, how), curve in curves.items():
+        dashes = (style.SOLID, style.DASHED, style.DOTTED, style.DASHDOT)[ways.index(how) % 4]
+        line = {**style.drawn(selector, marker=True), "linestyle": dashes, "label": f"{selector}, {how}"}
+        points = [(one.extra_cpu, one.npar_mean) for one in curve.values()]
+        axes.plot(*zip(*points, strict=True), **line)
         text: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7.5, "color": line["color"]}
-        for amount, extra, npar in curve.points:
-            axes.annotate(f"{amount:g}", (extra, npar), xytext=(4, 5), **text)
+        for amount, point in zip(curve, points, strict=True):
+            axes.annotate(f"{amount}", point, xytext=(4, 5), **text)
     axes.xaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0))
     axes.margins(0.08)
     axes.set(xlabel="extra CPU time, as a share of that of the answers", ylabel=f"mean n{par} of the answers")
-    axes.set_title(f"Mean over {counted(curves[0].scenarios, 'scenario')}")
+    scenarios = max(one.scenarios for curve in curves.values() for one in curve.values())
+    axes.set_title(f"Mean over {counted(scenarios, 'scenario')}")
     axes.legend(loc="best")
     return figure
 
