@@ -11,6 +11,7 @@ from tailcut.bench.plan import Contender
 from tailcut.bench.store import opened
 from tailcut.report.gather import Report, gather
 from tailcut.report.reports import comparison_drawings, results_tables, write_results_page
+from tailcut.report.standings import cpu_curves
 
 LABELS = (
     *("thompson", "thompson@measure-first=5", "thompson@measure-first=20"),
@@ -31,11 +32,12 @@ def report(scenarios_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def test_a_curve_starts_where_nothing_is_measured(report: Report) -> None:
-    assert set(report.cpu_curves) == {
+    curves = cpu_curves(report.standings)
+    assert set(curves) == {
         ("thompson", "measured first"),
         ("round_robin", "measured first"),
     }
-    measured = report.cpu_curves["thompson", "measured first"]
+    measured = curves["thompson", "measured first"]
     assert [*measured] == [0, 5, 20]
     assert [one.scenarios for one in measured.values()] == [3] * 3
     extra = [one.extra_cpu for one in measured.values()]

@@ -188,7 +188,13 @@ def ranked_groups(
 
 
 def _ranked(rows: Sequence[SummaryRow], alpha: float) -> RankedGroup:
-    ranking, left_out = rank_summary(rows, alpha)
+    """Rank the rows by PAR10 over the scenarios for which every selector has a result."""
+    selectors = list(dict.fromkeys(row["selector"] for row in rows))
+    table = {(row["scenario"], row["selector"]): row["par10_mean"] for row in rows}
+    scenarios = list(dict.fromkeys(row["scenario"] for row in rows))
+    complete = [name for name in scenarios if all((name, selector) in table for selector in selectors)]
+    values = np.array([[table[name, selector] for selector in selectors] for name in complete])
+    ranking = rank(values.reshape(len(complete), len(selectors)), selectors, complete, alpha)
 
     def mean(column: str) -> dict[str, float]:
         values: dict[str, list[float]] = {name: [] for name in ranking.selectors}
@@ -203,22 +209,8 @@ def _ranked(rows: Sequence[SummaryRow], alpha: float) -> RankedGroup:
         mean_npar10_train=mean("npar10_train"),
         mean_extra_cpu=mean("extra_cpu"),
         kinds={row["selector"]: row["kind"] for row in rows},
-        left_out=tuple(left_out),
+        left_out=tuple(name for name in scenarios if name not in complete),
     )
-
-
-def rank_summary(rows: Sequence[SummaryRow], alpha: float = 0.05) -> tuple[Ranking, list[str]]:
-    """Rank the rows of a summary by PAR10; return the ranking and the scenarios left out.
-
-    A scenario is left out where a selector has no result for it.
-    """
-    selectors = list(dict.fromkeys(row["selector"] for row in rows))
-    table = {(row["scenario"], row["selector"]): row["par10_mean"] for row in rows}
-    scenarios = list(dict.fromkeys(row["scenario"] for row in rows))
-    complete = [name for name in scenarios if all((name, selector) in table for selector in selectors)]
-    values = np.array([[table[name, selector] for selector in selectors] for name in complete])
-    left_out = [name for name in scenarios if name not in complete]
-    return rank(values.reshape(len(complete), len(selectors)), selectors, complete, alpha), left_out
 
 
 _NAMED = 5

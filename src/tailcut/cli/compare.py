@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tailcut.bench.labels import ContenderKind, hyperparameters_of, labelled
 from tailcut.cli.options import JSON, MODULES, import_with_folder
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ def command(
     and scored with the setting of the selector that has the lowest mean nPAR10 on all others. All
     settings must have been run on the same scenarios and seeds, as `tailcut bench --plan settings` does.
     """
-    from tailcut.bench.labels import ContenderKind
     from tailcut.bench.ranks import choose_settings, ranked_groups
     from tailcut.bench.store import opened
     from tailcut.bench.summary import summarise
@@ -79,7 +79,6 @@ def _say_left_out(why: str, names: Iterable[str]) -> None:
 
 def _print_group(group: RankedGroup) -> None:
     """Print the ranks of a group, from which difference on they count, and whom the best differs from."""
-    from tailcut.bench.labels import ContenderKind, labelled
     from tailcut.cli.views import output, plain_table
 
     ranking = group.ranking
@@ -118,7 +117,6 @@ def _print_choices(choices: list[dict[str, Any]], par: str, *, as_json: bool) ->
     if as_json:
         typer.echo(json.dumps(choices, indent=2))
         return
-    from tailcut.bench.labels import hyperparameters_of
     from tailcut.cli.views import output, plain_table
 
     headings = (f"mean n{par}", "difference", "± seeds", "± scenarios", "better on")
@@ -153,8 +151,6 @@ def _chosen(what: str, chosen: dict[str, str]) -> str:
     >>> _chosen("family", {"SAT": "x", "QBF": "x:k=2", "CSP": "x"})
     'Chosen when leaving out one family: default 2, k=2 1 (without QBF).'
     """
-    from tailcut.bench.labels import hyperparameters_of
-
     counts = Counter(chosen.values())
     usual = counts.most_common(1)[0][0]
     parts = []

@@ -39,14 +39,10 @@ def command(
         rows = replicate_folder(folder, scenario or (), approach or (), progress=bars.proceeded, **run)
     if as_json:
         typer.echo(json.dumps([asdict(row) for row in rows], indent=2))
-    else:
-        _print(rows)
-
-
-def _print(rows: list[ReplicatedCell]) -> None:
+        return
     console = output(110)
-    for scenario, cells in groupby(rows, key=lambda row: row.scenario):
-        console.print(_table(scenario, cells))
+    for name, cells in groupby(rows, key=lambda row: row.scenario):
+        console.print(_table(name, cells))
     notes = Counter((row.verdict, row.note) for row in rows if row.note)
     for (verdict, note), count in sorted(notes.items()):
         console.print(f"{verdict} ({count}): {note}")

@@ -23,7 +23,7 @@ from tailcut.errors import TailcutError
 from tailcut.explain import Explanation
 from tailcut.report import curves, standings
 from tailcut.report.results import Results, load
-from tailcut.report.standings import CpuCurves, MetricGrid, Standing
+from tailcut.report.standings import MetricGrid, Standing
 from tailcut.scenarios import Scenario, bundled
 from tailcut.selector import Selector
 from tailcut.types import Array, Decision, Outcome
@@ -97,7 +97,6 @@ class Report:
     scatters: dict[str, tuple[str, list[Standing]]]
     sweeps: dict[Sweep, list[curves.StreamCurves]]
     scenarios: list[ScenarioPart]
-    cpu_curves: CpuCurves
     explained: ExplainedDecisions | None = None
     """Decisions on the first scenario available; None if there is none, or no selector to explain them."""
     notes: list[str] = field(default_factory=list)
@@ -138,7 +137,6 @@ def gather(
         scatters=standings.scatters(ordered),
         sweeps=curves.sensitivity(results),
         scenarios=parts,
-        cpu_curves=standings.cpu_curves(ordered),
         explained=explained,
         notes=list(notes),
     )
