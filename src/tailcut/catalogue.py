@@ -38,17 +38,10 @@ ENTRY_POINTS = "tailcut.selectors"
 """The entry-point group through which installed packages offer their selectors: name -> row."""
 
 PEERS = (
-    "mabwiser_lingreedy",
-    "mabwiser_linucb",
-    "mabwiser_lints",
-    "vw",
-    "vw_squarecb",
-    "river_forests",
-    "extra_trees",
-    "medley_nearest",
-    "medley_thompson",
-    "medley_exp3",
-    "online_greedy",
+    *("mabwiser_lingreedy", "mabwiser_linucb", "mabwiser_lints"),
+    *("vw", "vw_squarecb"),
+    *("river_forests", "extra_trees"),
+    *("medley_nearest", "medley_thompson", "medley_exp3", "online_greedy"),
 )
 """Other people's selectors, for comparison: rows of `tailcut.peers`, imported when they are first used."""
 

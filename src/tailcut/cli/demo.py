@@ -136,7 +136,6 @@ def live_portfolio() -> Portfolio:
 
 
 def _write_formulas(folder: Path, count: int) -> list[Instance]:
-    """Write the first formulas of the stream and return them in its order."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -150,7 +149,6 @@ def _write_formulas(folder: Path, count: int) -> list[Instance]:
 
 
 def _live_words(live: StreamCost, single: Sequence[StreamCost]) -> str:
-    """Return what was saved, in plain words."""
     solvers = [one for one in single if one.name.startswith("always ")]
     best = min(solvers, key=lambda one: one.par10)
     worst = max(solvers, key=lambda one: one.par10)
@@ -186,8 +184,6 @@ def _replay(scenario: Scenario, out: Path, seeds: int, jobs: int, say: _Say) -> 
 
 
 def _replay_words(cost: dict[str, float]) -> str:
-    """Return what was saved against the best single solver, in plain words."""
-
     def saved(name: str) -> str:
         share = 1.0 - cost[name] / cost["sbs"]
         return f"{cost[name]:.1f} s ({abs(share):.0%} {'less' if share >= 0.0 else 'more'})"

@@ -74,7 +74,6 @@ def command(
 
 
 def _is_state_file(path: Path) -> bool:
-    """Return whether a file begins as the database of a journal does."""
     from tailcut.journal.database import APPLICATION
 
     try:

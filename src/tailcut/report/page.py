@@ -249,7 +249,6 @@ def render_all(
 
 
 def _render_one(drawing: tuple[str, Callable[[], Figure]], folder: Path, formats: Sequence[str]) -> None:
-    """Draw one figure and write it in all formats."""
     name, draw = drawing
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
     with require().rc_context(fname=_TEMPLATES / "figures.mplstyle"):
