@@ -188,13 +188,14 @@ class RecordedRows(Model):
         self.x = np.hstack([np.zeros((len(self.x), n_features - self.x.shape[1])), self.x])
         self._forget()
 
-    def _new_forest(self, kind: str, name: str) -> Any:
-        """Return a forest whose randomness follows from seed and name, so that a reload fits the same."""
-        return getattr(library("sklearn.ensemble"), kind)(
-            n_estimators=self.trees,
-            min_samples_leaf=self.min_samples_leaf,
-            random_state=int(stream(self.seed, name).integers(2**31)),
-        )
+    def _settings(self, name: str) -> dict[str, Any]:
+        """Return those of a forest: its randomness follows from the name, so that a reload fits the same."""
+        state = int(stream(self.seed, name).integers(2**31))
+        return {
+            "n_estimators": self.trees,
+            "min_samples_leaf": self.min_samples_leaf,
+            "random_state": state,
+        }
 
 
 def mean_vote(forest: Any, x: Array) -> Array:
@@ -229,7 +230,9 @@ class PairwiseForests(RecordedRows):
         wins = gap[differs] > 0.0
         if wins.all() or not wins.any():
             return float(wins.mean()) if len(wins) else 0.5
-        forest = self._new_forest("RandomForestClassifier", f"pair {first} {second}")
+        forest = library("sklearn.ensemble").RandomForestClassifier(
+            **self._settings(f"pair {first} {second}")
+        )
         return forest.fit(self.x[differs], wins, sample_weight=np.abs(gap[differs]))
 
     def scores(self, forests: list[Any], x: Array) -> Array:
@@ -244,7 +247,7 @@ class BestLabelForest(RecordedRows):
     """One forest that names the best algorithm of an instance: plain multi-class classification."""
 
     def fitted(self) -> list[Any]:
-        forest = self._new_forest("RandomForestClassifier", "best label")
+        forest = library("sklearn.ensemble").RandomForestClassifier(**self._settings("best label"))
         return [forest.fit(self.x, self.target.argmin(axis=1))]
 
     def scores(self, forests: list[Any], x: Array) -> Array:
@@ -265,14 +268,8 @@ class AsfSelector(RecordedRows):
     options: ClassVar[dict[str, Any]] = {}
 
     def fitted(self) -> list[Any]:
-        model = partial(
-            getattr(library("asf.predictors", ASF_EXTRA), self.model),
-            init_params={
-                "n_estimators": self.trees,
-                "min_samples_leaf": self.min_samples_leaf,
-                "random_state": int(stream(self.seed, self.kind).integers(2**31)),
-            },
-        )
+        kind = getattr(library("asf.predictors", ASF_EXTRA), self.model)
+        model = partial(kind, init_params=self._settings(self.kind))
         made = getattr(library("asf.selectors", ASF_EXTRA), self.kind)(model, **self.options)
         made.fit(_frame(self.x), _frame(self.target))
         return [made]
