@@ -118,17 +118,11 @@ def pair_tests(values: Array, selectors: list[str]) -> tuple[PairTest, ...]:
     pairs = list(combinations(range(len(selectors)), 2))
     differences = [values[:, i] - values[:, j] for i, j in pairs]
     ps = np.array([stats.wilcoxon(one).pvalue if one.any() else 1.0 for one in differences])
-    return tuple(
-        PairTest(
-            selectors[i],
-            selectors[j],
-            int((one < 0.0).sum()),
-            int((one > 0.0).sum()),
-            float(p),
-            float(p_holm),
-        )
-        for (i, j), one, p, p_holm in zip(pairs, differences, ps, _holm(ps), strict=True)
-    )
+    tests = []
+    for (i, j), one, p, p_holm in zip(pairs, differences, ps.tolist(), _holm(ps).tolist(), strict=True):
+        wins, losses = int((one < 0.0).sum()), int((one > 0.0).sum())
+        tests.append(PairTest(selectors[i], selectors[j], wins, losses, p, p_holm))
+    return tuple(tests)
 
 
 def _holm(ps: Array) -> Array:

@@ -153,17 +153,9 @@ def compare(ours: Summary, published: PublishedCell) -> ReplicatedCell:
     same_std = as_printed(ours.std, published.par10_std) == published.par10_std
     near = "in_distribution" if abs(z) < LIMIT else "differs"
     verdict = "exact" if same_mean and same_std else near
-    return ReplicatedCell(
-        scenario=published.scenario,
-        approach=published.approach,
-        ours_mean=ours.mean,
-        ours_std=ours.std,
-        published_mean=published.mean,
-        published_std=published.std,
-        z=z,
-        verdict=verdict,
-        note="" if verdict == "exact" else _note(published, ours.seeds),
-    )
+    note = "" if verdict == "exact" else _note(published, ours.seeds)
+    numbers = (ours.mean, ours.std, published.mean, published.std, z)
+    return ReplicatedCell(published.scenario, published.approach, *numbers, verdict, note)
 
 
 def _note(published: PublishedCell, seeds: int) -> str:

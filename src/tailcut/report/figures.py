@@ -374,7 +374,7 @@ def growth(complement: Complement, par: str, most: int = 12) -> Figure:
     return figure
 
 
-def decision(explained: ExplainedDecision, selector: str, title: str) -> Figure:
+def decision(explained: ExplainedDecision) -> Figure:
     """Draw beliefs and features; a point is a median, a line a 90% interval, a cross the actual runtime."""
     explanation = explained.explanation
     predicted = [one for one in explanation.algorithms if one.expected_par is not None]
@@ -386,10 +386,11 @@ def decision(explained: ExplainedDecision, selector: str, title: str) -> Figure:
     figure, (left, right) = style.panels(10.0, height, 2, 2, layout=None)
     left.set_position((0.195, 0.55 / height, 0.3, room / height))
     right.set_position((0.84, 0.55 / height, 0.145, room / height))
-    colour = style.look(selector).colour
+    colour = style.look(explained.selector).colour
     _intervals(left, rows, explained, colour)
     _effects(right, explanation, colour)
-    figure.text(0.01, 1 - 0.1 / height, title, va="top", fontsize=10)
+    at = f"{explained.scenario}, decision {explained.step} of {explained.instances}"
+    figure.text(0.01, 1 - 0.1 / height, f"{at}: {explanation.algorithm}", va="top", fontsize=10)
     return figure
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -65,24 +65,18 @@ class ScenarioPart:
 
 @dataclass(frozen=True)
 class ExplainedDecision:
-    """One decision, and what was not known when it was made."""
-
-    step: int
-    """Its number in the stream, counted from 1."""
-    explanation: Explanation
-    runtimes: dict[str, float | None]
-    """Seconds that each algorithm needs on this instance; None: it does not solve it."""
-
-
-@dataclass(frozen=True)
-class ExplainedDecisions:
-    """Decisions along the stream of one scenario, in order."""
+    """A decision along the stream of a scenario, and what was not known when it was made."""
 
     scenario: str
     selector: str
     seed: int
     instances: int
-    decisions: tuple[ExplainedDecision, ...]
+    """How many there are in the stream."""
+    step: int
+    """Its number in the stream, counted from 1."""
+    explanation: Explanation
+    runtimes: dict[str, float | None]
+    """Seconds that each algorithm needs on this instance; None: it does not solve it."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +91,9 @@ class Report:
     scatters: dict[str, tuple[str, list[Standing]]]
     sweeps: dict[Sweep, list[curves.StreamCurves]]
     scenarios: list[ScenarioPart]
-    explained: ExplainedDecisions | None = None
-    """Decisions on the first scenario available; None if there is none, or no selector to explain them."""
-    notes: list[str] = field(default_factory=list)
+    explained: list[ExplainedDecision]
+    """Decisions on the first scenario available; empty if there is none, or no selector to explain them."""
+    notes: list[str]
 
 
 def gather(
@@ -121,11 +115,12 @@ def gather(
     ranked = standings.ranking(grids["par"])
     ordered = standings.standings(grids, ranked)
     shown = standings.featured(ordered)
-    parts, explained, explaining = [], None, explainable(ordered)
+    parts, explaining = [], explainable(ordered)
+    explained: list[ExplainedDecision] = []
     for number, name in enumerate(results.scenarios, start=1):
         read, why_not = (scenario, []) if scenario is not None else _read(aslib, name, results)
         parts.append(_part(store, results, name, ordered, shown, read, why_not))
-        if explained is None and read is not None and explaining is not None:
+        if not explained and read is not None and explaining is not None:
             explained = explain_decisions(read, explaining, results.seeds[0])
         progress.proceeded("scenarios gathered", number, len(results.scenarios))
     return Report(
@@ -244,7 +239,7 @@ def explainable(ordered: Sequence[Standing]) -> str | None:
     return None
 
 
-def explain_decisions(scenario: Scenario, label: str, seed: int) -> ExplainedDecisions:
+def explain_decisions(scenario: Scenario, label: str, seed: int) -> list[ExplainedDecision]:
     """Return decisions of the selector `label`, made again on the instances in the order of `seed`."""
     contender = Contender.parse(label)
     selector = Selector(
@@ -263,11 +258,12 @@ def explain_decisions(scenario: Scenario, label: str, seed: int) -> ExplainedDec
         runtimes = {name: seconds[k] if solved[k] else None for k, name in enumerate(scenario.algorithms)}
         decision: Decision | None = selector.select(scenario.features[row], instance=scenario.instances[row])
         if step in wanted and decision is not None:
-            explained.append(ExplainedDecision(step, decision.explain(), runtimes))
+            about = (scenario.name, label, seed, len(order), step)
+            explained.append(ExplainedDecision(*about, decision.explain(), runtimes))
         while decision is not None:
             runtime = runtimes[decision.algorithm]
             in_time = runtime is not None and runtime <= decision.budget
             outcome = Outcome.solved(runtime or 0.0) if in_time else Outcome.censored(decision.budget)
             selector.observe(decision, outcome)
             decision = selector.proceed(decision)
-    return ExplainedDecisions(scenario.name, label, seed, len(order), tuple(explained))
+    return explained

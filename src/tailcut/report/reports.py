@@ -280,13 +280,10 @@ def _scenario_drawings(part: ScenarioPart, report: Report) -> Drawings:
 
 
 def _decision_drawings(report: Report) -> Drawings:
-    drawings = Drawings()
-    if (of := report.explained) is not None:
-        for one in of.decisions:
-            title = f"{of.scenario}, decision {one.step} of {of.instances}: {one.explanation.algorithm}"
-            name = f"explained-{slug(of.scenario)}-{one.step}"
-            drawings[name] = partial(figures.decision, one, of.selector, title)
-    return drawings
+    return {
+        f"explained-{slug(one.scenario)}-{one.step}": partial(figures.decision, one)
+        for one in report.explained
+    }
 
 
 def headline(results: Results, standings: Sequence[Standing], ranked: Ranking | None) -> str:
