@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tailcut.cli.options import existing
 from tailcut.replication import PAPER, PUBLISHED, ExperimentData, Switches, approach, evaluate
-from tailcut.replication.protocol import one_turned_back
+from tailcut.replication.experiment import one_turned_back
 from tailcut.replication.published import published_in
 
 SHOWN = (

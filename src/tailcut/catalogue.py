@@ -38,17 +38,10 @@ ENTRY_POINTS = "tailcut.selectors"
 """The entry-point group through which installed packages offer their selectors: name -> row."""
 
 PEERS = (
-    "mabwiser_lingreedy",
-    "mabwiser_linucb",
-    "mabwiser_lints",
-    "vw",
-    "vw_squarecb",
-    "river_forests",
-    "extra_trees",
-    "medley_nearest",
-    "medley_thompson",
-    "medley_exp3",
-    "online_greedy",
+    *("mabwiser_lingreedy", "mabwiser_linucb", "mabwiser_lints"),
+    *("vw", "vw_squarecb"),
+    *("river_forests", "extra_trees"),
+    *("medley_nearest", "medley_thompson", "medley_exp3", "online_greedy"),
 )
 """Other people's selectors, for comparison: rows of `tailcut.peers`, imported when they are first used."""
 
@@ -212,11 +205,7 @@ _ROWS: list[Row] = [
         summary="Our own, the default: learns when algorithms solve, runs them in slices, plans after each",
         representation="trees",
         policy=HazardSchedule,
-        hyperparameters={
-            "memory": 20_000,
-            "penalty": PENALTY,
-            "feature_share": 0.1,
-        },
+        hyperparameters={"memory": 20_000, "penalty": PENALTY, "feature_share": 0.1},
     ),
     ScheduleRecipe(
         name="round_robin",
@@ -243,13 +232,13 @@ def recipe(name: str) -> Row:
             f"{name!r} knows all runtimes in hindsight, so it cannot select; see tailcut.bench.baselines",
             field="selector",
         )
-    question = did_you_mean(name, [*CATALOGUE, *BASELINES, *_entry_points()])
-    names = dict.fromkeys([*CATALOGUE, *_entry_points()])
-    known = f"known: {', '.join(names)}; in hindsight, for benchmarks only: {', '.join(BASELINES)}; "
-    known += (
-        "your own: `tailcut bench --import MODULE`, or for all commands an installed package's entry point"
+    names = list(dict.fromkeys([*CATALOGUE, *_entry_points()]))
+    raise InputError(
+        f"unknown selector {name!r}{did_you_mean(name, [*names, *BASELINES])}; known: {', '.join(names)}; "
+        f"in hindsight, for benchmarks only: {', '.join(BASELINES)}; your own: "
+        "`tailcut bench --import MODULE`, or for all commands an installed package's entry point",
+        field="selector",
     )
-    raise InputError(f"unknown selector {name!r}{question}; {known}", field="selector")
 
 
 def find(name: str) -> Row | None:

@@ -317,22 +317,19 @@ class _Sampler:
         self._turn = self._solver * len(CUTS) + self._interval
         one = np.ones(len(cell))
         self._counts = np.bincount(self._cell, one, self.n * self.k).reshape(self.n, self.k)
-        design = np.hstack([np.ones((self.n, 1)), self.x])
-        self._design = design
+        self._design = design = np.hstack([np.ones((self.n, 1)), self.x])
         self._gram = np.einsum("ia,ip,iq->apq", self._counts, design, design)
         self._gram_common = self.x.T @ (self.x * self._counts.sum(axis=1)[:, None])
 
-    def _means(self) -> Array:
-        """Return v of every observation."""
-        by_cell = self._design @ self.own.T + (self.x @ self.common + self.ease)[:, None]
-        return np.asarray(
-            by_cell.ravel()[self._cell] + self.level[self._interval] + self.turn.ravel()[self._turn]
-        )
+    def _by_cell(self) -> Array:
+        """Return what v is without level and turn, shape (n, K)."""
+        return np.asarray(self._design @ self.own.T + (self.x @ self.common + self.ease)[:, None])
 
     def sweep(self) -> None:
         """Draw everything once, each kind of term given all others."""
         rng, sizes = self._rng, self.variances
-        mean = self._means()
+        mean = self._by_cell().ravel()[self._cell]
+        mean = mean + self.level[self._interval] + self.turn.ravel()[self._turn]
         left = _truncated(mean, self._yes, rng) - mean
         left += self.level[self._interval]
         self.level = self._grouped(left, self._interval, self.level.shape, _WIDTH**2, _MIDDLE)
@@ -401,7 +398,7 @@ class _Sampler:
         from scipy.special import ndtr
 
         table, rng = self.table, self._rng
-        by_cell = self._design @ self.own.T + (self.x @ self.common + self.ease)[:, None]
+        by_cell = self._by_cell()
         watched, cutoffs = table.seconds, np.broadcast_to(table.cutoffs[:, None], table.seconds.shape)
         time = np.full(watched.shape, np.inf)
         start = 0.0

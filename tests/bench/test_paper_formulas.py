@@ -11,8 +11,7 @@ from tailcut.bench.benchmark import compute
 from tailcut.bench.plan import Contender, plan
 from tailcut.bench.sweeps import PLANS
 from tailcut.catalogue import BASELINES
-from tailcut.replication.approaches import APPROACHES
-from tailcut.replication.protocol import Summary
+from tailcut.replication.experiment import APPROACHES, Summary
 from tailcut.replication.published import cell, z_score
 from tailcut.scenarios import Scenario
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from tailcut.bench.labels import kind_of
-from tailcut.bench.ranks import _critical_difference, rank, rank_summary, ranked_groups
+from tailcut.bench.ranks import _critical_difference, rank, ranked_groups
 from tailcut.errors import InputError
 
 
@@ -42,21 +42,19 @@ def test_identical_selectors_do_not_differ() -> None:
 
 
 def test_incomplete_scenarios_are_left_out_and_named() -> None:
-    rows = [
-        {"scenario": scenario, "selector": selector, "par10_mean": value}
-        for scenario, selector, value in [
-            ("A", "x", 1),
-            ("A", "y", 2),
-            ("B", "x", 1),
-            ("C", "x", 3),
-            ("C", "y", 1),
-        ]
-    ]
-    comparison, left_out = rank_summary(rows)
-    assert comparison.scenarios == ("A", "C")
-    assert left_out == ["B"]
+    pairs = (
+        ("A", "thompson", 1),
+        ("A", "random", 2),
+        ("B", "thompson", 1),
+        ("C", "thompson", 3),
+        ("C", "random", 1),
+    )
+    rows = [_row(scenario, selector, value) for scenario, selector, value in pairs]
+    (group,) = ranked_groups(rows)
+    assert group.ranking.scenarios == ("A", "C")
+    assert group.left_out == ("B",)
     with pytest.raises(InputError, match="at least 2 scenarios"):
-        rank_summary(rows[:2])
+        ranked_groups(rows[:2])
 
 
 def _row(scenario: str, selector: str, par10: float, npar10: float | None = 1.0) -> dict[str, Any]:

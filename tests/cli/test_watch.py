@@ -84,4 +84,4 @@ def test_what_cannot_be_watched_is_an_error(tmp_path: Path) -> None:
     assert "there is no such state file" in tailcut(tmp_path, "watch", "none.db", code=2).stderr
     with Journal(tmp_path / "s.db"):
         pass
-    assert "no project 'run' to watch" in tailcut(tmp_path, "watch", "s.db", code=2).stderr
+    assert "no project 'run' with a selector" in tailcut(tmp_path, "watch", "s.db", code=2).stderr

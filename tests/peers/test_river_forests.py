@@ -15,12 +15,10 @@ from tailcut.peers.bandits import RiverForests, named
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
 
 
-@pytest.mark.parametrize("kind", ["AMFRegressor", "ARFRegressor"])
-def test_each_forest_learns_the_losses_of_its_algorithm(kind: str) -> None:
-    model = RiverForests(n_algorithms=2, n_features=3, seed=4, kind=kind, trees=3)
+def test_each_forest_learns_the_losses_of_its_algorithm() -> None:
+    model = RiverForests(n_algorithms=2, n_features=3, seed=4, trees=3)
     seed = int(stream(4, "river forest 1").integers(2**31))
-    size = {"n_estimators": 3} if kind == "AMFRegressor" else {"n_models": 3}
-    by_hand = getattr(forest, kind)(seed=seed, **size)
+    by_hand = forest.ARFRegressor(seed=seed, n_models=3)
     for x in ROWS:
         loss = float(x[0] > 0.0)
         model.update(1, x, loss, 1.0)

@@ -12,8 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from tailcut.replication import ExperimentData, approach
-from tailcut.replication.approaches import DegrooteLinear, fit, predicted
-from tailcut.replication.protocol import choices
+from tailcut.replication.experiment import DegrooteLinear, choices, fit, predicted
 
 from .examples import random_table
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tailcut.replication import ExperimentData, approach
-from tailcut.replication.protocol import choices
+from tailcut.replication.experiment import choices
 
 from .examples import random_table
 

@@ -9,8 +9,14 @@ import numpy as np
 import pytest
 
 from tailcut.replication import PAPER, PUBLISHED, ExperimentData, Switches
-from tailcut.replication.approaches import LinUCB, RidgeBandit, ThompsonBandit, UnitVectors
-from tailcut.replication.protocol import one_turned_back
+from tailcut.replication.experiment import (
+    LinUCB,
+    RidgeBandit,
+    ThompsonBandit,
+    UnitVectors,
+    log_runtime,
+    one_turned_back,
+)
 
 PHI_HALF, PHI_1 = 0.691462461274013, 0.841344746068543  # of the standard normal distribution
 TURNED = one_turned_back()
@@ -149,8 +155,8 @@ def test_thompson_loss(switches: Switches, in_time: float, shifted: float) -> No
 def test_buckley_james_gives_up_or_does_not() -> None:
     """Before any run of it an algorithm has mean 0 and deviation sqrt(2): log C = 9.2 is out of reach."""
     x = np.ones(1)
-    assert thompson(1e4, PUBLISHED, bj=True).target(0, x, 1e5, True) == math.log(1e4)
-    drawn = thompson(1e4, TURNED["bj_gives_up"], bj=True).target(0, x, 1e5, True)
+    assert thompson(1e4, PUBLISHED, bj=True).imputed(0, x) == math.log(1e4)
+    drawn = thompson(1e4, TURNED["bj_gives_up"], bj=True).imputed(0, x)
     assert drawn is not None
     assert math.log(1e4) < drawn < math.log(1e4) + 2.0
 
@@ -158,7 +164,7 @@ def test_buckley_james_gives_up_or_does_not() -> None:
 def test_buckley_james_draws_above_the_cutoff() -> None:
     for switches in (PUBLISHED, TURNED["bj_gives_up"]):
         policy = thompson(2.0, switches, bj=True)
-        draws = np.array([policy.target(0, np.ones(1), 20.0, True) for _ in range(2000)], dtype=float)
+        draws = np.array([policy.imputed(0, np.ones(1)) for _ in range(2000)], dtype=float)
         assert draws.min() >= math.log(2.0)
         # mean of N(0, 2) above log 2: sqrt(2) phi(z) / (1 - Phi(z)), z = log 2 / sqrt 2
         z = math.log(2.0) / math.sqrt(2.0)
@@ -173,7 +179,7 @@ def test_buckley_james_draws_above_the_cutoff() -> None:
 
 def test_what_is_learned() -> None:
     x = np.ones(1)
-    assert linucb(100.0, PUBLISHED).target(0, x, 0.0, False) == math.log(1e-4)
-    assert linucb(100.0, PUBLISHED).target(0, x, 1000.0, True) == math.log(100.0)
-    assert linucb(100.0, PUBLISHED, bc=False).target(0, x, 1000.0, True) is None
-    assert thompson(100.0, PUBLISHED).target(0, x, 1000.0, True) == math.log(100.0)
+    assert log_runtime(0.0) == math.log(1e-4)
+    assert linucb(100.0, PUBLISHED).imputed(0, x) == math.log(100.0)
+    assert linucb(100.0, PUBLISHED, bc=False).imputed(0, x) is None
+    assert thompson(100.0, PUBLISHED).imputed(0, x) == math.log(100.0)

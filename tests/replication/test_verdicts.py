@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tailcut.errors import InputError
-from tailcut.replication import APPROACHES, PublishedCell, Summary, cell, cells, compare, scenarios
-from tailcut.replication.published import z_score
+from tailcut.replication.experiment import APPROACHES, Summary
+from tailcut.replication.published import PublishedCell, cell, cells, compare, scenarios, z_score
 
 
 def published(

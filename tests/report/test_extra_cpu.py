@@ -11,6 +11,7 @@ from tailcut.bench.plan import Contender
 from tailcut.bench.store import opened
 from tailcut.report.gather import Report, gather
 from tailcut.report.reports import comparison_drawings, results_tables, write_results_page
+from tailcut.report.standings import cpu_curves
 
 LABELS = (
     *("thompson", "thompson@measure-first=5", "thompson@measure-first=20"),
@@ -31,21 +32,18 @@ def report(scenarios_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def test_a_curve_starts_where_nothing_is_measured(report: Report) -> None:
-    curves = {(curve.selector, curve.how): curve for curve in report.cpu_curves}
+    curves = cpu_curves(report.standings)
     assert set(curves) == {
         ("thompson", "measured first"),
         ("round_robin", "measured first"),
     }
     measured = curves["thompson", "measured first"]
-    assert [point.amount for point in measured.points] == [0.0, 5.0, 20.0]
-    assert measured.scenarios == 3
-    extra = [point.extra for point in measured.points]
+    assert [*measured] == [0, 5, 20]
+    assert [one.scenarios for one in measured.values()] == [3] * 3
+    extra = [one.extra_cpu for one in measured.values()]
     assert extra == sorted(extra)
     assert extra[0] == 0.0
-    standing = {one.selector: one for one in report.standings}
-    for point in measured.points:
-        assert point.npar == pytest.approx(standing[point.selector].npar_mean)
-        assert point.extra == pytest.approx(standing[point.selector].extra_cpu)
+    assert [one.selector for one in measured.values()] == [*LABELS[:3]]
 
 
 def test_the_table_says_what_it_costs_and_saves(report: Report) -> None:

@@ -62,21 +62,16 @@ def test_progress_hears_of_every_scenario_and_figure(
     with opened(results, read_only=True) as store:
         report = gather(store, scenarios_folder, progress=heard)
     write_results_page(report, tmp_path, formats=["svg"], progress=heard)
-    assert heard.scenarios == ["ALPHA", "BETA", "GAMMA"]
-    assert heard.planned == len(heard.figures) == len(list((tmp_path / "figures").glob("*.svg")))
+    drawn = len(list((tmp_path / "figures").glob("*.svg")))
+    assert heard.steps == [
+        *(("scenarios gathered", number, 3) for number in (1, 2, 3)),
+        *(("figures drawn", number, drawn) for number in range(1, drawn + 1)),
+    ]
 
 
 class Heard(ReportProgress):
     def __init__(self) -> None:
-        self.scenarios: list[str] = []
-        self.planned = 0
-        self.figures: list[str] = []
+        self.steps: list[tuple[str, int, int]] = []
 
-    def scenario_gathered(self, name: str) -> None:
-        self.scenarios.append(name)
-
-    def figures_planned(self, count: int) -> None:
-        self.planned += count
-
-    def figure_drawn(self, name: str) -> None:
-        self.figures.append(name)
+    def proceeded(self, what: str, done: int, total: int) -> None:
+        self.steps.append((what, done, total))

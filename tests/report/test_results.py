@@ -77,9 +77,8 @@ def test_the_oracle_is_computed_from_the_scenario_where_the_file_lacks_it(
     )
     assert curves is not None
     assert expected is not None
-    by_name = {band.name: band for band in expected.bands}
-    for band in curves.bands:
-        assert band.mean == pytest.approx(by_name[band.name].mean)
+    for name, (mean, _) in curves.bands.items():
+        assert mean == pytest.approx(expected.bands[name][0])
 
 
 def test_missing_cells_are_named(results: Path, tmp_path: Path) -> None:
@@ -151,11 +150,11 @@ def test_sweeps_stand_apart_and_share_their_default(scenarios_folder: Path, tmp_
         seeds=2,
     )
     report = _gathered(path)
-    (points,) = report.sweeps
-    assert (points.selector, points.parameter, points.default) == ("bj_thompson_rev", "noise_variance", 1.0)
-    assert points.panels[0].at.tolist() == [1.0, 2.0, 3.5]
+    ((sweep, (panel,)),) = report.sweeps.items()
+    assert (sweep.selector, sweep.parameter) == ("bj_thompson_rev", "noise_variance")
+    assert panel.at.tolist() == [1.0, 2.0, 3.5]
     db = sqlite3.connect(path)
-    for value, mean in zip(points.panels[0].at, points.panels[0].bands[0].mean, strict=True):
+    for value, mean in zip(panel.at, panel.bands["bj_thompson_rev"][0], strict=True):
         query = "SELECT avg(par) FROM cells WHERE selector = ?"
         label = f"bj_thompson_rev:noise_variance={value}"
         assert mean == pytest.approx(db.execute(query, (label,)).fetchone()[0])
@@ -181,7 +180,7 @@ def test_a_scenario_that_is_not_the_one_is_not_used(
     shutil.copytree(scenarios_folder / "BETA", tmp_path / "ALPHA")
     part = _gathered(results, tmp_path).scenarios[0]
     assert part.name == "ALPHA"
-    assert part.survival == ()
+    assert part.survival == {}
     assert "is not the scenario these results were made with" in part.notes[0]
 
 

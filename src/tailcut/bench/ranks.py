@@ -118,17 +118,11 @@ def pair_tests(values: Array, selectors: list[str]) -> tuple[PairTest, ...]:
     pairs = list(combinations(range(len(selectors)), 2))
     differences = [values[:, i] - values[:, j] for i, j in pairs]
     ps = np.array([stats.wilcoxon(one).pvalue if one.any() else 1.0 for one in differences])
-    return tuple(
-        PairTest(
-            selectors[i],
-            selectors[j],
-            int((one < 0.0).sum()),
-            int((one > 0.0).sum()),
-            float(p),
-            float(p_holm),
-        )
-        for (i, j), one, p, p_holm in zip(pairs, differences, ps, _holm(ps), strict=True)
-    )
+    tests = []
+    for (i, j), one, p, p_holm in zip(pairs, differences, ps.tolist(), _holm(ps).tolist(), strict=True):
+        wins, losses = int((one < 0.0).sum()), int((one > 0.0).sum())
+        tests.append(PairTest(selectors[i], selectors[j], wins, losses, p, p_holm))
+    return tuple(tests)
 
 
 def _holm(ps: Array) -> Array:
@@ -188,7 +182,13 @@ def ranked_groups(
 
 
 def _ranked(rows: Sequence[SummaryRow], alpha: float) -> RankedGroup:
-    ranking, left_out = rank_summary(rows, alpha)
+    """Rank the rows by PAR10 over the scenarios for which every selector has a result."""
+    selectors = list(dict.fromkeys(row["selector"] for row in rows))
+    table = {(row["scenario"], row["selector"]): row["par10_mean"] for row in rows}
+    scenarios = list(dict.fromkeys(row["scenario"] for row in rows))
+    complete = [name for name in scenarios if all((name, selector) in table for selector in selectors)]
+    values = np.array([[table[name, selector] for selector in selectors] for name in complete])
+    ranking = rank(values.reshape(len(complete), len(selectors)), selectors, complete, alpha)
 
     def mean(column: str) -> dict[str, float]:
         values: dict[str, list[float]] = {name: [] for name in ranking.selectors}
@@ -203,88 +203,12 @@ def _ranked(rows: Sequence[SummaryRow], alpha: float) -> RankedGroup:
         mean_npar10_train=mean("npar10_train"),
         mean_extra_cpu=mean("extra_cpu"),
         kinds={row["selector"]: row["kind"] for row in rows},
-        left_out=tuple(left_out),
+        left_out=tuple(name for name in scenarios if name not in complete),
     )
-
-
-def rank_summary(rows: Sequence[SummaryRow], alpha: float = 0.05) -> tuple[Ranking, list[str]]:
-    """Rank the rows of a summary by PAR10; return the ranking and the scenarios left out.
-
-    A scenario is left out where a selector has no result for it.
-    """
-    selectors = list(dict.fromkeys(row["selector"] for row in rows))
-    table = {(row["scenario"], row["selector"]): row["par10_mean"] for row in rows}
-    scenarios = list(dict.fromkeys(row["scenario"] for row in rows))
-    complete = [name for name in scenarios if all((name, selector) in table for selector in selectors)]
-    values = np.array([[table[name, selector] for selector in selectors] for name in complete])
-    left_out = [name for name in scenarios if name not in complete]
-    return rank(values.reshape(len(complete), len(selectors)), selectors, complete, alpha), left_out
 
 
 _NAMED = 5
 """Missing cells that an error names; of more it gives the number."""
-
-
-@dataclass(frozen=True)
-class SettingsGrid:
-    """L settings of one selector on S scenarios under R seeds."""
-
-    settings: tuple[str, ...]
-    """The default first."""
-    scenarios: tuple[str, ...]
-    npar: Array
-    """Shape (L, S, R)."""
-    without_gap: tuple[str, ...] = ()
-    """Scenarios not among those: their best algorithm is always the same, so nothing can be normalised."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """What is paid more than with the default, as nPAR, on the same streams."""
-
-    mean: float
-    seed_error: float | None
-    """Standard error of the mean, from the spread over the seeds within each scenario; None for one seed."""
-    scenario_error: float
-    """From the spread over the scenarios, which includes that over the seeds: the error for new scenarios."""
-    better_on: int
-    """Scenarios with less than the default."""
-
-
-@dataclass(frozen=True)
-class ScoredSetting:
-    """A setting on all scenarios."""
-
-    setting: str
-    npar: float
-    difference: Difference
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """The scenarios, each scored with the setting that is best on all those of other groups."""
-
-    npar: float
-    difference: Difference
-    chosen: dict[str, str]
-    """Group -> the setting taken for it."""
-
-
-@dataclass(frozen=True)
-class SettingsChoice:
-    """What there is to choose from, and what choosing is worth."""
-
-    selector: str
-    scenarios: tuple[str, ...]
-    seeds: int
-    settings: tuple[ScoredSetting, ...]
-    """As in the grid, the default first."""
-    best: ScoredSetting
-    """Chosen on all scenarios, so better here than elsewhere."""
-    by_scenario: LeftOut
-    by_family: LeftOut | None
-    """None where all scenarios are of one family."""
-    without_gap: tuple[str, ...]
 
 
 def family(scenario: str) -> str:
@@ -299,10 +223,12 @@ def family(scenario: str) -> str:
 
 def choose_settings(
     rows: Iterable[dict[str, Any]], selectors: Iterable[str] | None = None
-) -> list[SettingsChoice]:
+) -> list[dict[str, Any]]:
     """Return the choice for each of the selectors, or for all with two settings or more, by name.
 
-    `rows` are finished cells with scenario, selector, seed, par, vbs and sbs, as `Store.rows` has them.
+    `rows` are finished cells with scenario, selector, seed, par, vbs and sbs, as `Store.rows` has them. A
+    choice is what `choose` returns, with the selector, and in without_gap the scenarios that it is not about:
+    their best algorithm is always the same, so nothing can be normalised.
     """
     by_name: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
@@ -314,11 +240,11 @@ def choose_settings(
         what = f"{', '.join(lacking)}: " if lacking else ""
         there = f"selectors that have these: {', '.join(several) or 'none'}"
         raise InputError(f"{what}choosing needs the default and another setting; {there}")
-    return [choose(name, settings_grid(name, by_name[name])) for name in chosen]
+    return [_chosen(name, by_name[name]) for name in chosen]
 
 
-def settings_grid(selector: str, rows: list[dict[str, Any]]) -> SettingsGrid:
-    """Return the finished cells of one selector as a grid, or say which are missing."""
+def _chosen(selector: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the choice from the finished cells of one selector, or say which are missing."""
     cells = {(row["selector"], row["scenario"], row["seed"]): row for row in rows}
     settings = sorted({row["selector"] for row in rows}, key=lambda label: (label != selector, label))
     scenarios, seeds = ([*sorted({row[key] for row in rows})] for key in ("scenario", "seed"))
@@ -334,61 +260,71 @@ def settings_grid(selector: str, rows: list[dict[str, Any]]) -> SettingsGrid:
     npar = np.array([normalised(row["par"], ReferenceCosts(row["vbs"], row["sbs"])) for row in rows])
     npar = npar.reshape(len(settings), len(scenarios), len(seeds))
     gap = np.isfinite(npar).all(axis=(0, 2))
-    return SettingsGrid(
-        settings=tuple(settings),
-        scenarios=tuple(compress(scenarios, gap)),
-        npar=npar[:, gap],
-        without_gap=tuple(compress(scenarios, ~gap)),
-    )
-
-
-def choose(selector: str, cells: SettingsGrid) -> SettingsChoice:
-    """Return what each setting is worth, and what choosing among them is."""
-    if len(cells.scenarios) < 2:
-        got = ", ".join(cells.scenarios) or "none"
+    kept = [*compress(scenarios, gap)]
+    if len(kept) < 2:
+        got = ", ".join(kept) or "none"
         raise InputError(f"{selector}: leaving scenarios out needs at least 2 of them, got {got}")
-    scored = tuple(
-        ScoredSetting(label, float(npar.mean()), difference(npar, cells.npar[0]))
-        for label, npar in zip(cells.settings, cells.npar, strict=True)
-    )
-    several = len({family(name) for name in cells.scenarios}) > 1
-    return SettingsChoice(
-        selector=selector,
-        scenarios=cells.scenarios,
-        seeds=cells.npar.shape[2],
-        settings=scored,
-        best=min(scored, key=lambda setting: setting.npar),
-        by_scenario=leave_out(cells, lambda name: name),
-        by_family=leave_out(cells, family) if several else None,
-        without_gap=cells.without_gap,
-    )
+    choice = {"selector": selector, **choose(settings, kept, npar[:, gap])}
+    return {**choice, "without_gap": [*compress(scenarios, ~gap)]}
 
 
-def leave_out(cells: SettingsGrid, group_of: Callable[[str], str]) -> LeftOut:
-    """Leave out each group of scenarios in turn; the default is taken where it ties for the best."""
-    means = cells.npar.mean(axis=2)
-    groups = np.array([group_of(name) for name in cells.scenarios])
+def choose(settings: Sequence[str], scenarios: Sequence[str], npar: Array) -> dict[str, Any]:
+    """Return what each of L settings, the default first, is worth, and what choosing among them is.
+
+    `npar` is of shape (L, S, R), for S scenarios and R seeds. A score is the mean npar and the difference to
+    the default. The best has been chosen on all scenarios, so it is better here than elsewhere; by_scenario
+    and by_family have the scores of `leave_out`, None where all scenarios are of one family.
+    """
+    scored = [{"setting": label, **_score(own, npar[0])} for label, own in zip(settings, npar, strict=True)]
+    several = len({family(name) for name in scenarios}) > 1
+    return {
+        "scenarios": scenarios,
+        "seeds": npar.shape[2],
+        "settings": scored,
+        "best": min(scored, key=lambda one: float(one["npar"])),
+        "by_scenario": leave_out(settings, scenarios, npar, lambda name: name),
+        "by_family": leave_out(settings, scenarios, npar, family) if several else None,
+    }
+
+
+def leave_out(
+    settings: Sequence[str], scenarios: Sequence[str], npar: Array, group_of: Callable[[str], str]
+) -> dict[str, Any]:
+    """Score each group of scenarios with the setting that is best on all others, the default if it ties.
+
+    Beside the score, `chosen` has the setting taken for each group.
+    """
+    means = npar.mean(axis=2)
+    groups = np.array([group_of(name) for name in scenarios])
     taken = np.zeros(len(groups), dtype=np.intp)
     chosen = {}
     for group in dict.fromkeys(groups.tolist()):
         best = int(means[:, groups != group].mean(axis=1).argmin())
         taken[groups == group] = best
-        chosen[group] = cells.settings[best]
-    npar = cells.npar[taken, np.arange(len(groups))]
-    return LeftOut(float(npar.mean()), difference(npar, cells.npar[0]), chosen)
+        chosen[group] = settings[best]
+    return {**_score(npar[taken, np.arange(len(groups))], npar[0]), "chosen": chosen}
 
 
-def difference(npar: Array, default: Array) -> Difference:
-    """Return how `npar` compares to the default, both of shape (S, R) with S >= 2."""
+def _score(npar: Array, default: Array) -> dict[str, Any]:
+    return {"npar": float(npar.mean()), "difference": difference(npar, default)}
+
+
+def difference(npar: Array, default: Array) -> dict[str, Any]:
+    """Return how much more is paid than with the default on the same streams; shapes (S, R) with S >= 2.
+
+    seed_error is the standard error of the mean from the spread over the seeds within each scenario, None for
+    one seed; scenario_error is that from the spread over the scenarios, which includes that over the seeds:
+    the error for new scenarios. better_on counts the scenarios with less than the default.
+    """
     excess = npar - default
     means = excess.mean(axis=1)
     n_scenarios, n_seeds = excess.shape
     within = None
     if n_seeds > 1:
         within = math.sqrt(float(excess.var(axis=1, ddof=1).sum()) / n_seeds) / n_scenarios
-    return Difference(
-        mean=float(means.mean()),
-        seed_error=within,
-        scenario_error=float(means.std(ddof=1)) / math.sqrt(n_scenarios),
-        better_on=int((means < 0.0).sum()),
-    )
+    return {
+        "mean": float(means.mean()),
+        "seed_error": within,
+        "scenario_error": float(means.std(ddof=1)) / math.sqrt(n_scenarios),
+        "better_on": int((means < 0.0).sum()),
+    }

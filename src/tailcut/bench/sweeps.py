@@ -54,13 +54,10 @@ class NamedPlan:
         """Each selector followed by its sweeps."""
         from tailcut.bench.plan import Contender  # slow to import
 
-        found: list[Contender] = []
-        for label in dict.fromkeys([*self.selectors, *(sweep.selector for sweep in self.sweeps)]):
-            if label in self.selectors:
-                found.append(Contender.parse_label(label))
-            for sweep in self.sweeps:
-                found += sweep.contenders() if sweep.selector == label else ()
-        return tuple(found)
+        found = {label: [Contender.parse_label(label)] for label in self.selectors}
+        for sweep in self.sweeps:
+            found.setdefault(sweep.selector, []).extend(sweep.contenders())
+        return tuple(contender for contenders in found.values() for contender in contenders)
 
 
 PLANS = {

@@ -6,18 +6,16 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tailcut.bench.labels import ContenderKind, hyperparameters_of, labelled
 from tailcut.cli.options import JSON, MODULES, import_with_folder
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from tailcut.bench.ranks import Difference, LeftOut, RankedGroup, SettingsChoice
+    from tailcut.bench.ranks import RankedGroup
 
 
 def command(
@@ -41,7 +39,6 @@ def command(
     and scored with the setting of the selector that has the lowest mean nPAR10 on all others. All
     settings must have been run on the same scenarios and seeds, as `tailcut bench --plan settings` does.
     """
-    from tailcut.bench.labels import ContenderKind
     from tailcut.bench.ranks import choose_settings, ranked_groups
     from tailcut.bench.store import opened
     from tailcut.bench.summary import summarise
@@ -82,7 +79,6 @@ def _say_left_out(why: str, names: Iterable[str]) -> None:
 
 def _print_group(group: RankedGroup) -> None:
     """Print the ranks of a group, from which difference on they count, and whom the best differs from."""
-    from tailcut.bench.labels import ContenderKind, labelled
     from tailcut.cli.views import output, plain_table
 
     ranking = group.ranking
@@ -117,64 +113,49 @@ def _print_group(group: RankedGroup) -> None:
     )
 
 
-def _print_choices(choices: list[SettingsChoice], par: str, *, as_json: bool) -> None:
+def _print_choices(choices: list[dict[str, Any]], par: str, *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps([asdict(choice) for choice in choices], indent=2))
+        typer.echo(json.dumps(choices, indent=2))
         return
-    from tailcut.cli.views import output
+    from tailcut.cli.views import output, plain_table
 
-    console = output()
-    for choice in choices:
-        console.print(_choice_table(choice, par))
-        for what, left_out in _left_out(choice):
-            typer.echo(_chosen(what, left_out))
-        _say_left_out("nothing to normalise by", choice.without_gap)
-
-
-def _left_out(choice: SettingsChoice) -> list[tuple[str, LeftOut]]:
-    both = (("scenario", choice.by_scenario), ("family", choice.by_family))
-    return [(what, left_out) for what, left_out in both if left_out is not None]
-
-
-def _choice_table(choice: SettingsChoice, par: str) -> Table:
-    from tailcut.bench.labels import hyperparameters_of
-    from tailcut.cli.views import plain_table
-
-    title = f"{choice.selector}: {len(choice.scenarios)} scenarios, {choice.seeds} seeds"
     headings = (f"mean n{par}", "difference", "± seeds", "± scenarios", "better on")
-    table = plain_table("setting", *headings, title=title)
-    default, *others = choice.settings
-    table.add_row("default", f"{default.npar:.3f}", end_section=True)
-    for one in sorted(others, key=lambda one: one.npar):
-        table.add_row(hyperparameters_of(one.setting), f"{one.npar:.3f}", *_cells(one.difference))
-    table.add_section()
-    best = choice.best
-    table.add_row("best on all (optimistic)", f"{best.npar:.3f}", *_cells(best.difference))
-    for what, left_out in _left_out(choice):
-        table.add_row(f"leaving out one {what}", f"{left_out.npar:.3f}", *_cells(left_out.difference))
-    return table
+    for choice in choices:
+        title = f"{choice['selector']}: {len(choice['scenarios'])} scenarios, {choice['seeds']} seeds"
+        table = plain_table("setting", *headings, title=title)
+        default, *others = choice["settings"]
+        table.add_row("default", f"{default['npar']:.3f}", end_section=True)
+        for one in sorted(others, key=lambda one: float(one["npar"])):
+            table.add_row(hyperparameters_of(one["setting"]), *_cells(one))
+        table.add_section()
+        table.add_row("best on all (optimistic)", *_cells(choice["best"]))
+        left_out = [(what, choice[f"by_{what}"]) for what in ("scenario", "family") if choice[f"by_{what}"]]
+        for what, score in left_out:
+            table.add_row(f"leaving out one {what}", *_cells(score))
+        output().print(table)
+        for what, score in left_out:
+            typer.echo(_chosen(what, score["chosen"]))
+        _say_left_out("nothing to normalise by", choice["without_gap"])
 
 
-def _cells(difference: Difference) -> tuple[str, str, str, str]:
-    seeds = "-" if difference.seed_error is None else f"{difference.seed_error:.3f}"
-    return f"{difference.mean:+.3f}", seeds, f"{difference.scenario_error:.3f}", str(difference.better_on)
+def _cells(score: dict[str, Any]) -> tuple[str, ...]:
+    difference = score["difference"]
+    seeds = "-" if difference["seed_error"] is None else f"{difference['seed_error']:.3f}"
+    errors = (f"{difference['mean']:+.3f}", seeds, f"{difference['scenario_error']:.3f}")
+    return f"{score['npar']:.3f}", *errors, str(difference["better_on"])
 
 
-def _chosen(what: str, left_out: LeftOut) -> str:
+def _chosen(what: str, chosen: dict[str, str]) -> str:
     """Return how often each setting was chosen.
 
-    >>> from tailcut.bench.ranks import Difference, LeftOut
-    >>> least = Difference(0.0, None, 0.0, 0)
-    >>> _chosen("family", LeftOut(1.0, least, {"SAT": "x", "QBF": "x:k=2", "CSP": "x"}))
+    >>> _chosen("family", {"SAT": "x", "QBF": "x:k=2", "CSP": "x"})
     'Chosen when leaving out one family: default 2, k=2 1 (without QBF).'
     """
-    from tailcut.bench.labels import hyperparameters_of
-
-    counts = Counter(left_out.chosen.values())
+    counts = Counter(chosen.values())
     usual = counts.most_common(1)[0][0]
     parts = []
     for setting, count in counts.most_common():
-        without = [group for group, label in left_out.chosen.items() if label == setting]
+        without = [group for group, label in chosen.items() if label == setting]
         where = "" if setting == usual else f" (without {', '.join(without)})"
         parts.append(f"{hyperparameters_of(setting) or 'default'} {count}{where}")
     return f"Chosen when leaving out one {what}: {', '.join(parts)}."

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,15 @@ import typer
 from rich.table import Table
 
 import tailcut.domains.sat
-from tailcut.bench.benchmark import run_cells
+from tailcut.bench.benchmark import benchmark, local
 from tailcut.bench.labels import labelled
-from tailcut.bench.plan import Contender, plan
-from tailcut.bench.store import opened
-from tailcut.bench.summary import summarise
+from tailcut.bench.plan import Contender
 from tailcut.cli.options import JSON, stoppable
 from tailcut.cli.progress_bars import ProgressBars, called_as
 from tailcut.cli.views import QuietView, output, plain_table, progress_view
 from tailcut.display import counted
 from tailcut.domains.sat.cnf import write
-from tailcut.domains.sat.generators import generate
-from tailcut.domains.sat.generators import plan as plan_formulas
+from tailcut.domains.sat.generators import stream
 from tailcut.errors import InputError
 from tailcut.journal import Journal
 from tailcut.live.instances import Instance
@@ -138,22 +136,19 @@ def live_portfolio() -> Portfolio:
 
 
 def _write_formulas(folder: Path, count: int) -> list[Instance]:
-    """Write the first formulas of the stream and return them in its order."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder.parent}: cannot be written into: {error.strerror}") from None
     given = []
-    for name, family, seed in plan_formulas(bundled.COUNT, bundled.SEED)[:count]:
+    for name, formula in islice(stream(bundled.COUNT, bundled.SEED), count):
         path = folder / f"{name}.cnf"
-        if not path.exists():
-            write(path, generate(family, seed))
+        write(path, formula)
         given.append(Instance(path.name, path.absolute()))
     return given
 
 
 def _live_words(live: StreamCost, single: Sequence[StreamCost]) -> str:
-    """Return what was saved, in plain words."""
     solvers = [one for one in single if one.name.startswith("always ")]
     best = min(solvers, key=lambda one: one.par10)
     worst = max(solvers, key=lambda one: one.par10)
@@ -173,11 +168,11 @@ def _replay(scenario: Scenario, out: Path, seeds: int, jobs: int, say: _Say) -> 
         f"[bold]Replay[/]: the {n} formulas of {scenario.name} with their {k} measured runtimes each, in "
         f"{counted(seeds, 'order')}; every selector starts from scratch."
     )
-    cells = plan([(str(bundled.SCENARIO), scenario)], [Contender.parse(name) for name in SHOWN], seeds)
-    with opened(out / "results.db") as store, ProgressBars() as bars:
-        store.begin_run(called_as())
-        run_cells(cells, store, jobs=jobs, progress=bars)
-        rows = summarise(store.rows(cell.hash for cell in cells))
+    contenders = [Contender.parse(name) for name in SHOWN]
+    planned = benchmark(bundled.FOLDER, contenders=contenders, whole_folder=True, seeds=seeds)
+    with ProgressBars() as bars:
+        place = local(jobs)
+        rows = planned.run(out / "results.db", executor=place, command=called_as(), progress=bars).rows
     rows.sort(key=lambda row: float(row["par10_mean"]))
     table = plain_table("selector", "PAR10, s", "nPAR10", "unsolved")
     for row in rows:
@@ -189,8 +184,6 @@ def _replay(scenario: Scenario, out: Path, seeds: int, jobs: int, say: _Say) -> 
 
 
 def _replay_words(cost: dict[str, float]) -> str:
-    """Return what was saved against the best single solver, in plain words."""
-
     def saved(name: str) -> str:
         share = 1.0 - cost[name] / cost["sbs"]
         return f"{cost[name]:.1f} s ({abs(share):.0%} {'less' if share >= 0.0 else 'more'})"

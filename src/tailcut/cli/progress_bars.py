@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 from typing import Self
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import TaskID
 
 from tailcut.bench.plan import Cell
 from tailcut.bench.store import Result
+from tailcut.cli.views import bars_on_stderr
 from tailcut.report.gather import ReportProgress
 
 
@@ -24,17 +24,15 @@ class ProgressBars(ReportProgress):
     """Bars of benchmarks and reports on standard error, which also says what was left out or failed."""
 
     def __init__(self) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bars = Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty())
+        self._bars = bars_on_stderr()
         self._tasks: dict[str, TaskID] = {}
-        self.start, self.stop = self._bars.start, self._bars.stop
 
     def __enter__(self) -> Self:
-        self.start()
+        self._bars.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self.stop()
+        self._bars.stop()
 
     def scenario_left_out(self, name: str, reason: str) -> None:  # noqa: ARG002 - the reason names it
         sys.stderr.write(f"left out: {reason}\n")
@@ -50,17 +48,8 @@ class ProgressBars(ReportProgress):
             where = f"{cell.scenario}, {cell.contender.label}, seed {cell.seed}"
             sys.stderr.write(f"failed: {where}: {reason}\n")
 
-    def scenarios_planned(self, count: int) -> None:
-        self._bars.update(self._task("scenarios gathered"), total=count)
-
-    def scenario_gathered(self, name: str) -> None:  # noqa: ARG002 - only how many counts
-        self._bars.advance(self._task("scenarios gathered"))
-
-    def figures_planned(self, count: int) -> None:
-        self._bars.update(self._task("figures drawn"), total=count)
-
-    def figure_drawn(self, name: str) -> None:  # noqa: ARG002 - only how many counts
-        self._bars.advance(self._task("figures drawn"))
+    def proceeded(self, what: str, done: int, total: int) -> None:
+        self._bars.update(self._task(what), completed=done, total=total)
 
     def _task(self, name: str) -> TaskID:
         if name not in self._tasks:

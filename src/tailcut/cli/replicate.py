@@ -9,12 +9,14 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.table import Table
 
 from tailcut.cli.options import ASLIB, JSON, existing
-from tailcut.cli.views import bars_on_stderr, output, plain_table
+from tailcut.cli.progress_bars import ProgressBars
+from tailcut.cli.views import output, plain_table
 from tailcut.replication.published import VERDICTS, ReplicatedCell, replicate_folder
 
 
@@ -32,26 +34,15 @@ def command(
     differ by less than 3.5 standard errors), or differs. Deterministic given data, seeds and libraries.
     """
     folder = existing(aslib)
-    with bars_on_stderr(transient=True) as bars:
-        tasks = {what: bars.add_task(what, total=None) for what in ("scenarios", "cells")}
-        rows = replicate_folder(
-            folder,
-            scenario or (),
-            approach or (),
-            seeds=range(1, seeds + 1),
-            jobs=jobs,
-            progress=lambda what, done, total: bars.update(tasks[what], completed=done, total=total),
-        )
+    run: dict[str, Any] = {"seeds": range(1, seeds + 1), "jobs": jobs}
+    with ProgressBars() as bars:
+        rows = replicate_folder(folder, scenario or (), approach or (), progress=bars.proceeded, **run)
     if as_json:
         typer.echo(json.dumps([asdict(row) for row in rows], indent=2))
-    else:
-        _print(rows)
-
-
-def _print(rows: list[ReplicatedCell]) -> None:
+        return
     console = output(110)
-    for scenario, cells in groupby(rows, key=lambda row: row.scenario):
-        console.print(_table(scenario, cells))
+    for name, cells in groupby(rows, key=lambda row: row.scenario):
+        console.print(_table(name, cells))
     notes = Counter((row.verdict, row.note) for row in rows if row.note)
     for (verdict, note), count in sorted(notes.items()):
         console.print(f"{verdict} ({count}): {note}")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from tailcut.cli.options import ASLIB, MODULES, existing, import_with_folder
+from tailcut.cli.options import ASLIB, MODULES, existing, import_with_folder, stoppable
 from tailcut.errors import InputError
 
 
@@ -53,32 +52,28 @@ def command(
     if project is not None and not live:
         raise InputError("--project goes with a state file")
     _writable(out)
-    try:
-        with ProgressBars() as bars:
-            shown: dict[str, Any] = {"formats": wanted, "progress": bars}
-            run: dict[str, Any] = {"seeds": seeds, "jobs": jobs, "command": called_as(), **shown}
-            if scenario_dir is not None:
-                source = results or out / "results.db"
-                run |= {"selectors": selector, "modules": modules or ()}
-                page = report_scenario(scenario_dir, source, out, **run)
-            elif paper:
-                page = report_paper(existing(aslib), results or Path("results.db"), out, **run)
-            elif results is not None and live:
-                page = report_live_run(results, out, project=project, **shown)
-            elif results is not None:
-                folder = existing(aslib) if aslib else None
-                drawing = 1 if modules else jobs  # other processes do not know which of them are schedules
-                page = report_results(results, out, aslib=folder, jobs=drawing, **shown)
-            else:
-                raise InputError("no result file: name one that `tailcut bench` wrote")
-    except KeyboardInterrupt:
-        sys.stderr.write("stopped; results computed so far are kept: run the same command again\n")
-        raise typer.Exit(130) from None
+    words = "stopped; results computed so far are kept: run the same command again"
+    with stoppable(words), ProgressBars() as bars:
+        shown: dict[str, Any] = {"formats": wanted, "progress": bars}
+        run: dict[str, Any] = {"seeds": seeds, "jobs": jobs, "command": called_as(), **shown}
+        if scenario_dir is not None:
+            source = results or out / "results.db"
+            run |= {"selectors": selector, "modules": modules or ()}
+            page = report_scenario(scenario_dir, source, out, **run)
+        elif paper:
+            page = report_paper(existing(aslib), results or Path("results.db"), out, **run)
+        elif results is not None and live:
+            page = report_live_run(results, out, project=project, **shown)
+        elif results is not None:
+            folder = existing(aslib) if aslib else None
+            drawing = 1 if modules else jobs  # other processes do not know which of them are schedules
+            page = report_results(results, out, aslib=folder, jobs=drawing, **shown)
+        else:
+            raise InputError("no result file: name one that `tailcut bench` wrote")
     typer.echo(str(page))
 
 
 def _is_state_file(path: Path) -> bool:
-    """Return whether a file begins as the database of a journal does."""
     from tailcut.journal.database import APPLICATION
 
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import typer
@@ -27,12 +26,10 @@ def generate(
 
     If a file already exists with a different formula, nothing is written.
     """
-    from rich.console import Console
-    from rich.progress import Progress
-
+    from tailcut.cli.views import bars_on_stderr
     from tailcut.domains.sat.generators import write_stream
 
-    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
+    with bars_on_stderr() as progress:
         task = progress.add_task("generating", total=count)
         files = write_stream(out, count, seed, family, on_written=lambda _path: progress.advance(task))
     rows = [

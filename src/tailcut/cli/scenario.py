@@ -154,13 +154,13 @@ def fetch_command(
 
     More than --max-megabytes, or more time than --max-seconds, is an error; complete files are kept.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
 
+    from tailcut.cli.views import bars_on_stderr
     from tailcut.scenarios.fetch import BASE_URL, fetch
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as bars:
+    with bars_on_stderr(*columns) as bars:
         tasks: dict[str, Any] = {}
 
         def show(file: str, done: int, total: int | None) -> None:

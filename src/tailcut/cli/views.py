@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 import typer
+from rich import progress
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.progress import MofNCompleteColumn, Progress
 from rich.table import Table
 from rich.text import Text
 
@@ -42,17 +43,18 @@ def plain_table(*headings: str, title: str | None = None) -> Table:
     return table
 
 
-def bars_on_stderr(**options: Any) -> Progress:
-    """Return progress bars with counts, on standard error; hidden where that is no terminal."""
-    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
-    return Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), **options)
+def bars_on_stderr(*columns: progress.ProgressColumn) -> progress.Progress:
+    """Return progress bars on standard error, with counts by default; hidden where that is no terminal."""
+    usual = (*progress.Progress.get_default_columns(), progress.MofNCompleteColumn())
+    hidden = not sys.stderr.isatty()
+    return progress.Progress(*columns or usual, console=Console(stderr=True), disable=hidden)
 
 
 def _say(line: str) -> None:
     sys.stderr.write(f"{printable(line)}\n")
 
 
-class MeasureView(MeasureObserver):
+class MeasureView(MeasureObserver, AbstractContextManager["MeasureView"]):
     """A progress bar on a terminal, elsewhere a line for every hundredth; problems are printed anywhere."""
 
     def __init__(self) -> None:
@@ -61,14 +63,11 @@ class MeasureView(MeasureObserver):
         self._task = self._progress.add_task("measure", total=None)
         self._done = self._total = 0
 
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
     def __exit__(self, *_error: object) -> None:
         self._progress.stop()
 
     def started(self, done: int, total: int) -> None:
+        self._progress.start()
         self._done, self._total = done, total
         self._progress.update(self._task, completed=done, total=total)
         if self._lines:
@@ -91,15 +90,12 @@ class MeasureView(MeasureObserver):
             _say(f"problem: {one.instance}: {who}{one.problem}")
 
 
-class QuietView(StreamObserver):
+class QuietView(StreamObserver, AbstractContextManager["QuietView"]):
     """Says on standard error only what changed since the state file was written; the others say more."""
 
     def __init__(self) -> None:
         self.totals = Totals()
         self.n_instances: int | None = None
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_error: object) -> None:
         pass

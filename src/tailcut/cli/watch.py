@@ -62,17 +62,16 @@ def line(now: RunProgress) -> str:
 
 def _view(now: RunProgress) -> Any:
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
+
+    from tailcut.cli.views import plain_table
 
     clock = time.time()
     head = Text(f"{now.state}: {now.selector}, cutoff {now.cutoff:g} s", style="bold")
     status = "no process writes to it: stopped or complete" if now.written is False else "running"
     if now.last_event_at is not None:
         status += f", last event {max(clock - now.last_event_at, 0.0):.0f} s ago"
-    solvers = Table("solver", box=None, pad_edge=False)
-    for name in ("runs", "solved", "seconds"):
-        solvers.add_column(name, justify="right")
+    solvers = plain_table("solver", "runs", "solved", "seconds")
     for one in now.solvers:
         solvers.add_row(Text(one["solver"]), str(one["runs"]), str(one["solved"]), f"{one['seconds']:.1f}")
     parts: list[Any] = [head, Text(status), Text(line(now).partition("; now")[0]), solvers]

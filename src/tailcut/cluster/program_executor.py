@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import uuid4
 
 import dask
@@ -78,12 +78,13 @@ class DaskProgramExecutor:
         self._client, self.ship = client, ship
         self._plugin = ProgramRunner(preload, None if modules is None else str(modules))
         self._under_way: set[Future[Any]] = set()
-        self._methods: set[str] = set()
+        self.methods: set[str] = set()
+        """How the workers enforce limits, as the runs that ended report."""
 
     @property
     def method(self) -> str:
         """How the workers enforce limits, in words."""
-        return f"{' and '.join(sorted(self._methods)) or 'nothing was run'} on Dask workers"
+        return f"{' and '.join(sorted(self.methods)) or 'nothing was run'} on Dask workers"
 
     def start(self, job: ProgramJob) -> Run:
         """Send a job to a worker."""
@@ -104,12 +105,6 @@ class DaskProgramExecutor:
         self._under_way.add(future)
         future.add_done_callback(self._under_way.discard)
         return future
-
-    def ended(self, report: tuple[Ended, str]) -> Ended:
-        """Return how a run ended; note how its worker enforces limits."""
-        ended, method = report
-        self._methods.add(method)
-        return ended
 
     def __enter__(self) -> DaskProgramExecutor:
         try:
@@ -145,7 +140,9 @@ class _DaskRun(Run):
             error = await self._failure()
         if error is not None:
             raise WorkerDiedError(f"lost {_TRIES} times: {self.job.program}; the last time: {error}")
-        return self._executor.ended(await asyncio.to_thread(self._future.result))
+        ended, method = await asyncio.to_thread(self._future.result)
+        self._executor.methods.add(method)
+        return cast(Ended, ended)
 
     async def _failure(self) -> BaseException | None:
         """Wait for a worker; return why the run was lost, None if it ended, and raise if none can run it."""

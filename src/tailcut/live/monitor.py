@@ -62,22 +62,32 @@ def followed_run(path: Path, project: str | None = None, patience: float = 10.0)
         time.sleep(0.05)
 
 
+def chosen_project(journal: Journal, wanted: str | None = None) -> str:
+    """Return the project of a state file that is wanted, or its only one, or that of `tailcut run`."""
+    names = [name for name, number in journal.projects().items() if "selector" in journal.description(number)]
+    name = wanted or (PROJECT if PROJECT in names or not names else names[0])
+    known = ", ".join(names)
+    if name not in names:
+        raise InputError(
+            f"{journal.path}: there is no project {name!r} with a selector; it has {known or 'none'}"
+        )
+    if wanted is None and name != PROJECT and len(names) > 1:
+        raise InputError(f"{journal.path}: has several projects: give --project, one of {known}")
+    return name
+
+
 class FollowedRun:
     """A project of a state file, read from outside as it grows."""
 
     def __init__(self, path: Path, project: str | None = None) -> None:
         self._journal = Journal(path, read_only=True)
         self.path = path
-        numbers = self._journal.projects()
-        name = project or (PROJECT if PROJECT in numbers or not numbers else next(iter(numbers)))
-        if name not in numbers or "selector" not in self._journal.description(numbers[name]):
-            known = ", ".join(numbers) or "none yet"
+        try:
+            self.project = chosen_project(self._journal, project)
+        except InputError:
             self._journal.close()
-            raise InputError(f"{path}: there is no project {name!r} to watch; it has {known}")
-        if project is None and name != PROJECT and len(numbers) > 1:
-            self._journal.close()
-            raise InputError(f"{path}: has several projects: give --project, one of {', '.join(numbers)}")
-        self.project, self._number = name, numbers[name]
+            raise
+        self._number = self._journal.projects()[self.project]
         selector = make(self._journal.description(self._number))
         self._selector, self._algorithms = selector.name, selector.algorithms
         self._served = Instances(selector.cutoff, schedules=selector.schedules)

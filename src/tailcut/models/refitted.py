@@ -72,7 +72,6 @@ class LeastSquares(Model):
         self._stale.add(algorithm)
 
     def _refit(self) -> None:
-        """Fit the algorithms that have new rows."""
         while self._stale:
             algorithm = self._stale.pop()
             self._weights[algorithm], self._intercepts[algorithm] = _solve(self.factors[algorithm])

@@ -12,8 +12,8 @@ is the represented instance, and the reward is what a run did not lose: minus it
 was never tried is expected to lose nothing.
 
 river: Montiel et al., "River: machine learning for streaming data in Python", JMLR 2021. One forest per
-algorithm, an adaptive random forest of Hoeffding trees or a Mondrian forest, learns the bounded losses of its
-runs, one by one, and the lowest prediction is chosen.
+algorithm, an adaptive random forest of Hoeffding trees, learns the bounded losses of its runs, one by one,
+and the lowest prediction is chosen.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ class MabWiser(OpaqueModel):
 
 
 class RiverForests(OpaqueModel):
-    """One of river's forests per algorithm: "ARFRegressor" or "AMFRegressor"; 0 before the first outcome."""
+    """One of river's adaptive random forests per algorithm; 0 before the first outcome."""
 
     needs_features = True
 
@@ -258,21 +258,17 @@ class RiverForests(OpaqueModel):
         n_algorithms: int,
         n_features: int,
         seed: int = 0,
-        kind: str = "AMFRegressor",
         trees: TreeCount = 10,
     ) -> None:
         super().__init__(n_algorithms, n_features)
-        self.kind, self.trees, self.seed = kind, trees, seed
+        self.trees, self.seed = trees, seed
         self.forests = [self._new(name) for name in self.names]
         self.outcomes = [0] * n_algorithms
 
     def _new(self, name: int) -> Any:
         """Return a forest that has seen nothing; each has random numbers of its own."""
         seed = int(stream(self.seed, f"river forest {name}").integers(2**31))
-        forest = library("river.forest")
-        if self.kind == "ARFRegressor":
-            return forest.ARFRegressor(n_models=self.trees, seed=seed)
-        return forest.AMFRegressor(n_estimators=self.trees, seed=seed)
+        return library("river.forest").ARFRegressor(n_models=self.trees, seed=seed)
 
     def losses(self, x: Array) -> Array:
         """Return what each forest predicts; one without outcomes expects no loss."""

@@ -188,23 +188,30 @@ class RecordedRows(Model):
         self.x = np.hstack([np.zeros((len(self.x), n_features - self.x.shape[1])), self.x])
         self._forget()
 
-    def _new_forest(self, kind: str, name: str) -> Any:
-        """Return a forest whose randomness follows from seed and name, so that a reload fits the same."""
-        return getattr(library("sklearn.ensemble"), kind)(
-            n_estimators=self.trees,
-            min_samples_leaf=self.min_samples_leaf,
-            random_state=int(stream(self.seed, name).integers(2**31)),
-        )
+    def _settings(self, name: str) -> dict[str, Any]:
+        """Return those of a forest: its randomness follows from the name, so that a reload fits the same."""
+        state = int(stream(self.seed, name).integers(2**31))
+        return {
+            "n_estimators": self.trees,
+            "min_samples_leaf": self.min_samples_leaf,
+            "random_state": state,
+        }
 
 
 def mean_vote(forest: Any, x: Array) -> Array:
-    """Return the mean of the trees' predictions at one instance; for classifiers, a share per class.
+    """Return the mean of the trees' predictions at one instance, summed in the forest's own order.
 
     The forest's own `predict` does the same after checks that take longer than the trees.
     """
     row = x[None].astype(np.float32)
-    votes: Array = np.mean([tree.tree_.predict(row) for tree in forest.estimators_], axis=0).reshape(-1)
-    return votes / votes.sum() if len(votes) > 1 else votes
+    first, *others = (tree.tree_.predict(row)[0] for tree in forest.estimators_)
+    return np.asarray(sum(others, start=first) / len(forest.estimators_))
+
+
+def shares(forest: Any, x: Array) -> Array:
+    """Return which share of the trees' votes each class has."""
+    votes = mean_vote(forest, x)
+    return np.asarray(votes / votes.sum())
 
 
 class PairwiseForests(RecordedRows):
@@ -223,13 +230,15 @@ class PairwiseForests(RecordedRows):
         wins = gap[differs] > 0.0
         if wins.all() or not wins.any():
             return float(wins.mean()) if len(wins) else 0.5
-        forest = self._new_forest("RandomForestClassifier", f"pair {first} {second}")
+        forest = library("sklearn.ensemble").RandomForestClassifier(
+            **self._settings(f"pair {first} {second}")
+        )
         return forest.fit(self.x[differs], wins, sample_weight=np.abs(gap[differs]))
 
     def scores(self, forests: list[Any], x: Array) -> Array:
         votes = np.zeros(self.target.shape[1])
         for (first, second), forest in zip(combinations(range(len(votes)), 2), forests, strict=True):
-            share = forest if isinstance(forest, float) else float(mean_vote(forest, x)[1])
+            share = forest if isinstance(forest, float) else float(shares(forest, x)[1])
             votes[first if share > 0.5 else second] += 1.0
         return np.asarray(1e-6 * self.target.mean(axis=0) - votes)  # ties go to the lower mean loss
 
@@ -238,14 +247,14 @@ class BestLabelForest(RecordedRows):
     """One forest that names the best algorithm of an instance: plain multi-class classification."""
 
     def fitted(self) -> list[Any]:
-        forest = self._new_forest("RandomForestClassifier", "best label")
+        forest = library("sklearn.ensemble").RandomForestClassifier(**self._settings("best label"))
         return [forest.fit(self.x, self.target.argmin(axis=1))]
 
     def scores(self, forests: list[Any], x: Array) -> Array:
         """Return minus the share of trees that vote for each algorithm; ties go to the lower mean loss."""
         (forest,) = forests
         scores: Array = 1e-6 * self.target.mean(axis=0)
-        scores[forest.classes_] -= mean_vote(forest, x) if len(forest.classes_) > 1 else 1.0
+        scores[forest.classes_] -= shares(forest, x) if len(forest.classes_) > 1 else 1.0
         return scores
 
 
@@ -259,14 +268,8 @@ class AsfSelector(RecordedRows):
     options: ClassVar[dict[str, Any]] = {}
 
     def fitted(self) -> list[Any]:
-        model = partial(
-            getattr(library("asf.predictors", ASF_EXTRA), self.model),
-            init_params={
-                "n_estimators": self.trees,
-                "min_samples_leaf": self.min_samples_leaf,
-                "random_state": int(stream(self.seed, self.kind).integers(2**31)),
-            },
-        )
+        kind = getattr(library("asf.predictors", ASF_EXTRA), self.model)
+        model = partial(kind, init_params=self._settings(self.kind))
         made = getattr(library("asf.selectors", ASF_EXTRA), self.kind)(model, **self.options)
         made.fit(_frame(self.x), _frame(self.target))
         return [made]
@@ -274,11 +277,11 @@ class AsfSelector(RecordedRows):
     def scores(self, forests: list[Any], x: Array) -> Array:
         """Return 0 for the algorithm that ASF names, and 1 for the others."""
         scores = np.ones(self.target.shape[1])
-        scores[self.named(forests[0], x[None].astype(np.float32))] = 0.0
+        scores[self.named(forests[0], x)] = 0.0
         return scores
 
     @abstractmethod
-    def named(self, made: Any, row: Array) -> int:
+    def named(self, made: Any, x: Array) -> int:
         """Return the algorithm that ASF's selector names; of several the first."""
 
 
@@ -287,8 +290,8 @@ class AsfMultiClass(AsfSelector):
 
     kind = "MultiClassClassifier"
 
-    def named(self, made: Any, row: Array) -> int:
-        return int(_class_named(made.classifier, row))
+    def named(self, made: Any, x: Array) -> int:
+        return int(_class_named(made.classifier, x))
 
 
 class AsfPairwise(AsfSelector):
@@ -296,10 +299,10 @@ class AsfPairwise(AsfSelector):
 
     kind = "PairwiseClassifier"
 
-    def named(self, made: Any, row: Array) -> int:
+    def named(self, made: Any, x: Array) -> int:
         votes = np.zeros(len(made.algorithms))
         for (first, second), model in zip(combinations(range(len(votes)), 2), made.classifiers, strict=True):
-            votes[first if _class_named(model, row) else second] += 1.0
+            votes[first if _class_named(model, x) else second] += 1.0
         return int(votes.argmax())
 
 
@@ -310,23 +313,13 @@ class AsfPerformance(AsfSelector):
     model = "RandomForestRegressorWrapper"
     options: ClassVar[dict[str, Any]] = {"normalize": "none"}  # a bounded loss needs no logarithms
 
-    def named(self, made: Any, row: Array) -> int:
-        return int(np.argmin([_mean(model, row)[0] for model in made.regressors]))
+    def named(self, made: Any, x: Array) -> int:
+        return int(np.argmin([mean_vote(model.model_class, x)[0] for model in made.regressors]))
 
 
-def _mean(model: Any, row: Array) -> Array:
-    """Return the mean answer of a forest's trees, summed in the forest's own order."""
-    trees = model.model_class.estimators_
-    total = trees[0].tree_.predict(row)[0]
-    for tree in trees[1:]:
-        total += tree.tree_.predict(row)[0]
-    mean: Array = total / len(trees)
-    return mean
-
-
-def _class_named(model: Any, row: Array) -> Any:
+def _class_named(model: Any, x: Array) -> Any:
     """Return the class that a forest predicts; of several equal ones the first."""
-    return model.model_class.classes_[np.argmax(_mean(model, row))]
+    return model.model_class.classes_[np.argmax(mean_vote(model.model_class, x))]
 
 
 def _frame(values: Array) -> Any:

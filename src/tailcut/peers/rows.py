@@ -85,7 +85,7 @@ RIVER_FORESTS = replace(
     summary="river's adaptive random forest per algorithm, one outcome at a time, on our bounded loss",
     libraries=("river",),
     representation="centred",
-    model=partial(RiverForests, kind="ARFRegressor"),
+    model=RiverForests,
     hyperparameters={"solved_share": 0.3, "trees": 10, "pace": 1.0},
 )
 MEDLEY_NEAREST = ScheduleRecipe(

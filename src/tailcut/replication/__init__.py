@@ -3,39 +3,11 @@
 This code is separate from the core on purpose: it follows the published experiment, including its errors, and
 is not meant for reuse. `tailcut.catalogue` has the same approaches by the paper's formulas.
 
-    ExperimentData, protocol (seeds, order, PAR10) -> approaches (LinUCB, Thompson, Degroote) -> verdicts;
+    `experiment` (data, approaches, seeds, order, PAR10) -> `published` (verdicts);
     `replicate_folder` does all of it
 """
 
-from tailcut.replication.approaches import APPROACHES, approach
-from tailcut.replication.protocol import PAPER, PUBLISHED, SEEDS, ExperimentData, Summary, Switches, evaluate
-from tailcut.replication.published import (
-    PublishedCell,
-    ReplicatedCell,
-    cell,
-    cells,
-    compare,
-    replicate,
-    replicate_folder,
-    scenarios,
-)
+from tailcut.replication.experiment import PAPER, PUBLISHED, ExperimentData, Switches, approach, evaluate
+from tailcut.replication.published import replicate_folder
 
-__all__ = [
-    "APPROACHES",
-    "PAPER",
-    "PUBLISHED",
-    "SEEDS",
-    "ExperimentData",
-    "PublishedCell",
-    "ReplicatedCell",
-    "Summary",
-    "Switches",
-    "approach",
-    "cell",
-    "cells",
-    "compare",
-    "evaluate",
-    "replicate",
-    "replicate_folder",
-    "scenarios",
-]
+__all__ = ["PAPER", "PUBLISHED", "ExperimentData", "Switches", "approach", "evaluate", "replicate_folder"]

@@ -18,8 +18,14 @@ from pathlib import Path
 
 from tailcut.errors import InputError
 from tailcut.numerics.processes import unordered
-from tailcut.replication.approaches import approach, chosen_approaches
-from tailcut.replication.protocol import SEEDS, ExperimentData, Summary, evaluate
+from tailcut.replication.experiment import (
+    SEEDS,
+    ExperimentData,
+    Summary,
+    approach,
+    chosen_approaches,
+    evaluate,
+)
 
 Progress = Callable[[str, int, int], None]
 """Called with what is worked on ("scenarios" to read, or "cells" to run), how many are done, and how many
@@ -147,17 +153,9 @@ def compare(ours: Summary, published: PublishedCell) -> ReplicatedCell:
     same_std = as_printed(ours.std, published.par10_std) == published.par10_std
     near = "in_distribution" if abs(z) < LIMIT else "differs"
     verdict = "exact" if same_mean and same_std else near
-    return ReplicatedCell(
-        scenario=published.scenario,
-        approach=published.approach,
-        ours_mean=ours.mean,
-        ours_std=ours.std,
-        published_mean=published.mean,
-        published_std=published.std,
-        z=z,
-        verdict=verdict,
-        note="" if verdict == "exact" else _note(published, ours.seeds),
-    )
+    note = "" if verdict == "exact" else _note(published, ours.seeds)
+    numbers = (ours.mean, ours.std, published.mean, published.std, z)
+    return ReplicatedCell(published.scenario, published.approach, *numbers, verdict, note)
 
 
 def _note(published: PublishedCell, seeds: int) -> str:

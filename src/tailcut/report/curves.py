@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,32 +19,16 @@ from numpy.typing import NDArray
 from tailcut.bench.baselines import oracle as best_choices
 from tailcut.bench.labels import ContenderKind, kind_of
 from tailcut.bench.sweeps import Sweep
-from tailcut.catalogue import CATALOGUE
 from tailcut.report.results import FEWEST_SWEEP_VALUES, CellRow, Results
 from tailcut.scenarios import Scenario
 from tailcut.types import PENALTY, Array
 
 Losses = Mapping[str, Mapping[int, Array]]
 """Selector -> seed -> losses per step, shape (n,)."""
+Steps = tuple[Array, Array]
+"""Seconds from 0 to the cutoff, and the estimated probability that a run lasts longer until the next."""
 POINTS = 120
 """At most so many points per curve: more than a figure can show, few enough for a page."""
-
-
-@dataclass(frozen=True)
-class Band:
-    """A curve with a deviation over seeds."""
-
-    name: str
-    mean: Array
-    """Shape (points,)."""
-    deviation: Array
-    """Population standard deviation over seeds, shape (points,)."""
-
-    @staticmethod
-    def over(name: str, curves: Sequence[Array]) -> Band:
-        """Return the mean of some curves, one per seed."""
-        stack = np.stack(curves)
-        return Band(name, stack.mean(axis=0), stack.std(axis=0))
 
 
 @dataclass(frozen=True)
@@ -53,7 +38,12 @@ class StreamCurves:
     scenario: str
     at: Array
     """Instances served, seconds, or values of a hyperparameter, shape (points,)."""
-    bands: tuple[Band, ...]
+    bands: dict[str, Array]
+    """Selector -> mean and population standard deviation over seeds, shape (2, points)."""
+
+
+def _band(curves: Sequence[Array]) -> Array:
+    return np.array([np.mean(curves, axis=0), np.std(curves, axis=0)])
 
 
 def regret(scenario: str, losses: Losses, oracle: Mapping[int, Array]) -> StreamCurves | None:
@@ -66,12 +56,12 @@ def regret(scenario: str, losses: Losses, oracle: Mapping[int, Array]) -> Stream
         return None
     n = len(next(iter(oracle.values())))
     steps = np.unique(np.linspace(0, n - 1, min(n, POINTS)).astype(np.intp))
-    bands = []
+    bands = {}
     for selector, by_seed in losses.items():
         sums = [np.cumsum(by_seed[seed] - oracle[seed])[steps] for seed in by_seed if seed in oracle]
         if sums:
-            bands.append(Band.over(selector, sums))
-    return StreamCurves(scenario, (steps + 1).astype(float), tuple(bands)) if bands else None
+            bands[selector] = _band(sums)
+    return StreamCurves(scenario, (steps + 1).astype(float), bands) if bands else None
 
 
 def solved_by(scenario: str, losses: Losses, cutoff: float) -> StreamCurves:
@@ -83,8 +73,8 @@ def solved_by(scenario: str, losses: Losses, cutoff: float) -> StreamCurves:
     def share(trace: Array) -> Array:
         return np.searchsorted(np.sort(trace), times, side="right") / len(trace)
 
-    bands = (Band.over(selector, [*map(share, by_seed.values())]) for selector, by_seed in losses.items())
-    return StreamCurves(scenario, times, tuple(bands))
+    bands = {selector: _band([*map(share, by_seed.values())]) for selector, by_seed in losses.items()}
+    return StreamCurves(scenario, times, bands)
 
 
 @dataclass(frozen=True)
@@ -179,17 +169,6 @@ def against_single_best(
     return None
 
 
-@dataclass(frozen=True)
-class SurvivalCurve:
-    """A step function: `share` holds from `time` on, until the next."""
-
-    algorithm: str
-    time: Array
-    """Seconds, increasing, from 0 to the cutoff, shape (m,)."""
-    share: Array
-    """Estimated probability that a run lasts longer, shape (m,)."""
-
-
 def kaplan_meier(times: Array, solved: NDArray[np.bool_]) -> tuple[Array, Array]:
     """Return the distinct times of solved runs and the share not solved from each on.
 
@@ -206,19 +185,17 @@ def kaplan_meier(times: Array, solved: NDArray[np.bool_]) -> tuple[Array, Array]
     return events, np.asarray(np.cumprod(1.0 - deaths / at_risk), dtype=np.float64)
 
 
-def survival_curves(scenario: Scenario, penalty: float = PENALTY, points: int = 160) -> list[SurvivalCurve]:
+def survival_curves(scenario: Scenario, penalty: float = PENALTY, points: int = 160) -> dict[str, Steps]:
     """Return the curve of every algorithm, the lowest mean PARk first, thinned to what a figure shows."""
-    curves = []
+    curves = {}
     for k in np.argsort(scenario.losses(penalty).mean(axis=0), kind="stable").tolist():
         watched = np.minimum(scenario.runtimes[:, k], scenario.cutoff)
-        events, share = kaplan_meier(watched, scenario.solved[:, k])
-        curves.append(
-            SurvivalCurve(scenario.algorithms[k], *_thinned(events, share, scenario.cutoff, points))
-        )
+        found = kaplan_meier(watched, scenario.solved[:, k])
+        curves[scenario.algorithms[k]] = _thinned(*found, scenario.cutoff, points)
     return curves
 
 
-def _thinned(events: Array, share: Array, cutoff: float, points: int) -> tuple[Array, Array]:
+def _thinned(events: Array, share: Array, cutoff: float, points: int) -> Steps:
     """Return the steps at about `points` times, spread evenly over the logarithm of time."""
     time = np.concatenate([[0.0], events, [cutoff]])
     share = np.concatenate([[1.0], share, [share[-1] if len(share) else 1.0]])
@@ -229,23 +206,13 @@ def _thinned(events: Array, share: Array, cutoff: float, points: int) -> tuple[A
     return time[kept], share[kept]
 
 
-@dataclass(frozen=True)
-class SweepPoints:
-    """The points of a hyperparameter sweep: PARk against the value, one band per scenario."""
-
-    selector: str
-    parameter: str
-    default: float
-    panels: tuple[StreamCurves, ...]
+def sensitivity(results: Results) -> dict[Sweep, list[StreamCurves]]:
+    """Return every sweep that the results hold: PARk against the value, for each scenario."""
+    every = {sweep: _panels(sweep, cells) for sweep, cells in results.sweeps.items()}
+    return {sweep: panels for sweep, panels in every.items() if panels}
 
 
-def sensitivity(results: Results) -> list[SweepPoints]:
-    """Return the points of every sweep that the results hold."""
-    every = (_points(sweep, cells) for sweep, cells in results.sweeps.items())
-    return [points for points in every if points.panels]
-
-
-def _points(sweep: Sweep, cells: tuple[CellRow, ...]) -> SweepPoints:
+def _panels(sweep: Sweep, cells: tuple[CellRow, ...]) -> list[StreamCurves]:
     pars: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
     for cell in cells:
         pars[cell["scenario"]][float(cell["settings"][sweep.parameter])].append(cell["par"])
@@ -255,13 +222,11 @@ def _points(sweep: Sweep, cells: tuple[CellRow, ...]) -> SweepPoints:
         if len(values) < FEWEST_SWEEP_VALUES:
             continue  # only the default, which the comparison ran
         band = [(np.mean(by_value[value]), np.std(by_value[value])) for value in values]
-        panels.append(StreamCurves(scenario, np.array(values), (Band(sweep.selector, *np.array(band).T),)))
-    default = float(CATALOGUE[sweep.selector].settings({})[sweep.parameter])
-    return SweepPoints(sweep.selector, sweep.parameter, default, tuple(panels))
+        panels.append(StreamCurves(scenario, np.array(values), {sweep.selector: np.array(band).T}))
+    return panels
 
 
-@dataclass(frozen=True)
-class SolverWorth:
+class SolverWorth(NamedTuple):
     """One algorithm within its portfolio."""
 
     name: str
@@ -277,8 +242,7 @@ class SolverWorth:
     """By how much the virtual best solver's mean PARk rises without it, in seconds."""
 
 
-@dataclass(frozen=True)
-class SolverSet:
+class SolverSet(NamedTuple):
     """Some algorithms and what a perfect choice among them costs."""
 
     algorithms: tuple[str, ...]

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tailcut.bench.labels import labelled, name_of
 from tailcut.bench.ranks import Ranking
-from tailcut.catalogue import BASELINES
+from tailcut.bench.sweeps import Sweep
+from tailcut.catalogue import BASELINES, CATALOGUE
 from tailcut.display import counted
 from tailcut.estimate import RunEstimate
 from tailcut.explain import AlgorithmBelief, Explanation, percent, seconds
 from tailcut.journal.instances import Instance
 from tailcut.report import style
-from tailcut.report.curves import (
-    Complement,
-    InstanceScatter,
-    Learning,
-    Shares,
-    StreamCurves,
-    SurvivalCurve,
-    SweepPoints,
-)
+from tailcut.report.curves import Complement, InstanceScatter, Learning, Shares, Steps, StreamCurves
 from tailcut.report.gather import ExplainedDecision
-from tailcut.report.standings import CpuCurve, Standing
+from tailcut.report.standings import CpuCurves, Standing
 from tailcut.types import Array
 
 if TYPE_CHECKING:
@@ -170,40 +163,43 @@ def tradeoff(title: str, standings: Sequence[Standing], par: str) -> Figure:
     return figure
 
 
-def extra_cpu(curves: Sequence[CpuCurve], par: str) -> Figure:
+def extra_cpu(curves: CpuCurves, par: str) -> Figure:
     """Draw nPARk of the answers against extra CPU time: one curve per selector, points named by amount."""
     from matplotlib.ticker import PercentFormatter
 
     figure, axes = style.sheet(7.0, 3.8)
-    ways = list(dict.fromkeys(curve.how for curve in curves))
-    for curve in curves:
-        dashes = (style.SOLID, style.DASHED, style.DOTTED, style.DASHDOT)[ways.index(curve.how) % 4]
-        line = {**style.drawn(curve.selector, marker=True), "linestyle": dashes}
-        line["label"] = f"{curve.selector}, {curve.how}"
-        axes.plot([point.extra for point in curve.points], [point.npar for point in curve.points], **line)
+    ways = list(dict.fromkeys(how for _, how in curves))
+    for (selector, how), curve in curves.items():
+        dashes = (style.SOLID, style.DASHED, style.DOTTED, style.DASHDOT)[ways.index(how) % 4]
+        line = {**style.drawn(selector, marker=True), "linestyle": dashes, "label": f"{selector}, {how}"}
+        points = [(one.extra_cpu, one.npar_mean) for one in curve.values()]
+        axes.plot(*zip(*points, strict=True), **line)
         text: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7.5, "color": line["color"]}
-        for point in curve.points:
-            axes.annotate(f"{point.amount:g}", (point.extra, point.npar), xytext=(4, 5), **text)
+        for amount, point in zip(curve, points, strict=True):
+            axes.annotate(f"{amount}", point, xytext=(4, 5), **text)
     axes.xaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0))
     axes.margins(0.08)
     axes.set(xlabel="extra CPU time, as a share of that of the answers", ylabel=f"mean n{par} of the answers")
-    axes.set_title(f"Mean over {counted(curves[0].scenarios, 'scenario')}")
+    scenarios = max(one.scenarios for curve in curves.values() for one in curve.values())
+    axes.set_title(f"Mean over {counted(scenarios, 'scenario')}")
     axes.legend(loc="best")
     return figure
 
 
-def sweep(points: SweepPoints, par: str) -> Figure:
+def sweep(swept: Sweep, panels: Sequence[StreamCurves], par: str) -> Figure:
     """Draw PARk against a hyperparameter, one panel per scenario; a vertical line marks the default."""
-    figure, every = style.small_panels(7.6, 2.0, [panel.scenario for panel in points.panels], 3)
-    line: dict[str, Any] = {"color": style.look(points.selector).colour, "marker": "o", "markersize": 3}
+    default = float(CATALOGUE[swept.selector].settings({})[swept.parameter])
+    figure, every = style.small_panels(7.6, 2.0, [panel.scenario for panel in panels], 3)
+    line: dict[str, Any] = {"color": style.look(swept.selector).colour, "marker": "o", "markersize": 3}
     line |= {"linewidth": 1.0, "elinewidth": 0.7, "capsize": 2}
-    for axes, panel in zip(every, points.panels, strict=True):
-        axes.axvline(points.default, color=style.INK, linewidth=0.8, linestyle=style.DOTTED)
-        axes.errorbar(panel.at, panel.bands[0].mean, yerr=panel.bands[0].deviation, **line)
+    for axes, panel in zip(every, panels, strict=True):
+        mean, deviation = panel.bands[swept.selector]
+        axes.axvline(default, color=style.INK, linewidth=0.8, linestyle=style.DOTTED)
+        axes.errorbar(panel.at, mean, yerr=deviation, **line)
         style.short_ticks(axes)
-    sign = _SIGNS.get(points.parameter)
-    name = f"{points.parameter} ({sign})" if sign else points.parameter
-    title = f"{points.selector}: {name}; dotted: the default, {points.default:g}"
+    sign = _SIGNS.get(swept.parameter)
+    name = f"{swept.parameter} ({sign})" if sign else swept.parameter
+    title = f"{swept.selector}: {name}; dotted: the default, {default:g}"
     style.entitle(figure, title, name, f"{par}, s")
     return figure
 
@@ -233,7 +229,7 @@ def regret_overview(scenarios: Sequence[StreamCurves], featured: Sequence[str], 
 
 def _regret_panel(axes: Axes, curves: StreamCurves, featured: Sequence[str], kept: Any = slice(None)) -> None:
     at = curves.at[kept]
-    bands = {b.name: (b.mean[kept], b.deviation[kept]) for b in curves.bands if b.name != "oracle"}
+    bands = {name: band[:, kept] for name, band in curves.bands.items() if name != "oracle"}
     shown = [name for name in featured if name in bands]
     for name, (mean, _) in bands.items():
         if name not in shown:
@@ -284,10 +280,9 @@ def instances(scatter: InstanceScatter) -> Figure:
 def solved(curves: StreamCurves, featured: Sequence[str]) -> Figure:
     """Draw the share of instances that the featured selectors solve within t seconds, up to the cutoff."""
     figure, axes = style.sheet(6.4, 3.6)
-    by_name = {band.name: band for band in curves.bands}
     for name in featured:
-        if name in by_name:
-            _banded(axes, name, curves.at, by_name[name].mean, by_name[name].deviation)
+        if name in curves.bands:
+            _banded(axes, name, curves.at, *curves.bands[name])
     label = "seconds, up to the cutoff (features included where used)"
     _share_over_time(axes, (curves.at[0], curves.at[-1]), None, label)
     axes.set(ylabel="instances solved", title=curves.scenario)
@@ -295,21 +290,21 @@ def solved(curves: StreamCurves, featured: Sequence[str]) -> Figure:
     return figure
 
 
-def survival(scenario: str, curves: Sequence[SurvivalCurve]) -> Figure:
+def survival(scenario: str, curves: Mapping[str, Steps]) -> Figure:
     """Draw Kaplan-Meier curves: the heavier the tail, the higher the line; the lowest PARk have colours."""
     figure, axes = style.sheet(6.4, 3.6)
-    cutoff = max(float(one.time[-1]) for one in curves)
-    positive = np.concatenate([one.time[one.time > 0] for one in curves])
+    cutoff = max(float(time[-1]) for time, _ in curves.values())
+    positive = np.concatenate([time[time > 0] for time, _ in curves.values()])
     start = max(float(positive.min()) * 0.8, cutoff * 1e-5)
-    for number, one in enumerate(curves):
+    for number, (algorithm, (time, share)) in enumerate(curves.items()):
         line: dict[str, Any] = {"color": style.OTHER_ALGORITHMS, "linewidth": 0.7, "zorder": 1.5}
         if number < len(style.ALGORITHMS):
             dashes = (style.SOLID, style.DASHED, style.DASHDOT)[number % 3]
             line = {"color": style.ALGORITHMS[number], "linestyle": dashes, "linewidth": 1.3}
-            line["label"] = one.algorithm
+            line["label"] = algorithm
         elif number == len(style.ALGORITHMS):
             line["label"] = "the other algorithms"
-        axes.step(np.maximum(one.time, start), one.share, where="post", **line)
+        axes.step(np.maximum(time, start), share, where="post", **line)
     _share_over_time(axes, (start, cutoff), 1, "seconds, up to the cutoff")
     axes.set(ylabel="runs still unsolved", title=scenario)
     style.legend_right(figure, axes)
@@ -379,7 +374,7 @@ def growth(complement: Complement, par: str, most: int = 12) -> Figure:
     return figure
 
 
-def decision(explained: ExplainedDecision, selector: str, title: str) -> Figure:
+def decision(explained: ExplainedDecision) -> Figure:
     """Draw beliefs and features; a point is a median, a line a 90% interval, a cross the actual runtime."""
     explanation = explained.explanation
     predicted = [one for one in explanation.algorithms if one.expected_par is not None]
@@ -391,10 +386,11 @@ def decision(explained: ExplainedDecision, selector: str, title: str) -> Figure:
     figure, (left, right) = style.panels(10.0, height, 2, 2, layout=None)
     left.set_position((0.195, 0.55 / height, 0.3, room / height))
     right.set_position((0.84, 0.55 / height, 0.145, room / height))
-    colour = style.look(selector).colour
+    colour = style.look(explained.selector).colour
     _intervals(left, rows, explained, colour)
     _effects(right, explanation, colour)
-    figure.text(0.01, 1 - 0.1 / height, title, va="top", fontsize=10)
+    at = f"{explained.scenario}, decision {explained.step} of {explained.instances}"
+    figure.text(0.01, 1 - 0.1 / height, f"{at}: {explanation.algorithm}", va="top", fontsize=10)
     return figure
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,13 @@ from tailcut.bench.ranks import Ranking
 from tailcut.bench.replay import shuffled
 from tailcut.bench.store import Store, describe_scenario
 from tailcut.bench.summary import ReferenceCosts, paid
+from tailcut.bench.sweeps import Sweep
 from tailcut.catalogue import find
 from tailcut.errors import TailcutError
 from tailcut.explain import Explanation
 from tailcut.report import curves, standings
 from tailcut.report.results import Results, load
-from tailcut.report.standings import CpuCurve, MetricGrid, Standing
+from tailcut.report.standings import MetricGrid, Standing
 from tailcut.scenarios import Scenario, bundled
 from tailcut.selector import Selector
 from tailcut.types import Array, Decision, Outcome
@@ -34,17 +35,8 @@ EXPLAINED_AT = (0.1, 0.5, 1.0)
 class ReportProgress(BenchProgress):
     """Is called as a report proceeds, including the runs it may need first."""
 
-    def scenarios_planned(self, count: int) -> None:
-        """Handle the number of scenarios whose numbers will be gathered."""
-
-    def scenario_gathered(self, name: str) -> None:
-        """Handle a scenario whose numbers are ready."""
-
-    def figures_planned(self, count: int) -> None:
-        """Handle the number of figures to draw."""
-
-    def figure_drawn(self, name: str) -> None:
-        """Handle a figure that was written."""
+    def proceeded(self, what: str, done: int, total: int) -> None:
+        """Handle that so many of the "scenarios gathered", or of the "figures drawn", are ready."""
 
 
 SILENT = ReportProgress()
@@ -61,7 +53,8 @@ class ScenarioPart:
     regret: curves.StreamCurves | None
     solved: curves.StreamCurves | None
     shares: tuple[curves.Shares, ...]
-    survival: tuple[curves.SurvivalCurve, ...]
+    survival: dict[str, curves.Steps]
+    """Algorithm -> its curve, the lowest mean PARk first."""
     learning: tuple[curves.Learning, ...]
     """How each selector learns, in the order of the standings; needs results of sbs and oracle."""
     versus: curves.InstanceScatter | None
@@ -72,24 +65,18 @@ class ScenarioPart:
 
 @dataclass(frozen=True)
 class ExplainedDecision:
-    """One decision, and what was not known when it was made."""
-
-    step: int
-    """Its number in the stream, counted from 1."""
-    explanation: Explanation
-    runtimes: dict[str, float | None]
-    """Seconds that each algorithm needs on this instance; None: it does not solve it."""
-
-
-@dataclass(frozen=True)
-class ExplainedDecisions:
-    """Decisions along the stream of one scenario, in order."""
+    """A decision along the stream of a scenario, and what was not known when it was made."""
 
     scenario: str
     selector: str
     seed: int
     instances: int
-    decisions: tuple[ExplainedDecision, ...]
+    """How many there are in the stream."""
+    step: int
+    """Its number in the stream, counted from 1."""
+    explanation: Explanation
+    runtimes: dict[str, float | None]
+    """Seconds that each algorithm needs on this instance; None: it does not solve it."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +89,11 @@ class Report:
     standings: list[Standing]
     featured: list[str]
     scatters: dict[str, tuple[str, list[Standing]]]
-    sweeps: list[curves.SweepPoints]
+    sweeps: dict[Sweep, list[curves.StreamCurves]]
     scenarios: list[ScenarioPart]
-    cpu_curves: list[CpuCurve] = field(default_factory=list)
-    """What extra CPU time gains, if there is any."""
-    explained: ExplainedDecisions | None = None
-    """Decisions on the first scenario available; None if there is none, or no selector to explain them."""
-    notes: list[str] = field(default_factory=list)
+    explained: list[ExplainedDecision]
+    """Decisions on the first scenario available; empty if there is none, or no selector to explain them."""
+    notes: list[str]
 
 
 def gather(
@@ -130,14 +115,14 @@ def gather(
     ranked = standings.ranking(grids["par"])
     ordered = standings.standings(grids, ranked)
     shown = standings.featured(ordered)
-    parts, explained, explaining = [], None, explainable(ordered)
-    progress.scenarios_planned(len(results.scenarios))
-    for name in results.scenarios:
+    parts, explaining = [], explainable(ordered)
+    explained: list[ExplainedDecision] = []
+    for number, name in enumerate(results.scenarios, start=1):
         read, why_not = (scenario, []) if scenario is not None else _read(aslib, name, results)
         parts.append(_part(store, results, name, ordered, shown, read, why_not))
-        if explained is None and read is not None and explaining is not None:
+        if not explained and read is not None and explaining is not None:
             explained = explain_decisions(read, explaining, results.seeds[0])
-        progress.scenario_gathered(name)
+        progress.proceeded("scenarios gathered", number, len(results.scenarios))
     return Report(
         results=results,
         grids=grids,
@@ -147,7 +132,6 @@ def gather(
         scatters=standings.scatters(ordered),
         sweeps=curves.sensitivity(results),
         scenarios=parts,
-        cpu_curves=standings.cpu_curves(grids),
         explained=explained,
         notes=list(notes),
     )
@@ -212,7 +196,7 @@ def _part(
         regret=regret,
         solved=curves.solved_by(name, losses_shown, cutoff) if cutoff is not None and losses_shown else None,
         shares=tuple(windows),
-        survival=tuple(curves.survival_curves(scenario, results.penalty)) if scenario is not None else (),
+        survival={} if scenario is None else curves.survival_curves(scenario, results.penalty),
         learning=tuple(learned for one in names if (learned := curves.learning(one, losses)) is not None),
         versus=curves.against_single_best(name, names, losses, cutoff),
         notes=tuple(notes),
@@ -255,7 +239,7 @@ def explainable(ordered: Sequence[Standing]) -> str | None:
     return None
 
 
-def explain_decisions(scenario: Scenario, label: str, seed: int) -> ExplainedDecisions:
+def explain_decisions(scenario: Scenario, label: str, seed: int) -> list[ExplainedDecision]:
     """Return decisions of the selector `label`, made again on the instances in the order of `seed`."""
     contender = Contender.parse(label)
     selector = Selector(
@@ -274,11 +258,12 @@ def explain_decisions(scenario: Scenario, label: str, seed: int) -> ExplainedDec
         runtimes = {name: seconds[k] if solved[k] else None for k, name in enumerate(scenario.algorithms)}
         decision: Decision | None = selector.select(scenario.features[row], instance=scenario.instances[row])
         if step in wanted and decision is not None:
-            explained.append(ExplainedDecision(step, decision.explain(), runtimes))
+            about = (scenario.name, label, seed, len(order), step)
+            explained.append(ExplainedDecision(*about, decision.explain(), runtimes))
         while decision is not None:
             runtime = runtimes[decision.algorithm]
             in_time = runtime is not None and runtime <= decision.budget
             outcome = Outcome.solved(runtime or 0.0) if in_time else Outcome.censored(decision.budget)
             selector.observe(decision, outcome)
             decision = selector.proceed(decision)
-    return ExplainedDecisions(scenario.name, label, seed, len(order), tuple(explained))
+    return explained

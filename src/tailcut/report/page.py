@@ -240,16 +240,15 @@ def render_all(
 ) -> dict[str, str]:
     """Draw all figures, in processes if there are several jobs and enough to do; return them as SVG."""
     folder.mkdir(parents=True, exist_ok=True)
-    progress.figures_planned(len(drawings))
     draw = partial(_render_one, folder=folder, formats=with_svg(formats))
     several = jobs > 1 and len(drawings) >= 12
-    for name in unordered(draw, drawings.items(), jobs=jobs) if several else map(draw, drawings.items()):
-        progress.figure_drawn(name)
+    drawn = unordered(draw, drawings.items(), jobs=jobs) if several else map(draw, drawings.items())
+    for number, _ in enumerate(drawn, start=1):
+        progress.proceeded("figures drawn", number, len(drawings))
     return {name: (folder / f"{name}.svg").read_text(encoding="utf-8") for name in drawings}
 
 
-def _render_one(drawing: tuple[str, Callable[[], Figure]], folder: Path, formats: Sequence[str]) -> str:
-    """Draw one figure, write it in all formats, and return its name."""
+def _render_one(drawing: tuple[str, Callable[[], Figure]], folder: Path, formats: Sequence[str]) -> None:
     name, draw = drawing
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
     with require().rc_context(fname=_TEMPLATES / "figures.mplstyle"):
@@ -259,7 +258,6 @@ def _render_one(drawing: tuple[str, Callable[[], Figure]], folder: Path, formats
             figure.savefig(path, metadata=undated[kind])
             if kind == "svg":
                 path.write_text(_lighter(path.read_text(encoding="utf-8")), encoding="utf-8")
-    return name
 
 
 def _lighter(svg: str) -> str:

@@ -27,18 +27,17 @@ from tailcut.estimate import LEVEL, RunEstimate, estimate_run
 from tailcut.explain import Explanation
 from tailcut.journal import Journal, Project
 from tailcut.journal.instances import Instance, Instances
+from tailcut.live.monitor import chosen_project
 from tailcut.report import figures, page
-from tailcut.report.curves import Shares, complement
+from tailcut.report.curves import Shares, complement, shares
 from tailcut.report.gather import SILENT, Report, ReportProgress, ScenarioPart, gather
 from tailcut.report.page import Drawings, Row, Table, render, slug, table, write_page
 from tailcut.report.results import Results
-from tailcut.report.standings import MetricGrid, Standing, mean_or_nan
+from tailcut.report.standings import MetricGrid, Standing, cpu_curves, mean_or_nan
 from tailcut.scenarios import Scenario
 from tailcut.scenarios.aslib_reader import scenarios_in
 from tailcut.types import Status
 
-PREFERRED = "run"
-"""The default project of a state file with several: that of `tailcut run`."""
 SLOWEST = 8
 """The number of instances listed with an explanation."""
 PARTS = 20
@@ -186,10 +185,9 @@ def write_scenario_page(
         **_scenario_drawings(part, report),
         **_decision_drawings(report),
     }
-    solvers = [(s.name, s.par, s.timeouts, s.fastest, s.only, s.adds) for s in portfolio.solvers]
     tables = [
         _learning_table(report),
-        table("solvers", solvers, par=par),
+        table("solvers", portfolio.solvers, par=par),
         table("pairs", [(*pair.algorithms, pair.par, pair.closed) for pair in portfolio.pairs], par=par),
         _scenarios_table(report),
     ]
@@ -253,14 +251,15 @@ def comparison_drawings(report: Report) -> Drawings:
     regrets = [part.regret for part in report.scenarios if part.regret is not None]
     if len(regrets) > 1:
         drawings["regret-overview"] = partial(figures.regret_overview, regrets, report.featured, par)
-    for sweep in report.sweeps:
-        drawings[f"sensitivity-{sweep.selector}-{sweep.parameter}"] = partial(figures.sweep, sweep, par)
+    for sweep, panels in report.sweeps.items():
+        name = f"sensitivity-{sweep.selector}-{sweep.parameter}"
+        drawings[name] = partial(figures.sweep, sweep, panels, par)
     if report.ranked is not None:
         drawings["critical-difference"] = partial(figures.critical_difference, report.ranked, par)
     for key, (title, standings) in report.scatters.items():
         drawings[key] = partial(figures.tradeoff, title, standings, par)
-    if report.cpu_curves:
-        drawings["extra-cpu"] = partial(figures.extra_cpu, report.cpu_curves, par)
+    if curves := cpu_curves(report.standings):
+        drawings["extra-cpu"] = partial(figures.extra_cpu, curves, par)
     return drawings
 
 
@@ -273,21 +272,18 @@ def _scenario_drawings(part: ScenarioPart, report: Report) -> Drawings:
     if part.solved is not None:
         drawings["solved"] = partial(figures.solved, part.solved, shown)
     if part.shares:
-        best, algorithms = [one.algorithm for one in part.survival], part.description["algorithms"]
-        drawings["choices"] = partial(figures.choices, part.name, part.shares, algorithms, best)
+        algorithms = part.description["algorithms"]
+        drawings["choices"] = partial(figures.choices, part.name, part.shares, algorithms, [*part.survival])
     if part.survival:
         drawings["survival"] = partial(figures.survival, part.name, part.survival)
     return {f"{kind}-{slug(part.name)}": draw for kind, draw in drawings.items()}
 
 
 def _decision_drawings(report: Report) -> Drawings:
-    drawings = Drawings()
-    if (of := report.explained) is not None:
-        for one in of.decisions:
-            title = f"{of.scenario}, decision {one.step} of {of.instances}: {one.explanation.algorithm}"
-            name = f"explained-{slug(of.scenario)}-{one.step}"
-            drawings[name] = partial(figures.decision, one, of.selector, title)
-    return drawings
+    return {
+        f"explained-{slug(one.scenario)}-{one.step}": partial(figures.decision, one)
+        for one in report.explained
+    }
 
 
 def headline(results: Results, standings: Sequence[Standing], ranked: Ranking | None) -> str:
@@ -450,15 +446,14 @@ class LiveRun:
         first = [self.algorithms.index(one.runs[0].algorithm) for one in self.instances if one.runs]
         if not first:
             return None
-        parts = np.array_split(np.array(first), max(1, min(PARTS, len(first) // 5)))
-        share = np.array([np.bincount(part, minlength=len(self.algorithms)) / len(part) for part in parts])
-        return Shares(self.selector, np.cumsum([len(part) for part in parts]).astype(float), share)
+        parts = max(1, min(PARTS, len(first) // 5))
+        return shares(self.selector, [np.array(first, dtype=np.int16)], len(self.algorithms), parts)
 
 
 def read_live_run(path: Path, project: str | None = None) -> LiveRun:
     """Return what a project of a state file did; the file is only read, even while another process writes."""
     with Journal(path, read_only=True) as journal, journal.as_of_now():
-        name = _chosen_project(journal, project)
+        name = chosen_project(journal, project)
         kept = Project(journal, name)
         selector = kept.selector
         served = Instances(selector.cutoff, schedules=selector.schedules)
@@ -479,19 +474,6 @@ def read_live_run(path: Path, project: str | None = None) -> LiveRun:
             slowest=tuple((one, _why(kept, one)) for one in slowest),
             compacted=journal.base(kept.number) is not None,
         )
-
-
-def _chosen_project(journal: Journal, wanted: str | None) -> str:
-    """Return the project to report on; raise if that is ambiguous."""
-    names = [name for name, number in journal.projects().items() if "selector" in journal.description(number)]
-    known = ", ".join(names) or "none"
-    if wanted is not None and wanted not in names:
-        raise InputError(f"{journal.path}: there is no project {wanted!r} with a selector; it has {known}")
-    if wanted is None and not names:
-        raise InputError(f"{journal.path}: has no project with a selector")
-    if wanted is None and PREFERRED not in names and len(names) > 1:
-        raise InputError(f"{journal.path}: has several projects: give --project, one of {known}")
-    return wanted or (PREFERRED if PREFERRED in names else names[0])
 
 
 def _why(project: Project, instance: Instance) -> Explanation | None:
@@ -515,9 +497,9 @@ def write_live_page(run: LiveRun, out: Path, **options: Any) -> Path:
         drawings["solved-over-time"] = partial(figures.solved_over_time, run.instances)
     if run.instances:
         drawings["waterfall"] = partial(figures.waterfall, run.instances, run.algorithms)
-    shares = run.shares()
-    if shares is not None and over_time:
-        drawings["choices"] = partial(figures.choices, run.project, [shares], run.algorithms, run.algorithms)
+    first = run.shares()
+    if first is not None and over_time:
+        drawings["choices"] = partial(figures.choices, run.project, [first], run.algorithms, run.algorithms)
     longest = min(figures.LONGEST, len(run.instances))
     return write_page("live.html.j2", out, tables, drawings, run=run, level=LEVEL, longest=longest, **options)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -175,50 +174,19 @@ def featured(standings: Sequence[Standing]) -> list[str]:
     return [*own, *best_of_family.values(), *schedules, *hindsight]
 
 
-class CpuPoint(NamedTuple):
-    """One selector under one condition, mean over the scenarios of all curves."""
-
-    amount: float
-    """Instances measured first: what the point is labelled by."""
-    selector: str
-    extra: float
-    """CPU time of other runs, as a share of that of the answers."""
-    npar: float
+CpuCurves = dict[tuple[str, str], dict[int, Standing]]
+"""What extra CPU time gains: selector and what there is more and more of -> amount, from 0 on -> standing."""
 
 
-@dataclass(frozen=True)
-class CpuCurve:
-    """What extra CPU time gains: nPARk of one selector with more and more measured first."""
-
-    selector: str
-    how: str
-    """What there is more and more of."""
-    scenarios: int
-    points: list[CpuPoint]
-    """By amount, from 0 on."""
-
-
-def cpu_curves(grids: Mapping[str, MetricGrid]) -> list[CpuCurve]:
-    """Return the curves that the results have, all over the scenarios that have every point of them."""
-    npar, extra = grids["npar"], grids["extra_cpu"]
-    place = {label: j for j, label in enumerate(npar.selectors)}
-    groups: dict[tuple[str, str], dict[float, str]] = {}
-    for label in npar.selectors:
+def cpu_curves(standings: Sequence[Standing]) -> CpuCurves:
+    """Return the curves of selectors that measured first, each over the same number of scenarios."""
+    by_label = {one.selector: one for one in standings}
+    curves: CpuCurves = {}
+    for label, one in by_label.items():
         base, conditions = label.partition("@")[0], Conditions.parse(conditions_of(label))
-        if conditions.measure_first and base in place:
+        if conditions.measure_first and base in by_label:
             limit = conditions.measure_cutoff
             how = "measured first" if limit == 1.0 else f"measured first for {limit:g} of the cutoff"
-            groups.setdefault((base, how), {0.0: base})[float(conditions.measure_first)] = label
-    shown = sorted({place[label] for labels in groups.values() for label in labels.values()})
-    common = np.isfinite(npar.mean[:, shown]).all(axis=1)
-    if not groups or not common.any():
-        return []
-    mean_npar, mean_extra = npar.mean[common].mean(axis=0), extra.mean[common].mean(axis=0)
-    curves = []
-    for (base, how), labels in groups.items():
-        points = [
-            CpuPoint(amount, label, float(mean_extra[place[label]]), float(mean_npar[place[label]]))
-            for amount, label in sorted(labels.items())
-        ]
-        curves.append(CpuCurve(base, how, int(common.sum()), points))
-    return curves
+            curves.setdefault((base, how), {0: by_label[base]})[conditions.measure_first] = one
+    comparable = (key for key, curve in curves.items() if len({one.scenarios for one in curve.values()}) == 1)
+    return {key: dict(sorted(curves[key].items())) for key in comparable}

@@ -1,4 +1,13 @@
-"""The thirteen approaches of the published table: eight of LinUCB, four of Thompson sampling, and a baseline.
+"""The published experiment: its protocol, where it departs from the paper, and its thirteen approaches.
+
+Each of ten seeds shuffles the instances, serves every one once, and adds up PAR10. All randomness of a run
+comes from one stream, numpy's legacy RandomState(seed): first the order of the instances, then whatever the
+policy draws. A `Generator` would draw other numbers.
+
+The defaults of `Switches` reproduce the table. Turning one switch to the value in `PAPER` puts the paper's
+formula in that one place. docs/background/replication.md says how each was found, and what it does to the
+numbers. The paper is Tornede, Bengs, Hüllermeier, "Machine Learning for Online Algorithm Selection under
+Censored Feedback", AAAI 2022.
 
 The published Thompson runs drew whole weight vectors through a singular value decomposition, whose signs and
 bases depend on the BLAS in use. Here the one number that matters, eta = x'theta~ ~ N(x'theta, sigma v), is
@@ -16,8 +25,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,9 +37,11 @@ from scipy.linalg import lstsq
 from scipy.special import log_ndtr, ndtr, ndtri_exp
 
 from tailcut.errors import InputError
-from tailcut.replication.protocol import PUBLISHED, ExperimentData, MakePolicy, PublishedPolicy, Switches
+from tailcut.scenarios import Scenario
 from tailcut.types import PENALTY, Array
 
+SEEDS = tuple(range(1, 11))
+"""The seeds of the published table."""
 EPSILON = 0.05
 """Share of the steps at which Degroote's baseline draws an algorithm at random."""
 UNTRIED = -1e5
@@ -39,6 +52,73 @@ SMALLEST_RUNTIME = 1e-4
 """Seconds that a runtime of 0 counts, since 0 has no logarithm."""
 ALMOST_NOTHING = 1e-9
 """First entry that Thompson gives to an all-zero vector, so that it has a direction."""
+
+
+@dataclass(frozen=True)
+class ExperimentData:
+    """A scenario as the published experiment saw it.
+
+    n instances, K algorithms, d features; rows and columns in the order of their names.
+    """
+
+    cutoff: float
+    features: Array
+    """Feature values, nan where missing, shape (n, d)."""
+    performances: Array
+    """Runtime in seconds, 10 times the cutoff where a run did not solve its instance, shape (n, K)."""
+    feature_cost: Array
+    """Seconds to compute all features of an instance, shape (n,)."""
+
+    @staticmethod
+    def read(folder: Path) -> ExperimentData:
+        """Return the ASlib scenario in a folder, with unsolved runs as 10 C."""
+        scenario = Scenario.read(folder)
+        performances = scenario.losses(penalty=PENALTY)
+        return ExperimentData(scenario.cutoff, scenario.features, performances, scenario.feature_cost)
+
+
+@dataclass(frozen=True)
+class Switches:
+    """One field per departure from the paper; the default is what the table was made with."""
+
+    first_outcome_goes_to_last: bool = True
+    """The first outcome, of algorithm 0, is booked on algorithm K-1, not on the one that ran."""
+    untried_are_forced: bool = False
+    """If not, an untried algorithm has a very low score, and one with a lower score is run in its place."""
+    means_of_observed_only: bool = False
+    """If not, the mean that a missing feature takes is also of the values put in for missing ones before."""
+    zero_vector_is_nan: bool = True
+    """LinUCB divides an all-zero vector by its norm; the nan stays, and argmin chooses it ever after."""
+    reaching_cutoff_is_censored: bool = True
+    """m >= C is censored, not only m > C."""
+    width_adds_one: bool = False
+    """Bias-corrected width (1 + 2 log(C) sqrt(n_c)) w, instead of the same without the 1."""
+    rand_scale: float = 0.25
+    """Standard deviation of the half-normal factor. Paper: variance 0.25, so 0.5."""
+    penalty_is_log: bool = True
+    """`*_rev` charges log(10 C), not 10 C, for a timeout next to an expected time in seconds."""
+    tail_uses_variance: bool = True
+    """thompson_rev divides by the variance, not the deviation, in the probability of a timeout."""
+    half_shift: bool = True
+    """thompson_rev shifts by half the variance, not the variance, in the numerator of E_C."""
+    bj_gives_up: bool = True
+    """Buckley-James imputes log C if 19 draws stay below it. Paper: draws until one exceeds it."""
+
+
+PUBLISHED = Switches()
+"""What reproduces the table."""
+_TURNED: dict[str, Any] = {field.name: not field.default for field in fields(Switches)}
+PAPER = Switches(**_TURNED | {"rand_scale": 0.5})
+"""The paper's formulas everywhere."""
+
+
+def one_turned_back() -> dict[str, Switches]:
+    """Return, per switch, the published settings with that one switch as in the paper.
+
+    >>> one_turned_back()["rand_scale"].rand_scale
+    0.5
+    """
+    return {name: replace(PUBLISHED, **{name: getattr(PAPER, name)}) for name in _TURNED}
 
 
 class UnitVectors:
@@ -119,8 +199,8 @@ class RidgeBandit(ABC):
         """Return the scores of the algorithms numbered `known`; mean is x'theta, variance x'A^-1 x."""
 
     @abstractmethod
-    def target(self, algorithm: int, x: Array, performance: float, censored: bool) -> float | None:
-        """Return the log-runtime to learn, or None to learn nothing."""
+    def imputed(self, algorithm: int, x: Array) -> float | None:
+        """Return the log-runtime to learn from a timeout, or None to learn nothing."""
 
     def belief(self, known: NDArray[np.intp], x: Array) -> tuple[Array, Array]:
         """Return x'theta and x'A^-1 x of the algorithms numbered `known`.
@@ -151,7 +231,7 @@ class RidgeBandit(ABC):
             censored = performance >= self.cutoff
         else:
             censored = performance > self.cutoff
-        y = self.target(algorithm, x, performance, censored)
+        y = self.imputed(algorithm, x) if censored else log_runtime(performance)
         self.runs[algorithm] += 1
         self.timeouts[algorithm] += censored
         if y is not None:
@@ -194,9 +274,7 @@ class LinUCB(RidgeBandit):
             return expected_loss(mean - width, mean + width, self.sigma, self.log_cutoff, self.penalty)
         return mean - width
 
-    def target(self, algorithm: int, x: Array, performance: float, censored: bool) -> float | None:  # noqa: ARG002
-        if not censored:
-            return log_runtime(performance)
+    def imputed(self, algorithm: int, x: Array) -> float | None:  # noqa: ARG002
         return self.log_cutoff if self.corrected else None
 
 
@@ -254,9 +332,7 @@ class ThompsonBandit(RidgeBandit):
             in_time = ndtr((self.log_cutoff - eta) / tail_scale)
             return np.asarray(solved_mean + (1 - in_time) * (self.penalty - solved_mean))
 
-    def target(self, algorithm: int, x: Array, performance: float, censored: bool) -> float | None:
-        if not censored:
-            return log_runtime(performance)
+    def imputed(self, algorithm: int, x: Array) -> float | None:
         if not self.buckley_james:
             return self.log_cutoff
         mean, variance = self.belief(np.array([algorithm]), x)
@@ -349,7 +425,11 @@ def predicted(fitted: Fit, features: Array) -> float:
     return float(unit_rows(features[None], fitted.means)[0] @ fitted.weights) + fitted.intercept
 
 
-APPROACHES: dict[str, Callable[..., PublishedPolicy]] = {
+Policy = RidgeBandit | DegrooteLinear
+MakePolicy = Callable[[ExperimentData, np.random.RandomState], Policy]
+"""Builds a fresh policy for a table's sizes and cutoff, drawing from the given stream."""
+
+APPROACHES: dict[str, Callable[..., Policy]] = {
     "bj_thompson_rev": partial(ThompsonBandit, buckley_james=True, revisited=True),
     "bj_thompson": partial(ThompsonBandit, buckley_james=True, revisited=False),
     "thompson_rev": partial(ThompsonBandit, buckley_james=False, revisited=True),
@@ -387,3 +467,43 @@ def chosen_approaches(wanted: Sequence[str] = ()) -> list[str]:
                 f"approach {name}: not in the published table, which has {', '.join(APPROACHES)}"
             )
     return list(dict.fromkeys(wanted)) or list(APPROACHES)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """PAR10 over the seeds."""
+
+    mean: float
+    std: float
+    """Population standard deviation, as published."""
+    seeds: int
+
+
+def choices(table: ExperimentData, make: MakePolicy, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Replay the table under `seed`; return the rows in order of arrival and the choices, shapes (n,)."""
+    rng = np.random.RandomState(seed)  # the published numbers come from this generator
+    order = np.argsort(rng.permutation(len(table.features)))  # row i arrives at position permutation[i]
+    policy = make(table, rng)
+    chosen = np.empty(len(order), dtype=np.intp)
+    for step, row in enumerate(order):
+        features = table.features[row]
+        chosen[step] = policy.select(features)
+        policy.learn(int(chosen[step]), features, float(table.performances[row, chosen[step]]))
+    return order, chosen
+
+
+def par10(table: ExperimentData, rows: NDArray[np.intp], chosen: NDArray[np.intp]) -> float:
+    """Return mean PAR10: runtime plus the cost of all features, above C counts 10 C.
+
+    >>> two = ExperimentData(100.0, np.zeros((2, 1)), np.array([[60.0], [60.0]]), np.array([40.0, 41.0]))
+    >>> par10(two, np.array([0, 1]), np.array([0, 0]))
+    550.0
+    """
+    total = table.performances[rows, chosen] + table.feature_cost[rows]
+    return float(np.where(total <= table.cutoff, total, PENALTY * table.cutoff).mean())
+
+
+def evaluate(table: ExperimentData, make: MakePolicy, seeds: Iterable[int] = SEEDS) -> Summary:
+    """Return the policy's PAR10 on the table over the seeds."""
+    scores = np.array([par10(table, *choices(table, make, seed)) for seed in seeds])
+    return Summary(float(scores.mean()), float(scores.std()), len(scores))
