@@ -1,9 +1,10 @@
 """The engine: the one place where a run is started, stopped, waited for and accounted for.
 
 A `ProgramJob` is a program of the portfolio with its limits. An executor starts it, on this machine
-(`LocalProgramExecutor`) or on a cluster, and returns a `Run`. `SolverRun` is the run of a solver with its
-verified answer and the outcome to learn. Whatever waits for programs is a coroutine: `run_all` drives many of
-them, and all state changes in the one thread of its event loop, so nothing needs a lock.
+(`LocalProgramExecutor`) or on a cluster, and returns a `Run`. `solver_result` waits for the run of a solver
+and returns its verified answer and the outcome to learn. Whatever waits for programs is a coroutine:
+`run_all` drives many of them, and all state changes in the one thread of its event loop, so nothing needs a
+lock.
 """
 
 from __future__ import annotations
@@ -56,6 +57,11 @@ class ProgramJob(NamedTuple):
     """A file created for this run only, passed to it by this path."""
     clock: Clock = Clock.CPU
     """The clock by which it is charged."""
+
+    @property
+    def budget(self) -> float:
+        limit = self.limits.wall if self.clock is Clock.WALL else self.limits.cpu
+        return math.inf if limit is None else limit
 
     def seconds(self, ended: Ended) -> float:
         return ended.wall if self.clock is Clock.WALL else ended.cpu
@@ -357,87 +363,58 @@ class RunResult(NamedTuple):
     """Whether there was more output."""
 
 
-class SolverRun:
-    """A run of a solver on an instance, for at most `budget` seconds: started when made."""
+async def solver_result(
+    place: ProgramExecutor, portfolio: Portfolio, solver: Solver, instance: Instance, run: Run
+) -> RunResult:
+    """Return the result of a run of `solver_job`; stopping the run does not stop verifying its answer."""
+    job, ended = run.job, await run.wait()
+    check_started(ended, f"{portfolio.file}: solvers.{solver.name}")
+    answer, problem, refuted = await verified_answer(place, portfolio, solver, instance, ended)
+    # A run that waited for a processor would have used its budget with that time; one that slept would not.
+    stopped_early = job.clock is Clock.CPU and ended.ending is Ending.WALL_LIMIT
+    starved = stopped_early and ended.cpu + ended.waited >= job.budget
+    if starved:
+        problem = (
+            f"waited {ended.waited:.1f} s for a processor and was stopped by the wall-clock limit after "
+            f"{ended.cpu:.2f} of {job.budget:g} s of CPU time: "
+            "use fewer --jobs, a smaller --parallel, or a larger wall_factor"
+        )
+    note: dict[str, Any] = {
+        "ending": str(ended.ending),
+        "seconds": job.seconds(ended),
+        "cpu": ended.cpu,
+        "wall": ended.wall,
+        "memory": ended.peak_memory,
+        "exit_code": ended.exit_code,
+        "signal": ended.signal,
+        "answer": answer,
+    }
+    if refuted:
+        note["refuted"] = True
+    if problem:
+        note["problem"] = problem
+    elif answer is None and ended.ending is Ending.FINISHED:
+        printed = (ended.output[-_SAMPLE:] or ended.errors[-_SAMPLE:]).decode(errors="replace").strip()
+        note["said"] = f"{printed or 'nothing'} (exit code {ended.exit_code})"
+    objective = read_objective(solver.answers, answer, ended.output) if answer else None
+    if objective is not None:
+        note["objective"] = objective
+    outcome = _outcome(job, ended, answered=answer is not None, starved=starved)
+    return RunResult(outcome, note, ended.output, ended.output_truncated)
 
-    def __init__(
-        self,
-        place: ProgramExecutor,
-        portfolio: Portfolio,
-        solver: Solver,
-        instance: Instance,
-        budget: float,
-        *,
-        seed: int = 0,
-    ) -> None:
-        self._place, self._portfolio, self._solver, self._instance = place, portfolio, solver, instance
-        self._budget = budget
-        self._job = solver_job(portfolio, solver, instance, budget, seed=seed)
-        self._run = place.start(self._job)
 
-    def stop(self) -> None:
-        """End the solver early, but not the verification of its answer."""
-        self._run.stop()
+def _outcome(job: ProgramJob, ended: Ended, *, answered: bool, starved: bool) -> Outcome:
+    """Return the outcome of a run, by how it ended, never by comparing times.
 
-    async def wait(self) -> RunResult:
-        """Return its result, when its answer is verified."""
-        solver, ended = self._solver, await self._run.wait()
-        check_started(ended, f"{self._portfolio.file}: solvers.{solver.name}")
-        verified = await verified_answer(self._place, self._portfolio, solver, self._instance, ended)
-        note = self._note(ended, verified)
-        objective = read_objective(solver.answers, verified.answer, ended.output) if verified.answer else None
-        if objective is not None:
-            note["objective"] = objective
-        return RunResult(self._outcome(ended, verified.answer), note, ended.output, ended.output_truncated)
-
-    def _outcome(self, ended: Ended, answer: str | None) -> Outcome:
-        """Return the outcome of the run, by how it ended, never by comparing times.
-
-        A run stopped at its budget is censored there. A run that waited for a processor until the wall-clock
-        limit, or was given up, is censored at the time it had. A run that ended without an answer, crashed,
-        used too much memory, or slept until the wall-clock limit has failed: more time would not have helped.
-        """
-        if ended.ending is Ending.FINISHED and answer is not None:
-            return Outcome.solved(self._job.seconds(ended))
-        if self._starved(ended) or ended.ending is Ending.CANCELLED:
-            return Outcome.censored(max(self._job.seconds(ended), _LEAST))
-        return Outcome.censored(self._budget) if self._job.timed_out(ended) else Outcome.failed()
-
-    def _starved(self, ended: Ended) -> bool:
-        """Return whether the wall-clock limit ended a run that was ready but had no processor.
-
-        With the time that it waited, it would have used its budget. A run that slept would not.
-        """
-        by_wall = self._job.clock is Clock.CPU and ended.ending is Ending.WALL_LIMIT
-        return by_wall and ended.cpu + ended.waited >= self._budget
-
-    def _note(self, ended: Ended, verified: VerifiedAnswer) -> dict[str, Any]:
-        """Return what is recorded of the run in addition to its outcome."""
-        problem = verified.problem
-        if self._starved(ended):
-            problem = (
-                f"waited {ended.waited:.1f} s for a processor and was stopped by the wall-clock limit after "
-                f"{ended.cpu:.2f} of {self._budget:g} s of CPU time: "
-                "use fewer --jobs, a smaller --parallel, or a larger wall_factor"
-            )
-        note: dict[str, Any] = {
-            "ending": str(ended.ending),
-            "seconds": self._job.seconds(ended),
-            "cpu": ended.cpu,
-            "wall": ended.wall,
-            "memory": ended.peak_memory,
-            "exit_code": ended.exit_code,
-            "signal": ended.signal,
-            "answer": verified.answer,
-        }
-        if verified.refuted:
-            note["refuted"] = True
-        if problem:
-            note["problem"] = problem
-        elif verified.answer is None and ended.ending is Ending.FINISHED:
-            printed = (ended.output[-_SAMPLE:] or ended.errors[-_SAMPLE:]).decode(errors="replace").strip()
-            note["said"] = f"{printed or 'nothing'} (exit code {ended.exit_code})"
-        return note
+    A run stopped at its budget is censored there. A run that waited for a processor until the wall-clock
+    limit, or was given up, is censored at the time it had. A run that ended without an answer, crashed,
+    used too much memory, or slept until the wall-clock limit has failed: more time would not have helped.
+    """
+    if answered:
+        return Outcome.solved(job.seconds(ended))
+    if starved or ended.ending is Ending.CANCELLED:
+        return Outcome.censored(max(job.seconds(ended), _LEAST))
+    return Outcome.censored(job.budget) if job.timed_out(ended) else Outcome.failed()
 
 
 def unmade_run(ending: str) -> RunResult:

@@ -142,10 +142,8 @@ class InstanceRecord:
     problem: str | None = None
     runs: list[RunRecord] = field(default_factory=list)
     """The chosen runs that have ended, in order."""
-    pending: Decision | None = None
-    """The decision whose run has not ended."""
-    rivals: dict[int, Decision] = field(default_factory=dict)
-    """In a race: the other runs that have not ended, by their decisions."""
+    open_runs: dict[int, Decision] = field(default_factory=dict)
+    """The decisions whose runs have not ended, by number: several in a race only."""
     raced: bool = False
     used: float = 0.0
     """In a race: seconds of the cutoff used on the core with the answer, or on the core used most."""
@@ -171,32 +169,28 @@ class InstanceRecord:
     _verdict: Verdict | None = None
 
     def selected(
-        self, pending: Decision, features: Mapping[str, float | None] | None, note: Mapping[str, Any]
+        self, decision: Decision, features: Mapping[str, float | None] | None, note: Mapping[str, Any]
     ) -> None:
         if features is not None:
             self.features = {name: math.nan if v is None else v for name, v in features.items()}
         self.feature_seconds = note.get("feature_seconds", 0.0)
         self.problem = note.get("problem")
-        self.pending, self.first_decision = pending, pending.id
+        self.open_runs, self.first_decision = {decision.id: decision}, decision.id
         if "measure" in note:
             plan = note["measure"]
             self.measure = MeasurePlan(tuple(plan["solvers"]), plan["cutoff"])
 
     def joined(self, rival: Decision) -> None:
         """Add one more concurrent run: a race."""
-        self.rivals[rival.id] = rival
+        self.open_runs[rival.id] = rival
         self.raced = True
         self.closed = self.chosen_answer is not None
 
     def observed(self, note: Mapping[str, Any], *, schedules: bool, decision: int) -> RunRecord:
-        """Add how a run ended: that of a race's decision, or the pending one; return its record."""
-        ended = self.rivals.pop(decision, self.pending)
-        assert ended is not None
-        self.last_decision = ended.id
+        """Add how the run of a decision ended; return its record."""
+        ended, self.last_decision = self.open_runs.pop(decision), decision
         run = _run_record(ended.algorithm, ended.budget, note)
         self.runs.append(run)
-        if ended is self.pending:
-            self.pending = None
         if run["ending"] == NOT_RUN:
             self.void.add(run["solver"])
         if self.chosen_answer is None:
@@ -204,13 +198,13 @@ class InstanceRecord:
         elif run["answer"] == self.chosen_answer and sum(one["answer"] is not None for one in self.runs) == 1:
             self.used = ended.spent + run["seconds"]
         answered = self.closed or run["answer"] is not None
-        self.closed = answered or (not schedules and self.pending is None and not self.rivals)
+        self.closed = answered or not (schedules or self.open_runs)
         self._verdict = None
         return run
 
-    def proceeded(self, pending: Decision | None) -> None:
-        self.pending = pending
-        self.closed = pending is None
+    def proceeded(self, following: Decision | None) -> None:
+        self.open_runs = {} if following is None else {following.id: following}
+        self.closed = following is None
 
     def measured(self, solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:
         self.extra[solver] = _run_record(solver, budget, note)
@@ -247,10 +241,6 @@ class InstanceRecord:
         return self.first_decision is not None or self.closed
 
     @property
-    def open_runs(self) -> list[Decision]:
-        return [*([] if self.pending is None else [self.pending]), *self.rivals.values()]
-
-    @property
     def missing(self) -> list[str]:
         """The solvers whose extra runs have not ended; chosen runs are not repeated."""
         if self.measure is None:
@@ -261,7 +251,7 @@ class InstanceRecord:
             if run["ending"] not in _AT_A_LIMIT or run["budget"] >= self.measure.cutoff
         }
         known.update(self.extra)
-        known.update(run.algorithm for run in self.open_runs)
+        known.update(run.algorithm for run in self.open_runs.values())
         return [name for name in self.measure.solvers if name not in known]
 
     @property

@@ -23,10 +23,11 @@ from tailcut.journal import EventKind, Journal, NewEvent
 from tailcut.live.engine import (
     LocalProgramExecutor,
     ProgramExecutor,
-    SolverRun,
     computed_features,
     features_job,
     run_all,
+    solver_job,
+    solver_result,
 )
 from tailcut.live.instance_record import said, verdict
 from tailcut.live.instances import FileContent, Instance
@@ -217,7 +218,8 @@ class Measurement:
         return self._keep(EventKind.FEATURES, computed.body(instance))
 
     async def _run(self, place: ProgramExecutor, solver: Solver, instance: Instance) -> Measured:
-        result = await SolverRun(place, self.portfolio, solver, instance, self.cutoff).wait()
+        run = place.start(solver_job(self.portfolio, solver, instance, self.cutoff))
+        result = await solver_result(place, self.portfolio, solver, instance, run)
         note = {**result.note, "outcome": result.outcome.status.value}
         note["content"] = FileContent.of(instance.path)._asdict()
         return self._keep(EventKind.RUN, {"instance": instance.name, "solver": solver.name, **note})

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import enum
-import os
 import re
 import shutil
 import sys
@@ -54,8 +53,6 @@ DOMAIN_CUTOFF = 300
 """Default CPU seconds per instance in the portfolio of a domain."""
 FILE_FEATURES = EntryProgram("tailcut.domains.file_features:main", ("{instance}",))
 """The feature extractor if neither the portfolio nor its domain defines one."""
-_FORMATS = Path("/proc/sys/fs/binfmt_misc")
-"""Where Linux lists additional executable formats."""
 
 
 class Clock(enum.StrEnum):
@@ -486,46 +483,16 @@ def why_not(program: Command | Call) -> str | None:
         return f"there is no folder {program.folder}, where the portfolio's programs run"
     if isinstance(program, Call):
         package = program.entry.partition(":")[0].partition(".")[0]  # importing nothing
-        return None if _is_there(package, program.folder) else f"there is no module {package}"
+        beside = [] if program.folder is None else [str(program.folder)]
+        found = find_spec(package) or PathFinder.find_spec(package, [*sys.path, *beside])
+        return f"there is no module {package}" if found is None else None
     name = program.argv[0]
     if "{" in name:  # a placeholder: the program depends on the instance
         return None
     path = (program.environment or {}).get("PATH")
     named = (program.folder or Path.cwd()) / name if "/" in name else None
-    found = shutil.which(name if named is None else named, path=path)
-    if found is not None:
-        return _why_not_started(Path(found), name)
+    if shutil.which(name if named is None else named, path=path) is not None:
+        return None
     if named is None or not named.exists():
         return f"there is no program {name}"
     return f"{name} is a folder" if named.is_dir() else f"{name} is not executable (chmod +x)"
-
-
-def _is_there(package: str, folder: Path | None) -> bool:
-    """Return whether a package can be found, also in the folder where the portfolio's programs run."""
-    beside = [] if folder is None else [str(folder)]
-    return find_spec(package) is not None or PathFinder.find_spec(package, [*sys.path, *beside]) is not None
-
-
-def _why_not_started(file: Path, name: str) -> str | None:
-    """Return why the system would not start an executable file, judging by its first bytes."""
-    try:
-        with file.open("rb") as opened:
-            start = opened.read(256)
-    except OSError:
-        return None  # an executable need not be readable
-    if start.startswith(b"#!"):
-        found = re.match(rb"#![ \t]*([^\s]+)", start)
-        interpreter = Path(os.fsdecode(found[1])) if found else None
-        if interpreter is None or not os.access(interpreter, os.X_OK):
-            return f"{name} needs the interpreter {interpreter or ''}, which is missing".replace("  ", " ")
-        return None
-    if start.startswith(b"\x7fELF") or _further_formats():
-        return None
-    return f"{name} is not a program, and a script without '#!' in its first line"
-
-
-def _further_formats() -> bool:
-    try:
-        return any(one.name not in ("register", "status") for one in _FORMATS.iterdir())
-    except OSError:
-        return False

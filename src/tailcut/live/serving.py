@@ -13,8 +13,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -22,7 +22,7 @@ from tailcut.errors import ConflictingOutcomeError
 from tailcut.journal import Project
 from tailcut.journal.instances import one_run
 from tailcut.live import engine
-from tailcut.live.engine import ProgramExecutor, RunResult, SolverRun
+from tailcut.live.engine import ProgramExecutor, ProgramJob, Run, RunResult
 from tailcut.live.instance_record import NOT_RUN, InstanceRecord, RunRecord
 from tailcut.live.instances import Instance, with_tags
 from tailcut.live.limits import Ending
@@ -116,7 +116,7 @@ class Serving:
         self.urgent: deque[Work] = deque()
         """Runs that measure instances: they precede instances that have not started."""
         self.stopped = False
-        self._running: dict[SolverRun | engine.Run, InstanceRecord] = {}
+        self._running: dict[Run, InstanceRecord] = {}
 
     def stop(self) -> None:
         """Stop all runs; they are learned as censored at that time, and no others start."""
@@ -161,10 +161,10 @@ class Serving:
         """Run one solver after the other until there is an answer or the schedule ends."""
         self._queue_extra(instance, record)
         while record.begun and not record.closed and not self.stopped:
-            if record.pending is None:
-                await self.proceed(record, record.seconds)
+            if record.open_runs:
+                await self.run_chosen(instance, record, next(iter(record.open_runs.values())))
             else:
-                await self.run_chosen(instance, record, record.pending)
+                await self.proceed(record, record.seconds)
 
     async def _begin(self, instance: Instance, record: InstanceRecord, *, may_put_off: bool) -> None:
         cutoff = self.cutoff if instance.cutoff is None else instance.cutoff
@@ -236,10 +236,18 @@ class Serving:
         """Compute the features of an instance, for at most so many seconds."""
         for observer in self.observers:
             observer.features_started(record)
-        run = self.place.start(engine.features_job(self.portfolio, program, instance, most))
-        self._running[run] = record
-        try:
+        with self._started(engine.features_job(self.portfolio, program, instance, most), record) as run:
             return await engine.computed_features(self.portfolio, run)
+
+    @contextmanager
+    def _started(self, job: ProgramJob, record: InstanceRecord) -> Iterator[Run]:
+        """Start a job for an instance, and remember that it runs, so that it can be stopped."""
+        run = self.place.start(job)
+        self._running[run] = record
+        if self.stopped:
+            run.stop()
+        try:
+            yield run
         finally:
             del self._running[run]
 
@@ -325,14 +333,9 @@ class Serving:
         rule = self.portfolio.objective
         if rule is not None:
             rule.check(instance)
-        run = SolverRun(self.place, self.portfolio, solver, instance, budget, seed=self._seed)
-        self._running[run] = record
-        if self.stopped:
-            run.stop()
-        try:
-            result = await run.wait()
-        finally:
-            del self._running[run]
+        job = engine.solver_job(self.portfolio, solver, instance, budget, seed=self._seed)
+        with self._started(job, record) as run:
+            result = await engine.solver_result(self.place, self.portfolio, solver, instance, run)
         if rule is not None:
             result = rated_run(rule, instance, result)
         if result.note["answer"] is not None and record.answer is None and self._keep is not None:
@@ -364,7 +367,7 @@ class _Race:
         """For each running solver, the seconds used on its core before."""
         self._failed = {run["solver"]: self._seconds_without_answer(run) for run in record.runs}
         self._began = time.monotonic() - record.race_seconds
-        self._waiting = record.open_runs
+        self._waiting = list(record.open_runs.values())
         """Chosen runs that have not started, or not in this process."""
         self._tasks: set[asyncio.Task[None]] = set()
 
