@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import typer
@@ -74,11 +73,8 @@ class MeasureView(MeasureObserver):
         if self._lines:
             _say(f"measured before: {done} of {total} runs")
 
-    def instance_changed(self, instance: str) -> None:
-        _say(f"{instance} has changed since it was measured: it is measured again")
-
-    def solver_silent(self, words: str) -> None:
-        _say(f"problem: {words}")
+    def noted(self, words: str) -> None:
+        _say(words)
 
     def measured(self, one: Measured) -> None:
         self._done += 1
@@ -113,26 +109,17 @@ class QuietView(StreamObserver):
     def solver_put_aside(self, solver: str, words: str) -> None:  # noqa: ARG002
         _say(f"WARNING: {words}")
 
-    def instance_again(self, instance: str, words: str) -> None:
-        _say(f"{instance} is run again: {words}")
+    def noted(self, words: str) -> None:
+        _say(words)
 
     def warm_started(self, report: WarmStart) -> None:
         for line in report.words():
             _say(line)
 
-    def instance_changed(self, instance: str) -> None:
-        _say(f"{instance} has changed since it was run: it is run again")
-
     def stream_started(self, totals: Totals, n_instances: int | None) -> None:
         self.totals, self.n_instances = totals, n_instances
         if totals.over:
             _say(f"continuing: {counted(totals.over, 'instance')} complete")
-
-    def outputs_missing(self, count: int, folder: Path) -> None:
-        _say(
-            f"{count} instances were answered before and have no output in {folder}: "
-            "what a solver printed cannot be kept afterwards"
-        )
 
 
 class JsonView(QuietView):

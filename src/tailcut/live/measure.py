@@ -50,14 +50,11 @@ class MeasureObserver:
     def started(self, done: int, total: int) -> None:
         """Handle the start: how much was measured before, and how much there is in total."""
 
-    def instance_changed(self, instance: str) -> None:
-        """Handle a file that has changed since it was measured: it is measured again."""
-
     def measured(self, one: Measured) -> None:
         """Handle a new measurement."""
 
-    def solver_silent(self, words: str) -> None:
-        """Handle, at the end, a solver that gave no answer at all."""
+    def noted(self, words: str) -> None:
+        """Handle a remark for the user: files that have changed; at the end, solvers without any answer."""
 
 
 def measure_scenario(
@@ -96,13 +93,13 @@ def measure_scenario(
         for text in again:  # an earlier measurement stays in the journal, and counts until then
             measurement.runs.pop(measurement.run_named(text), None)
         for changed in measurement.forget_changed():
-            heard.instance_changed(changed)
+            heard.noted(f"{changed} has changed since it was measured: it is measured again")
         missing = list(measurement.missing(place))
         total = len(instances) * (len(portfolio.solvers) + (portfolio.features is not None))
         heard.started(total - len(missing), total)
         run_all(iter(missing), at_once=jobs, on_result=heard.measured)
         for words in measurement.silent():
-            heard.solver_silent(words)
+            heard.noted(f"problem: {words}")
         method = place.method
     scenario = measurement.scenario(name or out.name)
     scenario.write(out)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from tailcut.journal.past_runs import WarmStart
@@ -27,23 +26,17 @@ class StreamObserver:
     def solver_put_aside(self, solver: str, words: str) -> None:
         """Handle a solver that is set aside, now or since an earlier call, and the reason."""
 
-    def instance_again(self, instance: str, words: str) -> None:
-        """Handle a completed instance without an answer that is run again, and the reason."""
+    def noted(self, words: str) -> None:
+        """Handle a remark for the user: completed instances that are run again, and why; missing outputs."""
 
     def warm_started(self, report: WarmStart) -> None:
         """Handle the recorded runs that were learned before the stream began, and mismatches."""
-
-    def instance_changed(self, instance: str) -> None:
-        """Handle a completed instance whose file has changed: it is run again."""
 
     def stream_started(self, totals: Totals, n_instances: int | None) -> None:
         """Handle the earlier totals and the total number of instances, None if unknown.
 
         The stream keeps the totals up to date, each time before it calls a method of this class.
         """
-
-    def outputs_missing(self, count: int, folder: Path) -> None:
-        """Handle the number of instances answered earlier without keeping the solver's output."""
 
     def features_started(self, record: InstanceRecord) -> None:
         """Handle the start of computing an instance's features."""

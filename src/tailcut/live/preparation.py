@@ -296,7 +296,7 @@ class Preparation:
                 if record.over:
                     self._totals.begin_again(record)
                 for observer in serving.observers:
-                    observer.instance_again(instance.name, words)
+                    observer.noted(f"{instance.name} is run again: {words}")
                 record = None
                 if retry is not None and retry.cutoff is not None:
                     instance = instance._replace(cutoff=retry.cutoff)

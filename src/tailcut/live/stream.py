@@ -225,7 +225,10 @@ def run_stream(
         answering = [record.answering for record in records.values()]
         without = sum(run is not None and "output" not in run for run in answering)
         if outputs is not None and without:
-            observer.outputs_missing(without, outputs)
+            observer.noted(
+                f"{without} instances were answered before and have no output in {outputs}: "
+                "what a solver printed cannot be kept afterwards"
+            )
         serve(preparation.remaining(wanted, retry))
         serve(partial(serving.serve, one, preparation.new_record(one)) for one in list(serving.put_off))
     totals.problems += [
@@ -333,5 +336,5 @@ def _unchanged(
         if record is not None and has_changed(instance, record):
             del kept[instance.name]
             if record.over:
-                observer.instance_changed(instance.name)
+                observer.noted(f"{instance.name} has changed since it was run: it is run again")
     return kept
