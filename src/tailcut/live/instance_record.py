@@ -223,7 +223,6 @@ class InstanceRecord:
             self.void.add(solver)
 
     def given_up(self, note: Mapping[str, Any]) -> None:
-        """Record that the features used up the cutoff."""
         self.feature_seconds, self.problem, self.closed = note["feature_seconds"], note.get("problem"), True
 
     @property
@@ -305,17 +304,10 @@ class InstanceRecord:
         """Wall time from the beginning of its race to the last run that has ended."""
         return max((run["began"] + run.get("wall", 0.0) for run in self.runs if "began" in run), default=0.0)
 
-    @property
-    def extra_seconds(self) -> float:
-        return float(sum(run["seconds"] for run in self.extra.values()))
-
-    @property
-    def answers(self) -> dict[str, str]:
-        return {run["solver"]: run["answer"] for run in self.all_runs if run["answer"] is not None}
-
     def as_dict(self) -> dict[str, Any]:
         """Return the line of a completed instance; extra runs may still be in progress."""
-        extra = {"extra_runs": list(self.extra.values()), "extra_seconds": self.extra_seconds}
+        extra_seconds = float(sum(run["seconds"] for run in self.extra.values()))
+        extra = {"extra_runs": list(self.extra.values()), "extra_seconds": extra_seconds}
         return {
             "instance": self.instance,
             **({"attempt": self.attempt} if self.attempt else {}),

@@ -9,14 +9,13 @@ used again when the user says so.
 
 from __future__ import annotations
 
-import enum
 import hashlib
 import re
 import shutil
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tailcut.domains.domain import read_answer
 from tailcut.errors import InputError, LiveError
@@ -38,25 +37,18 @@ _GAVE_UP = re.compile(r"unknown|unsupported|not supported|time.?out|time limit|i
 """What working solvers print when they cannot handle an instance."""
 
 
-class Reason(enum.StrEnum):
-    """Why a solver is in quarantine."""
-
-    BROKEN = "broken"
-    """It crashed, or printed nothing that could be read, on every instance."""
-    CAUGHT = "caught"
-
-
 class QuarantinedSolver(NamedTuple):
     """A solver in quarantine."""
 
     solver: str
-    reason: Reason
+    reason: str
+    """`broken`: it crashed, or printed nothing that could be read, on every instance; else `caught`."""
     words: str
     signature: str
     """Its fingerprint: if this changes, the solver may have been fixed."""
 
     def __str__(self) -> str:
-        way_back = "fix it and" if self.reason is Reason.BROKEN else "to use it again,"
+        way_back = "fix it and" if self.reason == "broken" else "to use it again,"
         return f"{self.solver} is set aside: {self.words}; {way_back} run again with --trust {self.solver}"
 
 
@@ -64,8 +56,7 @@ def read_quarantine(history: Iterable[Event]) -> dict[str, QuarantinedSolver]:
     found: dict[str, QuarantinedSolver] = {}
     for event in history:
         if event.kind is EventKind.REMARK and "aside" in event.body:
-            body: dict[str, Any] = event.body["aside"]
-            found[body["solver"]] = QuarantinedSolver(**{**body, "reason": Reason(body["reason"])})
+            found[event.body["aside"]["solver"]] = QuarantinedSolver(**event.body["aside"])
         elif event.kind is EventKind.REMARK and "back" in event.body:
             found.pop(event.body["back"], None)
     return found
@@ -139,7 +130,7 @@ class Quarantine:
             for run in record.all_runs:
                 if run["solver"] not in record.void:
                     self._count(record.instance, run)
-            self._answered.update(set(record.answers))
+            self._answered.update({run["solver"] for run in record.all_runs if run["answer"] is not None})
             self._judge(record)
 
     def __contains__(self, solver: str) -> bool:
@@ -168,7 +159,7 @@ class Quarantine:
             if judged and len(on) >= CAUGHT and len(on) > before.get(solver, 0):
                 runs = said(record.all_runs) or "refuted"
                 words = f"its answer was wrong on {len(on)} instances, the last time on {record.instance}"
-                self._add(solver, Reason.CAUGHT, f"{words} ({runs})")
+                self._add(solver, "caught", f"{words} ({runs})")
 
     async def _find_broken(self, record: InstanceRecord, run: RunRecord, place: ProgramExecutor) -> None:
         """Put a solver in quarantine if it never worked, not even on a tiny instance."""
@@ -187,7 +178,7 @@ class Quarantine:
         last = run.get("said") or run.get("problem") or run["ending"]
         words = f"it broke down on all of its first {len(broken)} instances; on the last one: {last}"
         record.void.add(solver)
-        self._add(solver, Reason.BROKEN, words)
+        self._add(solver, "broken", words)
 
     async def _answers_tiny(self, solver: Solver, place: ProgramExecutor) -> bool:
         """Return whether a solver answers one of the tiny instances that portfolios are checked with."""
@@ -199,7 +190,7 @@ class Quarantine:
                 return True
         return False
 
-    def _add(self, solver: str, reason: Reason, words: str) -> None:
+    def _add(self, solver: str, reason: str, words: str) -> None:
         quarantined = QuarantinedSolver(solver, reason, words, signature(self._portfolio.solvers[solver]))
         self._solvers[solver] = quarantined
         self._project.remark({"aside": quarantined._asdict()})
@@ -247,7 +238,7 @@ def still_quarantined(
     quarantine = read_quarantine(project.history())
     for solver, one in list(quarantine.items()):
         known = portfolio.solvers.get(solver)
-        mended = one.reason is Reason.BROKEN and known is not None and signature(known) != one.signature
+        mended = one.reason == "broken" and known is not None and signature(known) != one.signature
         if known is not None and (mended or solver in trusted):
             project.remark({"back": solver})
             del quarantine[solver]
