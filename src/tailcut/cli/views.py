@@ -21,7 +21,7 @@ from tailcut.live.instance_record import InstanceRecord
 from tailcut.live.instances import printable
 from tailcut.live.measure import Measured, MeasureObserver
 from tailcut.live.observer import StreamObserver, Totals
-from tailcut.live.results import answer_line
+from tailcut.live.stream import answer_line
 
 if TYPE_CHECKING:
     from tailcut.live.check import PortfolioCheck
@@ -167,11 +167,11 @@ class TableView(QuietView):
 
     def _running(self) -> RenderableType:
         table = Table.grid(padding=(0, 2))
-        for name, step in list(self.totals.current.items()):  # a copy: another thread changes it
+        for (name, solver), step in list(self.totals.current.items()):  # a copy: another thread changes it
             ran = self.totals.clock() - step.since
             limit = "" if step.budget is None else f" of {step.budget:.3g} s"
             instance = Text(printable(name), overflow="ellipsis", no_wrap=True)
-            table.add_row("▶", instance, Text(printable(step.solver or "features")), f"{ran:.1f}{limit}")
+            table.add_row("▶", instance, Text(printable(solver or "features")), f"{ran:.1f}{limit}")
         return table
 
 

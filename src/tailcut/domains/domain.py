@@ -38,7 +38,6 @@ class AnswerRule:
         return self.answer.partition("{")[0].strip()
 
     def read(self, exit_code: int, output: bytes) -> str | None:
-        """Return the answer if a run that ended like this gave it, or None."""
         if self.exit_code is not None and exit_code != self.exit_code:
             return None
         if self.unless is not None and self.unless.search(output) is not None:
@@ -152,8 +151,6 @@ class DomainSolver(NamedTuple):
 
 
 class TinyInstance(NamedTuple):
-    """An instance to try solvers on."""
-
     path: Path
     answer: str | None = None
     """The right one; None if it is not known."""

@@ -36,8 +36,6 @@ class Tried:
 
 @dataclass(frozen=True)
 class PortfolioCheck:
-    """The result of checking a portfolio."""
-
     method: str
     tried: tuple[Tried, ...]
     silent: tuple[str, ...]

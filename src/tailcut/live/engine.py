@@ -298,8 +298,6 @@ async def _readable(descriptor: int) -> None:
 
 
 class ComputedFeatures(NamedTuple):
-    """The result of computing the features of an instance."""
-
     values: dict[str, float]
     """Finite, or nan where missing; empty if nothing is usable."""
     seconds: float
@@ -307,7 +305,6 @@ class ComputedFeatures(NamedTuple):
     timed_out: bool
 
     def body(self, instance: Instance) -> dict[str, Any]:
-        """Return it as an event body."""
         plain = {name: None if math.isnan(value) else value for name, value in self.values.items()}
         content = FileContent.of(instance.path)._asdict()
         return {"instance": instance.name, **self._asdict(), "values": plain, "content": content}
@@ -352,8 +349,6 @@ def read_features(ended: Ended) -> tuple[dict[str, float], str | None]:
 
 
 class RunResult(NamedTuple):
-    """The result of a solver's run."""
-
     outcome: Outcome
     """The outcome to learn."""
     note: dict[str, Any]

@@ -272,7 +272,6 @@ def _status(run: dict[str, Any], cutoff: float) -> str:
 
 
 def _readme(scenario: Scenario, portfolio: Portfolio, method: str, note: str) -> str:
-    """Return the readme of a scenario: how it was made, on what machine, by which portfolio."""
     what = (
         "CPU seconds of the whole process tree" if portfolio.clock is Clock.CPU else "seconds of elapsed time"
     )

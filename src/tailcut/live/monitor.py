@@ -24,8 +24,6 @@ _LOCKS = Path("/proc/locks")
 
 @dataclass(frozen=True)
 class RunProgress:
-    """The state of a run."""
-
     state: str
     project: str
     selector: str

@@ -62,8 +62,6 @@ class StreamObserver:
 
 @dataclass
 class SolverTotals:
-    """What one solver did."""
-
     runs: int = 0
     solved: int = 0
     seconds: float = 0.0
@@ -73,10 +71,6 @@ class SolverTotals:
 
 @dataclass(frozen=True)
 class CurrentStep:
-    """What is being done for an instance right now."""
-
-    solver: str | None
-    """None while the features are computed."""
     budget: float | None
     since: float
     """By the clock of the totals."""
@@ -112,8 +106,8 @@ class Totals(StreamObserver):
     problems: list[str] = field(default_factory=list)
     """Answers refuted, programs missing and the like, with their instances."""
     solvers: dict[str, SolverTotals] = field(default_factory=dict)
-    current: dict[str, CurrentStep] = field(default_factory=dict)
-    """By instance, in the order in which they began."""
+    current: dict[tuple[str, str | None], CurrentStep] = field(default_factory=dict)
+    """By instance and solver, in the order in which they began; None: the features are computed."""
 
     @staticmethod
     def of(records: Iterable[InstanceRecord]) -> Totals:
@@ -150,34 +144,35 @@ class Totals(StreamObserver):
         self._add_instance(record, -1)
 
     def features_started(self, record: InstanceRecord) -> None:
-        self.current[record.instance] = CurrentStep(None, None, self.clock())
+        self.current[record.instance, None] = CurrentStep(None, self.clock())
 
     def features_ended(self, record: InstanceRecord) -> None:
-        self.current.pop(record.instance, None)
+        self.current.pop((record.instance, None), None)
 
     def run_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
-        name = _step(record, solver, "race,") if record.raced else record.instance
-        self.current[name] = CurrentStep(solver, budget, self.clock())
+        self.current.pop((record.instance, None), None)
+        self.current[record.instance, solver] = CurrentStep(budget, self.clock())
 
     def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:
         self.add_run(run)
-        self.current.pop(_step(record, run["solver"], "race,"), None)
         if record.announced:  # another solver was faster
             self.seconds += run["seconds"]
-        if run.get("problem"):
-            self.problems.append(f"{record.instance}: {run['solver']}: {run['problem']}")
+        self._end(record, run)
 
     def extra_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
-        self.current[_step(record, solver, "again, with")] = CurrentStep(solver, budget, self.clock())
+        self.current[record.instance, solver] = CurrentStep(budget, self.clock())
 
     def extra_ended(self, record: InstanceRecord, run: RunRecord) -> None:
-        self.current.pop(_step(record, run["solver"], "again, with"), None)
         self._add_extra(record, run)
+        self._end(record, run)
+
+    def _end(self, record: InstanceRecord, run: RunRecord) -> None:
+        self.current.pop((record.instance, run["solver"]), None)
         if run.get("problem"):
             self.problems.append(f"{record.instance}: {run['solver']}: {run['problem']}")
 
     def instance_over(self, record: InstanceRecord) -> None:
-        self.current.pop(record.instance, None)
+        self.features_ended(record)
         self._add_instance(record)
         if record.problem:
             self.problems.append(f"{record.instance}: {record.problem}")
@@ -210,7 +205,3 @@ class Totals(StreamObserver):
         self.wall += count * record.wall
         self.raced += count * record.raced
         self.feature_seconds += count * record.feature_seconds
-
-
-def _step(record: InstanceRecord, solver: str, kind: str) -> str:
-    return f"{record.instance} ({kind} {solver})"

@@ -89,8 +89,6 @@ class Program:
 
 @dataclass(frozen=True)
 class Solver:
-    """A solver of the portfolio."""
-
     name: str
     program: Program
     answers: tuple[AnswerRule, ...]
@@ -236,7 +234,6 @@ def cutoff_of(portfolio: Portfolio, given: float | None) -> float:
 def _solvers(
     table: TomlTable, domain: Domain, usual: tuple[AnswerRule, ...], folder: Path, memory: int | None
 ) -> tuple[dict[str, Solver], list[str]]:
-    """Return the solvers, and why some of the domain's cannot run here."""
     found = {}
     lacking: list[str] = []
     solvers = table.table("solvers")

@@ -34,8 +34,6 @@ at a time limit."""
 
 @dataclass(frozen=True)
 class Retry:
-    """A request to run instances again."""
-
     kind: str
     cutoff: float | None = None
     """Seconds for each of them; None: the state file's cutoff."""
@@ -93,8 +91,6 @@ class MeasureChoice(enum.StrEnum):
 
 @dataclass(frozen=True)
 class MeasureFirst:
-    """How many instances are measured, which ones, and how long each solver runs."""
-
     count: int
     choice: MeasureChoice = MeasureChoice.FIRST
     cutoff: float | None = None
@@ -127,28 +123,23 @@ def most_diverse(features: Mapping[str, Mapping[str, float]], chosen: Sequence[s
     points = _standardised(feature_table([features[name] for name in names])[1])
     with_features = np.array([bool(features[name]) for name in names], dtype=bool)
     distance = np.full(len(names), np.inf)
-    taken = np.zeros(len(names), dtype=bool)
-    picked: list[str] = []
+    taken: list[int] = []
 
     def take(number: int) -> None:
-        taken[number] = True
+        taken.append(number)
         away = np.linalg.norm(points - points[number], axis=1)
         np.minimum(distance, away, out=distance)
 
     for name in chosen:
         if name in features:
             take(names.index(name))
-    while len(picked) < count and not taken.all():
-        if taken.any():
-            worth = np.where(with_features, distance, -1.0)
-        else:
-            worth = np.where(with_features, -np.linalg.norm(points, axis=1), -np.inf)
-        number = int(np.argmax(np.where(taken, -np.inf, worth)))
-        if taken[number]:  # all remaining ones are equally far: take the first
-            number = int(np.argmin(taken))
-        take(number)
-        picked.append(names[number])
-    return picked
+    before = len(taken)
+    while len(taken) < min(before + count, len(names)):
+        worth = distance if taken else -np.linalg.norm(points, axis=1)
+        worth = np.where(with_features, worth, -np.finfo(float).max)
+        worth[taken] = -np.inf
+        take(int(np.argmax(worth)))
+    return [names[number] for number in taken[before:]]
 
 
 def _standardised(values: Array) -> Array:
@@ -222,7 +213,6 @@ class Preparation:
         self._run(lacking())
 
     async def _features(self, instance: Instance, record: InstanceRecord, program: Program) -> InstanceRecord:
-        """Compute the features of an instance before anything is decided, and store them."""
         serving = self._serving
         record.computed = await serving.compute_features(instance, record, program, serving.cutoff)
         self._project.keep_features(record.computed.body(instance))

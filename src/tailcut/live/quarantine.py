@@ -38,8 +38,6 @@ _GAVE_UP = re.compile(r"unknown|unsupported|not supported|time.?out|time limit|i
 
 
 class QuarantinedSolver(NamedTuple):
-    """A solver in quarantine."""
-
     solver: str
     reason: str
     """`broken`: it crashed, or printed nothing that could be read, on every instance; else `caught`."""

@@ -125,7 +125,6 @@ class Serving:
             run.stop()
 
     def stop_race(self, record: InstanceRecord) -> None:
-        """Stop all runs on an instance."""
         for run, of in self._running.items():
             if of is record:
                 run.stop()
@@ -233,7 +232,6 @@ class Serving:
     async def compute_features(
         self, instance: Instance, record: InstanceRecord, program: Program, most: float
     ) -> engine.ComputedFeatures:
-        """Compute the features of an instance, for at most so many seconds."""
         for observer in self.observers:
             observer.features_started(record)
         with self._started(engine.features_job(self.portfolio, program, instance, most), record) as run:

@@ -54,7 +54,6 @@ class TomlTable:
         return f"{self.where}.{field}" if self.where else field
 
     def close(self, known: Iterable[str]) -> None:
-        """Raise if there is an unknown field."""
         allowed = list(known)
         for field in self._values:
             if field not in allowed:
@@ -63,7 +62,6 @@ class TomlTable:
                 raise PortfolioError(f"{self.file}: {self.name(field)} is not known here; {hint}")
 
     def _read(self, field: str, fits: Callable[[Any], bool], expected: str, default: Any = None) -> Any:
-        """Return a field, or the default if it is absent; raise unless it fits."""
         value = self._values.get(field, default)
         if not fits(value):
             raise self.wrong(field, expected)

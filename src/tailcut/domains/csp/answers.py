@@ -37,7 +37,6 @@ def parse_solution_lines(text: str) -> dict[str, str]:
 
 
 def refuted(file: Path, text: str, _: str = "") -> str | None:
-    """Return what is wrong with a printed solution, None if nothing is."""
     claimed = parse_solution_lines(text)
     available = next((found for found in find_solvers(DOMAIN) if found.way is not None), None)
     if not claimed or file.suffix == ".fzn" or available is None:

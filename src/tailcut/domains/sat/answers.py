@@ -97,7 +97,6 @@ def parse_output(text: str) -> Answer:
 
 
 def refuted(formula: Path, output: str, _: str = "") -> str | None:
-    """Return what is wrong with an answer, None if nothing is."""
     answer = parse_output(output)
     if answer.status is not SatStatus.SATISFIABLE:
         return None

@@ -76,7 +76,6 @@ def evaluation(script: bytes, model: dict[bytes, bytes]) -> bytes:
 
 
 def _evaluated(script: bytes, but: str) -> tuple[str, str]:
-    """Return which solver evaluated a script, and its result; ("", "") if none could."""
     known = {solver.name: solver for solver in DOMAIN.solvers}
     for name in EVALUATORS:
         found = find_solver(known[name])

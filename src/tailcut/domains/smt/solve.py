@@ -36,8 +36,6 @@ _STATUS = re.compile(rb"^(sat|unsat|unknown|timeout|unsupported)[ \t\r]*$", re.M
 
 
 class Script(NamedTuple):
-    """A script as it is given to a solver."""
-
     text: bytes
     checks: int
     """How often it asks whether what was asserted is satisfiable."""
