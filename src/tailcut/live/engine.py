@@ -13,6 +13,7 @@ import asyncio
 import hashlib
 import json
 import math
+import shutil
 import sys
 import tempfile
 import threading
@@ -20,7 +21,9 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -28,7 +31,8 @@ from tailcut.domains.domain import AnswerRule, read_answer
 from tailcut.errors import InputError, LiveError
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, ResourceLimits
-from tailcut.live.portfolio import Clock, Portfolio, Program, Solver, problems_of
+from tailcut.live.objective import ObjectiveRule
+from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
 from tailcut.types import Outcome
 
 T = TypeVar("T")
@@ -161,7 +165,7 @@ class ProgramExecutor(Protocol):
         """Return why some programs cannot be started there, a sentence each."""
 
 
-class LocalProgramExecutor:
+class LocalProgramExecutor(AbstractContextManager["LocalProgramExecutor"]):
     """Runs jobs as processes of this machine; leaving the context ends those that still run."""
 
     def __init__(self, preload: Iterable[str] = (), modules: Path | None = None) -> None:
@@ -191,11 +195,53 @@ class LocalProgramExecutor:
         """End what still runs, and the processes that run it."""
         self._launcher.close()
 
-    def __enter__(self) -> LocalProgramExecutor:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def check_runnable(portfolio: Portfolio, executor: ProgramExecutor | None) -> None:
+    """Raise unless all programs of a portfolio can be started where they are to run; None: here."""
+    tables: dict[str, Program | None] = {
+        "features": portfolio.features,
+        "verify": portfolio.verify,
+        **{f"solvers.{name}": solver.program for name, solver in portfolio.solvers.items()},
+    }
+    programs = {name: program.filled() for name, program in tables.items() if program is not None}
+    problems = problems_of(programs) if executor is None else executor.problems(programs)
+    if problems:
+        raise InputError(f"{portfolio.file}: {'; '.join(problems)}. Nothing was run")
+
+
+def problems_of(programs: Mapping[str, Command | Call]) -> list[str]:
+    """Return why some programs cannot be started here, a sentence each."""
+    return [f"{name}: {why}" for name, program in programs.items() if (why := why_not(program)) is not None]
+
+
+def why_not(program: Command | Call) -> str | None:
+    """Return why a program cannot be started here, None if it can.
+
+    >>> why_not(Command(("sh", "-c", "exit 0"))) is None
+    True
+    >>> why_not(Command(("no-such-solver", "i1.cnf"))), why_not(Call("no_such_module:main"))
+    ('there is no program no-such-solver', 'there is no module no_such_module')
+    """
+    if program.folder is not None and not program.folder.is_dir():
+        return f"there is no folder {program.folder}, where the portfolio's programs run"
+    if isinstance(program, Call):
+        package = program.entry.partition(":")[0].partition(".")[0]  # importing nothing
+        beside = [] if program.folder is None else [str(program.folder)]
+        found = find_spec(package) or PathFinder.find_spec(package, [*sys.path, *beside])
+        return f"there is no module {package}" if found is None else None
+    name = program.argv[0]
+    if "{" in name:  # a placeholder: the program depends on the instance
+        return None
+    path = (program.environment or {}).get("PATH")
+    named = (program.folder or Path.cwd()) / name if "/" in name else None
+    if shutil.which(name if named is None else named, path=path) is not None:
+        return None
+    if named is None or not named.exists():
+        return f"there is no program {name}"
+    return f"{name} is a folder" if named.is_dir() else f"{name} is not executable (chmod +x)"
 
 
 def run_all(
@@ -481,6 +527,19 @@ def read_objective(rules: Sequence[AnswerRule], answer: str, output: bytes) -> f
                 return None
             return value if math.isfinite(value) else None
     return None
+
+
+def rated_run(rule: ObjectiveRule, instance: Instance, run: RunResult) -> RunResult:
+    """Return a run rated by its last objective, however it ended; a refuted answer has a loss of 1."""
+    value = None if run.note.get("refuted") else rule.last(run.output)
+    loss = rule.loss(instance, value)
+    note = {**run.note, "loss": loss}
+    if run.truncated:
+        note.setdefault("problem", "its output is too long: later objectives than those kept do not count")
+    if value is not None:
+        note["objective"] = value
+        note["answer"] = note["answer"] or f"objective {value:.17g}"
+    return run._replace(outcome=Outcome.rated(loss), note=note)
 
 
 def check_started(ended: Ended, where: str) -> None:

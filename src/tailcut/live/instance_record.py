@@ -20,6 +20,7 @@ from tailcut.types import Decision
 
 PROJECT = "run"
 """The name of the project in a state file of `tailcut run`."""
+AT_A_LIMIT = (Ending.CPU_LIMIT, Ending.WALL_LIMIT)
 NOT_RUN = "put aside"  # as journals have it
 """The ending of a run that was not made, because its solver had been put in quarantine since."""
 TOLERANCE = 2e-4
@@ -247,7 +248,7 @@ class InstanceRecord:
         known = {
             run["solver"]
             for run in self.runs  # one that was stopped after less time than the plan's says too little
-            if run["ending"] not in _AT_A_LIMIT or run["budget"] >= self.measure.cutoff
+            if run["ending"] not in AT_A_LIMIT or run["budget"] >= self.measure.cutoff
         }
         known.update(self.extra)
         known.update(run.algorithm for run in self.open_runs.values())
@@ -338,9 +339,6 @@ def new_record(
 
 def _run_record(solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:
     return cast("RunRecord", {"solver": solver, "budget": budget, **note})
-
-
-_AT_A_LIMIT = (str(Ending.CPU_LIMIT), str(Ending.WALL_LIMIT))
 
 
 def instance_records(project: Project) -> dict[str, InstanceRecord]:

@@ -23,6 +23,7 @@ from tailcut.journal import EventKind, Journal, NewEvent
 from tailcut.live.engine import (
     LocalProgramExecutor,
     ProgramExecutor,
+    check_runnable,
     computed_features,
     features_job,
     run_all,
@@ -33,7 +34,7 @@ from tailcut.live.instance_record import said, verdict
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.limits import Ending
 from tailcut.live.observer import Totals
-from tailcut.live.portfolio import Clock, Portfolio, Program, Solver, check_runnable
+from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
 from tailcut.scenarios import Scenario
 from tailcut.scenarios.description import yaml_module
 from tailcut.types import Status

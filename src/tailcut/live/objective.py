@@ -8,15 +8,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tailcut.errors import LiveError, PortfolioError
 from tailcut.live.instances import Instance
 from tailcut.live.tomltable import TomlTable
-from tailcut.types import Outcome
-
-if TYPE_CHECKING:
-    from tailcut.live.engine import RunResult
 
 
 @dataclass(frozen=True)
@@ -68,19 +63,6 @@ class ObjectiveRule:
         if value == best:
             return 0.0
         return 1.0 if value * best < 0.0 else abs(value - best) / max(abs(value), abs(best))
-
-
-def rated_run(rule: ObjectiveRule, instance: Instance, run: RunResult) -> RunResult:
-    """Return a run rated by its last objective, however it ended; a refuted answer has a loss of 1."""
-    value = None if run.note.get("refuted") else rule.last(run.output)
-    loss = rule.loss(instance, value)
-    note = {**run.note, "loss": loss}
-    if run.truncated:
-        note.setdefault("problem", "its output is too long: later objectives than those kept do not count")
-    if value is not None:
-        note["objective"] = value
-        note["answer"] = note["answer"] or f"objective {value:.17g}"
-    return run._replace(outcome=Outcome.rated(loss), note=note)
 
 
 def objective_rule(table: TomlTable, folder: Path) -> ObjectiveRule | None:

@@ -1,20 +1,12 @@
-"""The portfolio file: which solvers there are, how they are called and how their answers are read.
-
-`check_runnable` finds out whether its programs can be started, before any instance runs.
-"""
+"""The portfolio file: which solvers there are, how they are called and how their answers are read."""
 
 from __future__ import annotations
 
 import enum
 import re
-import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.machinery import PathFinder
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tailcut.catalogue import recipe
 from tailcut.domains import Domain, domain_names, find_domain
@@ -34,9 +26,6 @@ from tailcut.live.limits import Call, Command
 from tailcut.live.objective import ObjectiveRule, objective_rule
 from tailcut.live.tomltable import TomlTable, parse_toml
 from tailcut.types import check_seconds
-
-if TYPE_CHECKING:
-    from tailcut.live.engine import ProgramExecutor
 
 _PROGRAM = ("command", "entry", "arguments", "environment", "memory", "limit")
 _SOLVER = ("command", "entry", "arguments", "environment", "memory", "answers", "gives")
@@ -161,9 +150,6 @@ def _parsed(text: str, file: Path) -> Portfolio:
     folder = (file.parent / table.text("folder", ".")).resolve()
     memory = table.size("memory")
     answers = _answers(table.table("answers"), domain) if "answers" in table else domain.answers
-    clock = table.text("clock", Clock.CPU)
-    if clock not in list(Clock):
-        raise table.wrong("clock", '"cpu" or "wall"')
     solvers, lacking = _solvers(table, domain, answers, folder, memory)
     needed = {
         name: _needed_module(domain, one.program.entry, one.program.template) for name, one in solvers.items()
@@ -194,7 +180,7 @@ def _parsed(text: str, file: Path) -> Portfolio:
         cutoff=table.number("cutoff"),
         selector=_selector(table),
         favourite=table.choice("favourite", list(solvers), "the solvers "),
-        clock=Clock(clock),
+        clock=Clock(table.choice("clock", list(Clock)) or Clock.CPU),
         wall_factor=table.number("wall_factor", 4.0) or 4.0,
         instances=table.texts("instances") or domain.instances,
         preload=(*preload, *table.texts("preload")),
@@ -448,48 +434,3 @@ def installable(solvers: list[FoundSolver]) -> str:
     """
     lacking = [one.solver for one in solvers if one.way is None and one.solver.install]
     return ", ".join(f"{solver.name} ({solver.install})" for solver in lacking)
-
-
-def check_runnable(portfolio: Portfolio, executor: ProgramExecutor | None) -> None:
-    """Raise unless all programs of a portfolio can be started where they are to run; None: here."""
-    tables: dict[str, Program | None] = {
-        "features": portfolio.features,
-        "verify": portfolio.verify,
-        **{f"solvers.{name}": solver.program for name, solver in portfolio.solvers.items()},
-    }
-    programs = {name: program.filled() for name, program in tables.items() if program is not None}
-    problems = problems_of(programs) if executor is None else executor.problems(programs)
-    if problems:
-        raise InputError(f"{portfolio.file}: {'; '.join(problems)}. Nothing was run")
-
-
-def problems_of(programs: Mapping[str, Command | Call]) -> list[str]:
-    """Return why some programs cannot be started here, a sentence each."""
-    return [f"{name}: {why}" for name, program in programs.items() if (why := why_not(program)) is not None]
-
-
-def why_not(program: Command | Call) -> str | None:
-    """Return why a program cannot be started here, None if it can.
-
-    >>> why_not(Command(("sh", "-c", "exit 0"))) is None
-    True
-    >>> why_not(Command(("no-such-solver", "i1.cnf"))), why_not(Call("no_such_module:main"))
-    ('there is no program no-such-solver', 'there is no module no_such_module')
-    """
-    if program.folder is not None and not program.folder.is_dir():
-        return f"there is no folder {program.folder}, where the portfolio's programs run"
-    if isinstance(program, Call):
-        package = program.entry.partition(":")[0].partition(".")[0]  # importing nothing
-        beside = [] if program.folder is None else [str(program.folder)]
-        found = find_spec(package) or PathFinder.find_spec(package, [*sys.path, *beside])
-        return f"there is no module {package}" if found is None else None
-    name = program.argv[0]
-    if "{" in name:  # a placeholder: the program depends on the instance
-        return None
-    path = (program.environment or {}).get("PATH")
-    named = (program.folder or Path.cwd()) / name if "/" in name else None
-    if shutil.which(name if named is None else named, path=path) is not None:
-        return None
-    if named is None or not named.exists():
-        return f"there is no program {name}"
-    return f"{name} is a folder" if named.is_dir() else f"{name} is not executable (chmod +x)"

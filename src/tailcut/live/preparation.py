@@ -14,9 +14,8 @@ import numpy as np
 from tailcut.errors import InputError
 from tailcut.journal.instances import feature_table
 from tailcut.journal.past_runs import learn_past_runs, read_past_runs
-from tailcut.live.instance_record import InstanceRecord, new_record
+from tailcut.live.instance_record import AT_A_LIMIT, InstanceRecord, new_record
 from tailcut.live.instances import FileContent, Instance, shuffled, with_tags
-from tailcut.live.limits import Ending
 from tailcut.live.observer import Totals
 from tailcut.live.portfolio import Program
 from tailcut.live.serving import Serving, Work
@@ -24,8 +23,6 @@ from tailcut.types import Array, check_seconds
 
 _TRIES = 5
 """The maximum number of instances whose features are computed to find the features' names."""
-_STOPPED = (str(Ending.CPU_LIMIT), str(Ending.WALL_LIMIT))
-
 
 RETRIES = ("unsolved", "failed")
 """Which instances are run again on request: all without an answer, or only those with a run that did not end
@@ -59,7 +56,7 @@ class Retry:
 
 
 def _has_failed(record: InstanceRecord) -> bool:
-    return any(run["answer"] is None and run["ending"] not in _STOPPED for run in record.runs)
+    return any(run["answer"] is None and run["ending"] not in AT_A_LIMIT for run in record.runs)
 
 
 def served_again(

@@ -140,23 +140,25 @@ class Quarantine:
         elif is_broken_run(run):
             self._broken.setdefault(run["solver"], {})[instance] = run
 
-    def _judge(self, record: InstanceRecord) -> None:
+    def _judge(self, record: InstanceRecord) -> list[str]:
+        """Return the solvers that had not been caught on this instance before."""
         verdict = record.verdict
-        refuted = {run["solver"] for run in record.all_runs if run.get("refuted")}
-        for solver in (verdict.wrong | refuted) - record.forgiven:
-            self._caught.setdefault(solver, set()).add(record.instance)
         self._suspects |= verdict.involved - record.forgiven
+        refuted = {run["solver"] for run in record.all_runs if run.get("refuted")}
+        wrong = sorted((verdict.wrong | refuted) - record.forgiven)
+        new = [solver for solver in wrong if record.instance not in self._caught.setdefault(solver, set())]
+        for solver in new:
+            self._caught[solver].add(record.instance)
+        return new
 
     async def ended(self, record: InstanceRecord, run: RunRecord, place: ProgramExecutor) -> None:
         """Judge a run that ended: its solver may never have worked, and solvers may have been caught."""
         await self._find_broken(record, run, place)
-        before = {solver: len(on) for solver, on in self._caught.items()}
-        self._judge(record)
-        for solver, on in self._caught.items():
-            judged = solver in self._portfolio.solvers and solver not in self
-            if judged and len(on) >= CAUGHT and len(on) > before.get(solver, 0):
+        for solver in self._judge(record):
+            times = len(self._caught[solver])
+            if times >= CAUGHT and solver in self._portfolio.solvers and solver not in self:
                 runs = said(record.all_runs) or "refuted"
-                words = f"its answer was wrong on {len(on)} instances, the last time on {record.instance}"
+                words = f"its answer was wrong on {times} instances, the last time on {record.instance}"
                 self._add(solver, "caught", f"{words} ({runs})")
 
     async def _find_broken(self, record: InstanceRecord, run: RunRecord, place: ProgramExecutor) -> None:

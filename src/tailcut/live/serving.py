@@ -23,10 +23,9 @@ from tailcut.journal import Project
 from tailcut.journal.instances import one_run
 from tailcut.live import engine
 from tailcut.live.engine import ProgramExecutor, ProgramJob, Run, RunResult
-from tailcut.live.instance_record import NOT_RUN, InstanceRecord, RunRecord
+from tailcut.live.instance_record import AT_A_LIMIT, NOT_RUN, InstanceRecord, RunRecord
 from tailcut.live.instances import Instance, with_tags
 from tailcut.live.limits import Ending
-from tailcut.live.objective import rated_run
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio, Program, Solver
 from tailcut.live.quarantine import Quarantine
@@ -36,7 +35,7 @@ T = TypeVar("T")
 Work = Callable[[], Coroutine[Any, Any, InstanceRecord]]
 """The work on an instance, to be started by `engine.run_all`."""
 
-_MORE_TIME = (str(Ending.CPU_LIMIT), str(Ending.WALL_LIMIT), str(Ending.CANCELLED))
+_MORE_TIME = (*AT_A_LIMIT, Ending.CANCELLED)
 """Endings of runs that might have answered with more time."""
 _AT_END = 0.99
 """Once a core has used this share of its time, no other solver starts on it."""
@@ -335,7 +334,7 @@ class Serving:
         with self._started(job, record) as run:
             result = await engine.solver_result(self.place, self.portfolio, solver, instance, run)
         if rule is not None:
-            result = rated_run(rule, instance, result)
+            result = engine.rated_run(rule, instance, result)
         if result.note["answer"] is not None and record.answer is None and self._keep is not None:
             self._keep(instance, result)
         return result

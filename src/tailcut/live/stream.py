@@ -22,11 +22,11 @@ from tailcut.catalogue import DEFAULT_SELECTOR, find_all, recipe
 from tailcut.errors import InputError, LiveError
 from tailcut.journal import Journal, Project
 from tailcut.journal.replay import NEEDS_HISTORY
-from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor, RunResult, run_all
+from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor, RunResult, check_runnable, run_all
 from tailcut.live.instance_record import PROJECT, InstanceRecord, RunRecord, instance_records, said
 from tailcut.live.instances import Instance, instances_in, printable
 from tailcut.live.observer import StreamObserver, Totals
-from tailcut.live.portfolio import Portfolio, check_runnable, cutoff_of, read_portfolio
+from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
 from tailcut.live.preparation import MeasureFirst, Preparation, Retry, has_changed
 from tailcut.live.quarantine import Quarantine, still_quarantined
 from tailcut.live.serving import Decider, Serving, Work

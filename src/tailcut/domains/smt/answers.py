@@ -48,7 +48,7 @@ def refuted(file: Path, output: str, solver: str = "") -> str | None:
     script = read_bytes(file)
     if not model or len(script) > _LARGEST or _OWN_SORTS.search(script) or _ROOTS.search(script):
         return None
-    if with_model(script).checks != 1:
+    if with_model(script)[1] != 1:
         return None
     evaluator, said = _evaluated(evaluation(script, model), solver)
     return f"{evaluator} says that the model does not satisfy the script" if said == "unsat" else None
