@@ -41,12 +41,12 @@ class Listener(StreamObserver):
 
     def features_started(self, record: InstanceRecord) -> None:
         assert self.totals is not None
-        assert self.totals.current[record.instance].solver is None
+        assert (record.instance, None) in self.totals.current
         self.heard.append("features")
 
     def run_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
         assert self.totals is not None
-        assert self.totals.current[record.instance].budget == budget
+        assert self.totals.current[record.instance, solver].budget == budget
         self.heard.append(f"run {solver}")
 
     def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:

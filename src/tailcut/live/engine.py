@@ -31,8 +31,7 @@ from tailcut.domains.domain import AnswerRule, read_answer
 from tailcut.errors import InputError, LiveError
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, ResourceLimits
-from tailcut.live.objective import ObjectiveRule
-from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
+from tailcut.live.portfolio import Clock, ObjectiveRule, Portfolio, Program, Solver
 from tailcut.types import Outcome
 
 T = TypeVar("T")
@@ -383,15 +382,14 @@ def read_features(ended: Ended) -> tuple[dict[str, float], str | None]:
         return {}, "features: the program must print one JSON object, name: number"
     if not values:
         return {}, "features: the program printed none"
+    numbers = {name: math.nan if value is None else value for name, value in values.items()}
     wrong = [
-        name
-        for name, value in values.items()
-        if value is not None and (not isinstance(value, bool | float) or math.isinf(value))
+        name for name, value in numbers.items() if not isinstance(value, bool | float) or math.isinf(value)
     ]
     more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
     problem = f"features: no finite number, so missing: {', '.join(wrong[:5])}{more}" if wrong else None
-    missing = {*wrong, *(name for name, value in values.items() if value is None)}
-    return {name: math.nan if name in missing else float(values[name]) for name in values}, problem
+    numbers.update(dict.fromkeys(wrong, math.nan))
+    return {name: float(value) for name, value in numbers.items()}, problem
 
 
 class RunResult(NamedTuple):

@@ -167,7 +167,6 @@ class InstanceRecord:
     """Whether its extra runs have been queued; never true for records read from the journal."""
     announced: bool = False
     """Whether its answer is written; never true for records read from the journal."""
-    _verdict: Verdict | None = None
 
     def selected(
         self, decision: Decision, features: Mapping[str, float | None] | None, note: Mapping[str, Any]
@@ -200,7 +199,6 @@ class InstanceRecord:
             self.used = ended.spent + run["seconds"]
         answered = self.closed or run["answer"] is not None
         self.closed = answered or not (schedules or self.open_runs)
-        self._verdict = None
         return run
 
     def proceeded(self, following: Decision | None) -> None:
@@ -209,7 +207,6 @@ class InstanceRecord:
 
     def measured(self, solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:
         self.extra[solver] = _run_record(solver, budget, note)
-        self._verdict = None
         return self.extra[solver]
 
     def without(self, solver: str) -> None:
@@ -232,9 +229,7 @@ class InstanceRecord:
 
     @property
     def verdict(self) -> Verdict:
-        if self._verdict is None:
-            self._verdict = verdict(self.all_runs)
-        return self._verdict
+        return verdict(self.all_runs)
 
     @property
     def begun(self) -> bool:
@@ -273,7 +268,8 @@ class InstanceRecord:
 
     @property
     def answer(self) -> str | None:
-        return None if self.answering is None else self.answering["answer"]
+        answering = self.answering
+        return None if answering is None else answering["answer"]
 
     @property
     def chosen_answer(self) -> str | None:

@@ -20,16 +20,8 @@ from typing import Any, NamedTuple
 from tailcut import state as statefile
 from tailcut.errors import InputError
 from tailcut.journal import EventKind, Journal, NewEvent
-from tailcut.live.engine import (
-    LocalProgramExecutor,
-    ProgramExecutor,
-    check_runnable,
-    computed_features,
-    features_job,
-    run_all,
-    solver_job,
-    solver_result,
-)
+from tailcut.live import engine
+from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor
 from tailcut.live.instance_record import said, verdict
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.limits import Ending
@@ -82,7 +74,7 @@ def measure_scenario(
     if (out / "description.txt").exists():
         raise InputError(f"{out} already holds a scenario")
     yaml_module()  # fail before the work, not after it, if the writer's extra is missing
-    check_runnable(portfolio, executor)
+    engine.check_runnable(portfolio, executor)
     with (
         Journal(state or default_state(out)) as journal,
         nullcontext(executor) if executor is not None else LocalProgramExecutor.of(portfolio) as place,
@@ -98,7 +90,7 @@ def measure_scenario(
         missing = list(measurement.missing(place))
         total = len(instances) * (len(portfolio.solvers) + (portfolio.features is not None))
         heard.started(total - len(missing), total)
-        run_all(iter(missing), at_once=jobs, on_result=heard.measured)
+        engine.run_all(iter(missing), at_once=jobs, on_result=heard.measured)
         for words in measurement.silent():
             heard.noted(f"problem: {words}")
         method = place.method
@@ -122,7 +114,7 @@ def _briefly_named(instances: Sequence[Instance]) -> list[Instance]:
 
 
 class Measured(NamedTuple):
-    """One thing that was measured: a run, or the features of an instance."""
+    """A run that was measured, or the features of an instance."""
 
     instance: str
     solver: str | None
@@ -211,13 +203,13 @@ class Measurement:
                     yield partial(self._run, place, solver, instance)
 
     async def _features(self, place: ProgramExecutor, program: Program, instance: Instance) -> Measured:
-        run = place.start(features_job(self.portfolio, program, instance, self.cutoff))
-        computed = await computed_features(self.portfolio, run)
+        run = place.start(engine.features_job(self.portfolio, program, instance, self.cutoff))
+        computed = await engine.computed_features(self.portfolio, run)
         return self._keep(EventKind.FEATURES, computed.body(instance))
 
     async def _run(self, place: ProgramExecutor, solver: Solver, instance: Instance) -> Measured:
-        run = place.start(solver_job(self.portfolio, solver, instance, self.cutoff))
-        result = await solver_result(place, self.portfolio, solver, instance, run)
+        run = place.start(engine.solver_job(self.portfolio, solver, instance, self.cutoff))
+        result = await engine.solver_result(place, self.portfolio, solver, instance, run)
         note = {**result.note, "outcome": result.outcome.status.value}
         note["content"] = FileContent.of(instance.path)._asdict()
         return self._keep(EventKind.RUN, {"instance": instance.name, "solver": solver.name, **note})

@@ -68,13 +68,14 @@ class FollowedRun:
         self.path = path
         numbers = self._journal.projects()
         name = project or (PROJECT if PROJECT in numbers or not numbers else next(iter(numbers)))
+        known, problem = ", ".join(numbers) or "none yet", ""
         if name not in numbers or "selector" not in self._journal.description(numbers[name]):
-            known = ", ".join(numbers) or "none yet"
+            problem = f"there is no project {name!r} to watch; it has {known}"
+        elif project is None and name != PROJECT and len(numbers) > 1:
+            problem = f"has several projects: give --project, one of {known}"
+        if problem:
             self._journal.close()
-            raise InputError(f"{path}: there is no project {name!r} to watch; it has {known}")
-        if project is None and name != PROJECT and len(numbers) > 1:
-            self._journal.close()
-            raise InputError(f"{path}: has several projects: give --project, one of {', '.join(numbers)}")
+            raise InputError(f"{path}: {problem}")
         self.project, self._number = name, numbers[name]
         selector = make(self._journal.description(self._number))
         self._selector, self._algorithms = selector.name, selector.algorithms

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import enum
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,9 +23,9 @@ from tailcut.domains.domain import (
     find_solvers,
     is_installed,
 )
-from tailcut.errors import InputError, PortfolioError
+from tailcut.errors import InputError, LiveError, PortfolioError
+from tailcut.live.instances import Instance
 from tailcut.live.limits import Call, Command
-from tailcut.live.objective import ObjectiveRule, objective_rule
 from tailcut.live.tomltable import TomlTable, parse_toml
 from tailcut.types import check_seconds
 
@@ -87,6 +89,57 @@ class Solver:
     def may_give(self, answer: str) -> bool:
         """Return whether an answer is of a kind that it may give: `optimal 19` is of the kind `optimal`."""
         return self.gives is None or any(f"{answer} ".startswith(f"{kind} ") for kind in self.gives)
+
+
+@dataclass(frozen=True)
+class ObjectiveRule:
+    r"""How objectives are read and turned into losses.
+
+    >>> rule = ObjectiveRule(re.compile(rb"^o (?P<objective>\S+)", re.M), best=0.0, worst=200.0)
+    >>> rule.last(b"o 90\no 50\nc stopped\n")
+    50.0
+    >>> rule.loss(Instance("i1", Path("i1")), 50.0), rule.loss(Instance("i1", Path("i1")), None)
+    (0.25, 1.0)
+    """
+
+    pattern: re.Pattern[bytes]
+    """Finds an objective in a group of that name; ^ and $ match at lines."""
+    best: float | None = None
+    worst: float | None = None
+    """The objectives with losses 0 and 1; None: `best_known` is used."""
+    best_known: Mapping[str, float] = field(default_factory=dict)
+    """The best known objective, by the name of the instance's file."""
+
+    def last(self, output: bytes) -> float | None:
+        """Return the last finite objective in a solver's output; None if there is none."""
+        found = None
+        for match in self.pattern.finditer(output):
+            try:
+                value = float(match["objective"])
+            except (TypeError, ValueError):
+                continue
+            found = value if math.isfinite(value) else found
+        return found
+
+    def check(self, instance: Instance) -> None:
+        """Raise if there is no best known objective for an instance."""
+        if self.best is None and instance.path.name not in self.best_known:
+            raise LiveError(f"objective.best_known: has no row for {instance.path.name}")
+
+    def loss(self, instance: Instance, value: float | None) -> float:
+        """Return the loss of a run that ended with this objective; 1 without any.
+
+        With bounds, this is the position between them. Otherwise it is the gap to the best known objective,
+        as a share of the larger of the two numbers; 1 if their signs differ.
+        """
+        if value is None:
+            return 1.0
+        if self.best is not None and self.worst is not None:
+            return min(max((value - self.best) / (self.worst - self.best), 0.0), 1.0)
+        best = self.best_known[instance.path.name]
+        if value == best:
+            return 0.0
+        return 1.0 if value * best < 0.0 else abs(value - best) / max(abs(value), abs(best))
 
 
 @dataclass(frozen=True)
@@ -189,7 +242,7 @@ def _parsed(text: str, file: Path) -> Portfolio:
         without=without,
         models=domain.models,
         tags=table.flag("tags"),
-        objective=objective_rule(table.table("objective"), file.parent),
+        objective=_objective(table.table("objective"), file.parent),
         text=text,
     )
 
@@ -363,6 +416,46 @@ def _answers(table: TomlTable, domain: Domain) -> tuple[AnswerRule, ...]:
     return tuple(rules)
 
 
+def _objective(table: TomlTable, folder: Path) -> ObjectiveRule | None:
+    if not table.fields:
+        return None
+    table.close(("pattern", "best", "worst", "best_known"))
+    pattern = table.pattern("pattern")
+    if pattern is None or "objective" not in pattern.groupindex:
+        raise table.wrong("pattern", "a regular expression with a group (?P<objective>...)")
+    bounded = ("best" in table) + ("worst" in table)
+    if bounded + 2 * ("best_known" in table) != 2:
+        raise PortfolioError(f"{table.file}: objective must have best and worst, or best_known")
+    if not bounded:
+        return ObjectiveRule(pattern, best_known=_best_known(folder / table.text("best_known")))
+    best, worst = table.finite("best"), table.finite("worst")
+    if best == worst:
+        raise table.wrong("worst", "another number than best")
+    return ObjectiveRule(pattern, best, worst)
+
+
+def _best_known(file: Path) -> dict[str, float]:
+    """Return the best known objectives of a CSV file with the columns instance and best."""
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            rows = csv.DictReader(lines)
+            if not {"instance", "best"} <= set(rows.fieldnames or ()):
+                raise PortfolioError(f"{file}, line 1: expected the columns instance and best")
+            found = {}
+            for row in rows:
+                try:
+                    value = float(row["best"] or "nan")
+                except ValueError:
+                    value = math.nan
+                if not math.isfinite(value):
+                    words = f"best must be a finite number, got {row['best']!r}"
+                    raise PortfolioError(f"{file}, line {rows.line_num}: {words}")
+                found[row["instance"]] = value
+    except (OSError, UnicodeDecodeError) as error:
+        raise PortfolioError(f"{file}: cannot be read: {error}") from None
+    return found
+
+
 def _wrapped(program: Program, domain: Domain) -> Program:
     """Return a plain command as the domain itself would call it, if it knows the program.
 
@@ -389,12 +482,8 @@ def _wrapped(program: Program, domain: Domain) -> Program:
 
 def _needed_module(domain: Domain, entry: str | None, words: Sequence[str]) -> str | None:
     """Return the module that a solver of a domain needs, by its entry point and arguments."""
-    ways = [
-        way
-        for solver in domain.solvers
-        for way in solver.ways
-        if entry is not None and way.entry == entry and way.arguments[0] in words
-    ]
+    every = [way for solver in domain.solvers for way in solver.ways if entry is not None]
+    ways = [way for way in every if way.entry == entry and way.arguments[0] in words]
     # a wheel and a program of the same solver may have one entry point: the program is one more argument
     same = [way for way in ways if len(way.arguments) == len(words)]
     return (same or ways)[0].module if ways else None
@@ -406,14 +495,8 @@ def portfolio_text(name: str) -> str:
     found = [one.solver.name for one in solvers if one.way is not None]
     if not found:
         raise InputError(f"no solver of the domain {name} is installed: {installable(solvers)}")
-    return "\n".join(
-        [
-            f'domain = "{name}"',
-            f"cutoff = {DOMAIN_CUTOFF}",
-            *(f"\n[solvers.{solver}]" for solver in found),
-            "",
-        ]
-    )
+    tables = "".join(f"\n[solvers.{solver}]\n" for solver in found)
+    return f'domain = "{name}"\ncutoff = {DOMAIN_CUTOFF}\n{tables}'
 
 
 def found_words(name: str) -> str:

@@ -118,9 +118,9 @@ class TomlTable:
         return float(self._read(field, _is_number, "a finite number", default))
 
     def whole(self, field: str) -> int | None:
-        value: int | None = self._read(
-            field, lambda value: value is None or _is_number(value, int), "a whole number"
-        )
+        value: int | None = self._values.get(field)
+        if value is not None and not _is_number(value, int):
+            raise self.wrong(field, "a whole number")
         return value
 
     def pattern(self, field: str) -> re.Pattern[bytes] | None:

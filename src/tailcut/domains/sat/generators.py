@@ -107,10 +107,10 @@ def write_stream(
 
     A file that is there already must hold the same formula, or nothing is written.
     """
-    files = []
-    for name, family, number in plan(count, seed, families):
-        path = folder / f"{name}.cnf"
-        files.append(StreamFile(path, family, number, written=not path.exists()))
+    files = [
+        StreamFile(path := folder / f"{name}.cnf", family, number, not path.exists())
+        for name, family, number in plan(count, seed, families)
+    ]
     for file in files:
         if not file.written and read_bytes(file.path) != dump(generate(file.family, file.seed), file.comment):
             raise InputError(f"{file.path}: exists with different content; choose another folder")
@@ -428,13 +428,9 @@ def is_prime(number: int) -> bool:
 # With an even sum of charges every solver is done with a Tseitin formula in milliseconds: only odd ones here.
 _DRAWN: dict[str, Callable[[Rng], Formula]] = {
     "random3": _random3,
-    "random5": lambda rng: uniform(
-        rng, n=int(rng.integers(200, 401)), k=5, ratio=float(rng.uniform(18.0, 19.5))
-    ),
+    "random5": lambda rng: uniform(rng, n=int(rng.integers(200, 401)), k=5, ratio=rng.uniform(18.0, 19.5)),
     "threshold": lambda rng: uniform(rng, n=int(rng.integers(200, 251)), k=3, ratio=4.26),
-    "quasigroup": lambda rng: quasigroup(
-        rng, order=int(rng.integers(26, 35)), holes=float(rng.uniform(0.41, 0.50))
-    ),
+    "quasigroup": lambda rng: quasigroup(rng, order=int(rng.integers(26, 35)), holes=rng.uniform(0.41, 0.50)),
     "pigeonhole": _pigeonhole,
     "tseitin3": lambda rng: tseitin(rng, vertices=2 * int(rng.integers(30, 46)), degree=3),
     "tseitin4": lambda rng: tseitin(rng, vertices=int(rng.integers(26, 35)), degree=4),
