@@ -16,10 +16,8 @@ from tailcut.domains.domain import (
     EXIT_CODE_0_SOLVES,
     AnswerRule,
     EntryProgram,
-    FoundSolver,
     TinyInstance,
     find_program,
-    find_solver,
     find_solvers,
     is_installed,
 )
@@ -304,12 +302,12 @@ def _of_domain(
     if name not in known:
         of = f", or the name of a solver of its domain: {', '.join(known)}" if known else ""
         raise PortfolioError(f"{table.file}: {table.where} must have either a command or an entry{of}")
-    found = find_solver(known[name])
-    if found.way is None:
+    way = known[name].found()
+    if way is None:
         how = known[name].install
         lacking.append(f"the solver {name} is not installed" + (f": {how}" if how else ""))
         return None
-    return _limited(table, found.words, found.way.entry, folder)
+    return _limited(table, way.arguments, way.entry, folder)
 
 
 def _gives(table: TomlTable, rules: tuple[AnswerRule, ...]) -> tuple[str, ...] | None:
@@ -491,29 +489,29 @@ def _needed_module(domain: Domain, entry: str | None, words: Sequence[str]) -> s
 
 def portfolio_text(name: str) -> str:
     """Return that portfolio as the text of a TOML file, to be saved and edited."""
-    solvers = find_solvers(find_domain(name))
-    found = [one.solver.name for one in solvers if one.way is not None]
+    domain = find_domain(name)
+    found = find_solvers(domain)
     if not found:
-        raise InputError(f"no solver of the domain {name} is installed: {installable(solvers)}")
+        raise InputError(f"no solver of the domain {name} is installed: {installable(domain)}")
     tables = "".join(f"\n[solvers.{solver}]\n" for solver in found)
     return f'domain = "{name}"\ncutoff = {DOMAIN_CUTOFF}\n{tables}'
 
 
 def found_words(name: str) -> str:
     """Return a sentence that names the solvers found, and one on those that could be installed."""
-    solvers = find_solvers(find_domain(name))
-    found = ", ".join(one.solver.name for one in solvers if one.way is not None)
-    more = installable(solvers)
-    return f"{name}: {found}" + (f"; could be installed: {more}" if more else "")
+    domain = find_domain(name)
+    more = installable(domain)
+    return f"{name}: {', '.join(find_solvers(domain))}" + (f"; could be installed: {more}" if more else "")
 
 
-def installable(solvers: list[FoundSolver]) -> str:
+def installable(domain: Domain) -> str:
     """Return what is not installed and how it could be, empty if nothing is left.
 
     >>> from tailcut.domains.domain import DomainSolver, as_program
     >>> way = as_program("no-such-program", install="apt install it")
-    >>> installable([FoundSolver(DomainSolver("it", "a solver", (way,)))])
+    >>> installable(Domain(solvers=(DomainSolver("it", "a solver", (way,)),)))
     'it (apt install it)'
     """
-    lacking = [one.solver for one in solvers if one.way is None and one.solver.install]
+    found = find_solvers(domain)
+    lacking = [solver for solver in domain.solvers if solver.name not in found and solver.install]
     return ", ".join(f"{solver.name} ({solver.install})" for solver in lacking)

@@ -66,9 +66,6 @@ class Decider:
     def may_skip_features(self) -> bool:
         return self.project.selector.may_skip_features
 
-    def feature_budget(self, cutoff: float) -> float:
-        return self.project.feature_budget(cutoff=cutoff)
-
     def select(self, features: Mapping[str, float] | None, **request: Any) -> Decision:
         return self.project.select(features, key=self._key, **request)
 
@@ -211,7 +208,7 @@ class Serving:
         There are none if they cost more than they gain (docs/howto/feature-budget.md), or if they failed.
         """
         program, tagged = self.portfolio.features, self.portfolio.tags
-        budget = await self.ask(self.decider.feature_budget, cutoff)
+        budget = await self.ask(self.decider.project.feature_budget, cutoff=cutoff)
         known = await self.ask(self.decider.feature_names)
         computed = record.computed
         if computed is None:

@@ -18,7 +18,7 @@ from functools import partial
 from itertools import accumulate
 from pathlib import Path
 
-from tailcut.domains.domain import domain_table, find_solver
+from tailcut.domains.domain import domain_table
 from tailcut.domains.programs import entry_point, print_features, print_verdict, read_bytes
 from tailcut.domains.smt import DOMAIN
 from tailcut.domains.smt.solve import ask, commands, with_model
@@ -78,8 +78,8 @@ def evaluation(script: bytes, model: dict[bytes, bytes]) -> bytes:
 def _evaluated(script: bytes, but: str) -> tuple[str, str]:
     known = {solver.name: solver for solver in DOMAIN.solvers}
     for name in EVALUATORS:
-        found = find_solver(known[name])
-        if name == but or found.way is None:
+        found = known[name].found()
+        if name == but or found is None:
             continue
         try:
             said = ask(name, found.program, script).decode("utf-8", "replace").strip()
