@@ -13,10 +13,7 @@ from tailcut.live import engine
 from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor
 from tailcut.live.instances import Instance
 from tailcut.live.limits import Ended, Ending
-from tailcut.live.portfolio import Portfolio, Program, Solver
-
-SECONDS = 5.0
-"""Time for each program on a tiny instance."""
+from tailcut.live.portfolio import SECONDS_ON_TINY, Portfolio, Program, Solver
 
 _UNREAD = "no answer could be read"
 
@@ -105,13 +102,13 @@ async def _tried(
     expected: str | None,
 ) -> Tried:
     if isinstance(program, Program):
-        name, job = "features", engine.features_job(portfolio, program, instance, SECONDS)
+        name, job = "features", engine.features_job(portfolio, program, instance, SECONDS_ON_TINY)
         ended = await place.start(job).wait()
         values, problem = engine.read_features(ended)
         answer: str | None = f"{len(values)} values"
         problem = f"{problem}{_last_words(ended)}" if problem is not None else None
     else:
-        name, job = program.name, engine.solver_job(portfolio, program, instance, SECONDS)
+        name, job = program.name, engine.solver_job(portfolio, program, instance, SECONDS_ON_TINY)
         ended = await place.start(job).wait()
         answer, problem, _ = await engine.verified_answer(place, portfolio, program, instance, ended)
         stopped = ended.ending in (Ending.CPU_LIMIT, Ending.WALL_LIMIT)

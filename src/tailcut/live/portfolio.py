@@ -40,6 +40,8 @@ PLACE = re.compile(r"\{(\w+)\}")
 """The pattern of placeholders in a command."""
 DOMAIN_CUTOFF = 300
 """Default CPU seconds per instance in the portfolio of a domain."""
+SECONDS_ON_TINY = 5.0
+"""For a program that is tried on a tiny instance."""
 FILE_FEATURES = EntryProgram("tailcut.domains.file_features:main", ("{instance}",))
 """The feature extractor if neither the portfolio nor its domain defines one."""
 

@@ -25,14 +25,12 @@ from tailcut.live.instance_record import InstanceRecord, RunRecord, said
 from tailcut.live.instances import Instance
 from tailcut.live.limits import Ending
 from tailcut.live.observer import StreamObserver
-from tailcut.live.portfolio import Portfolio, Solver
+from tailcut.live.portfolio import SECONDS_ON_TINY, Portfolio, Solver
 
 CAUGHT = 2
 """A solver caught on this many instances is put in quarantine."""
 FIRST_RUNS = 5
 """A solver that never answered is put in quarantine after breaking down on this many instances."""
-TINY_SECONDS = 5.0
-"""Seconds for such a solver on a tiny instance, before that."""
 _GAVE_UP = re.compile(r"unknown|unsupported|not supported|time.?out|time limit|indeterminate", re.IGNORECASE)
 """What working solvers print when they cannot handle an instance."""
 
@@ -183,7 +181,7 @@ class Quarantine:
     async def _answers_tiny(self, solver: Solver, place: ProgramExecutor) -> bool:
         """Return whether a solver answers one of the tiny instances that portfolios are checked with."""
         for tiny in self._portfolio.check:
-            job = solver_job(self._portfolio, solver, Instance(tiny.path.name, tiny.path), TINY_SECONDS)
+            job = solver_job(self._portfolio, solver, Instance(tiny.path.name, tiny.path), SECONDS_ON_TINY)
             # it is sent along with the program
             ended = await place.start(job._replace(instance=None, made=tiny.path)).wait()
             if read_answer(solver.answers, ended.exit_code, ended.output) is not None:
