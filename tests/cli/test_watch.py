@@ -66,14 +66,10 @@ def test_the_dashboardless_view_ends_at_once_where_nobody_writes(tmp_path: Path)
         assert is_written(tmp_path / "s.db")
         followed = FollowedRun(tmp_path / "s.db")
         now = followed.look()
-        assert (now.over, now.solved, now.par10, [one["instance"] for one in now.running]) == (
-            1,
-            1,
-            2.0,
-            ["j"],
-        )
+        assert (now["over"], now["solved"], now["par10"]) == (1, 1, 2.0)
+        assert [one["instance"] for one in now["running"]] == ["j"]
         project.observe(1, censored_at=60.0)  # the reader keeps nobody from writing
-        assert followed.look().over == 2
+        assert followed.look()["over"] == 2
         followed.close()
     assert not is_written(tmp_path / "s.db")
     ended = tailcut(tmp_path, "watch", "s.db")

@@ -67,7 +67,7 @@ def test_the_first_are_run_with_every_solver(tmp_path: Path, selector: str) -> N
     assert all(event.body["runs"] == 1 for event in events)
     assert len(events) == sum(len(record.extra) for record in found.values())
     with closing(followed_run(tmp_path / "tailcut-run.db")) as followed:
-        seconds = followed.look().seconds
+        seconds = followed.look()["seconds"]
     assert seconds == pytest.approx(sum(record.seconds for record in found.values()))
     censored = [event.body for event in events if event.body["note"]["measured"] == "c"]
     assert all(body["watched"] == [[0.2]] and body["solved"] == [[False]] for body in censored)

@@ -73,7 +73,7 @@ def test_the_first_answer_wins_and_everything_is_learned(tmp_path: Path, selecto
     assert [(one.solved, len(one.runs), one.raced) for one in served.over] == [(True, 3, True)] * 2
     for one in served.over:
         assert one.seconds == pytest.approx(found[Path(str(one.name)).stem]["seconds"])
-    assert followed_run(tmp_path / "s.db").look().latest[0]["solver"] in {"b", "c"}
+    assert followed_run(tmp_path / "s.db").look()["latest"][0]["solver"] in {"b", "c"}
 
 
 def test_a_core_that_is_free_is_used_by_the_next(tmp_path: Path) -> None:

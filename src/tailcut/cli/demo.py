@@ -120,7 +120,7 @@ def _solve_live(
         run_stream(journal, portfolio, settings, given, out / "live.jsonl", jobs=jobs, observer=view)
     with closing(FollowedRun(out / "live.db")) as followed:
         came = followed.look()
-    live = StreamCost(f"{LIVE}, live", came.over, came.solved, came.seconds, came.par10 or 0.0)
+    live = StreamCost(f"{LIVE}, live", came["over"], came["solved"], came["seconds"], came["par10"] or 0.0)
     single = costs_of_single_solvers(scenario, [instance.name for instance in given])
     table = plain_table("", "solved", "CPU time, s", "PAR10, s")
     for one in [live, *single]:

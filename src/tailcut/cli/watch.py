@@ -6,16 +6,12 @@ import json
 import sys
 import time
 from contextlib import ExitStack, closing
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from tailcut.cli.options import JSON, stoppable
-
-if TYPE_CHECKING:
-    from tailcut.live.monitor import RunProgress
 
 
 def command(
@@ -43,46 +39,46 @@ def command(
             now = followed.look()
             if moving:
                 live.update(_view(now), refresh=True)
-            elif now.last_event != shown or now.written is False:
-                shown = now.last_event
-                typer.echo(json.dumps(asdict(now)) if as_json else line(now))
-            if once or now.written is False:
+            elif now["last_event"] != shown or now["written"] is False:
+                shown = now["last_event"]
+                typer.echo(json.dumps(now) if as_json else line(now))
+            if once or now["written"] is False:
                 return
             time.sleep(every)
 
 
-def line(now: RunProgress) -> str:
+def line(now: dict[str, Any]) -> str:
     """Return where a run stands in one line."""
-    par10 = "" if now.par10 is None else f", PAR10 {now.par10:.4g} s"
-    doing = ", ".join(f"{one['solver']} on {one['instance']}" for one in now.running[:3])
-    more = f" and {len(now.running) - 3} more" if len(now.running) > 3 else ""
-    end = "" if now.written is not False else "; no process writes to it"
-    return f"{now.solved} of {now.over} solved{par10}{f'; now {doing}{more}' if doing else ''}{end}"
+    par10 = "" if now["par10"] is None else f", PAR10 {now['par10']:.4g} s"
+    doing = ", ".join(f"{one['solver']} on {one['instance']}" for one in now["running"][:3])
+    more = f" and {len(now['running']) - 3} more" if len(now["running"]) > 3 else ""
+    end = "" if now["written"] is not False else "; no process writes to it"
+    return f"{now['solved']} of {now['over']} solved{par10}{f'; now {doing}{more}' if doing else ''}{end}"
 
 
-def _view(now: RunProgress) -> Any:
+def _view(now: dict[str, Any]) -> Any:
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
     clock = time.time()
-    head = Text(f"{now.state}: {now.selector}, cutoff {now.cutoff:g} s", style="bold")
-    status = "no process writes to it: stopped or complete" if now.written is False else "running"
-    if now.last_event_at is not None:
-        status += f", last event {max(clock - now.last_event_at, 0.0):.0f} s ago"
+    head = Text(f"{now['state']}: {now['selector']}, cutoff {now['cutoff']:g} s", style="bold")
+    status = "no process writes to it: stopped or complete" if now["written"] is False else "running"
+    if now["last_event_at"] is not None:
+        status += f", last event {max(clock - now['last_event_at'], 0.0):.0f} s ago"
     solvers = Table("solver", box=None, pad_edge=False)
     for name in ("runs", "solved", "seconds"):
         solvers.add_column(name, justify="right")
-    for one in now.solvers:
+    for one in now["solvers"]:
         solvers.add_row(Text(one["solver"]), str(one["runs"]), str(one["solved"]), f"{one['seconds']:.1f}")
     parts: list[Any] = [head, Text(status), Text(line(now).partition("; now")[0]), solvers]
     parts += [
         Text(
             f"now   {one['solver']} on {one['instance']}: {clock - one['since']:.0f} of {one['budget']:.3g} s"
         )
-        for one in now.running[:8]
+        for one in now["running"][:8]
     ]
-    for over in now.latest:
+    for over in now["latest"]:
         ending = f"solved by {over['solver']}" if over["solved"] else "not solved"
         parts.append(Text(f"over  {over['instance']}: {ending}, {over['seconds']:.3g} s"))
     return Group(*parts)

@@ -7,7 +7,6 @@ kernel's table of locks shows whether a process writes, so nothing is ever locke
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,32 +19,6 @@ from tailcut.types import Status
 
 LATEST = 5
 _LOCKS = Path("/proc/locks")
-
-
-@dataclass(frozen=True)
-class RunProgress:
-    state: str
-    project: str
-    selector: str
-    cutoff: float
-    at: float
-    last_event: int
-    last_event_at: float | None
-    written: bool | None
-    """Whether a process has the file open for writing; None if this system does not say."""
-    over: int
-    solved: int
-    par10: float | None
-    seconds: float
-    """Of all chosen runs, features included."""
-    besides: int
-    """Runs that were made to measure or to learn."""
-    running: list[dict[str, Any]]
-    """For each run in progress: the instance, the solver, its budget, and since when it runs."""
-    latest: list[dict[str, Any]]
-    """For the instances completed last, the latest first: by which solver, in what time, and when."""
-    solvers: list[dict[str, Any]]
-    """For each solver: how many runs it made, how many instances it solved, and its seconds."""
 
 
 def followed_run(path: Path, project: str | None = None, patience: float = 10.0) -> FollowedRun:
@@ -84,34 +57,34 @@ class FollowedRun:
     def close(self) -> None:
         self._journal.close()
 
-    def look(self) -> RunProgress:
-        """Return the state of the run; only new events are read."""
+    def look(self) -> dict[str, Any]:
+        """Return the state of the run, as `tailcut watch --json` prints it; only new events are read."""
         written = is_written(self.path)  # before reading, so that everything written by then is read
         self._served.take_all(list(self._journal.events(self._number, after=self._served.last_event)))
         served, over = self._served, self._served.over
         every = list(served.instances.values())
         finished = sorted(over, key=lambda one: one.over or 0.0, reverse=True)[:LATEST]
-        return RunProgress(
-            state=str(self.path),
-            project=self.project,
-            selector=self._selector,
-            cutoff=served.cutoff,
-            at=time.time(),
-            last_event=served.last_event,
-            last_event_at=served.last_at,
-            written=written,
-            over=len(over),
-            solved=sum(one.solved for one in over),
-            par10=sum(one.par10 for one in over) / len(over) if over else None,
-            seconds=sum(one.seconds for one in over),
-            besides=sum(one.besides for one in every),
-            running=[
+        return {
+            "state": str(self.path),
+            "project": self.project,
+            "selector": self._selector,
+            "cutoff": served.cutoff,
+            "at": time.time(),
+            "last_event": served.last_event,
+            "last_event_at": served.last_at,
+            "written": written,
+            "over": len(over),
+            "solved": sum(one.solved for one in over),
+            "par10": sum(one.par10 for one in over) / len(over) if over else None,
+            "seconds": sum(one.seconds for one in over),  # of chosen runs, features included
+            "besides": sum(one.besides for one in every),  # runs that were made to measure or to learn
+            "running": [
                 {"instance": one.name, "solver": run.algorithm, "budget": run.budget, "since": run.began}
                 for one in every
                 for run in one.runs
                 if run.status is None and one.over is None
             ],
-            latest=[
+            "latest": [
                 {
                     "instance": one.name,
                     "solved": one.solved,
@@ -121,8 +94,8 @@ class FollowedRun:
                 }
                 for one in finished
             ],
-            solvers=self._solvers(),
-        )
+            "solvers": self._solvers(),
+        }
 
     def _solvers(self) -> list[dict[str, Any]]:
         found = {name: {"runs": 0, "solved": 0, "seconds": 0.0} for name in self._algorithms}
