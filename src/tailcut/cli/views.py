@@ -82,9 +82,9 @@ class MeasureView(MeasureObserver):
         every = max(1, self._total // 100)
         if self._lines and (self._done % every == 0 or self._done == self._total):
             _say(f"measured: {self._done} of {self._total} runs")
-        if one.problem:
-            who = f"{one.solver}: " if one.solver else ""
-            _say(f"problem: {one.instance}: {who}{one.problem}")
+        if one.get("problem"):
+            who = f"{one['solver']}: " if "solver" in one else ""
+            _say(f"problem: {one['instance']}: {who}{one['problem']}")
 
 
 class QuietView(StreamObserver):
