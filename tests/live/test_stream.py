@@ -46,7 +46,7 @@ class Listener(StreamObserver):
 
     def run_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
         assert self.totals is not None
-        assert self.totals.current[record.instance, solver].budget == budget
+        assert self.totals.current[record.instance, solver][0] == budget
         self.heard.append(f"run {solver}")
 
     def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:

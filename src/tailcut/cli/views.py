@@ -167,9 +167,10 @@ class TableView(QuietView):
 
     def _running(self) -> RenderableType:
         table = Table.grid(padding=(0, 2))
-        for (name, solver), step in list(self.totals.current.items()):  # a copy: another thread changes it
-            ran = self.totals.clock() - step.since
-            limit = "" if step.budget is None else f" of {step.budget:.3g} s"
+        running = list(self.totals.current.items())  # a copy: another thread changes it
+        for (name, solver), (budget, began) in running:
+            ran = self.totals.clock() - began
+            limit = "" if budget is None else f" of {budget:.3g} s"
             instance = Text(printable(name), overflow="ellipsis", no_wrap=True)
             table.add_row("▶", instance, Text(printable(solver or "features")), f"{ran:.1f}{limit}")
         return table

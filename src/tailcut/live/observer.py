@@ -69,13 +69,6 @@ class SolverTotals:
     """The output of one of its runs that finished without an answer."""
 
 
-@dataclass(frozen=True)
-class CurrentStep:
-    budget: float | None
-    since: float
-    """By the clock of the totals."""
-
-
 @dataclass
 class Totals(StreamObserver):
     """Sums over completed instances, and the activity on the others."""
@@ -106,8 +99,9 @@ class Totals(StreamObserver):
     problems: list[str] = field(default_factory=list)
     """Answers refuted, programs missing and the like, with their instances."""
     solvers: dict[str, SolverTotals] = field(default_factory=dict)
-    current: dict[tuple[str, str | None], CurrentStep] = field(default_factory=dict)
-    """By instance and solver, in the order in which they began; None: the features are computed."""
+    current: dict[tuple[str, str | None], tuple[float | None, float]] = field(default_factory=dict)
+    """What runs now, in the order in which it began: instance and solver -> budget, and when it began by the
+    clock; features have neither a solver nor a budget."""
 
     @staticmethod
     def of(records: Iterable[InstanceRecord]) -> Totals:
@@ -144,14 +138,14 @@ class Totals(StreamObserver):
         self._add_instance(record, -1)
 
     def features_started(self, record: InstanceRecord) -> None:
-        self.current[record.instance, None] = CurrentStep(None, self.clock())
+        self.current[record.instance, None] = None, self.clock()
 
     def features_ended(self, record: InstanceRecord) -> None:
         self.current.pop((record.instance, None), None)
 
     def run_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
         self.current.pop((record.instance, None), None)
-        self.current[record.instance, solver] = CurrentStep(budget, self.clock())
+        self.current[record.instance, solver] = budget, self.clock()
 
     def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:
         self.add_run(run)
@@ -160,7 +154,7 @@ class Totals(StreamObserver):
         self._end(record, run)
 
     def extra_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
-        self.current[record.instance, solver] = CurrentStep(budget, self.clock())
+        self.current[record.instance, solver] = budget, self.clock()
 
     def extra_ended(self, record: InstanceRecord, run: RunRecord) -> None:
         self._add_extra(record, run)
