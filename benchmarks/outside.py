@@ -110,7 +110,7 @@ def sample(folder: Path, domain: str, count: int) -> list[Path]:
 def run(folder: Path, domain: str, count: int, cutoff: float, jobs: int) -> None:
     """Serve a sample in several ways, and print what came out."""
     files = sample(folder, domain, count)
-    solvers = [one.solver.name for one in find_solvers(find_domain(domain)) if one.way is not None]
+    solvers = list(find_solvers(find_domain(domain)))
     work = folder / "runs" / domain
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)

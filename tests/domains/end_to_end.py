@@ -20,10 +20,10 @@ COUNT = 16
 
 def found_or_skip(domain: str, at_least: int = 2) -> list[str]:
     """Return the solvers of a domain found here, or skip for want of enough."""
-    solvers = find_solvers(find_domain(domain))
-    found = [one.solver.name for one in solvers if one.way is not None]
+    solvers = find_domain(domain).solvers
+    found = list(find_solvers(find_domain(domain)))
     if len(found) < at_least:
-        how = ", ".join(one.solver.install for one in solvers if one.way is None and one.solver.install)
+        how = ", ".join(one.install for one in solvers if one.name not in found and one.install)
         pytest.skip(f"{len(found)} solvers of the domain {domain} are installed, {at_least} needed: {how}")
     return found
 
@@ -44,7 +44,7 @@ def run_domain(folder: Path, domain: str, *more: str) -> dict[str, dict[str, Any
         records = instance_records(Project(journal, "run"))
     for record in records.values():
         assert {run["solver"] for run in (*record.runs, *record.extra.values())} == set(solvers)
-        answered.update(record.answers.keys())
+        answered.update({run["solver"] for run in record.all_runs if run["answer"] is not None})
     assert sum(count > 0 for count in answered.values()) >= 2, dict(answered)
     assert sum(answered.values()) >= 2 * COUNT, f"on average two solvers answer an instance: {answered}"
     again = tailcut(folder, "run", "--domain", domain, "queue", *arguments)

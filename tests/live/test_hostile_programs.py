@@ -13,7 +13,7 @@ import pytest
 
 from tailcut.errors import InputError
 from tailcut.live.instances import read_line
-from tailcut.live.results import output_name
+from tailcut.live.stream import output_name
 from tests.cli.test_run import answers, tailcut
 from tests.live import toy
 

@@ -39,12 +39,12 @@ def test_only_what_is_missing_is_measured(tmp_path: Path) -> None:
     out = tmp_path / "TOYS"
     scenario, listener = measure(tmp_path, out)
     assert listener.begun == (0, 3)
-    assert [(one.instance, one.solver) for one in listener.heard] == [
+    assert [(one["instance"], one.get("solver")) for one in listener.heard] == [
         ("one.toy", None),
         ("one.toy", "a"),
         ("one.toy", "b"),
     ]
-    assert [one.problem for one in listener.heard] == [None, None, "ended by SIGABRT"]
+    assert [one.get("problem") for one in listener.heard] == [None, None, "ended by SIGABRT"]
     assert scenario.solved.tolist() == [[True, False]]
     assert scenario.instances == ("one.toy",)
     assert Scenario.read(out, cache=False).name == "TOYS"
@@ -56,7 +56,7 @@ def test_only_what_is_missing_is_measured(tmp_path: Path) -> None:
     toy.write_instances(tmp_path, {"two": "a 0.02 yes\nb 0.02 yes"})
     scenario, listener = measure(tmp_path, out)
     assert listener.begun == (3, 6)
-    assert {one.instance for one in listener.heard} == {"two.toy"}
+    assert {one["instance"] for one in listener.heard} == {"two.toy"}
     assert scenario.instances == ("one.toy", "two.toy")
     assert "2 instances, 2 solvers, cutoff 0.5 s" in (out / "readme.txt").read_text()
 

@@ -59,7 +59,7 @@ def test_the_first_are_run_with_every_solver(tmp_path: Path, selector: str) -> N
             assert run["budget"] == 0.2
             assert (run["answer"] == "yes") == (run["solver"] in "ab")
     assert {record["answer"] for record in answers(tmp_path).values()} == {"yes"}
-    extra = sum(record.extra_seconds for record in found.values())
+    extra = sum(run["seconds"] for record in found.values() for run in record.extra.values())
     assert f"{extra:.1f} s extra to measure 2 of them" in ended.stdout
     with Journal(tmp_path / "tailcut-run.db", read_only=True) as journal:
         project = Project(journal, PROJECT)

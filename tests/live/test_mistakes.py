@@ -32,8 +32,6 @@ def records(folder: Path):  # type: ignore[no-untyped-def]
     [
         (None, 0, "solvers.bad: there is no program"),
         ("#!/bin/sh\n", 0o644, "is not executable"),
-        ("#!/no/such/interpreter\n", 0o755, "needs the interpreter /no/such/interpreter"),
-        ("echo hello\n", 0o755, "a script without '#!'"),
     ],
 )
 def test_a_program_that_cannot_start_stops_the_run_before_anything(
@@ -53,6 +51,22 @@ def test_a_program_that_cannot_start_stops_the_run_before_anything(
         tmp_path, "measure", "portfolio.toml", "instances", "--cutoff", "5", "--out", "M", code=2
     )
     assert message in measured.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("#!/no/such/interpreter\n", "missing interpreter of: "), ("echo hello\n", "a script without '#!'")],
+)
+def test_a_script_that_cannot_be_started_is_no_outcome(tmp_path: Path, text: str, message: str) -> None:
+    path = toy.write_portfolio(tmp_path, ("a",), features=False)
+    path.write_text(path.read_text().split("[solvers.a]")[0])
+    toy.write_instances(tmp_path, {"one": "a 0.01 yes"})
+    (tmp_path / "bad").write_text(text)
+    (tmp_path / "bad").chmod(0o755)
+    add_solver(tmp_path, "bad", ["./bad", "{instance}"])
+    assert message in tailcut(tmp_path, *RUN, code=2).stderr
+    _, found = records(tmp_path)
+    assert not any(record.runs for record in found.values())
 
 
 def test_a_program_that_vanishes_later_is_no_outcome(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ GOOD = '[solvers.a]\ncommand = ["a", "{instance}"]\n'
         ("solvers = 3", "solvers must be a table, got 3"),
         ("x = [1", "p.toml: is not TOML"),
         ("colck = 'cpu'\n" + GOOD, "colck is not known here; did you mean clock?"),
-        ("clock = 'sun'\n" + GOOD, 'clock must be "cpu" or "wall", got \'sun\''),
+        ("clock = 'sun'\n" + GOOD, "clock must be one of cpu, wall, got 'sun'"),
         ("cutoff = 0\n" + GOOD, "cutoff must be a number > 0, got 0"),
         ("cutoff = true\n" + GOOD, "cutoff must be a number > 0, got True"),
         ("memory = '2 cats'\n" + GOOD, 'memory must be an amount of memory such as "2 GiB"'),

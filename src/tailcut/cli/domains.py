@@ -38,6 +38,7 @@ def command(
 def _row(name: str, domain: Any) -> dict[str, Any]:
     from tailcut.domains.domain import find_solvers
 
+    found = find_solvers(domain)
     return {
         "name": name,
         "what": domain.what,
@@ -46,12 +47,12 @@ def _row(name: str, domain: Any) -> dict[str, Any]:
         "checked": domain.verify is not None,
         "solvers": [
             {
-                "name": one.solver.name,
-                "what": one.solver.what,
-                "found": one.way is not None,
-                "where": one.where,
-                "install": one.solver.install,
+                "name": one.name,
+                "what": one.what,
+                "found": one.name in found,
+                "where": found[one.name].where if one.name in found else "",
+                "install": one.install,
             }
-            for one in find_solvers(domain)
+            for one in domain.solvers
         ],
     }

@@ -31,14 +31,10 @@ def generate(
 
     with bars_on_stderr() as progress:
         task = progress.add_task("generating", total=count)
-        files = write_stream(out, count, seed, family, on_written=lambda _path: progress.advance(task))
-    rows = [
-        {"file": str(one.path), "family": one.family, "seed": one.seed, "written": one.written}
-        for one in files
-    ]
-    there = sum(not file.written for file in files)
+        rows = write_stream(out, count, seed, family, on_written=lambda _path: progress.advance(task))
+    there = sum(not row["written"] for row in rows)
     same = f", {there} already existed" if there else ""
-    show(rows, [f"{out}: {len(files) - there} formulas written{same}"], as_json=as_json)
+    show(rows, [f"{out}: {len(rows) - there} formulas written{same}"], as_json=as_json)
 
 
 @app.command("families")

@@ -6,7 +6,6 @@ import json
 import sys
 from contextlib import AbstractContextManager
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -23,7 +22,7 @@ from tailcut.live.instance_record import InstanceRecord
 from tailcut.live.instances import printable
 from tailcut.live.measure import Measured, MeasureObserver
 from tailcut.live.observer import StreamObserver, Totals
-from tailcut.live.results import answer_line
+from tailcut.live.stream import answer_line
 
 if TYPE_CHECKING:
     from tailcut.live.check import PortfolioCheck
@@ -73,11 +72,8 @@ class MeasureView(MeasureObserver, AbstractContextManager["MeasureView"]):
         if self._lines:
             _say(f"measured before: {done} of {total} runs")
 
-    def instance_changed(self, instance: str) -> None:
-        _say(f"{instance} has changed since it was measured: it is measured again")
-
-    def solver_silent(self, words: str) -> None:
-        _say(f"problem: {words}")
+    def noted(self, words: str) -> None:
+        _say(words)
 
     def measured(self, one: Measured) -> None:
         self._done += 1
@@ -85,9 +81,9 @@ class MeasureView(MeasureObserver, AbstractContextManager["MeasureView"]):
         every = max(1, self._total // 100)
         if self._lines and (self._done % every == 0 or self._done == self._total):
             _say(f"measured: {self._done} of {self._total} runs")
-        if one.problem:
-            who = f"{one.solver}: " if one.solver else ""
-            _say(f"problem: {one.instance}: {who}{one.problem}")
+        if one.get("problem"):
+            who = f"{one['solver']}: " if "solver" in one else ""
+            _say(f"problem: {one['instance']}: {who}{one['problem']}")
 
 
 class QuietView(StreamObserver, AbstractContextManager["QuietView"]):
@@ -109,26 +105,17 @@ class QuietView(StreamObserver, AbstractContextManager["QuietView"]):
     def solver_put_aside(self, solver: str, words: str) -> None:  # noqa: ARG002
         _say(f"WARNING: {words}")
 
-    def instance_again(self, instance: str, words: str) -> None:
-        _say(f"{instance} is run again: {words}")
+    def noted(self, words: str) -> None:
+        _say(words)
 
     def warm_started(self, report: WarmStart) -> None:
         for line in report.words():
             _say(line)
 
-    def instance_changed(self, instance: str) -> None:
-        _say(f"{instance} has changed since it was run: it is run again")
-
     def stream_started(self, totals: Totals, n_instances: int | None) -> None:
         self.totals, self.n_instances = totals, n_instances
         if totals.over:
             _say(f"continuing: {counted(totals.over, 'instance')} complete")
-
-    def outputs_missing(self, count: int, folder: Path) -> None:
-        _say(
-            f"{count} instances were answered before and have no output in {folder}: "
-            "what a solver printed cannot be kept afterwards"
-        )
 
 
 class JsonView(QuietView):
@@ -176,11 +163,12 @@ class TableView(QuietView):
 
     def _running(self) -> RenderableType:
         table = Table.grid(padding=(0, 2))
-        for name, step in list(self.totals.current.items()):  # a copy: another thread changes it
-            ran = self.totals.clock() - step.since
-            limit = "" if step.budget is None else f" of {step.budget:.3g} s"
+        running = list(self.totals.current.items())  # a copy: another thread changes it
+        for (name, solver), (budget, began) in running:
+            ran = self.totals.clock() - began
+            limit = "" if budget is None else f" of {budget:.3g} s"
             instance = Text(printable(name), overflow="ellipsis", no_wrap=True)
-            table.add_row("▶", instance, Text(printable(step.solver or "features")), f"{ran:.1f}{limit}")
+            table.add_row("▶", instance, Text(printable(solver or "features")), f"{ran:.1f}{limit}")
         return table
 
 

@@ -26,9 +26,8 @@ import dask
 from distributed import Client, Future, KilledWorker, Worker, WorkerPlugin, get_worker
 
 from tailcut.errors import InputError, LiveError, TailcutError, WorkerDiedError
-from tailcut.live.engine import ProgramJob, Run, done
+from tailcut.live.engine import ProgramJob, Run, done, problems_of, why_not
 from tailcut.live.limits import Call, Command, Ended, Ending, Launcher
-from tailcut.live.portfolio import problems_of, why_not
 
 _log = logging.getLogger("tailcut.cluster")
 _TRIES = 4

@@ -38,7 +38,6 @@ class AnswerRule:
         return self.answer.partition("{")[0].strip()
 
     def read(self, exit_code: int, output: bytes) -> str | None:
-        """Return the answer if a run that ended like this gave it, or None."""
         if self.exit_code is not None and exit_code != self.exit_code:
             return None
         if self.unless is not None and self.unless.search(output) is not None:
@@ -130,6 +129,10 @@ class SolverWay(NamedTuple):
     takes_options: bool = False
     """Whether the entry point hands options before `{instance}` on to the program."""
 
+    @property
+    def where(self) -> str:
+        return self.program or f"Python: {self.module}"
+
 
 def as_program(program: str, *arguments: str, entry: str | None = None, install: str = "") -> SolverWay:
     """Return the way to run a solver that is a program, as a command or through an entry point."""
@@ -150,10 +153,17 @@ class DomainSolver(NamedTuple):
     def install(self) -> str:
         return " or ".join(dict.fromkeys(way.install for way in self.ways if way.install))
 
+    def found(self) -> SolverWay | None:
+        """Return the first way that is available here, with the path of its program; None: not installed."""
+        for way in self.ways:
+            path = None if way.program is None else find_program(way.program)
+            if (way.module is None or is_installed(way.module)) and (way.program is None or path):
+                words = tuple(word.replace("{program}", path or "") for word in way.arguments)
+                return way._replace(arguments=words, program=path)
+        return None
+
 
 class TinyInstance(NamedTuple):
-    """An instance to try solvers on."""
-
     path: Path
     answer: str | None = None
     """The right one; None if it is not known."""
@@ -225,39 +235,10 @@ def _rule(answer: str, exit_code: int | None = None, **patterns: str) -> AnswerR
     return AnswerRule(answer, exit_code, **compiled)
 
 
-class FoundSolver(NamedTuple):
-    """A solver that a domain knows, and how it can be called here."""
-
-    solver: DomainSolver
-    way: SolverWay | None = None
-    """None: it is not installed."""
-    program: str | None = None
-    """The path of its program, if it is one."""
-
-    @property
-    def where(self) -> str:
-        """The program or the module that was found; empty if nothing was."""
-        if self.way is None:
-            return ""
-        return self.program or f"Python: {self.way.module}"
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        assert self.way is not None
-        return tuple(word.replace("{program}", self.program or "") for word in self.way.arguments)
-
-
-def find_solvers(domain: Domain) -> list[FoundSolver]:
-    return [find_solver(solver) for solver in domain.solvers]
-
-
-def find_solver(solver: DomainSolver) -> FoundSolver:
-    """Return the first available way to run a solver."""
-    for way in solver.ways:
-        program = None if way.program is None else find_program(way.program)
-        if (way.module is None or is_installed(way.module)) and (way.program is None or program):
-            return FoundSolver(solver, way, program)
-    return FoundSolver(solver)
+def find_solvers(domain: Domain) -> dict[str, SolverWay]:
+    """Return the solvers of a domain that are found here, by name, and how each is run."""
+    ways = {solver.name: solver.found() for solver in domain.solvers}
+    return {name: way for name, way in ways.items() if way is not None}
 
 
 def is_installed(module: str) -> bool:

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, NoReturn, TypeVar
@@ -48,7 +48,7 @@ def read_bytes(path: str | Path, most: int = -1) -> bytes:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-class ScratchFile:
+class ScratchFile(AbstractContextManager["ScratchFile"]):
     """A temporary file that disappears with the process, even if it is killed: it has no name.
 
     `run` lets a program read and write it by `path`.
@@ -69,9 +69,6 @@ class ScratchFile:
     def read(self) -> bytes:
         self._file.seek(0)
         return self._file.read()
-
-    def __enter__(self) -> ScratchFile:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()

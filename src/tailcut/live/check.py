@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from tailcut.domains.domain import EXIT_CODE_0_SOLVES, answers_agree
 from tailcut.errors import InputError
@@ -14,10 +13,7 @@ from tailcut.live import engine
 from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor
 from tailcut.live.instances import Instance
 from tailcut.live.limits import Ended, Ending
-from tailcut.live.portfolio import Portfolio, Program, Solver
-
-SECONDS = 5.0
-"""Time for each program on a tiny instance."""
+from tailcut.live.portfolio import SECONDS_ON_TINY, Portfolio, Program, Solver
 
 _UNREAD = "no answer could be read"
 
@@ -37,8 +33,6 @@ class Tried:
 
 @dataclass(frozen=True)
 class PortfolioCheck:
-    """The result of checking a portfolio."""
-
     method: str
     tried: tuple[Tried, ...]
     silent: tuple[str, ...]
@@ -61,9 +55,17 @@ def check_portfolio(portfolio: Portfolio, instances: Sequence[Instance] = ()) ->
             f"{portfolio.file}: nothing to try the solvers on: give an instance after the portfolio, "
             "or write [check] instance = ..."
         )
+    programs: list[Program | Solver] = [*portfolio.solvers.values()]
+    if portfolio.features is not None:
+        programs.insert(0, portfolio.features)
     tried: list[Tried] = []
     with LocalProgramExecutor(portfolio.preload, portfolio.folder) as executor:
-        engine.run_all(_attempts(executor, portfolio, known), at_once=1, on_result=tried.append)
+        work = (
+            partial(_tried, executor, portfolio, program, instance, expected)
+            for instance, expected in known
+            for program in programs
+        )
+        engine.run_all(work, at_once=1, on_result=tried.append)
         method = executor.method
     answered = {one.program for one in tried if one.answer is not None}
     silent = tuple(name for name in portfolio.solvers if name not in answered)
@@ -92,40 +94,29 @@ def _tiny(path: Path) -> Instance:
     return Instance(path.name, path.absolute())
 
 
-def _attempts(
-    place: ProgramExecutor, portfolio: Portfolio, instances: Sequence[tuple[Instance, str | None]]
-) -> Iterator[Callable[[], Coroutine[Any, Any, Tried]]]:
-    for instance, expected in instances:
-        if portfolio.features is not None:
-            yield partial(_features, place, portfolio, portfolio.features, instance)
-        for solver in portfolio.solvers.values():
-            yield partial(_solver, place, portfolio, solver, instance, expected)
-
-
-async def _features(
-    place: ProgramExecutor, portfolio: Portfolio, program: Program, instance: Instance
+async def _tried(
+    place: ProgramExecutor,
+    portfolio: Portfolio,
+    program: Program | Solver,
+    instance: Instance,
+    expected: str | None,
 ) -> Tried:
-    job = engine.features_job(portfolio, program, instance, SECONDS)
-    ended = await place.start(job).wait()
-    values, problem = engine.read_features(ended)
-    if problem is not None:
-        problem = f"{problem}{_last_words(ended)}"
-    answer = f"{len(values)} values"
-    return Tried("features", instance.name, job.seconds(ended), answer, str(ended.ending), problem)
-
-
-async def _solver(
-    place: ProgramExecutor, portfolio: Portfolio, solver: Solver, instance: Instance, expected: str | None
-) -> Tried:
-    job = engine.solver_job(portfolio, solver, instance, SECONDS)
-    ended = await place.start(job).wait()
-    answer, problem, _ = await engine.verified_answer(place, portfolio, solver, instance, ended)
-    stopped = ended.ending in (Ending.CPU_LIMIT, Ending.WALL_LIMIT)
-    if answer is None and problem is None and not stopped:
-        problem = f"{_UNREAD}: {ended.ending}, exit code {ended.exit_code}{_last_words(ended)}"
-    elif answer is not None and expected is not None and not answers_agree(answer, expected):
-        problem = f"expected {expected}"
-    return Tried(solver.name, instance.name, job.seconds(ended), answer, str(ended.ending), problem)
+    if isinstance(program, Program):
+        name, job = "features", engine.features_job(portfolio, program, instance, SECONDS_ON_TINY)
+        ended = await place.start(job).wait()
+        values, problem = engine.read_features(ended)
+        answer: str | None = f"{len(values)} values"
+        problem = f"{problem}{_last_words(ended)}" if problem is not None else None
+    else:
+        name, job = program.name, engine.solver_job(portfolio, program, instance, SECONDS_ON_TINY)
+        ended = await place.start(job).wait()
+        answer, problem, _ = await engine.verified_answer(place, portfolio, program, instance, ended)
+        stopped = ended.ending in (Ending.CPU_LIMIT, Ending.WALL_LIMIT)
+        if answer is None and problem is None and not stopped:
+            problem = f"{_UNREAD}: {ended.ending}, exit code {ended.exit_code}{_last_words(ended)}"
+        elif answer is not None and expected is not None and not answers_agree(answer, expected):
+            problem = f"expected {expected}"
+    return Tried(name, instance.name, job.seconds(ended), answer, str(ended.ending), problem)
 
 
 def _last_words(ended: Ended) -> str:

@@ -1,9 +1,10 @@
 """The engine: the one place where a run is started, stopped, waited for and accounted for.
 
 A `ProgramJob` is a program of the portfolio with its limits. An executor starts it, on this machine
-(`LocalProgramExecutor`) or on a cluster, and returns a `Run`. `SolverRun` is the run of a solver with its
-verified answer and the outcome to learn. Whatever waits for programs is a coroutine: `run_all` drives many of
-them, and all state changes in the one thread of its event loop, so nothing needs a lock.
+(`LocalProgramExecutor`) or on a cluster, and returns a `Run`. `solver_result` waits for the run of a solver
+and returns its verified answer and the outcome to learn. Whatever waits for programs is a coroutine:
+`run_all` drives many of them, and all state changes in the one thread of its event loop, so nothing needs a
+lock.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import asyncio
 import hashlib
 import json
 import math
+import shutil
 import sys
 import tempfile
 import threading
@@ -19,7 +21,9 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -27,7 +31,7 @@ from tailcut.domains.domain import AnswerRule, read_answer
 from tailcut.errors import InputError, LiveError
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, ResourceLimits
-from tailcut.live.portfolio import Clock, Portfolio, Program, Solver, problems_of
+from tailcut.live.portfolio import Clock, ObjectiveRule, Portfolio, Program, Solver
 from tailcut.types import Outcome
 
 T = TypeVar("T")
@@ -56,6 +60,11 @@ class ProgramJob(NamedTuple):
     """A file created for this run only, passed to it by this path."""
     clock: Clock = Clock.CPU
     """The clock by which it is charged."""
+
+    @property
+    def budget(self) -> float:
+        limit = self.limits.wall if self.clock is Clock.WALL else self.limits.cpu
+        return math.inf if limit is None else limit
 
     def seconds(self, ended: Ended) -> float:
         return ended.wall if self.clock is Clock.WALL else ended.cpu
@@ -155,7 +164,7 @@ class ProgramExecutor(Protocol):
         """Return why some programs cannot be started there, a sentence each."""
 
 
-class LocalProgramExecutor:
+class LocalProgramExecutor(AbstractContextManager["LocalProgramExecutor"]):
     """Runs jobs as processes of this machine; leaving the context ends those that still run."""
 
     def __init__(self, preload: Iterable[str] = (), modules: Path | None = None) -> None:
@@ -185,11 +194,53 @@ class LocalProgramExecutor:
         """End what still runs, and the processes that run it."""
         self._launcher.close()
 
-    def __enter__(self) -> LocalProgramExecutor:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def check_runnable(portfolio: Portfolio, executor: ProgramExecutor | None) -> None:
+    """Raise unless all programs of a portfolio can be started where they are to run; None: here."""
+    tables: dict[str, Program | None] = {
+        "features": portfolio.features,
+        "verify": portfolio.verify,
+        **{f"solvers.{name}": solver.program for name, solver in portfolio.solvers.items()},
+    }
+    programs = {name: program.filled() for name, program in tables.items() if program is not None}
+    problems = problems_of(programs) if executor is None else executor.problems(programs)
+    if problems:
+        raise InputError(f"{portfolio.file}: {'; '.join(problems)}. Nothing was run")
+
+
+def problems_of(programs: Mapping[str, Command | Call]) -> list[str]:
+    """Return why some programs cannot be started here, a sentence each."""
+    return [f"{name}: {why}" for name, program in programs.items() if (why := why_not(program)) is not None]
+
+
+def why_not(program: Command | Call) -> str | None:
+    """Return why a program cannot be started here, None if it can.
+
+    >>> why_not(Command(("sh", "-c", "exit 0"))) is None
+    True
+    >>> why_not(Command(("no-such-solver", "i1.cnf"))), why_not(Call("no_such_module:main"))
+    ('there is no program no-such-solver', 'there is no module no_such_module')
+    """
+    if program.folder is not None and not program.folder.is_dir():
+        return f"there is no folder {program.folder}, where the portfolio's programs run"
+    if isinstance(program, Call):
+        package = program.entry.partition(":")[0].partition(".")[0]  # importing nothing
+        beside = [] if program.folder is None else [str(program.folder)]
+        found = find_spec(package) or PathFinder.find_spec(package, [*sys.path, *beside])
+        return f"there is no module {package}" if found is None else None
+    name = program.argv[0]
+    if "{" in name:  # a placeholder: the program depends on the instance
+        return None
+    path = (program.environment or {}).get("PATH")
+    named = (program.folder or Path.cwd()) / name if "/" in name else None
+    if shutil.which(name if named is None else named, path=path) is not None:
+        return None
+    if named is None or not named.exists():
+        return f"there is no program {name}"
+    return f"{name} is a folder" if named.is_dir() else f"{name} is not executable (chmod +x)"
 
 
 def run_all(
@@ -292,8 +343,6 @@ async def _readable(descriptor: int) -> None:
 
 
 class ComputedFeatures(NamedTuple):
-    """The result of computing the features of an instance."""
-
     values: dict[str, float]
     """Finite, or nan where missing; empty if nothing is usable."""
     seconds: float
@@ -301,7 +350,6 @@ class ComputedFeatures(NamedTuple):
     timed_out: bool
 
     def body(self, instance: Instance) -> dict[str, Any]:
-        """Return it as an event body."""
         plain = {name: None if math.isnan(value) else value for name, value in self.values.items()}
         content = FileContent.of(instance.path)._asdict()
         return {"instance": instance.name, **self._asdict(), "values": plain, "content": content}
@@ -334,20 +382,17 @@ def read_features(ended: Ended) -> tuple[dict[str, float], str | None]:
         return {}, "features: the program must print one JSON object, name: number"
     if not values:
         return {}, "features: the program printed none"
+    numbers = {name: math.nan if value is None else value for name, value in values.items()}
     wrong = [
-        name
-        for name, value in values.items()
-        if value is not None and (not isinstance(value, bool | float) or math.isinf(value))
+        name for name, value in numbers.items() if not isinstance(value, bool | float) or math.isinf(value)
     ]
     more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
     problem = f"features: no finite number, so missing: {', '.join(wrong[:5])}{more}" if wrong else None
-    missing = {*wrong, *(name for name, value in values.items() if value is None)}
-    return {name: math.nan if name in missing else float(values[name]) for name in values}, problem
+    numbers.update(dict.fromkeys(wrong, math.nan))
+    return {name: float(value) for name, value in numbers.items()}, problem
 
 
 class RunResult(NamedTuple):
-    """The result of a solver's run."""
-
     outcome: Outcome
     """The outcome to learn."""
     note: dict[str, Any]
@@ -357,87 +402,58 @@ class RunResult(NamedTuple):
     """Whether there was more output."""
 
 
-class SolverRun:
-    """A run of a solver on an instance, for at most `budget` seconds: started when made."""
+async def solver_result(
+    place: ProgramExecutor, portfolio: Portfolio, solver: Solver, instance: Instance, run: Run
+) -> RunResult:
+    """Return the result of a run of `solver_job`; stopping the run does not stop verifying its answer."""
+    job, ended = run.job, await run.wait()
+    check_started(ended, f"{portfolio.file}: solvers.{solver.name}")
+    answer, problem, refuted = await verified_answer(place, portfolio, solver, instance, ended)
+    # A run that waited for a processor would have used its budget with that time; one that slept would not.
+    stopped_early = job.clock is Clock.CPU and ended.ending is Ending.WALL_LIMIT
+    starved = stopped_early and ended.cpu + ended.waited >= job.budget
+    if starved:
+        problem = (
+            f"waited {ended.waited:.1f} s for a processor and was stopped by the wall-clock limit after "
+            f"{ended.cpu:.2f} of {job.budget:g} s of CPU time: "
+            "use fewer --jobs, a smaller --parallel, or a larger wall_factor"
+        )
+    note: dict[str, Any] = {
+        "ending": str(ended.ending),
+        "seconds": job.seconds(ended),
+        "cpu": ended.cpu,
+        "wall": ended.wall,
+        "memory": ended.peak_memory,
+        "exit_code": ended.exit_code,
+        "signal": ended.signal,
+        "answer": answer,
+    }
+    if refuted:
+        note["refuted"] = True
+    if problem:
+        note["problem"] = problem
+    elif answer is None and ended.ending is Ending.FINISHED:
+        printed = (ended.output[-_SAMPLE:] or ended.errors[-_SAMPLE:]).decode(errors="replace").strip()
+        note["said"] = f"{printed or 'nothing'} (exit code {ended.exit_code})"
+    objective = read_objective(solver.answers, answer, ended.output) if answer else None
+    if objective is not None:
+        note["objective"] = objective
+    outcome = _outcome(job, ended, answered=answer is not None, starved=starved)
+    return RunResult(outcome, note, ended.output, ended.output_truncated)
 
-    def __init__(
-        self,
-        place: ProgramExecutor,
-        portfolio: Portfolio,
-        solver: Solver,
-        instance: Instance,
-        budget: float,
-        *,
-        seed: int = 0,
-    ) -> None:
-        self._place, self._portfolio, self._solver, self._instance = place, portfolio, solver, instance
-        self._budget = budget
-        self._job = solver_job(portfolio, solver, instance, budget, seed=seed)
-        self._run = place.start(self._job)
 
-    def stop(self) -> None:
-        """End the solver early, but not the verification of its answer."""
-        self._run.stop()
+def _outcome(job: ProgramJob, ended: Ended, *, answered: bool, starved: bool) -> Outcome:
+    """Return the outcome of a run, by how it ended, never by comparing times.
 
-    async def wait(self) -> RunResult:
-        """Return its result, when its answer is verified."""
-        solver, ended = self._solver, await self._run.wait()
-        check_started(ended, f"{self._portfolio.file}: solvers.{solver.name}")
-        verified = await verified_answer(self._place, self._portfolio, solver, self._instance, ended)
-        note = self._note(ended, verified)
-        objective = read_objective(solver.answers, verified.answer, ended.output) if verified.answer else None
-        if objective is not None:
-            note["objective"] = objective
-        return RunResult(self._outcome(ended, verified.answer), note, ended.output, ended.output_truncated)
-
-    def _outcome(self, ended: Ended, answer: str | None) -> Outcome:
-        """Return the outcome of the run, by how it ended, never by comparing times.
-
-        A run stopped at its budget is censored there. A run that waited for a processor until the wall-clock
-        limit, or was given up, is censored at the time it had. A run that ended without an answer, crashed,
-        used too much memory, or slept until the wall-clock limit has failed: more time would not have helped.
-        """
-        if ended.ending is Ending.FINISHED and answer is not None:
-            return Outcome.solved(self._job.seconds(ended))
-        if self._starved(ended) or ended.ending is Ending.CANCELLED:
-            return Outcome.censored(max(self._job.seconds(ended), _LEAST))
-        return Outcome.censored(self._budget) if self._job.timed_out(ended) else Outcome.failed()
-
-    def _starved(self, ended: Ended) -> bool:
-        """Return whether the wall-clock limit ended a run that was ready but had no processor.
-
-        With the time that it waited, it would have used its budget. A run that slept would not.
-        """
-        by_wall = self._job.clock is Clock.CPU and ended.ending is Ending.WALL_LIMIT
-        return by_wall and ended.cpu + ended.waited >= self._budget
-
-    def _note(self, ended: Ended, verified: VerifiedAnswer) -> dict[str, Any]:
-        """Return what is recorded of the run in addition to its outcome."""
-        problem = verified.problem
-        if self._starved(ended):
-            problem = (
-                f"waited {ended.waited:.1f} s for a processor and was stopped by the wall-clock limit after "
-                f"{ended.cpu:.2f} of {self._budget:g} s of CPU time: "
-                "use fewer --jobs, a smaller --parallel, or a larger wall_factor"
-            )
-        note: dict[str, Any] = {
-            "ending": str(ended.ending),
-            "seconds": self._job.seconds(ended),
-            "cpu": ended.cpu,
-            "wall": ended.wall,
-            "memory": ended.peak_memory,
-            "exit_code": ended.exit_code,
-            "signal": ended.signal,
-            "answer": verified.answer,
-        }
-        if verified.refuted:
-            note["refuted"] = True
-        if problem:
-            note["problem"] = problem
-        elif verified.answer is None and ended.ending is Ending.FINISHED:
-            printed = (ended.output[-_SAMPLE:] or ended.errors[-_SAMPLE:]).decode(errors="replace").strip()
-            note["said"] = f"{printed or 'nothing'} (exit code {ended.exit_code})"
-        return note
+    A run stopped at its budget is censored there. A run that waited for a processor until the wall-clock
+    limit, or was given up, is censored at the time it had. A run that ended without an answer, crashed,
+    used too much memory, or slept until the wall-clock limit has failed: more time would not have helped.
+    """
+    if answered:
+        return Outcome.solved(job.seconds(ended))
+    if starved or ended.ending is Ending.CANCELLED:
+        return Outcome.censored(max(job.seconds(ended), _LEAST))
+    return Outcome.censored(job.budget) if job.timed_out(ended) else Outcome.failed()
 
 
 def unmade_run(ending: str) -> RunResult:
@@ -509,6 +525,19 @@ def read_objective(rules: Sequence[AnswerRule], answer: str, output: bytes) -> f
                 return None
             return value if math.isfinite(value) else None
     return None
+
+
+def rated_run(rule: ObjectiveRule, instance: Instance, run: RunResult) -> RunResult:
+    """Return a run rated by its last objective, however it ended; a refuted answer has a loss of 1."""
+    value = None if run.note.get("refuted") else rule.last(run.output)
+    loss = rule.loss(instance, value)
+    note = {**run.note, "loss": loss}
+    if run.truncated:
+        note.setdefault("problem", "its output is too long: later objectives than those kept do not count")
+    if value is not None:
+        note["objective"] = value
+        note["answer"] = note["answer"] or f"objective {value:.17g}"
+    return run._replace(outcome=Outcome.rated(loss), note=note)
 
 
 def check_started(ended: Ended, where: str) -> None:

@@ -20,6 +20,7 @@ from tailcut.types import Decision
 
 PROJECT = "run"
 """The name of the project in a state file of `tailcut run`."""
+AT_A_LIMIT = (Ending.CPU_LIMIT, Ending.WALL_LIMIT)
 NOT_RUN = "put aside"  # as journals have it
 """The ending of a run that was not made, because its solver had been put in quarantine since."""
 TOLERANCE = 2e-4
@@ -142,10 +143,8 @@ class InstanceRecord:
     problem: str | None = None
     runs: list[RunRecord] = field(default_factory=list)
     """The chosen runs that have ended, in order."""
-    pending: Decision | None = None
-    """The decision whose run has not ended."""
-    rivals: dict[int, Decision] = field(default_factory=dict)
-    """In a race: the other runs that have not ended, by their decisions."""
+    open_runs: dict[int, Decision] = field(default_factory=dict)
+    """The decisions whose runs have not ended, by number: several in a race only."""
     raced: bool = False
     used: float = 0.0
     """In a race: seconds of the cutoff used on the core with the answer, or on the core used most."""
@@ -168,35 +167,30 @@ class InstanceRecord:
     """Whether its extra runs have been queued; never true for records read from the journal."""
     announced: bool = False
     """Whether its answer is written; never true for records read from the journal."""
-    _verdict: Verdict | None = None
 
     def selected(
-        self, pending: Decision, features: Mapping[str, float | None] | None, note: Mapping[str, Any]
+        self, decision: Decision, features: Mapping[str, float | None] | None, note: Mapping[str, Any]
     ) -> None:
         if features is not None:
             self.features = {name: math.nan if v is None else v for name, v in features.items()}
         self.feature_seconds = note.get("feature_seconds", 0.0)
         self.problem = note.get("problem")
-        self.pending, self.first_decision = pending, pending.id
+        self.open_runs, self.first_decision = {decision.id: decision}, decision.id
         if "measure" in note:
             plan = note["measure"]
             self.measure = MeasurePlan(tuple(plan["solvers"]), plan["cutoff"])
 
     def joined(self, rival: Decision) -> None:
         """Add one more concurrent run: a race."""
-        self.rivals[rival.id] = rival
+        self.open_runs[rival.id] = rival
         self.raced = True
         self.closed = self.chosen_answer is not None
 
     def observed(self, note: Mapping[str, Any], *, schedules: bool, decision: int) -> RunRecord:
-        """Add how a run ended: that of a race's decision, or the pending one; return its record."""
-        ended = self.rivals.pop(decision, self.pending)
-        assert ended is not None
-        self.last_decision = ended.id
+        """Add how the run of a decision ended; return its record."""
+        ended, self.last_decision = self.open_runs.pop(decision), decision
         run = _run_record(ended.algorithm, ended.budget, note)
         self.runs.append(run)
-        if ended is self.pending:
-            self.pending = None
         if run["ending"] == NOT_RUN:
             self.void.add(run["solver"])
         if self.chosen_answer is None:
@@ -204,17 +198,15 @@ class InstanceRecord:
         elif run["answer"] == self.chosen_answer and sum(one["answer"] is not None for one in self.runs) == 1:
             self.used = ended.spent + run["seconds"]
         answered = self.closed or run["answer"] is not None
-        self.closed = answered or (not schedules and self.pending is None and not self.rivals)
-        self._verdict = None
+        self.closed = answered or not (schedules or self.open_runs)
         return run
 
-    def proceeded(self, pending: Decision | None) -> None:
-        self.pending = pending
-        self.closed = pending is None
+    def proceeded(self, following: Decision | None) -> None:
+        self.open_runs = {} if following is None else {following.id: following}
+        self.closed = following is None
 
     def measured(self, solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:
         self.extra[solver] = _run_record(solver, budget, note)
-        self._verdict = None
         return self.extra[solver]
 
     def without(self, solver: str) -> None:
@@ -229,7 +221,6 @@ class InstanceRecord:
             self.void.add(solver)
 
     def given_up(self, note: Mapping[str, Any]) -> None:
-        """Record that the features used up the cutoff."""
         self.feature_seconds, self.problem, self.closed = note["feature_seconds"], note.get("problem"), True
 
     @property
@@ -238,17 +229,11 @@ class InstanceRecord:
 
     @property
     def verdict(self) -> Verdict:
-        if self._verdict is None:
-            self._verdict = verdict(self.all_runs)
-        return self._verdict
+        return verdict(self.all_runs)
 
     @property
     def begun(self) -> bool:
         return self.first_decision is not None or self.closed
-
-    @property
-    def open_runs(self) -> list[Decision]:
-        return [*([] if self.pending is None else [self.pending]), *self.rivals.values()]
 
     @property
     def missing(self) -> list[str]:
@@ -258,10 +243,10 @@ class InstanceRecord:
         known = {
             run["solver"]
             for run in self.runs  # one that was stopped after less time than the plan's says too little
-            if run["ending"] not in _AT_A_LIMIT or run["budget"] >= self.measure.cutoff
+            if run["ending"] not in AT_A_LIMIT or run["budget"] >= self.measure.cutoff
         }
         known.update(self.extra)
-        known.update(run.algorithm for run in self.open_runs)
+        known.update(run.algorithm for run in self.open_runs.values())
         return [name for name in self.measure.solvers if name not in known]
 
     @property
@@ -283,7 +268,8 @@ class InstanceRecord:
 
     @property
     def answer(self) -> str | None:
-        return None if self.answering is None else self.answering["answer"]
+        answering = self.answering
+        return None if answering is None else answering["answer"]
 
     @property
     def chosen_answer(self) -> str | None:
@@ -315,17 +301,10 @@ class InstanceRecord:
         """Wall time from the beginning of its race to the last run that has ended."""
         return max((run["began"] + run.get("wall", 0.0) for run in self.runs if "began" in run), default=0.0)
 
-    @property
-    def extra_seconds(self) -> float:
-        return float(sum(run["seconds"] for run in self.extra.values()))
-
-    @property
-    def answers(self) -> dict[str, str]:
-        return {run["solver"]: run["answer"] for run in self.all_runs if run["answer"] is not None}
-
     def as_dict(self) -> dict[str, Any]:
         """Return the line of a completed instance; extra runs may still be in progress."""
-        extra = {"extra_runs": list(self.extra.values()), "extra_seconds": self.extra_seconds}
+        extra_seconds = float(sum(run["seconds"] for run in self.extra.values()))
+        extra = {"extra_runs": list(self.extra.values()), "extra_seconds": extra_seconds}
         return {
             "instance": self.instance,
             **({"attempt": self.attempt} if self.attempt else {}),
@@ -356,9 +335,6 @@ def new_record(
 
 def _run_record(solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:
     return cast("RunRecord", {"solver": solver, "budget": budget, **note})
-
-
-_AT_A_LIMIT = (str(Ending.CPU_LIMIT), str(Ending.WALL_LIMIT))
 
 
 def instance_records(project: Project) -> dict[str, InstanceRecord]:

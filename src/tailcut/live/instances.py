@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import heapq
 import io
 import itertools
 import json
@@ -11,7 +10,6 @@ import math
 import re
 import stat
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,6 +18,8 @@ from fnmatch import fnmatch
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
+from queue import PriorityQueue
+from threading import Thread
 from types import MappingProxyType
 from typing import NamedTuple, TextIO
 
@@ -241,9 +241,9 @@ def with_tags(
     If it knows none yet, features of tags are added if the instance has tags, or `always`. Absent ones are
     nan.
     """
-    if known is None:
-        return {**values, **tag_features(tags)} if tags or always else dict(values)
     every = {**values, **tag_features(tags)}
+    if known is None:
+        return every if tags or always else dict(values)
     return {name: every.get(name, math.nan) for name in known}
 
 
@@ -300,44 +300,42 @@ class Arrivals:
     """
 
     def __init__(self, *sources: Iterator[Instance]) -> None:
-        self._waiting: list[tuple[float, int, Instance]] = []
+        self._waiting: PriorityQueue[tuple[float, int, Instance | BaseException | None]] = PriorityQueue()
+        """With an error first of all, and None, for a source that has ended, last."""
         self._numbers, self._seen = itertools.count(), set[str]()
-        self._changed = threading.Condition()
         self._open = len(sources)
-        self._error: BaseException | None = None
-        for source in sources:  # they must not keep the process alive: one may wait forever
-            threading.Thread(target=self._read, args=(source,), daemon=True).start()
+        # They must not keep the process alive: one may wait forever.
+        self._readers = [Thread(target=self._read, args=(source,), daemon=True) for source in sources]
+        for reader in self._readers:
+            reader.start()
 
     def _read(self, source: Iterator[Instance]) -> None:
         try:
             for instance in source:
-                with self._changed:
-                    if instance.name not in self._seen:
-                        self._seen.add(instance.name)
-                        heapq.heappush(self._waiting, (-instance.priority, next(self._numbers), instance))
-                        self._changed.notify_all()
+                self._waiting.put((-instance.priority, next(self._numbers), instance))
         except BaseException as error:
-            self._error = error
-        with self._changed:
-            self._open -= 1
-            self._changed.notify_all()
+            self._waiting.put((-math.inf, next(self._numbers), error))
+        self._waiting.put((math.inf, next(self._numbers), None))
 
     def wait(self) -> None:
         """Wait until all sources have ended."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._open)
+        for reader in self._readers:
+            reader.join()
 
     def __iter__(self) -> Iterator[Instance]:
         return self
 
     def __next__(self) -> Instance:
-        with self._changed:
-            self._changed.wait_for(lambda: self._waiting or not self._open or self._error)
-            if self._error is not None:
-                raise self._error
-            if not self._waiting:
-                raise StopIteration
-            return heapq.heappop(self._waiting)[2]
+        while self._open:
+            _, _, came = self._waiting.get()
+            if came is None:
+                self._open -= 1
+            elif isinstance(came, BaseException):
+                raise came
+            elif came.name not in self._seen:
+                self._seen.add(came.name)
+                return came
+        raise StopIteration
 
 
 def watched(folder: Path, patterns: tuple[str, ...]) -> Iterator[Instance]:

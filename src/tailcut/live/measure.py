@@ -15,29 +15,25 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tailcut import state as statefile
 from tailcut.errors import InputError
 from tailcut.journal import EventKind, Journal, NewEvent
-from tailcut.live.engine import (
-    LocalProgramExecutor,
-    ProgramExecutor,
-    SolverRun,
-    computed_features,
-    features_job,
-    run_all,
-)
+from tailcut.live import engine
+from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor
 from tailcut.live.instance_record import said, verdict
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.limits import Ending
 from tailcut.live.observer import Totals
-from tailcut.live.portfolio import Clock, Portfolio, Program, Solver, check_runnable
+from tailcut.live.portfolio import Clock, Portfolio, Program, Solver
 from tailcut.scenarios import Scenario
 from tailcut.scenarios.description import yaml_module
 from tailcut.types import Status
 
 PROJECT = "measure"
+Measured = dict[str, Any]
+"""A run that was measured, with its `instance` and `solver`, or the features of an instance: no solver."""
 
 _FAILED = {str(Ending.MEMORY_LIMIT): "memout", str(Ending.CRASHED): "crash"}
 """How a run that failed ended -> ASlib's word for it, `other` where it has none."""
@@ -49,14 +45,11 @@ class MeasureObserver:
     def started(self, done: int, total: int) -> None:
         """Handle the start: how much was measured before, and how much there is in total."""
 
-    def instance_changed(self, instance: str) -> None:
-        """Handle a file that has changed since it was measured: it is measured again."""
-
     def measured(self, one: Measured) -> None:
         """Handle a new measurement."""
 
-    def solver_silent(self, words: str) -> None:
-        """Handle, at the end, a solver that gave no answer at all."""
+    def noted(self, words: str) -> None:
+        """Handle a remark for the user: files that have changed; at the end, solvers without any answer."""
 
 
 def measure_scenario(
@@ -83,7 +76,7 @@ def measure_scenario(
     if (out / "description.txt").exists():
         raise InputError(f"{out} already holds a scenario")
     yaml_module()  # fail before the work, not after it, if the writer's extra is missing
-    check_runnable(portfolio, executor)
+    engine.check_runnable(portfolio, executor)
     with (
         Journal(state or default_state(out)) as journal,
         nullcontext(executor) if executor is not None else LocalProgramExecutor.of(portfolio) as place,
@@ -93,15 +86,15 @@ def measure_scenario(
         for text in wrong:
             measurement.mark_wrong(*measurement.run_named(text))
         for text in again:  # an earlier measurement stays in the journal, and counts until then
-            measurement.runs.pop(measurement.run_named(text), None)
+            measurement.cells.pop(measurement.run_named(text), None)
         for changed in measurement.forget_changed():
-            heard.instance_changed(changed)
+            heard.noted(f"{changed} has changed since it was measured: it is measured again")
         missing = list(measurement.missing(place))
         total = len(instances) * (len(portfolio.solvers) + (portfolio.features is not None))
         heard.started(total - len(missing), total)
-        run_all(iter(missing), at_once=jobs, on_result=heard.measured)
+        engine.run_all(iter(missing), at_once=jobs, on_result=heard.measured)
         for words in measurement.silent():
-            heard.solver_silent(words)
+            heard.noted(f"problem: {words}")
         method = place.method
     scenario = measurement.scenario(name or out.name)
     scenario.write(out)
@@ -122,15 +115,6 @@ def _briefly_named(instances: Sequence[Instance]) -> list[Instance]:
     return [Instance(instance.path.name, instance.path) for instance in instances]
 
 
-class Measured(NamedTuple):
-    """One thing that was measured: a run, or the features of an instance."""
-
-    instance: str
-    solver: str | None
-    """None: the features."""
-    problem: str | None
-
-
 class Measurement:
     """A measurement kept in a journal: what it contains is not measured again."""
 
@@ -149,18 +133,11 @@ class Measurement:
                     f"{journal.path} was created with {name} {before[name]}, not {value}: use "
                     "that, or give another state file"
                 )
-        self.runs: dict[tuple[str, str], Any] = {}
-        """(instance, solver) -> the note of the run."""
-        self.features: dict[str, dict[str, Any]] = {}
-        """Instance -> values, seconds and, if any, the problem."""
-        for event in journal.events(self._number):
-            self._add(event.kind, event.body)
-
-    def _add(self, kind: EventKind, body: dict[str, Any]) -> None:
-        if kind is EventKind.RUN:
-            self.runs[body["instance"], body["solver"]] = body
-        else:
-            self.features[body["instance"]] = body
+        bodies = [event.body for event in journal.events(self._number)]
+        self.cells: dict[tuple[str, str | None], Any] = {
+            (body["instance"], body.get("solver")): body for body in bodies
+        }
+        """(instance, solver) -> the note of a run; (instance, None) -> its features, with their seconds."""
 
     def run_named(self, text: str) -> tuple[str, str]:
         """Return the instance and the solver of the run that `SOLVER:INSTANCE` names."""
@@ -173,7 +150,7 @@ class Measurement:
     def forget_changed(self) -> list[str]:
         """Drop the measurements of files that have changed since; return their instances."""
         contents: dict[str, set[FileContent]] = {}
-        for body in (*self.runs.values(), *self.features.values()):
+        for body in self.cells.values():
             contents.setdefault(body["instance"], set()).add(FileContent(**body["content"]))
         changed = [
             one.name
@@ -181,51 +158,52 @@ class Measurement:
             if not all(content.is_in(one.path) for content in contents.get(one.name, ()))
         ]
         gone = set(changed)
-        self.features = {name: body for name, body in self.features.items() if name not in gone}
-        self.runs = {cell: body for cell, body in self.runs.items() if cell[0] not in gone}
+        self.cells = {cell: body for cell, body in self.cells.items() if cell[0] not in gone}
         return changed
 
     def mark_wrong(self, instance: str, solver: str) -> None:
         """Mark the answer of a run as wrong: it counts as failed."""
-        run = self.runs.get((instance, solver))
+        run = self.cells.get((instance, solver))
         if run is None or run["answer"] is None:
             raise InputError(f"{solver} gave no answer to {instance}: there is nothing to mark as wrong")
         problem = f"its answer {run['answer']} was marked as wrong"
         body = {**run, "answer": None, "outcome": Status.FAILED.value, "problem": problem}
-        self._keep(EventKind.RUN, body)
+        self._keep(body)
 
     def silent(self) -> list[str]:
         """Return what to say of solvers that gave no answer at all, although some of their runs finished."""
         totals = Totals()
         for instance in self.instances:
             for solver in self.portfolio.solvers:
-                totals.add_run(self.runs[instance.name, solver])
+                totals.add_run(self.cells[instance.name, solver])
         return totals.silent
 
     def missing(self, place: ProgramExecutor) -> Iterator[Callable[[], Coroutine[Any, Any, Measured]]]:
         program = self.portfolio.features
         for instance in self.instances:
-            if program is not None and instance.name not in self.features:
+            if program is not None and (instance.name, None) not in self.cells:
                 yield partial(self._features, place, program, instance)
             for solver in self.portfolio.solvers.values():
-                if (instance.name, solver.name) not in self.runs:
+                if (instance.name, solver.name) not in self.cells:
                     yield partial(self._run, place, solver, instance)
 
     async def _features(self, place: ProgramExecutor, program: Program, instance: Instance) -> Measured:
-        run = place.start(features_job(self.portfolio, program, instance, self.cutoff))
-        computed = await computed_features(self.portfolio, run)
-        return self._keep(EventKind.FEATURES, computed.body(instance))
+        run = place.start(engine.features_job(self.portfolio, program, instance, self.cutoff))
+        computed = await engine.computed_features(self.portfolio, run)
+        return self._keep(computed.body(instance))
 
     async def _run(self, place: ProgramExecutor, solver: Solver, instance: Instance) -> Measured:
-        result = await SolverRun(place, self.portfolio, solver, instance, self.cutoff).wait()
+        run = place.start(engine.solver_job(self.portfolio, solver, instance, self.cutoff))
+        result = await engine.solver_result(place, self.portfolio, solver, instance, run)
         note = {**result.note, "outcome": result.outcome.status.value}
         note["content"] = FileContent.of(instance.path)._asdict()
-        return self._keep(EventKind.RUN, {"instance": instance.name, "solver": solver.name, **note})
+        return self._keep({"instance": instance.name, "solver": solver.name, **note})
 
-    def _keep(self, kind: EventKind, body: dict[str, Any]) -> Measured:
+    def _keep(self, body: Measured) -> Measured:
+        kind = EventKind.RUN if "solver" in body else EventKind.FEATURES
         self.journal.append(self._number, [NewEvent(kind, body)])
-        self._add(kind, body)
-        return Measured(body["instance"], body.get("solver"), body.get("problem"))
+        self.cells[body["instance"], body.get("solver")] = body
+        return body
 
     def scenario(self, name: str) -> Scenario:
         """Return the measurements of these instances as a scenario; raise on contradictions.
@@ -233,7 +211,7 @@ class Measurement:
         Features that failed are missing values, and their time counts.
         """
         order, solvers = sorted(one.name for one in self.instances), list(self.portfolio.solvers)
-        by_instance = {one: [self.runs[one, solver] for solver in solvers] for one in order}
+        by_instance = {one: [self.cells[one, solver] for solver in solvers] for one in order}
         cells = [run for runs in by_instance.values() for run in runs]
         disagreements = [
             f"{one}: {said(runs)}" for one, runs in by_instance.items() if verdict(runs).involved
@@ -250,13 +228,13 @@ class Measurement:
             "runtime": [run["seconds"] for run in cells],
             "status": [_status(run, self.cutoff) for run in cells],
         }
-        values = [self.features.get(one, {"values": {}})["values"] for one in order]
+        values = [self.cells.get((one, None), {"values": {}})["values"] for one in order]
         known = dict.fromkeys(key for row in values for key in row)
         features: dict[str, list[Any]] = {"instance": list(order)}
         features.update({key: [row.get(key) for row in values] for key in known})
         costs = None
         if known:
-            seconds = [self.features[one]["seconds"] for one in order]
+            seconds = [self.cells[one, None]["seconds"] for one in order]
             costs = {"instance": list(order), "features": seconds}
         made = Scenario.from_frames(runs, features, cutoff=self.cutoff, name=name, feature_costs=costs)
         answers = {one: [run["answer"] for run in runs if run["answer"]] for one, runs in by_instance.items()}
@@ -273,7 +251,6 @@ def _status(run: dict[str, Any], cutoff: float) -> str:
 
 
 def _readme(scenario: Scenario, portfolio: Portfolio, method: str, note: str) -> str:
-    """Return the readme of a scenario: how it was made, on what machine, by which portfolio."""
     what = (
         "CPU seconds of the whole process tree" if portfolio.clock is Clock.CPU else "seconds of elapsed time"
     )

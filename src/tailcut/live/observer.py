@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from tailcut.journal.past_runs import WarmStart
@@ -27,23 +26,17 @@ class StreamObserver:
     def solver_put_aside(self, solver: str, words: str) -> None:
         """Handle a solver that is set aside, now or since an earlier call, and the reason."""
 
-    def instance_again(self, instance: str, words: str) -> None:
-        """Handle a completed instance without an answer that is run again, and the reason."""
+    def noted(self, words: str) -> None:
+        """Handle a remark for the user: completed instances that are run again, and why; missing outputs."""
 
     def warm_started(self, report: WarmStart) -> None:
         """Handle the recorded runs that were learned before the stream began, and mismatches."""
-
-    def instance_changed(self, instance: str) -> None:
-        """Handle a completed instance whose file has changed: it is run again."""
 
     def stream_started(self, totals: Totals, n_instances: int | None) -> None:
         """Handle the earlier totals and the total number of instances, None if unknown.
 
         The stream keeps the totals up to date, each time before it calls a method of this class.
         """
-
-    def outputs_missing(self, count: int, folder: Path) -> None:
-        """Handle the number of instances answered earlier without keeping the solver's output."""
 
     def features_started(self, record: InstanceRecord) -> None:
         """Handle the start of computing an instance's features."""
@@ -69,24 +62,11 @@ class StreamObserver:
 
 @dataclass
 class SolverTotals:
-    """What one solver did."""
-
     runs: int = 0
     solved: int = 0
     seconds: float = 0.0
     said: str | None = None
     """The output of one of its runs that finished without an answer."""
-
-
-@dataclass(frozen=True)
-class CurrentStep:
-    """What is being done for an instance right now."""
-
-    solver: str | None
-    """None while the features are computed."""
-    budget: float | None
-    since: float
-    """By the clock of the totals."""
 
 
 @dataclass
@@ -119,8 +99,9 @@ class Totals(StreamObserver):
     problems: list[str] = field(default_factory=list)
     """Answers refuted, programs missing and the like, with their instances."""
     solvers: dict[str, SolverTotals] = field(default_factory=dict)
-    current: dict[str, CurrentStep] = field(default_factory=dict)
-    """By instance, in the order in which they began."""
+    current: dict[tuple[str, str | None], tuple[float | None, float]] = field(default_factory=dict)
+    """What runs now, in the order in which it began: instance and solver -> budget, and when it began by the
+    clock; features have neither a solver nor a budget."""
 
     @staticmethod
     def of(records: Iterable[InstanceRecord]) -> Totals:
@@ -157,34 +138,35 @@ class Totals(StreamObserver):
         self._add_instance(record, -1)
 
     def features_started(self, record: InstanceRecord) -> None:
-        self.current[record.instance] = CurrentStep(None, None, self.clock())
+        self.current[record.instance, None] = None, self.clock()
 
     def features_ended(self, record: InstanceRecord) -> None:
-        self.current.pop(record.instance, None)
+        self.current.pop((record.instance, None), None)
 
     def run_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
-        name = _step(record, solver, "race,") if record.raced else record.instance
-        self.current[name] = CurrentStep(solver, budget, self.clock())
+        self.current.pop((record.instance, None), None)
+        self.current[record.instance, solver] = budget, self.clock()
 
     def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:
         self.add_run(run)
-        self.current.pop(_step(record, run["solver"], "race,"), None)
         if record.announced:  # another solver was faster
             self.seconds += run["seconds"]
-        if run.get("problem"):
-            self.problems.append(f"{record.instance}: {run['solver']}: {run['problem']}")
+        self._end(record, run)
 
     def extra_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
-        self.current[_step(record, solver, "again, with")] = CurrentStep(solver, budget, self.clock())
+        self.current[record.instance, solver] = budget, self.clock()
 
     def extra_ended(self, record: InstanceRecord, run: RunRecord) -> None:
-        self.current.pop(_step(record, run["solver"], "again, with"), None)
         self._add_extra(record, run)
+        self._end(record, run)
+
+    def _end(self, record: InstanceRecord, run: RunRecord) -> None:
+        self.current.pop((record.instance, run["solver"]), None)
         if run.get("problem"):
             self.problems.append(f"{record.instance}: {run['solver']}: {run['problem']}")
 
     def instance_over(self, record: InstanceRecord) -> None:
-        self.current.pop(record.instance, None)
+        self.features_ended(record)
         self._add_instance(record)
         if record.problem:
             self.problems.append(f"{record.instance}: {record.problem}")
@@ -217,7 +199,3 @@ class Totals(StreamObserver):
         self.wall += count * record.wall
         self.raced += count * record.raced
         self.feature_seconds += count * record.feature_seconds
-
-
-def _step(record: InstanceRecord, solver: str, kind: str) -> str:
-    return f"{record.instance} ({kind} {solver})"

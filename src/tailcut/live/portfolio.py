@@ -1,21 +1,14 @@
-"""The portfolio file: which solvers there are, how they are called and how their answers are read.
-
-`check_runnable` finds out whether its programs can be started, before any instance runs.
-"""
+"""The portfolio file: which solvers there are, how they are called and how their answers are read."""
 
 from __future__ import annotations
 
+import csv
 import enum
-import os
+import math
 import re
-import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.machinery import PathFinder
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tailcut.catalogue import recipe
 from tailcut.domains import Domain, domain_names, find_domain
@@ -23,21 +16,16 @@ from tailcut.domains.domain import (
     EXIT_CODE_0_SOLVES,
     AnswerRule,
     EntryProgram,
-    FoundSolver,
     TinyInstance,
     find_program,
-    find_solver,
     find_solvers,
     is_installed,
 )
-from tailcut.errors import InputError, PortfolioError
+from tailcut.errors import InputError, LiveError, PortfolioError
+from tailcut.live.instances import Instance
 from tailcut.live.limits import Call, Command
-from tailcut.live.objective import ObjectiveRule, objective_rule
 from tailcut.live.tomltable import TomlTable, parse_toml
 from tailcut.types import check_seconds
-
-if TYPE_CHECKING:
-    from tailcut.live.engine import ProgramExecutor
 
 _PROGRAM = ("command", "entry", "arguments", "environment", "memory", "limit")
 _SOLVER = ("command", "entry", "arguments", "environment", "memory", "answers", "gives")
@@ -52,10 +40,10 @@ PLACE = re.compile(r"\{(\w+)\}")
 """The pattern of placeholders in a command."""
 DOMAIN_CUTOFF = 300
 """Default CPU seconds per instance in the portfolio of a domain."""
+SECONDS_ON_TINY = 5.0
+"""For a program that is tried on a tiny instance."""
 FILE_FEATURES = EntryProgram("tailcut.domains.file_features:main", ("{instance}",))
 """The feature extractor if neither the portfolio nor its domain defines one."""
-_FORMATS = Path("/proc/sys/fs/binfmt_misc")
-"""Where Linux lists additional executable formats."""
 
 
 class Clock(enum.StrEnum):
@@ -92,8 +80,6 @@ class Program:
 
 @dataclass(frozen=True)
 class Solver:
-    """A solver of the portfolio."""
-
     name: str
     program: Program
     answers: tuple[AnswerRule, ...]
@@ -103,6 +89,57 @@ class Solver:
     def may_give(self, answer: str) -> bool:
         """Return whether an answer is of a kind that it may give: `optimal 19` is of the kind `optimal`."""
         return self.gives is None or any(f"{answer} ".startswith(f"{kind} ") for kind in self.gives)
+
+
+@dataclass(frozen=True)
+class ObjectiveRule:
+    r"""How objectives are read and turned into losses.
+
+    >>> rule = ObjectiveRule(re.compile(rb"^o (?P<objective>\S+)", re.M), best=0.0, worst=200.0)
+    >>> rule.last(b"o 90\no 50\nc stopped\n")
+    50.0
+    >>> rule.loss(Instance("i1", Path("i1")), 50.0), rule.loss(Instance("i1", Path("i1")), None)
+    (0.25, 1.0)
+    """
+
+    pattern: re.Pattern[bytes]
+    """Finds an objective in a group of that name; ^ and $ match at lines."""
+    best: float | None = None
+    worst: float | None = None
+    """The objectives with losses 0 and 1; None: `best_known` is used."""
+    best_known: Mapping[str, float] = field(default_factory=dict)
+    """The best known objective, by the name of the instance's file."""
+
+    def last(self, output: bytes) -> float | None:
+        """Return the last finite objective in a solver's output; None if there is none."""
+        found = None
+        for match in self.pattern.finditer(output):
+            try:
+                value = float(match["objective"])
+            except (TypeError, ValueError):
+                continue
+            found = value if math.isfinite(value) else found
+        return found
+
+    def check(self, instance: Instance) -> None:
+        """Raise if there is no best known objective for an instance."""
+        if self.best is None and instance.path.name not in self.best_known:
+            raise LiveError(f"objective.best_known: has no row for {instance.path.name}")
+
+    def loss(self, instance: Instance, value: float | None) -> float:
+        """Return the loss of a run that ended with this objective; 1 without any.
+
+        With bounds, this is the position between them. Otherwise it is the gap to the best known objective,
+        as a share of the larger of the two numbers; 1 if their signs differ.
+        """
+        if value is None:
+            return 1.0
+        if self.best is not None and self.worst is not None:
+            return min(max((value - self.best) / (self.worst - self.best), 0.0), 1.0)
+        best = self.best_known[instance.path.name]
+        if value == best:
+            return 0.0
+        return 1.0 if value * best < 0.0 else abs(value - best) / max(abs(value), abs(best))
 
 
 @dataclass(frozen=True)
@@ -166,9 +203,6 @@ def _parsed(text: str, file: Path) -> Portfolio:
     folder = (file.parent / table.text("folder", ".")).resolve()
     memory = table.size("memory")
     answers = _answers(table.table("answers"), domain) if "answers" in table else domain.answers
-    clock = table.text("clock", Clock.CPU)
-    if clock not in list(Clock):
-        raise table.wrong("clock", '"cpu" or "wall"')
     solvers, lacking = _solvers(table, domain, answers, folder, memory)
     needed = {
         name: _needed_module(domain, one.program.entry, one.program.template) for name, one in solvers.items()
@@ -199,7 +233,7 @@ def _parsed(text: str, file: Path) -> Portfolio:
         cutoff=table.number("cutoff"),
         selector=_selector(table),
         favourite=table.choice("favourite", list(solvers), "the solvers "),
-        clock=Clock(clock),
+        clock=Clock(table.choice("clock", list(Clock)) or Clock.CPU),
         wall_factor=table.number("wall_factor", 4.0) or 4.0,
         instances=table.texts("instances") or domain.instances,
         preload=(*preload, *table.texts("preload")),
@@ -208,7 +242,7 @@ def _parsed(text: str, file: Path) -> Portfolio:
         without=without,
         models=domain.models,
         tags=table.flag("tags"),
-        objective=objective_rule(table.table("objective"), file.parent),
+        objective=_objective(table.table("objective"), file.parent),
         text=text,
     )
 
@@ -239,7 +273,6 @@ def cutoff_of(portfolio: Portfolio, given: float | None) -> float:
 def _solvers(
     table: TomlTable, domain: Domain, usual: tuple[AnswerRule, ...], folder: Path, memory: int | None
 ) -> tuple[dict[str, Solver], list[str]]:
-    """Return the solvers, and why some of the domain's cannot run here."""
     found = {}
     lacking: list[str] = []
     solvers = table.table("solvers")
@@ -271,12 +304,12 @@ def _of_domain(
     if name not in known:
         of = f", or the name of a solver of its domain: {', '.join(known)}" if known else ""
         raise PortfolioError(f"{table.file}: {table.where} must have either a command or an entry{of}")
-    found = find_solver(known[name])
-    if found.way is None:
+    way = known[name].found()
+    if way is None:
         how = known[name].install
         lacking.append(f"the solver {name} is not installed" + (f": {how}" if how else ""))
         return None
-    return _limited(table, found.words, found.way.entry, folder)
+    return _limited(table, way.arguments, way.entry, folder)
 
 
 def _gives(table: TomlTable, rules: tuple[AnswerRule, ...]) -> tuple[str, ...] | None:
@@ -383,6 +416,46 @@ def _answers(table: TomlTable, domain: Domain) -> tuple[AnswerRule, ...]:
     return tuple(rules)
 
 
+def _objective(table: TomlTable, folder: Path) -> ObjectiveRule | None:
+    if not table.fields:
+        return None
+    table.close(("pattern", "best", "worst", "best_known"))
+    pattern = table.pattern("pattern")
+    if pattern is None or "objective" not in pattern.groupindex:
+        raise table.wrong("pattern", "a regular expression with a group (?P<objective>...)")
+    bounded = ("best" in table) + ("worst" in table)
+    if bounded + 2 * ("best_known" in table) != 2:
+        raise PortfolioError(f"{table.file}: objective must have best and worst, or best_known")
+    if not bounded:
+        return ObjectiveRule(pattern, best_known=_best_known(folder / table.text("best_known")))
+    best, worst = table.finite("best"), table.finite("worst")
+    if best == worst:
+        raise table.wrong("worst", "another number than best")
+    return ObjectiveRule(pattern, best, worst)
+
+
+def _best_known(file: Path) -> dict[str, float]:
+    """Return the best known objectives of a CSV file with the columns instance and best."""
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            rows = csv.DictReader(lines)
+            if not {"instance", "best"} <= set(rows.fieldnames or ()):
+                raise PortfolioError(f"{file}, line 1: expected the columns instance and best")
+            found = {}
+            for row in rows:
+                try:
+                    value = float(row["best"] or "nan")
+                except ValueError:
+                    value = math.nan
+                if not math.isfinite(value):
+                    words = f"best must be a finite number, got {row['best']!r}"
+                    raise PortfolioError(f"{file}, line {rows.line_num}: {words}")
+                found[row["instance"]] = value
+    except (OSError, UnicodeDecodeError) as error:
+        raise PortfolioError(f"{file}: cannot be read: {error}") from None
+    return found
+
+
 def _wrapped(program: Program, domain: Domain) -> Program:
     """Return a plain command as the domain itself would call it, if it knows the program.
 
@@ -409,12 +482,8 @@ def _wrapped(program: Program, domain: Domain) -> Program:
 
 def _needed_module(domain: Domain, entry: str | None, words: Sequence[str]) -> str | None:
     """Return the module that a solver of a domain needs, by its entry point and arguments."""
-    ways = [
-        way
-        for solver in domain.solvers
-        for way in solver.ways
-        if entry is not None and way.entry == entry and way.arguments[0] in words
-    ]
+    every = [way for solver in domain.solvers for way in solver.ways if entry is not None]
+    ways = [way for way in every if way.entry == entry and way.arguments[0] in words]
     # a wheel and a program of the same solver may have one entry point: the program is one more argument
     same = [way for way in ways if len(way.arguments) == len(words)]
     return (same or ways)[0].module if ways else None
@@ -422,110 +491,29 @@ def _needed_module(domain: Domain, entry: str | None, words: Sequence[str]) -> s
 
 def portfolio_text(name: str) -> str:
     """Return that portfolio as the text of a TOML file, to be saved and edited."""
-    solvers = find_solvers(find_domain(name))
-    found = [one.solver.name for one in solvers if one.way is not None]
+    domain = find_domain(name)
+    found = find_solvers(domain)
     if not found:
-        raise InputError(f"no solver of the domain {name} is installed: {installable(solvers)}")
-    return "\n".join(
-        [
-            f'domain = "{name}"',
-            f"cutoff = {DOMAIN_CUTOFF}",
-            *(f"\n[solvers.{solver}]" for solver in found),
-            "",
-        ]
-    )
+        raise InputError(f"no solver of the domain {name} is installed: {installable(domain)}")
+    tables = "".join(f"\n[solvers.{solver}]\n" for solver in found)
+    return f'domain = "{name}"\ncutoff = {DOMAIN_CUTOFF}\n{tables}'
 
 
 def found_words(name: str) -> str:
     """Return a sentence that names the solvers found, and one on those that could be installed."""
-    solvers = find_solvers(find_domain(name))
-    found = ", ".join(one.solver.name for one in solvers if one.way is not None)
-    more = installable(solvers)
-    return f"{name}: {found}" + (f"; could be installed: {more}" if more else "")
+    domain = find_domain(name)
+    more = installable(domain)
+    return f"{name}: {', '.join(find_solvers(domain))}" + (f"; could be installed: {more}" if more else "")
 
 
-def installable(solvers: list[FoundSolver]) -> str:
+def installable(domain: Domain) -> str:
     """Return what is not installed and how it could be, empty if nothing is left.
 
     >>> from tailcut.domains.domain import DomainSolver, as_program
     >>> way = as_program("no-such-program", install="apt install it")
-    >>> installable([FoundSolver(DomainSolver("it", "a solver", (way,)))])
+    >>> installable(Domain(solvers=(DomainSolver("it", "a solver", (way,)),)))
     'it (apt install it)'
     """
-    lacking = [one.solver for one in solvers if one.way is None and one.solver.install]
+    found = find_solvers(domain)
+    lacking = [solver for solver in domain.solvers if solver.name not in found and solver.install]
     return ", ".join(f"{solver.name} ({solver.install})" for solver in lacking)
-
-
-def check_runnable(portfolio: Portfolio, executor: ProgramExecutor | None) -> None:
-    """Raise unless all programs of a portfolio can be started where they are to run; None: here."""
-    tables: dict[str, Program | None] = {
-        "features": portfolio.features,
-        "verify": portfolio.verify,
-        **{f"solvers.{name}": solver.program for name, solver in portfolio.solvers.items()},
-    }
-    programs = {name: program.filled() for name, program in tables.items() if program is not None}
-    problems = problems_of(programs) if executor is None else executor.problems(programs)
-    if problems:
-        raise InputError(f"{portfolio.file}: {'; '.join(problems)}. Nothing was run")
-
-
-def problems_of(programs: Mapping[str, Command | Call]) -> list[str]:
-    """Return why some programs cannot be started here, a sentence each."""
-    return [f"{name}: {why}" for name, program in programs.items() if (why := why_not(program)) is not None]
-
-
-def why_not(program: Command | Call) -> str | None:
-    """Return why a program cannot be started here, None if it can.
-
-    >>> why_not(Command(("sh", "-c", "exit 0"))) is None
-    True
-    >>> why_not(Command(("no-such-solver", "i1.cnf"))), why_not(Call("no_such_module:main"))
-    ('there is no program no-such-solver', 'there is no module no_such_module')
-    """
-    if program.folder is not None and not program.folder.is_dir():
-        return f"there is no folder {program.folder}, where the portfolio's programs run"
-    if isinstance(program, Call):
-        package = program.entry.partition(":")[0].partition(".")[0]  # importing nothing
-        return None if _is_there(package, program.folder) else f"there is no module {package}"
-    name = program.argv[0]
-    if "{" in name:  # a placeholder: the program depends on the instance
-        return None
-    path = (program.environment or {}).get("PATH")
-    named = (program.folder or Path.cwd()) / name if "/" in name else None
-    found = shutil.which(name if named is None else named, path=path)
-    if found is not None:
-        return _why_not_started(Path(found), name)
-    if named is None or not named.exists():
-        return f"there is no program {name}"
-    return f"{name} is a folder" if named.is_dir() else f"{name} is not executable (chmod +x)"
-
-
-def _is_there(package: str, folder: Path | None) -> bool:
-    """Return whether a package can be found, also in the folder where the portfolio's programs run."""
-    beside = [] if folder is None else [str(folder)]
-    return find_spec(package) is not None or PathFinder.find_spec(package, [*sys.path, *beside]) is not None
-
-
-def _why_not_started(file: Path, name: str) -> str | None:
-    """Return why the system would not start an executable file, judging by its first bytes."""
-    try:
-        with file.open("rb") as opened:
-            start = opened.read(256)
-    except OSError:
-        return None  # an executable need not be readable
-    if start.startswith(b"#!"):
-        found = re.match(rb"#![ \t]*([^\s]+)", start)
-        interpreter = Path(os.fsdecode(found[1])) if found else None
-        if interpreter is None or not os.access(interpreter, os.X_OK):
-            return f"{name} needs the interpreter {interpreter or ''}, which is missing".replace("  ", " ")
-        return None
-    if start.startswith(b"\x7fELF") or _further_formats():
-        return None
-    return f"{name} is not a program, and a script without '#!' in its first line"
-
-
-def _further_formats() -> bool:
-    try:
-        return any(one.name not in ("register", "status") for one in _FORMATS.iterdir())
-    except OSError:
-        return False

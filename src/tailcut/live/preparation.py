@@ -14,9 +14,8 @@ import numpy as np
 from tailcut.errors import InputError
 from tailcut.journal.instances import feature_table
 from tailcut.journal.past_runs import learn_past_runs, read_past_runs
-from tailcut.live.instance_record import InstanceRecord, new_record
+from tailcut.live.instance_record import AT_A_LIMIT, InstanceRecord, new_record
 from tailcut.live.instances import FileContent, Instance, shuffled, with_tags
-from tailcut.live.limits import Ending
 from tailcut.live.observer import Totals
 from tailcut.live.portfolio import Program
 from tailcut.live.serving import Serving, Work
@@ -24,8 +23,6 @@ from tailcut.types import Array, check_seconds
 
 _TRIES = 5
 """The maximum number of instances whose features are computed to find the features' names."""
-_STOPPED = (str(Ending.CPU_LIMIT), str(Ending.WALL_LIMIT))
-
 
 RETRIES = ("unsolved", "failed")
 """Which instances are run again on request: all without an answer, or only those with a run that did not end
@@ -34,8 +31,6 @@ at a time limit."""
 
 @dataclass(frozen=True)
 class Retry:
-    """A request to run instances again."""
-
     kind: str
     cutoff: float | None = None
     """Seconds for each of them; None: the state file's cutoff."""
@@ -61,7 +56,7 @@ class Retry:
 
 
 def _has_failed(record: InstanceRecord) -> bool:
-    return any(run["answer"] is None and run["ending"] not in _STOPPED for run in record.runs)
+    return any(run["answer"] is None and run["ending"] not in AT_A_LIMIT for run in record.runs)
 
 
 def served_again(
@@ -93,8 +88,6 @@ class MeasureChoice(enum.StrEnum):
 
 @dataclass(frozen=True)
 class MeasureFirst:
-    """How many instances are measured, which ones, and how long each solver runs."""
-
     count: int
     choice: MeasureChoice = MeasureChoice.FIRST
     cutoff: float | None = None
@@ -127,28 +120,23 @@ def most_diverse(features: Mapping[str, Mapping[str, float]], chosen: Sequence[s
     points = _standardised(feature_table([features[name] for name in names])[1])
     with_features = np.array([bool(features[name]) for name in names], dtype=bool)
     distance = np.full(len(names), np.inf)
-    taken = np.zeros(len(names), dtype=bool)
-    picked: list[str] = []
+    taken: list[int] = []
 
     def take(number: int) -> None:
-        taken[number] = True
+        taken.append(number)
         away = np.linalg.norm(points - points[number], axis=1)
         np.minimum(distance, away, out=distance)
 
     for name in chosen:
         if name in features:
             take(names.index(name))
-    while len(picked) < count and not taken.all():
-        if taken.any():
-            worth = np.where(with_features, distance, -1.0)
-        else:
-            worth = np.where(with_features, -np.linalg.norm(points, axis=1), -np.inf)
-        number = int(np.argmax(np.where(taken, -np.inf, worth)))
-        if taken[number]:  # all remaining ones are equally far: take the first
-            number = int(np.argmin(taken))
-        take(number)
-        picked.append(names[number])
-    return picked
+    before = len(taken)
+    while len(taken) < min(before + count, len(names)):
+        worth = distance if taken else -np.linalg.norm(points, axis=1)
+        worth = np.where(with_features, worth, -np.finfo(float).max)
+        worth[taken] = -np.inf
+        take(int(np.argmax(worth)))
+    return [names[number] for number in taken[before:]]
 
 
 def _standardised(values: Array) -> Array:
@@ -222,7 +210,6 @@ class Preparation:
         self._run(lacking())
 
     async def _features(self, instance: Instance, record: InstanceRecord, program: Program) -> InstanceRecord:
-        """Compute the features of an instance before anything is decided, and store them."""
         serving = self._serving
         record.computed = await serving.compute_features(instance, record, program, serving.cutoff)
         self._project.keep_features(record.computed.body(instance))
@@ -296,7 +283,7 @@ class Preparation:
                 if record.over:
                     self._totals.begin_again(record)
                 for observer in serving.observers:
-                    observer.instance_again(instance.name, words)
+                    observer.noted(f"{instance.name} is run again: {words}")
                 record = None
                 if retry is not None and retry.cutoff is not None:
                     instance = instance._replace(cutoff=retry.cutoff)

@@ -9,14 +9,13 @@ used again when the user says so.
 
 from __future__ import annotations
 
-import enum
 import hashlib
 import re
 import shutil
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tailcut.domains.domain import read_answer
 from tailcut.errors import InputError, LiveError
@@ -26,37 +25,26 @@ from tailcut.live.instance_record import InstanceRecord, RunRecord, said
 from tailcut.live.instances import Instance
 from tailcut.live.limits import Ending
 from tailcut.live.observer import StreamObserver
-from tailcut.live.portfolio import Portfolio, Solver
+from tailcut.live.portfolio import SECONDS_ON_TINY, Portfolio, Solver
 
 CAUGHT = 2
 """A solver caught on this many instances is put in quarantine."""
 FIRST_RUNS = 5
 """A solver that never answered is put in quarantine after breaking down on this many instances."""
-TINY_SECONDS = 5.0
-"""Seconds for such a solver on a tiny instance, before that."""
 _GAVE_UP = re.compile(r"unknown|unsupported|not supported|time.?out|time limit|indeterminate", re.IGNORECASE)
 """What working solvers print when they cannot handle an instance."""
 
 
-class Reason(enum.StrEnum):
-    """Why a solver is in quarantine."""
-
-    BROKEN = "broken"
-    """It crashed, or printed nothing that could be read, on every instance."""
-    CAUGHT = "caught"
-
-
 class QuarantinedSolver(NamedTuple):
-    """A solver in quarantine."""
-
     solver: str
-    reason: Reason
+    reason: str
+    """`broken`: it crashed, or printed nothing that could be read, on every instance; else `caught`."""
     words: str
     signature: str
     """Its fingerprint: if this changes, the solver may have been fixed."""
 
     def __str__(self) -> str:
-        way_back = "fix it and" if self.reason is Reason.BROKEN else "to use it again,"
+        way_back = "fix it and" if self.reason == "broken" else "to use it again,"
         return f"{self.solver} is set aside: {self.words}; {way_back} run again with --trust {self.solver}"
 
 
@@ -64,8 +52,7 @@ def read_quarantine(history: Iterable[Event]) -> dict[str, QuarantinedSolver]:
     found: dict[str, QuarantinedSolver] = {}
     for event in history:
         if event.kind is EventKind.REMARK and "aside" in event.body:
-            body: dict[str, Any] = event.body["aside"]
-            found[body["solver"]] = QuarantinedSolver(**{**body, "reason": Reason(body["reason"])})
+            found[event.body["aside"]["solver"]] = QuarantinedSolver(**event.body["aside"])
         elif event.kind is EventKind.REMARK and "back" in event.body:
             found.pop(event.body["back"], None)
     return found
@@ -139,7 +126,7 @@ class Quarantine:
             for run in record.all_runs:
                 if run["solver"] not in record.void:
                     self._count(record.instance, run)
-            self._answered.update(set(record.answers))
+            self._answered.update({run["solver"] for run in record.all_runs if run["answer"] is not None})
             self._judge(record)
 
     def __contains__(self, solver: str) -> bool:
@@ -151,24 +138,26 @@ class Quarantine:
         elif is_broken_run(run):
             self._broken.setdefault(run["solver"], {})[instance] = run
 
-    def _judge(self, record: InstanceRecord) -> None:
+    def _judge(self, record: InstanceRecord) -> list[str]:
+        """Return the solvers that had not been caught on this instance before."""
         verdict = record.verdict
-        refuted = {run["solver"] for run in record.all_runs if run.get("refuted")}
-        for solver in (verdict.wrong | refuted) - record.forgiven:
-            self._caught.setdefault(solver, set()).add(record.instance)
         self._suspects |= verdict.involved - record.forgiven
+        refuted = {run["solver"] for run in record.all_runs if run.get("refuted")}
+        wrong = sorted((verdict.wrong | refuted) - record.forgiven)
+        new = [solver for solver in wrong if record.instance not in self._caught.setdefault(solver, set())]
+        for solver in new:
+            self._caught[solver].add(record.instance)
+        return new
 
     async def ended(self, record: InstanceRecord, run: RunRecord, place: ProgramExecutor) -> None:
         """Judge a run that ended: its solver may never have worked, and solvers may have been caught."""
         await self._find_broken(record, run, place)
-        before = {solver: len(on) for solver, on in self._caught.items()}
-        self._judge(record)
-        for solver, on in self._caught.items():
-            judged = solver in self._portfolio.solvers and solver not in self
-            if judged and len(on) >= CAUGHT and len(on) > before.get(solver, 0):
+        for solver in self._judge(record):
+            times = len(self._caught[solver])
+            if times >= CAUGHT and solver in self._portfolio.solvers and solver not in self:
                 runs = said(record.all_runs) or "refuted"
-                words = f"its answer was wrong on {len(on)} instances, the last time on {record.instance}"
-                self._add(solver, Reason.CAUGHT, f"{words} ({runs})")
+                words = f"its answer was wrong on {times} instances, the last time on {record.instance}"
+                self._add(solver, "caught", f"{words} ({runs})")
 
     async def _find_broken(self, record: InstanceRecord, run: RunRecord, place: ProgramExecutor) -> None:
         """Put a solver in quarantine if it never worked, not even on a tiny instance."""
@@ -187,19 +176,19 @@ class Quarantine:
         last = run.get("said") or run.get("problem") or run["ending"]
         words = f"it broke down on all of its first {len(broken)} instances; on the last one: {last}"
         record.void.add(solver)
-        self._add(solver, Reason.BROKEN, words)
+        self._add(solver, "broken", words)
 
     async def _answers_tiny(self, solver: Solver, place: ProgramExecutor) -> bool:
         """Return whether a solver answers one of the tiny instances that portfolios are checked with."""
         for tiny in self._portfolio.check:
-            job = solver_job(self._portfolio, solver, Instance(tiny.path.name, tiny.path), TINY_SECONDS)
+            job = solver_job(self._portfolio, solver, Instance(tiny.path.name, tiny.path), SECONDS_ON_TINY)
             # it is sent along with the program
             ended = await place.start(job._replace(instance=None, made=tiny.path)).wait()
             if read_answer(solver.answers, ended.exit_code, ended.output) is not None:
                 return True
         return False
 
-    def _add(self, solver: str, reason: Reason, words: str) -> None:
+    def _add(self, solver: str, reason: str, words: str) -> None:
         quarantined = QuarantinedSolver(solver, reason, words, signature(self._portfolio.solvers[solver]))
         self._solvers[solver] = quarantined
         self._project.remark({"aside": quarantined._asdict()})
@@ -247,7 +236,7 @@ def still_quarantined(
     quarantine = read_quarantine(project.history())
     for solver, one in list(quarantine.items()):
         known = portfolio.solvers.get(solver)
-        mended = one.reason is Reason.BROKEN and known is not None and signature(known) != one.signature
+        mended = one.reason == "broken" and known is not None and signature(known) != one.signature
         if known is not None and (mended or solver in trusted):
             project.remark({"back": solver})
             del quarantine[solver]

@@ -13,8 +13,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -22,11 +22,10 @@ from tailcut.errors import ConflictingOutcomeError
 from tailcut.journal import Project
 from tailcut.journal.instances import one_run
 from tailcut.live import engine
-from tailcut.live.engine import ProgramExecutor, RunResult, SolverRun
-from tailcut.live.instance_record import NOT_RUN, InstanceRecord, RunRecord
+from tailcut.live.engine import ProgramExecutor, ProgramJob, Run, RunResult
+from tailcut.live.instance_record import AT_A_LIMIT, NOT_RUN, InstanceRecord, RunRecord
 from tailcut.live.instances import Instance, with_tags
 from tailcut.live.limits import Ending
-from tailcut.live.objective import rated_run
 from tailcut.live.observer import StreamObserver
 from tailcut.live.portfolio import Portfolio, Program, Solver
 from tailcut.live.quarantine import Quarantine
@@ -36,7 +35,7 @@ T = TypeVar("T")
 Work = Callable[[], Coroutine[Any, Any, InstanceRecord]]
 """The work on an instance, to be started by `engine.run_all`."""
 
-_MORE_TIME = (str(Ending.CPU_LIMIT), str(Ending.WALL_LIMIT), str(Ending.CANCELLED))
+_MORE_TIME = (*AT_A_LIMIT, Ending.CANCELLED)
 """Endings of runs that might have answered with more time."""
 _AT_END = 0.99
 """Once a core has used this share of its time, no other solver starts on it."""
@@ -66,9 +65,6 @@ class Decider:
 
     def may_skip_features(self) -> bool:
         return self.project.selector.may_skip_features
-
-    def feature_budget(self, cutoff: float) -> float:
-        return self.project.feature_budget(cutoff=cutoff)
 
     def select(self, features: Mapping[str, float] | None, **request: Any) -> Decision:
         return self.project.select(features, key=self._key, **request)
@@ -116,7 +112,7 @@ class Serving:
         self.urgent: deque[Work] = deque()
         """Runs that measure instances: they precede instances that have not started."""
         self.stopped = False
-        self._running: dict[SolverRun | engine.Run, InstanceRecord] = {}
+        self._running: dict[Run, InstanceRecord] = {}
 
     def stop(self) -> None:
         """Stop all runs; they are learned as censored at that time, and no others start."""
@@ -125,7 +121,6 @@ class Serving:
             run.stop()
 
     def stop_race(self, record: InstanceRecord) -> None:
-        """Stop all runs on an instance."""
         for run, of in self._running.items():
             if of is record:
                 run.stop()
@@ -161,10 +156,10 @@ class Serving:
         """Run one solver after the other until there is an answer or the schedule ends."""
         self._queue_extra(instance, record)
         while record.begun and not record.closed and not self.stopped:
-            if record.pending is None:
-                await self.proceed(record, record.seconds)
+            if record.open_runs:
+                await self.run_chosen(instance, record, next(iter(record.open_runs.values())))
             else:
-                await self.run_chosen(instance, record, record.pending)
+                await self.proceed(record, record.seconds)
 
     async def _begin(self, instance: Instance, record: InstanceRecord, *, may_put_off: bool) -> None:
         cutoff = self.cutoff if instance.cutoff is None else instance.cutoff
@@ -213,7 +208,7 @@ class Serving:
         There are none if they cost more than they gain (docs/howto/feature-budget.md), or if they failed.
         """
         program, tagged = self.portfolio.features, self.portfolio.tags
-        budget = await self.ask(self.decider.feature_budget, cutoff)
+        budget = await self.ask(self.decider.project.feature_budget, cutoff=cutoff)
         known = await self.ask(self.decider.feature_names)
         computed = record.computed
         if computed is None:
@@ -233,13 +228,20 @@ class Serving:
     async def compute_features(
         self, instance: Instance, record: InstanceRecord, program: Program, most: float
     ) -> engine.ComputedFeatures:
-        """Compute the features of an instance, for at most so many seconds."""
         for observer in self.observers:
             observer.features_started(record)
-        run = self.place.start(engine.features_job(self.portfolio, program, instance, most))
-        self._running[run] = record
-        try:
+        with self._started(engine.features_job(self.portfolio, program, instance, most), record) as run:
             return await engine.computed_features(self.portfolio, run)
+
+    @contextmanager
+    def _started(self, job: ProgramJob, record: InstanceRecord) -> Iterator[Run]:
+        """Start a job for an instance, and remember that it runs, so that it can be stopped."""
+        run = self.place.start(job)
+        self._running[run] = record
+        if self.stopped:
+            run.stop()
+        try:
+            yield run
         finally:
             del self._running[run]
 
@@ -325,16 +327,11 @@ class Serving:
         rule = self.portfolio.objective
         if rule is not None:
             rule.check(instance)
-        run = SolverRun(self.place, self.portfolio, solver, instance, budget, seed=self._seed)
-        self._running[run] = record
-        if self.stopped:
-            run.stop()
-        try:
-            result = await run.wait()
-        finally:
-            del self._running[run]
+        job = engine.solver_job(self.portfolio, solver, instance, budget, seed=self._seed)
+        with self._started(job, record) as run:
+            result = await engine.solver_result(self.place, self.portfolio, solver, instance, run)
         if rule is not None:
-            result = rated_run(rule, instance, result)
+            result = engine.rated_run(rule, instance, result)
         if result.note["answer"] is not None and record.answer is None and self._keep is not None:
             self._keep(instance, result)
         return result
@@ -364,7 +361,7 @@ class _Race:
         """For each running solver, the seconds used on its core before."""
         self._failed = {run["solver"]: self._seconds_without_answer(run) for run in record.runs}
         self._began = time.monotonic() - record.race_seconds
-        self._waiting = record.open_runs
+        self._waiting = list(record.open_runs.values())
         """Chosen runs that have not started, or not in this process."""
         self._tasks: set[asyncio.Task[None]] = set()
 

@@ -7,6 +7,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
@@ -14,29 +17,29 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tailcut import state as statefile
 from tailcut.catalogue import DEFAULT_SELECTOR, find_all, recipe
-from tailcut.errors import InputError
+from tailcut.errors import InputError, LiveError
 from tailcut.journal import Journal, Project
 from tailcut.journal.replay import NEEDS_HISTORY
-from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor, run_all
+from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor, RunResult, check_runnable, run_all
 from tailcut.live.instance_record import PROJECT, InstanceRecord, RunRecord, instance_records, said
-from tailcut.live.instances import Instance, instances_in
+from tailcut.live.instances import Instance, instances_in, printable
 from tailcut.live.observer import StreamObserver, Totals
-from tailcut.live.portfolio import Portfolio, check_runnable, cutoff_of, read_portfolio
+from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
 from tailcut.live.preparation import MeasureFirst, Preparation, Retry, has_changed
 from tailcut.live.quarantine import Quarantine, still_quarantined
-from tailcut.live.results import AnswersFile, keep_output
 from tailcut.live.serving import Decider, Serving, Work
 from tailcut.types import check_whole_number
 
 FOR_LOSSES = "tailcut"
 """The default selector of a stream with an [objective], which a schedule cannot minimise."""
+_LONGEST_NAME = 200
+"""Bytes of a file's name; file systems allow 255, and the temporary name is longer."""
 
 
 @dataclass(frozen=True)
 class StreamSettings:
-    """Which selector chooses, and its settings."""
-
     selector: str | None
     """None: that of the state file or, for a new one, the default."""
     cutoff: float
@@ -225,7 +228,10 @@ def run_stream(
         answering = [record.answering for record in records.values()]
         without = sum(run is not None and "output" not in run for run in answering)
         if outputs is not None and without:
-            observer.outputs_missing(without, outputs)
+            observer.noted(
+                f"{without} instances were answered before and have no output in {outputs}: "
+                "what a solver printed cannot be kept afterwards"
+            )
         serve(preparation.remaining(wanted, retry))
         serve(partial(serving.serve, one, preparation.new_record(one)) for one in list(serving.put_off))
     totals.problems += [
@@ -235,6 +241,89 @@ def run_stream(
     ]
     project.keep()
     return totals
+
+
+class AnswersFile:
+    """A file of answers that follows the journal: missing lines are written, a torn line is removed."""
+
+    def __init__(self, path: str | Path, records: Iterable[InstanceRecord]) -> None:
+        self.path = Path(path)
+        try:
+            written = self._mend()
+            # Unbuffered: what could not be written must not be written later, when the file is closed.
+            self._file = self.path.open("ab", buffering=0)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written: {error.strerror}") from None
+        for record in records:
+            if record.over and _identity(record.as_dict()) not in written:
+                self.add(record)
+
+    def _mend(self) -> set[tuple[str, str | None, int]]:
+        """Cut off an incomplete last line; return which instances have a line."""
+        if not self.path.is_file():  # a terminal or a pipe cannot be read back
+            return set()
+        data = self.path.read_bytes()
+        whole = data.rfind(b"\n") + 1
+        names = set()
+        for number, line in enumerate(data[:whole].splitlines(), 1):
+            try:
+                names.add(_identity(json.loads(line)))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                raise InputError(f"{self.path}, line {number}: is not an answer of `tailcut run`") from None
+        if whole < len(data):
+            os.truncate(self.path, whole)
+        return names
+
+    def add(self, record: InstanceRecord) -> None:
+        line = memoryview(answer_line(record).encode() + b"\n")
+        try:
+            while line:  # a disk that is nearly full may accept only a part
+                line = line[self._file.write(line) :]
+        except OSError as error:
+            raise LiveError(
+                f"{self.path}: cannot be written: {error.strerror}; nothing is lost, the state file has it: "
+                "make room and run the same command again"
+            ) from None
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _identity(line: dict[str, Any]) -> tuple[str, str | None, int]:
+    return str(line["instance"]), line.get("content"), int(line.get("attempt", 0))
+
+
+def answer_line(record: InstanceRecord) -> str:
+    return json.dumps(record.as_dict(), allow_nan=False)
+
+
+def keep_output(folder: Path, instance: Instance, run: RunResult) -> None:
+    """Write the output of the run that answered into a file named after the instance, and note its path."""
+    target = folder / output_name(instance.name)
+    try:
+        statefile.write(target, run.output)
+    except OSError as error:
+        raise LiveError(
+            f"{printable(str(target))}: cannot be written: {error.strerror}; everything else is kept: "
+            "make room and run the same command again"
+        ) from None
+    run.note["output"] = str(target)
+
+
+def output_name(instance: str) -> str:
+    """Return the name of an instance's output file; a name that is too long ends in its digest.
+
+    >>> output_name("queue/50%.cnf")
+    'queue%2F50%25.cnf.out'
+    >>> len(output_name("deep/" * 100))
+    200
+    """
+    name = instance.replace("%", "%25").replace(os.sep, "%2F")
+    encoded = os.fsencode(name)
+    if len(encoded) > _LONGEST_NAME:
+        digest = hashlib.sha256(encoded).hexdigest()[:20]
+        name = encoded[: _LONGEST_NAME - 25].decode(errors="ignore") + f"-{digest}"
+    return name + ".out"
 
 
 def begun_stream(state: Path) -> tuple[float, list[str]]:
@@ -333,5 +422,5 @@ def _unchanged(
         if record is not None and has_changed(instance, record):
             del kept[instance.name]
             if record.over:
-                observer.instance_changed(instance.name)
+                observer.noted(f"{instance.name} has changed since it was run: it is run again")
     return kept

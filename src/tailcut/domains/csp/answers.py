@@ -37,16 +37,16 @@ def parse_solution_lines(text: str) -> dict[str, str]:
 
 
 def refuted(file: Path, text: str, _: str = "") -> str | None:
-    """Return what is wrong with a printed solution, None if nothing is."""
     claimed = parse_solution_lines(text)
-    available = next((found for found in find_solvers(DOMAIN) if found.way is not None), None)
-    if not claimed or file.suffix == ".fzn" or available is None:
+    available = find_solvers(DOMAIN)
+    if not claimed or file.suffix == ".fzn" or not available:
         return None
+    solver, way = next(iter(available.items()))
     objective = claimed.pop("_objective", None)
     with tempfile.NamedTemporaryFile("w", suffix=".mzn") as extra:
         extra.write("".join(f"constraint {name} = {value};\n" for name, value in claimed.items()))
         extra.flush()
-        again = parse_solution_lines(solved(available.solver.name, available.program, file, extra.name))
+        again = parse_solution_lines(solved(solver, way.program, file, extra.name))
     if not again:
         return "no solution has these values"
     if again.get("_objective") != objective:

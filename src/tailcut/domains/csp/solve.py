@@ -232,7 +232,6 @@ class CpSat:
 
 
 def _whole(value: Any) -> Any:
-    """Return a truth value as 0 or 1, anything else as it is."""
     return int(value) if isinstance(value, bool) else value
 
 

@@ -47,7 +47,6 @@ class WeightedFormula(NamedTuple):
 
 
 def read_wcnf(path: str | Path) -> WeightedFormula:
-    """Return the formula in a file, plain or compressed."""
     return parse_wcnf(read_bytes(path).decode("ascii", "replace"), str(path))
 
 
@@ -140,7 +139,6 @@ def parse_optimum(text: str) -> Optimum | None:
 
 
 def refuted(file: Path, output: str, _: str = "") -> str | None:
-    """Return what is wrong with a printed optimum, None if nothing is."""
     try:
         claimed = parse_optimum(output)
     except InputError as error:

@@ -72,7 +72,6 @@ def parse_solution(text: str) -> tuple[float, dict[str, float]]:
 
 
 def refuted(file: Path, output: str, _: str = "") -> str | None:
-    """Return what is wrong with a printed solution, None if nothing is."""
     if not output.startswith("Optimal"):
         return None
     try:

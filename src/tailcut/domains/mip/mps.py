@@ -57,7 +57,6 @@ class IntegerProgram:
         return sums.astype(np.float64)
 
     def objective(self, x: Floats) -> float:
-        """Return what a solution costs, or brings."""
         return float(self.cost @ x) + self.constant
 
 

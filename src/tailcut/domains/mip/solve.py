@@ -22,7 +22,7 @@ NOT_SOLVED = 3
 INFEASIBLE, UNBOUNDED = "Infeasible\n", "Unbounded\n"
 
 
-def _highs(file: str) -> str | None:
+def _highs(_: str | None, file: str) -> str | None:
     import highspy
 
     solver = highspy.Highs()
@@ -43,7 +43,7 @@ def _highs(file: str) -> str | None:
     return _stated(solver.getLp().col_names_, values, solver.getObjectiveValue())
 
 
-def _scip(file: str) -> str | None:
+def _scip(_: str | None, file: str) -> str | None:
     import pyscipopt
 
     model = pyscipopt.Model()
@@ -78,11 +78,11 @@ def _cbc_of_pulp() -> str:
         return str(pulp.PULP_CBC_CMD().path)
 
 
-def _cbc(program: str | None, problem: IntegerProgram) -> str | None:
-    program = program or _cbc_of_pulp()
-    with ScratchFile(dump_mps(problem).encode()) as file, ScratchFile() as solution, ScratchFile() as exact:
+def _cbc(program: str | None, file: str) -> str | None:
+    program, problem = program or _cbc_of_pulp(), read_program(file)
+    with ScratchFile(dump_mps(problem).encode()) as given, ScratchFile() as solution, ScratchFile() as exact:
         options = ["solve", "solution", solution.path, "saveSolution", exact.path]
-        run([program, file.path, *options], file, solution, exact)
+        run([program, given.path, *options], given, solution, exact)
         text, saved = solution.read().decode("utf-8", "replace"), exact.read()
     if text.startswith(("Integer infeasible", "Infeasible")):
         return INFEASIBLE
@@ -112,13 +112,14 @@ def _saved_values(saved: bytes, n: int) -> list[float] | None:
     return values
 
 
-def _glpk(program: str | None, problem: IntegerProgram) -> str | None:
+def _glpk(program: str | None, file: str) -> str | None:
     """Ask GLPK, which writes numbers: a head, then a line per row and per column."""
-    with ScratchFile(dump_mps(problem).encode()) as file, ScratchFile() as solution:
+    problem = read_program(file)
+    with ScratchFile(dump_mps(problem).encode()) as given, ScratchFile() as solution:
         if program is None:
-            infeasible = _ask_library(file.path, solution.path)
+            infeasible = _ask_library(given.path, solution.path)
         else:
-            ended = run([program, "--freemps", file.path, "--write", solution.path], file, solution)
+            ended = run([program, "--freemps", given.path, "--write", solution.path], given, solution)
             infeasible = re.search(rb"HAS NO (PRIMAL|INTEGER) FEASIBLE", ended.stdout) is not None
         lines = [line.split() for line in solution.read().decode("ascii", "replace").splitlines()]
     head = next((words for words in lines if words[0] == "s"), None)
@@ -169,20 +170,19 @@ def _found(problem: IntegerProgram, listed: Sequence[float]) -> str | None:
     return _stated(problem.names, x.tolist(), problem.objective(x))
 
 
-_READERS: dict[str, Callable[[str], str | None]] = {"highs": _highs, "scip": _scip}
-_WRITTEN_FOR: dict[str, Callable[[str | None, IntegerProgram], str | None]] = {"cbc": _cbc, "glpk": _glpk}
-"""Those that get the program rewritten."""
+_SOLVERS: dict[str, Callable[[str | None, str], str | None]] = {
+    "highs": _highs,
+    "scip": _scip,
+    "cbc": _cbc,
+    "glpk": _glpk,
+}
 
 
 def _answer(solver: str, program: str | None, file: str) -> tuple[bytes, int]:
+    if solver not in _SOLVERS:
+        raise InputError(f"there is no solver {solver!r}; there are {', '.join(_SOLVERS)}")
     with needs_extra(f"the solver {solver}", "mip"):
-        if solver in _READERS:
-            text = _READERS[solver](file)
-        elif solver in _WRITTEN_FOR:
-            text = _WRITTEN_FOR[solver](program, read_program(file))
-        else:
-            known = ", ".join([*_READERS, *_WRITTEN_FOR])
-            raise InputError(f"there is no solver {solver!r}; there are {known}")
+        text = _SOLVERS[solver](program, file)
     return (b"", NOT_SOLVED) if text is None else (text.encode(), 0)
 
 

@@ -52,12 +52,6 @@ class Answer:
             return cls(SatStatus.SATISFIABLE, np.asarray([] if model is None else model, dtype=np.int32))
         return cls(SatStatus.UNKNOWN if satisfiable is None else SatStatus.UNSATISFIABLE)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Answer) and self.text() == other.text()
-
-    def __hash__(self) -> int:
-        return hash(self.text())
-
     def text(self) -> str:
         r"""Return the lines to print.
 
@@ -103,7 +97,6 @@ def parse_output(text: str) -> Answer:
 
 
 def refuted(formula: Path, output: str, _: str = "") -> str | None:
-    """Return what is wrong with an answer, None if nothing is."""
     answer = parse_output(output)
     if answer.status is not SatStatus.SATISFIABLE:
         return None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations, product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,19 +82,6 @@ def _check(families: Sequence[str]) -> None:
             raise InputError(f"there is no family {family!r}; there are {', '.join(FAMILIES)}")
 
 
-class StreamFile(NamedTuple):
-    path: Path
-    family: str
-    seed: int
-    written: bool
-    """False if it was there already, with the same formula."""
-
-    @property
-    def comment(self) -> str:
-        """How to make the formula again."""
-        return f"tailcut.domains.sat.generators.generate({self.family!r}, {self.seed})"
-
-
 def write_stream(
     folder: Path,
     count: int,
@@ -102,28 +89,34 @@ def write_stream(
     families: Sequence[str] | None = None,
     *,
     on_written: Callable[[Path], None] = lambda _path: None,
-) -> list[StreamFile]:
-    """Write the formulas of a stream into a folder and return their files.
+) -> list[dict[str, Any]]:
+    """Write the formulas of a stream into a folder; return file, family and seed of each, and if it is new.
 
     A file that is there already must hold the same formula, or nothing is written.
     """
-    files = []
-    for name, family, number in plan(count, seed, families):
-        path = folder / f"{name}.cnf"
-        files.append(StreamFile(path, family, number, written=not path.exists()))
-    for file in files:
-        if not file.written and read_bytes(file.path) != dump(generate(file.family, file.seed), file.comment):
-            raise InputError(f"{file.path}: exists with different content; choose another folder")
+    files = {folder / f"{name}.cnf": (family, number) for name, family, number in plan(count, seed, families)}
+    new = {path: not path.exists() for path in files}
+    for path, drawn in files.items():
+        if not new[path] and read_bytes(path) != dump(*_with_comment(*drawn)):
+            raise InputError(f"{path}: exists with different content; choose another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for file in files:
-            if file.written:
-                write(file.path, generate(file.family, file.seed), file.comment)
-            on_written(file.path)
+        for path, drawn in files.items():
+            if new[path]:
+                write(path, *_with_comment(*drawn))
+            on_written(path)
     except OSError as error:
         place = error.filename or folder
         raise InputError(f"{place}: cannot be written: {error.strerror or error}") from None
-    return files
+    return [
+        {"file": str(path), "family": family, "seed": number, "written": new[path]}
+        for path, (family, number) in files.items()
+    ]
+
+
+def _with_comment(family: str, seed: int) -> tuple[Formula, str]:
+    """Return a formula, and how to make it again."""
+    return generate(family, seed), f"tailcut.domains.sat.generators.generate({family!r}, {seed})"
 
 
 def shuffle(formula: Formula, rng: Rng) -> Formula:
@@ -428,13 +421,9 @@ def is_prime(number: int) -> bool:
 # With an even sum of charges every solver is done with a Tseitin formula in milliseconds: only odd ones here.
 _DRAWN: dict[str, Callable[[Rng], Formula]] = {
     "random3": _random3,
-    "random5": lambda rng: uniform(
-        rng, n=int(rng.integers(200, 401)), k=5, ratio=float(rng.uniform(18.0, 19.5))
-    ),
+    "random5": lambda rng: uniform(rng, n=int(rng.integers(200, 401)), k=5, ratio=rng.uniform(18.0, 19.5)),
     "threshold": lambda rng: uniform(rng, n=int(rng.integers(200, 251)), k=3, ratio=4.26),
-    "quasigroup": lambda rng: quasigroup(
-        rng, order=int(rng.integers(26, 35)), holes=float(rng.uniform(0.41, 0.50))
-    ),
+    "quasigroup": lambda rng: quasigroup(rng, order=int(rng.integers(26, 35)), holes=rng.uniform(0.41, 0.50)),
     "pigeonhole": _pigeonhole,
     "tseitin3": lambda rng: tseitin(rng, vertices=2 * int(rng.integers(30, 46)), degree=3),
     "tseitin4": lambda rng: tseitin(rng, vertices=int(rng.integers(26, 35)), degree=4),

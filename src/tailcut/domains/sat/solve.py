@@ -63,7 +63,6 @@ def report(formula: Formula, found: Answer) -> int:
 
 
 def run_program(arguments: Sequence[str]) -> int:
-    """Run the program of a solver on a formula; return its exit code."""
     return exit_code("tailcut.domains.sat.solve", lambda: _run_program(arguments))
 
 

@@ -18,7 +18,7 @@ from functools import partial
 from itertools import accumulate
 from pathlib import Path
 
-from tailcut.domains.domain import domain_table, find_solver
+from tailcut.domains.domain import domain_table
 from tailcut.domains.programs import entry_point, print_features, print_verdict, read_bytes
 from tailcut.domains.smt import DOMAIN
 from tailcut.domains.smt.solve import ask, commands, with_model
@@ -48,7 +48,7 @@ def refuted(file: Path, output: str, solver: str = "") -> str | None:
     script = read_bytes(file)
     if not model or len(script) > _LARGEST or _OWN_SORTS.search(script) or _ROOTS.search(script):
         return None
-    if with_model(script).checks != 1:
+    if with_model(script)[1] != 1:
         return None
     evaluator, said = _evaluated(evaluation(script, model), solver)
     return f"{evaluator} says that the model does not satisfy the script" if said == "unsat" else None
@@ -76,11 +76,10 @@ def evaluation(script: bytes, model: dict[bytes, bytes]) -> bytes:
 
 
 def _evaluated(script: bytes, but: str) -> tuple[str, str]:
-    """Return which solver evaluated a script, and its result; ("", "") if none could."""
     known = {solver.name: solver for solver in DOMAIN.solvers}
     for name in EVALUATORS:
-        found = find_solver(known[name])
-        if name == but or found.way is None:
+        found = known[name].found()
+        if name == but or found is None:
             continue
         try:
             said = ask(name, found.program, script).decode("utf-8", "replace").strip()

@@ -13,7 +13,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
 
 from tailcut.domains.programs import ScratchFile, entry_point, needs_extra, print_answer, read_bytes, run
 from tailcut.errors import InputError, TailcutError
@@ -35,27 +34,19 @@ _BRACKET = re.compile(_LEAVE + rb"|[()]")
 _STATUS = re.compile(rb"^(sat|unsat|unknown|timeout|unsupported)[ \t\r]*$", re.M)
 
 
-class Script(NamedTuple):
-    """A script as it is given to a solver."""
+def with_model(text: bytes) -> tuple[bytes, int]:
+    r"""Return a script, asking for a model if it has one check and asks for nothing else; and its checks.
 
-    text: bytes
-    checks: int
-    """How often it asks whether what was asserted is satisfiable."""
-
-
-def with_model(text: bytes) -> Script:
-    r"""Return a script that asks for a model, too, if it asks once and for nothing else.
-
-    >>> with_model(b"(assert true)(check-sat)(exit)").text
-    b'(set-option :produce-models true)\n(assert true)(check-sat)\n(get-model)\n'
+    >>> with_model(b"(assert true)(check-sat)(exit)")
+    (b'(set-option :produce-models true)\n(assert true)(check-sat)\n(get-model)\n', 1)
     """
     asked = _asked(text)
     checks = [start for word, start in asked if word.startswith(b"check-sat")]
     if len(checks) != 1 or any(word == b"get-" for word, _ in asked):
-        return Script(text, len(checks))
+        return text, len(checks)
     for _, end in commands(text, checks[0]):
-        return Script(b"(set-option :produce-models true)\n" + text[:end] + b"\n(get-model)\n", 1)
-    return Script(text, 1)  # the check is never closed
+        return b"(set-option :produce-models true)\n" + text[:end] + b"\n(get-model)\n", 1
+    return text, 1  # the check is never closed
 
 
 def is_incremental(text: bytes) -> bool:
@@ -180,8 +171,8 @@ _WHEELS: dict[str, Callable[[str, bytes], None]] = {
 
 
 def _answer(solver: str, program: str | None, file: str) -> tuple[bytes, int]:
-    script = with_model(read_bytes(file))
-    return plain_output(ask(solver, program, script.text), script.checks), 0
+    script, checks = with_model(read_bytes(file))
+    return plain_output(ask(solver, program, script), checks), 0
 
 
 main = entry_point(__name__, print_answer, _answer)
