@@ -11,7 +11,7 @@ import enum
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,6 +114,30 @@ class Request:
         """Return the request that `to_dict` turned into `values`; other keys are ignored."""
         always = {field.name: values[field.name] for field in fields(Request) if field.name != "failed"}
         return Request(**always, failed=values.get("failed"))
+
+
+class ConsiderOptions(TypedDict, total=False):
+    """What may be said of an instance, as keywords of `consider`: fields of a `Request`."""
+
+    cutoff: float | None
+    among: Iterable[str] | None
+
+
+class RequestOptions(ConsiderOptions, total=False):
+    """The keywords of `select` and `race`: all fields of a `Request` that a caller sets."""
+
+    instance: str | None
+    spent: float
+    feature_cost: float
+
+
+class OutcomeOptions(TypedDict, total=False):
+    """The keywords of `observe`: one of them, unless there is an `Outcome`."""
+
+    runtime: float | None
+    censored_at: float | None
+    failed: bool
+    loss: float | None
 
 
 def _plain_features(features: Features) -> list[float | None] | dict[str, float | None] | None:
@@ -339,10 +363,10 @@ class Outcome:
 
     @staticmethod
     def one_of(
-        outcome: Outcome | None,
-        runtime: float | None,
-        censored_at: float | None,
-        failed: bool,
+        outcome: Outcome | None = None,
+        runtime: float | None = None,
+        censored_at: float | None = None,
+        failed: bool = False,
         loss: float | None = None,
     ) -> Outcome:
         """Return the one outcome that was given, in any of its forms."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,15 @@ from tailcut.journal.statistics import ProjectStatistics
 from tailcut.policies.pending import number_of, plain_outcome
 from tailcut.policies.recorded_runs import Recorded, RecordedRuns
 from tailcut.selector import Selector
-from tailcut.types import Decision, Features, Outcome, Request
+from tailcut.types import (
+    ConsiderOptions,
+    Decision,
+    Features,
+    Outcome,
+    OutcomeOptions,
+    Request,
+    RequestOptions,
+)
 
 SNAPSHOT_EVERY = 1000
 """Events between two snapshots: at most this many are replayed when a project is opened."""
@@ -121,21 +129,16 @@ class Project:
         self,
         features: Features = None,
         *,
-        instance: str | None = None,
-        cutoff: float | None = None,
-        among: Iterable[str] | None = None,
-        spent: float = 0.0,
-        feature_cost: float = 0.0,
         key: str | None = None,
         note: Mapping[str, Any] | None = None,
+        **options: Unpack[RequestOptions],
     ) -> Decision:
         """Decide as `Selector.select`; `note` is stored with the decision.
 
         `key` is the caller's own name for this request: repeating it returns the first decision.
         """
         before = None if key is None else self.decided_before([key]).get(key)
-        request = Request(features, instance, cutoff, among, spent, feature_cost)
-        return before or self.decide(request, key=key, note=note)
+        return before or self.decide(Request(features, **options), key=key, note=note)
 
     def decide(
         self, request: Request, *, key: str | None = None, note: Mapping[str, Any] | None = None
@@ -152,24 +155,20 @@ class Project:
         features: Features = None,
         *,
         k: int,
-        instance: str | None = None,
-        cutoff: float | None = None,
-        among: Iterable[str] | None = None,
-        spent: float = 0.0,
-        feature_cost: float = 0.0,
         running: Mapping[str, float] | None = None,
         failed: Mapping[str, float] | None = None,
         key: str | None = None,
         note: Mapping[str, Any] | None = None,
+        **options: Unpack[RequestOptions],
     ) -> list[Decision]:
         """Decide as `Selector.race`, all runs or none; each is a separate decision in the journal."""
         keys = [None] * k if key is None else [f"{key} {number}" for number in range(k)]
         before = self.decided_before([own for own in keys if own is not None])
         if before:
             return [before[own] for own in keys if own in before]
-        request = Request(features, instance, cutoff, among, spent, feature_cost)
+        request = Request(features, **options)
         made: list[Decision] = []
-        first = self.statistics.race_of(instance) if running or failed else None
+        first = self.statistics.race_of(request.instance) if running or failed else None
         with self.journal.together():
             for own in keys:
                 started = {**(running or {}), **{other.algorithm: 0.0 for other in made}}
@@ -191,14 +190,11 @@ class Project:
         decision: Decision | int,
         outcome: Outcome | None = None,
         *,
-        runtime: float | None = None,
-        censored_at: float | None = None,
-        failed: bool = False,
-        loss: float | None = None,
         note: Mapping[str, Any] | None = None,
+        **form: Unpack[OutcomeOptions],
     ) -> bool:
         """Learn as `Selector.observe`; a known outcome is not written again."""
-        outcome = Outcome.one_of(outcome, runtime, censored_at, failed, loss)
+        outcome = Outcome.one_of(outcome, **form)
         if not self.selector.observe(decision, outcome):
             return False
         number = number_of(decision)
@@ -254,15 +250,10 @@ class Project:
         return self.selector.feature_budget(cutoff=cutoff)
 
     def consider(
-        self,
-        features: Features = None,
-        *,
-        cutoff: float | None = None,
-        among: Iterable[str] | None = None,
-        top: int = 5,
+        self, features: Features = None, *, top: int = 5, **options: Unpack[ConsiderOptions]
     ) -> Explanation:
         """Return what would be chosen, and why, as `Selector.consider`; nothing is written."""
-        return self.selector.consider(features, cutoff=cutoff, among=among, top=top)
+        return self.selector.consider(features, top=top, **options)
 
     def add_algorithm(self, name: str) -> None:
         self.selector.add_algorithm(name)

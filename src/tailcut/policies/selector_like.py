@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.policies.recorded_runs import Recorded
-from tailcut.types import Decision, Features, Outcome
+from tailcut.types import (
+    ConsiderOptions,
+    Decision,
+    Features,
+    Outcome,
+    OutcomeOptions,
+    RequestOptions,
+)
 
 if TYPE_CHECKING:
     from tailcut.explain import Explanation
@@ -19,19 +26,10 @@ class SelectorLike(Protocol):
     """The methods of a selector, whether local, in a journal or behind HTTP.
 
     `tailcut.Selector`, `tailcut.journal.Project` and `tailcut.service.client.RemoteProject` are checked
-    against it.
+    against it. The keywords, and what they are if left out, are those of `tailcut.Selector`.
     """
 
-    def select(
-        self,
-        features: Features = None,
-        *,
-        instance: str | None = None,
-        cutoff: float | None = None,
-        among: Iterable[str] | None = None,
-        spent: float = 0.0,
-        feature_cost: float = 0.0,
-    ) -> Decision:
+    def select(self, features: Features = None, **options: Unpack[RequestOptions]) -> Decision:
         """Return which algorithm to run on an instance, and for how long."""
 
     def race(
@@ -39,25 +37,14 @@ class SelectorLike(Protocol):
         features: Features = None,
         *,
         k: int,
-        instance: str | None = None,
-        cutoff: float | None = None,
-        among: Iterable[str] | None = None,
-        spent: float = 0.0,
-        feature_cost: float = 0.0,
         running: Mapping[str, float] | None = None,
         failed: Mapping[str, float] | None = None,
+        **options: Unpack[RequestOptions],
     ) -> list[Decision]:
         """Return up to `k` runs to make at once on an instance: those that are best together."""
 
     def observe(
-        self,
-        decision: Decision | int,
-        outcome: Outcome | None = None,
-        *,
-        runtime: float | None = None,
-        censored_at: float | None = None,
-        failed: bool = False,
-        loss: float | None = None,
+        self, decision: Decision | int, outcome: Outcome | None = None, **form: Unpack[OutcomeOptions]
     ) -> bool:
         """Learn how a decision went; False: that was known already."""
 
@@ -71,12 +58,7 @@ class SelectorLike(Protocol):
         """Return how many seconds computing the next instance's features may take; 0: skip them."""
 
     def consider(
-        self,
-        features: Features = None,
-        *,
-        cutoff: float | None = None,
-        among: Iterable[str] | None = None,
-        top: int = 5,
+        self, features: Features = None, *, top: int = 5, **options: Unpack[ConsiderOptions]
     ) -> Explanation:
         """Return what would be chosen for an instance, and why, without deciding or learning."""
 
