@@ -21,16 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from tailcut import errors
 from tailcut.catalogue import recipe
-from tailcut.errors import (
-    ConflictingOutcomeError,
-    InputError,
-    NotExplainedError,
-    OutOfTurnError,
-    StateFileError,
-    TailcutError,
-    UnknownDecisionError,
-)
+from tailcut.errors import InputError
 from tailcut.explain import AlgorithmBelief, Explanation
 from tailcut.policies.recipes import Row
 from tailcut.scenarios.synthetic import SyntheticScenario, generate
@@ -110,7 +103,7 @@ def serve(selector: Selector, scenario: SyntheticScenario, rows: range) -> Itera
         yield from finish(selector, first, partial(outcome_of, scenario, row))
 
 
-def refused(selector: Selector, expected: type[TailcutError], call: Callable[[], object]) -> str:
+def refused(selector: Selector, expected: type[errors.TailcutError], call: Callable[[], object]) -> str:
     """Return the message of the error that a call raises, having changed nothing."""
     before = learned(selector)
     try:
@@ -141,7 +134,7 @@ def save_and_load_continue(make: Factory) -> None:
     scenario, original = make.begin()
     if not make.recipe.can_be_saved:
         original.observe(original.select(scenario.features[0]), runtime=1.0)
-        message = refused(original, StateFileError, original.to_bytes)
+        message = refused(original, errors.StateFileError, original.to_bytes)
         assert "cannot be saved" in message, f"its row says that it cannot be saved, and it says {message!r}"
         return
     list(serve(original, scenario, range(30)))
@@ -173,7 +166,7 @@ def observed_once(make: Factory) -> None:
     before = learned(selector)
     assert not selector.observe(decision, runtime=1.0)
     assert learned(selector) == before, "a repeated outcome changed the selector"
-    refused(selector, ConflictingOutcomeError, lambda: selector.observe(decision, censored_at=1.0))
+    refused(selector, errors.ConflictingOutcomeError, lambda: selector.observe(decision, censored_at=1.0))
 
 
 def bounded_memory(make: Factory) -> None:
@@ -379,11 +372,11 @@ def out_of_turn_is_refused(make: Factory) -> None:
     """Without the outcome, twice, or from a decision never made, `proceed` raises and changes nothing."""
     scenario, selector = make.begin()
     first = selector.select(scenario.features[0])
-    refused(selector, OutOfTurnError, lambda: selector.proceed(first))
-    refused(selector, UnknownDecisionError, lambda: selector.proceed(99))
+    refused(selector, errors.OutOfTurnError, lambda: selector.proceed(first))
+    refused(selector, errors.UnknownDecisionError, lambda: selector.proceed(99))
     selector.observe(first, censored_at=first.budget / 2)
     if selector.proceed(first) is not None:
-        refused(selector, OutOfTurnError, lambda: selector.proceed(first))
+        refused(selector, errors.OutOfTurnError, lambda: selector.proceed(first))
     else:
         assert selector.proceed(first) is None, "over, and then not"
 
@@ -424,7 +417,7 @@ def _check_explanation(selector: Selector, decision: Decision) -> None:
     assert travelled == decision
     restored = Selector.from_bytes(selector.to_bytes()) if selector.can_be_saved else selector
     assert restored.explain(travelled) == explanation, "a restored selector explains differently"
-    refused(selector, NotExplainedError, travelled.explain)  # it has lost its selector
+    refused(selector, errors.NotExplainedError, travelled.explain)  # it has lost its selector
 
 
 def _check_belief(belief: AlgorithmBelief, explanation: Explanation) -> None:

@@ -15,9 +15,9 @@ import pytest
 from tailcut import Selector
 from tailcut.explain import Explanation
 from tailcut.journal import Journal, Project
-from tailcut.policies.selector_like import SelectorLike
 from tailcut.service import client as client_module
 from tailcut.service.client import RemoteProject
+from tailcut.types import SelectorLike
 from tests.service.running import Running
 
 VERBS = [name for name, value in vars(SelectorLike).items() if callable(value) and not name.startswith("_")]

@@ -1,4 +1,8 @@
-"""A project: a named selector whose every step is in the journal before it is reported."""
+"""A project: a named selector whose every step is in the journal before it is reported.
+
+An event contains the input and the decision. Selectors are deterministic, so replaying the events of a
+project restores its selector, and a decision that differs from the recorded one is detected.
+"""
 
 from __future__ import annotations
 
@@ -12,29 +16,28 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut import types
 from tailcut.errors import InputError, JournalError, OutOfTurnError, UnknownDecisionError
 from tailcut.explain import Explanation
 from tailcut.journal.events import DamagedError, Event, EventKind, NewEvent, Snapshot
 from tailcut.journal.file import Journal
-from tailcut.journal.replay import begun, make, repeated
 from tailcut.journal.statistics import ProjectStatistics
 from tailcut.policies.pending import number_of, plain_outcome
 from tailcut.policies.recorded_runs import Recorded, RecordedRuns
 from tailcut.selector import Selector
-from tailcut.types import (
-    ConsiderOptions,
-    Decision,
-    Features,
-    Outcome,
-    OutcomeOptions,
-    Request,
-    RequestOptions,
-)
+from tailcut.types import Decision, Features, Outcome, Request
 
 SNAPSHOT_EVERY = 1000
 """Events between two snapshots: at most this many are replayed when a project is opened."""
 RECENT = 256
 """The number of latest decisions kept with everything that their explanation needs."""
+
+NEEDS_HISTORY = "needs_history"
+"""Field of a description: whether the project's users rely on its events, so that none may be dropped."""
+MAX_PENDING = 10_000
+"""The default maximum number of waiting decisions."""
+_COMPARED = ("id", "algorithm", "budget", "stage", "reason")
+"""The fields that must be equal; scores may differ in the last digit between machines."""
 
 log = logging.getLogger("tailcut.journal")
 
@@ -45,7 +48,7 @@ class Project:
     Each step is made, written, and only then returned. If it cannot be written, an error is raised and the
     selector returns to the state in the journal, so that memory and journal always agree. Within
     `Journal.together`, several steps, also of several projects, are written at once. The methods are those of
-    `tailcut.Selector` (`tailcut.policies.selector_like.SelectorLike`).
+    `tailcut.Selector` (`tailcut.types.SelectorLike`).
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -131,7 +134,7 @@ class Project:
         *,
         key: str | None = None,
         note: Mapping[str, Any] | None = None,
-        **options: Unpack[RequestOptions],
+        **options: Unpack[types.RequestOptions],
     ) -> Decision:
         """Decide as `Selector.select`; `note` is stored with the decision.
 
@@ -159,7 +162,7 @@ class Project:
         failed: Mapping[str, float] | None = None,
         key: str | None = None,
         note: Mapping[str, Any] | None = None,
-        **options: Unpack[RequestOptions],
+        **options: Unpack[types.RequestOptions],
     ) -> list[Decision]:
         """Decide as `Selector.race`, all runs or none; each is a separate decision in the journal."""
         keys = [None] * k if key is None else [f"{key} {number}" for number in range(k)]
@@ -191,7 +194,7 @@ class Project:
         outcome: Outcome | None = None,
         *,
         note: Mapping[str, Any] | None = None,
-        **form: Unpack[OutcomeOptions],
+        **form: Unpack[types.OutcomeOptions],
     ) -> bool:
         """Learn as `Selector.observe`; a known outcome is not written again."""
         outcome = Outcome.one_of(outcome, **form)
@@ -250,7 +253,7 @@ class Project:
         return self.selector.feature_budget(cutoff=cutoff)
 
     def consider(
-        self, features: Features = None, *, top: int = 5, **options: Unpack[ConsiderOptions]
+        self, features: Features = None, *, top: int = 5, **options: Unpack[types.ConsiderOptions]
     ) -> Explanation:
         """Return what would be chosen, and why, as `Selector.consider`; nothing is written."""
         return self.selector.consider(features, top=top, **options)
@@ -360,3 +363,93 @@ def _written(decision: Decision | None) -> dict[str, Any]:
         return {"decision": None, "learned": None}
     learned = 0 if decision.origin is None else decision.origin.learned
     return {"decision": decision.to_dict(), "learned": learned}
+
+
+def make(description: Mapping[str, Any]) -> Selector:
+    return Selector(
+        description["selector"],
+        description["algorithms"],
+        description["cutoff"],
+        seed=description.get("seed", 0),
+        feature_names=description.get("feature_names"),
+        max_pending=description.get("max_pending", MAX_PENDING),
+        **description.get("hyperparameters", {}),
+    )
+
+
+@contextmanager
+def _sensible(what: str, event: int | None = None) -> Iterator[None]:
+    """Turn every error of reading or replaying into one that names the damage."""
+    try:
+        yield
+    except DamagedError:
+        raise
+    except Exception as error:
+        field = getattr(error, "field", None)
+        if isinstance(error, KeyError) and error.args:
+            field, reason = str(error.args[0]), f"{error.args[0]} is missing"
+        else:
+            reason = str(error) or type(error).__name__
+        words = reason if reason.startswith("event ") else f"{what}: {reason}"
+        raise DamagedError(words, event=event, field=field or what) from error
+
+
+def begun(description: Mapping[str, Any], found: Snapshot | None) -> tuple[Selector, ProjectStatistics]:
+    """Return selector and statistics from a snapshot, or new ones from a description."""
+    with _sensible("description" if found is None else "snapshot"):
+        selector = make(description) if found is None else Selector.from_bytes(found.selector)
+        limit = description.get("max_pending", MAX_PENDING)
+        statistics = ProjectStatistics(selector.cutoff, schedules=selector.schedules, limit=limit)
+        if found is not None:
+            statistics.restore(found.statistics)
+    return selector, statistics
+
+
+def repeated(selector: Selector, statistics: ProjectStatistics, event: Event) -> Decision | None:
+    with _sensible(f"event {event.number}", event.number):
+        decision = repeat(selector, event)
+        statistics.take(event)
+    return decision
+
+
+def repeat(selector: Selector, event: Event) -> Decision | None:
+    """Let a selector take the step that an event describes; return its decision, if it made one."""
+    body = event.body
+    match event.kind:
+        case EventKind.SELECT:
+            return _same(event, selector.decide(Request.from_dict(body)))
+        case EventKind.OBSERVE:
+            selector.observe(body["decision"], event.outcome())
+        case EventKind.PROCEED:
+            return _same(event, selector.proceed(body["after"], spent=body["spent"]))
+        case EventKind.FIT:
+            runs = RecordedRuns.from_dict(body)
+            count = selector.fit(runs, known=runs.known)
+            if count != body["runs"]:
+                raise _different(event, f"{body['runs']} recorded runs were learned", f"{count} are")
+        case EventKind.ADD_ALGORITHM:
+            selector.add_algorithm(body["algorithm"])
+        case EventKind.REMOVE_ALGORITHM:
+            selector.remove_algorithm(body["algorithm"])
+        case EventKind.RUN:
+            raise JournalError(f"event {event.number}: a {event.kind} is not a step of a selector")
+    return None
+
+
+def _same(event: Event, decision: Decision | None) -> Decision | None:
+    before: Mapping[str, Any] | None = event.body["decision"]
+    now = None if decision is None else decision.to_dict()
+    if any((before or {}).get(name) != (now or {}).get(name) for name in _COMPARED):
+        raise _different(event, f"the decision was {_words(before)}", f"is {_words(now)}")
+    return decision
+
+
+def _different(event: Event, before: str, now: str) -> JournalError:
+    return JournalError(
+        f"event {event.number}: {before}, and {now} when repeated; "
+        "the journal was written by another version of Tailcut, or on another kind of machine"
+    )
+
+
+def _words(decision: Mapping[str, Any] | None) -> str:
+    return "to give up" if decision is None else f"{decision['algorithm']} for {decision['budget']:g} s"

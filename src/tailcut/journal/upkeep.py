@@ -21,8 +21,7 @@ from tailcut.errors import InputError, JournalError, TailcutError
 from tailcut.journal.database import FORMAT
 from tailcut.journal.events import DamagedError, Event, EventKind, Snapshot, event_of
 from tailcut.journal.file import EVENTS, Journal
-from tailcut.journal.project import Project
-from tailcut.journal.replay import NEEDS_HISTORY, begun, repeat, repeated
+from tailcut.journal.project import NEEDS_HISTORY, Project, begun, repeat, repeated
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.types import Request
 

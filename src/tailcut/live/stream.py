@@ -17,7 +17,7 @@ from typing import Any
 from tailcut.catalogue import DEFAULT_SELECTOR, find_all, recipe
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
-from tailcut.journal.replay import NEEDS_HISTORY
+from tailcut.journal.project import NEEDS_HISTORY
 from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor, run_all
 from tailcut.live.instance_record import PROJECT, InstanceRecord, RunRecord, instance_records, said
 from tailcut.live.instances import Instance, instances_in

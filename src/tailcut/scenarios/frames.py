@@ -18,6 +18,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from tailcut.errors import InputError
+from tailcut.scenarios import aslib_reader
 from tailcut.scenarios.arff import (
     STATUSES,
     ArffTable,
@@ -27,14 +28,7 @@ from tailcut.scenarios.arff import (
     Problems,
     decode,
 )
-from tailcut.scenarios.aslib_reader import (
-    PerInstance,
-    assembled,
-    combined_runs,
-    feature_costs,
-    feature_values,
-    per_instance,
-)
+from tailcut.scenarios.aslib_reader import PerInstance
 from tailcut.scenarios.scenario import FeatureStep, Scenario
 from tailcut.types import check_names, check_seconds
 
@@ -155,14 +149,14 @@ def from_tables(
         raise InputError(f"name must be a non-empty string, got {name!r}")
     runtimes = runs.numbers(runs.require("runtime")[0])
     runs = _with_column(runs, "status", np.where(runtimes <= seconds, "ok", "timeout").tolist())
-    recorded = combined_runs(runs, (*_IDENTITY, "algorithm", "status"), "runtime", seconds)
+    recorded = aslib_reader.combined_runs(runs, (*_IDENTITY, "algorithm", "status"), "runtime", seconds)
     n = len(recorded.instances)
     given = _per_instance(features, recorded.instances, complete=True)
-    names, values = tuple(given.others), feature_values(given, n)
+    names, values = tuple(given.others), aslib_reader.feature_values(given, n)
     if costs is None:
         step_costs = {"all": np.zeros(n)}
     else:
-        step_costs = feature_costs(_per_instance(costs, recorded.instances, complete=False), n)
+        step_costs = aslib_reader.feature_costs(_per_instance(costs, recorded.instances, complete=False), n)
     known = ~np.isnan(values).all(axis=1) if names else np.ones(n, dtype=bool)
     ends = np.where(known, STATUSES.index("ok"), STATUSES.index("unknown")).astype(np.uint8)
     # Which step provides which feature is not known here, only that all of them together give all features:
@@ -172,7 +166,7 @@ def from_tables(
         FeatureStep(step, names if step == last else (), tuple(before) if step == last else (), spent, ends)
         for step, spent in step_costs.items()
     )
-    return assembled(
+    return aslib_reader.assembled(
         name,
         seconds,
         recorded,
@@ -186,4 +180,4 @@ def from_tables(
 def _per_instance(table: ArffTable, instances: tuple[str, ...], *, complete: bool) -> PerInstance:
     if table.find("instance_id") is not None:  # as "repetition", a name that ASlib's files use themselves
         raise InputError(f"{table.file}: 'instance_id' is a name that ASlib's own columns have")
-    return per_instance(table, instances, _IDENTITY, complete=complete)
+    return aslib_reader.per_instance(table, instances, _IDENTITY, complete=complete)

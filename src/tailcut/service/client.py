@@ -22,20 +22,12 @@ from urllib.parse import quote, urlencode, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut import types
 from tailcut.errors import InputError, ServiceError
 from tailcut.explain import AlgorithmBelief, Explanation, FeatureEffect
 from tailcut.policies.pending import number_of
 from tailcut.policies.recorded_runs import Recorded, RecordedRuns
-from tailcut.types import (
-    ConsiderOptions,
-    Decision,
-    Features,
-    Outcome,
-    OutcomeOptions,
-    Request,
-    RequestOptions,
-    Status,
-)
+from tailcut.types import Decision, Features, Outcome, Request, Status
 
 _AGAIN = frozenset({502, 503, 504})
 """Statuses after which the same request may succeed."""
@@ -164,7 +156,7 @@ class RemoteProject:
         return f"RemoteProject({self.name!r})"
 
     def select(
-        self, features: Features = None, *, key: str | None = None, **options: Unpack[RequestOptions]
+        self, features: Features = None, *, key: str | None = None, **options: Unpack[types.RequestOptions]
     ) -> Decision:
         """Decide as `Selector.select`; a `key` is generated unless you pass one."""
         return Decision.from_dict(self._post("/select", _with_key(key, features, **options)))
@@ -177,7 +169,7 @@ class RemoteProject:
         running: Mapping[str, float] | None = None,
         failed: Mapping[str, float] | None = None,
         key: str | None = None,
-        **options: Unpack[RequestOptions],
+        **options: Unpack[types.RequestOptions],
     ) -> list[Decision]:
         """Decide as `Selector.race`; a `key` is generated unless you pass one."""
         body = _with_key(key, features, **options)
@@ -195,7 +187,7 @@ class RemoteProject:
         return [_item_error(answer) or Decision.from_dict(answer["decision"]) for answer in answers]
 
     def observe(
-        self, decision: Decision | int, outcome: Outcome | None = None, **form: Unpack[OutcomeOptions]
+        self, decision: Decision | int, outcome: Outcome | None = None, **form: Unpack[types.OutcomeOptions]
     ) -> bool:
         """Report the outcome of a decision, as `Selector.observe`; return False if it was already known."""
         body = _observation(decision, Outcome.one_of(outcome, **form))
@@ -233,7 +225,7 @@ class RemoteProject:
         return float(self._get("/feature_budget", **query)["seconds"])
 
     def consider(
-        self, features: Features = None, *, top: int = 5, **options: Unpack[ConsiderOptions]
+        self, features: Features = None, *, top: int = 5, **options: Unpack[types.ConsiderOptions]
     ) -> Explanation:
         """Return what would be chosen for an instance, and why, as `Selector.consider`."""
         request = Request(features, **options).to_dict()

@@ -23,25 +23,14 @@ from starlette.types import Receive, Scope, Send
 from tailcut.catalogue import find_all
 from tailcut.errors import InputError, JournalError, TailcutError
 from tailcut.journal import Journal, Project
-from tailcut.journal.replay import make
+from tailcut.journal.project import make
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.service import request_bodies as bodies
 from tailcut.service import responses
 from tailcut.service import service_limits as limits
 from tailcut.service.guard import Access
 from tailcut.service.journal_writer import JournalWriter
-from tailcut.service.responses import (
-    DecisionItem,
-    DecisionResponse,
-    LimitError,
-    ObservationItem,
-    ProjectResponse,
-    SelectorInfo,
-    SetAsideError,
-    json_response,
-    many,
-    model,
-)
+from tailcut.service.responses import DecisionResponse, LimitError, ProjectResponse, json_response, model
 from tailcut.service.service_limits import ServiceLimits
 from tailcut.service.statistics import Estimates, ServerMetrics
 from tailcut.types import Decision
@@ -204,7 +193,7 @@ def select(project: Project, body: bodies.SelectBody) -> dict[str, Any]:
     return _decide(project, body, before)
 
 
-@step.work("POST", "/race", model("RaceResponse", decisions=many(DecisionResponse)), timed=True)
+@step.work("POST", "/race", model("RaceResponse", decisions=[DecisionResponse]), timed=True)
 def race(project: Project, body: bodies.RaceBody) -> dict[str, Any]:
     """Decide which algorithms to run on an instance at once.
 
@@ -217,7 +206,7 @@ def race(project: Project, body: bodies.RaceBody) -> dict[str, Any]:
     return {"decisions": [response_of(decision, decision.id < before) for decision in decisions]}
 
 
-@step.work("POST", "/select/batch", model("DecisionBatchResponse", answers=many(DecisionItem)))
+@step.work("POST", "/select/batch", model("DecisionBatchResponse", answers=[responses.DecisionItem]))
 def select_batch(project: Project, body: bodies.SelectBatchBody) -> dict[str, Any]:
     """Decide for several instances at once.
 
@@ -241,7 +230,10 @@ def observe(project: Project, body: bodies.ObserveBody) -> dict[str, Any]:
 
 
 @step.work(
-    "POST", "/observe/batch", model("ObservationBatchResponse", answers=many(ObservationItem)), slow=True
+    "POST",
+    "/observe/batch",
+    model("ObservationBatchResponse", answers=[responses.ObservationItem]),
+    slow=True,
 )
 def observe_batch(project: Project, body: bodies.ObserveBatchBody) -> dict[str, Any]:
     """Report how several runs went."""
@@ -334,10 +326,12 @@ manage = Router("/v1", "projects")
 Algorithm = Annotated[str, Path(max_length=limits.ALGORITHM_NAME, description="The algorithm's name")]
 
 
-@manage.json("GET", "/selectors", model("SelectorListResponse", selectors=many(SelectorInfo)))
+@manage.json("GET", "/selectors", model("SelectorListResponse", selectors=[responses.SelectorInfo]))
 async def list_selectors() -> Response:
     """List the selectors a project may use."""
-    rows = [{field: row.describe()[field] for field in SelectorInfo.model_fields} for row in find_all()]
+    rows = [
+        {field: row.describe()[field] for field in responses.SelectorInfo.model_fields} for row in find_all()
+    ]
     return json_response({"selectors": rows})
 
 
@@ -361,7 +355,7 @@ async def create(body: bodies.ProjectBody, shared: Shared) -> Response:
 def _create(shared: ServiceContext, name: str, described: dict[str, Any]) -> tuple[dict[str, Any], int]:
     writer = shared.writer
     if name in writer.broken:
-        raise SetAsideError(f"project {name!r} is damaged and set aside: {writer.broken[name]}")
+        raise responses.SetAsideError(f"project {name!r} is damaged and set aside: {writer.broken[name]}")
     if name in writer.projects:
         if writer.projects[name].description != described:
             raise LimitError(f"there is a project {name!r} already, with other settings")
@@ -384,7 +378,7 @@ def _try_out(described: dict[str, Any]) -> None:
     selector.select([0.0] * width)
 
 
-@manage.json("GET", "/projects", model("ProjectListResponse", projects=many(ProjectResponse)))
+@manage.json("GET", "/projects", model("ProjectListResponse", projects=[ProjectResponse]))
 async def list_projects(shared: Shared) -> Response:
     """List projects."""
     projects = shared.writer.projects
