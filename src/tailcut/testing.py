@@ -114,10 +114,14 @@ def refused(selector: Selector, expected: type[errors.TailcutError], call: Calla
     raise AssertionError(f"expected {expected.__name__}, and the call was accepted")
 
 
-def decide_alike(
-    original: Selector, restored: Selector, serve: Callable[[Selector], Iterable[Decision]]
+def continue_alike(
+    original: Selector, waiting: Iterable[Decision], serve: Callable[[Selector], Iterable[Decision]]
 ) -> None:
-    """Check that a restored selector continues like the original."""
+    """Check that a restored selector continues like the original, with the outcomes of what waits."""
+    restored = Selector.from_bytes(original.to_bytes())
+    for decision in waiting:
+        for selector in (original, restored):
+            selector.observe(decision, unsolved(decision))
     assert list(serve(original)) == list(serve(restored)), "a restored selector decided differently"
     assert original.to_bytes() == restored.to_bytes(), "a restored selector learned differently"
 
@@ -139,10 +143,7 @@ def save_and_load_continue(make: Factory) -> None:
         return
     list(serve(original, scenario, range(30)))
     waiting = original.select(scenario.features[30], instance="waiting")
-    restored = Selector.from_bytes(original.to_bytes())
-    for selector in (original, restored):
-        selector.observe(waiting, censored_at=scenario.cutoff)
-    decide_alike(original, restored, partial(serve, scenario=scenario, rows=range(31, 60)))
+    continue_alike(original, [waiting], partial(serve, scenario=scenario, rows=range(31, 60)))
 
 
 def feedback_in_any_order(make: Factory) -> None:
@@ -423,10 +424,8 @@ def _check_explanation(selector: Selector, decision: Decision) -> None:
 def _check_belief(belief: AlgorithmBelief, explanation: Explanation) -> None:
     """Check that a forecast has all its numbers or none, and that they make sense."""
     values = _forecast(belief)
-    if None in values:
-        assert set(values) == {None}, f"an incomplete forecast: {belief}"
-        return
     median, low, high, timeout, loss = (float(value or 0.0) for value in values)
+    assert set(values) == {None} or None not in values, f"an incomplete forecast: {belief}"
     assert all(map(math.isfinite, (timeout, loss))), f"{belief}"
     # A quantile may be infinite: where nothing was ever seen, nothing is known.
     assert 0.0 <= low <= median <= high, f"an interval out of order: {belief}"
@@ -477,12 +476,7 @@ def absent_features_are_saved(make: Factory) -> None:
     for last in (1, 2, 30):  # before there were any features, at the first of them, and later
         _mixed(original, scenario, range(last))
         waiting = [original.select(None), original.select(scenario.features[last]), original.select(None)]
-        restored = Selector.from_bytes(original.to_bytes())
-        for selector in (original, restored):
-            for decision in waiting:
-                selector.observe(decision, censored_at=decision.budget)
-        rows = range(last + 1, last + 20)
-        decide_alike(original, restored, partial(_mixed, scenario=scenario, rows=rows))
+        continue_alike(original, waiting, partial(_mixed, scenario=scenario, rows=range(last + 1, last + 20)))
 
 
 def free_features_are_wanted(make: Factory) -> None:
@@ -512,10 +506,7 @@ def late_features_lose_nothing(make: Factory) -> None:
         assert _rounded(one) == _rounded(other), f"forgotten: {one} became {other}"
         if one.runs is not None and other.runs is not None:
             assert other.runs >= one.runs, f"{one.name} ran {one.runs} times before, {other.runs} now"
-    restored = Selector.from_bytes(selector.to_bytes())
-    for each in (selector, restored):
-        each.observe(waiting, outcome_of(scenario, 20, waiting))
-    decide_alike(selector, restored, partial(serve, scenario=scenario, rows=range(21, 50)))
+    continue_alike(selector, [waiting], partial(serve, scenario=scenario, rows=range(21, 50)))
 
 
 def _forecast(belief: AlgorithmBelief) -> tuple[float | None, ...]:

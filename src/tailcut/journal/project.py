@@ -277,21 +277,20 @@ class Project:
     def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
         """Return why a decision was made, as `Selector.explain`, as long as it is in the journal."""
         number = number_of(decision)
-        own = self._recent.get(number) or self._recalled(number)
+        own = self._recent.get(number)
+        if own is None:
+            event = self.journal.made(self.number, number)
+            made = None if event is None else event.decision()
+            if event is None or made is None:
+                raise UnknownDecisionError(f"there is no decision {number}")
+            # Only the first decision on an instance is stored with its features.
+            own = self.selector.recall(made, event.body.get("features"), event.body["learned"])
         if isinstance(decision, Decision) and decision.to_dict() != own.to_dict():
             raise UnknownDecisionError(
                 f"decision {number} ({decision.algorithm} on {decision.instance}) is not this project's: "
                 f"its own number {number} is {own.algorithm} on {own.instance}"
             )
         return self.selector.explain(own, top=top)
-
-    def _recalled(self, number: int) -> Decision:
-        event = self.journal.made(self.number, number)
-        made = None if event is None else event.decision()
-        if event is None or made is None:
-            raise UnknownDecisionError(f"there is no decision {number}")
-        # Only the first decision on an instance is stored with its features.
-        return self.selector.recall(made, event.body.get("features"), event.body["learned"])
 
     def _remember(self, decision: Decision | None) -> None:
         if decision is not None:

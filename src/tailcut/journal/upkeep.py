@@ -51,15 +51,13 @@ def verify(journal: Journal, names: Sequence[str] = ()) -> Iterator[Verified]:
         if problem != "ok":
             yield Verified(WHOLE_FILE, 0, str(problem))
     for name in _chosen(journal, names, lambda description: "selector" in description):
-        yield _verify(journal, name)
-
-
-def _verify(journal: Journal, name: str) -> Verified:
-    try:
-        with journal.as_of_now():  # otherwise new writes of a server would look like differences
-            return Verified(name, Project(journal, name).verify(), None)
-    except TailcutError as error:
-        return Verified(name, 0, _reason(error), getattr(error, "event", None), getattr(error, "field", None))
+        try:
+            with journal.as_of_now():  # otherwise new writes of a server would look like differences
+                found = Verified(name, Project(journal, name).verify(), None)
+        except TailcutError as error:
+            place = getattr(error, "event", None), getattr(error, "field", None)
+            found = Verified(name, 0, _reason(error), *place)
+        yield found
 
 
 def _reason(error: TailcutError) -> str:

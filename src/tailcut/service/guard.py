@@ -16,6 +16,7 @@ import gc
 import logging
 import secrets
 import time
+from dataclasses import dataclass
 from importlib.resources import files
 from itertools import count
 from pathlib import Path
@@ -102,6 +103,7 @@ class Access:
         return scopes
 
 
+@dataclass(eq=False)
 class Guard:
     """Checks every request before its route.
 
@@ -110,19 +112,17 @@ class Guard:
     refusal here is a 421 like all other errors, and is counted and logged.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        access: Access,
-        metrics: ServerMetrics,
-        hosts: frozenset[str] | None,
-        limits: ServiceLimits,
-    ) -> None:
-        self.app, self.access, self.metrics, self.hosts, self.limits = app, access, metrics, hosts, limits
-        self.under_way = 0
-        """Bytes of the bodies of all requests in progress."""
-        self.too_large = f"the body is too large: at most {limits.body_bytes} bytes"
+    app: ASGIApp
+    access: Access
+    metrics: ServerMetrics
+    hosts: frozenset[str] | None
+    limits: ServiceLimits
+    under_way: int = 0
+    """Bytes of the bodies of all requests in progress."""
+
+    @property
+    def too_large(self) -> str:
+        return f"the body is too large: at most {self.limits.body_bytes} bytes"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

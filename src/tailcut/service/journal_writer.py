@@ -187,8 +187,8 @@ class JournalWriter:
 
     async def with_project(
         self,
-        name: str,
-        work: Callable[[Project], T],
+        name: str | None,
+        work: Callable[..., T],
         *,
         slow: bool = False,
         timed: bool = False,
@@ -200,9 +200,7 @@ class JournalWriter:
         return await future
 
     async def with_journal(self, work: Callable[[], T]) -> T:
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self.queues.put(QueuedWork(None, work, future), slow=True)
-        return await future
+        return await self.with_project(None, work, slow=True)
 
     def _work(self) -> None:
         while group := self.queues.next_group():

@@ -55,15 +55,11 @@ def _algorithm(counted: ProjectStatistics, name: str) -> dict[str, Any]:
     counts = counted.algorithms.get(name) or AlgorithmCounts(RuntimeBins(counted.cutoff))
     timed = not counted.schedules and counted.mean_loss is None
     return {
+        **{one: getattr(counts, one) for one in ("chosen", "solved", "censored", "failed", "mean_loss")},
         "name": name,
-        "chosen": counts.chosen,
         "share": counts.chosen / counted.decisions if counted.decisions else 0,
-        "solved": counts.solved,
-        "censored": counts.censored,
-        "failed": counts.failed,
         "mean_runtime": counts.seconds / counts.solved if counts.solved else None,
         "par10": counts.loss / counts.outcomes if counts.outcomes and timed else None,
-        "mean_loss": counts.mean_loss,
     }
 
 
@@ -118,11 +114,8 @@ class Estimates:
     def latest(self, project: str, revision: int) -> dict[str, Any]:
         """Return the latest estimate, or None; start a new one if it is old."""
         estimate = self._estimates.setdefault(project, _Estimate())
-        if (
-            estimate.task is None
-            and estimate.revision != revision
-            and time.monotonic() >= estimate.next_start
-        ):
+        due = estimate.revision != revision and time.monotonic() >= estimate.next_start
+        if due and estimate.task is None:
             estimate.revision = revision
             estimate.task = asyncio.create_task(self._make(project, estimate))
         content = estimate.content or {"last_event": None, "estimate": None}
@@ -188,13 +181,13 @@ class ServerMetrics:
     def text(self, projects: Iterable[Project]) -> str:
         """Return the metrics of projects and what was counted here in the text format."""
         registry = CollectorRegistry()
-        registry.register(_ProjectMetrics(projects))
+        registry.register(_ProjectMetrics(list(projects)))
         return (generate_latest(registry) + generate_latest(self._registry)).decode()
 
 
+@dataclass(eq=False)
 class _ProjectMetrics(Collector):
-    def __init__(self, projects: Iterable[Project]) -> None:
-        self._projects = list(projects)
+    projects: list[Project]
 
     def collect(self) -> Iterator[Metric]:
         def counter(name: str, meaning: str, *labels: str) -> CounterMetricFamily:
@@ -208,7 +201,7 @@ class _ProjectMetrics(Collector):
             "tailcut_pending", "Decisions that wait for their outcome.", labels=["project"]
         )
         given_up = counter("given_up", "Decisions whose outcome never came.")
-        for project in self._projects:
+        for project in self.projects:
             counted, name = project.statistics, project.name
             pending.add_metric([name], len(counted.pending))
             given_up.add_metric([name], counted.given_up)
