@@ -189,9 +189,7 @@ def bounded_memory(make: Factory) -> None:
         sizes.append(len(selector.to_bytes()))
     # Numbers written in decimal may gain a few digits, and trees come out larger or smaller. Eight bytes for
     # each instance, the least that can be remembered of one, would be more than this.
-    assert max(sizes) - min(sizes) < 1000 + 0.1 * min(sizes), (
-        f"the state grows with the stream: {sizes} bytes"
-    )
+    assert max(sizes) - min(sizes) < 1000 + 0.1 * min(sizes), f"it grows with the stream: {sizes} bytes"
 
 
 def only_offered_are_chosen(make: Factory) -> None:
@@ -301,9 +299,7 @@ def budgets_fit_the_cutoff(make: Factory) -> None:
             assert (decision.instance, decision.cutoff) == (str(row), scenario.cutoff)
             assert (decision.stage, decision.spent) == (stage, spent), "stages or seconds are miscounted"
             stage, spent = stage + 1, min(scenario.cutoff, spent + decision.budget)
-            assert decision.spent + decision.budget <= scenario.cutoff * (1 + 1e-9), (
-                "budgets exceed the cutoff"
-            )
+            assert decision.spent + decision.budget <= scenario.cutoff * (1 + 1e-9), "beyond the cutoff"
             assert stage < _MOST, "the instance never ends"
         if not selector.schedules:
             assert (stage, spent) == (1, scenario.cutoff), "one pick gets all the time there is"
@@ -405,9 +401,7 @@ def _check_explanation(selector: Selector, decision: Decision) -> None:
     assert explanation.outcomes_since == 0, "nothing was learned since the decision"
     assert (explanation.decision, explanation.algorithm) == (decision.id, decision.algorithm)
     assert {belief.name: belief.score for belief in explanation.algorithms} == dict(decision.scores)
-    assert explanation.features == tuple(
-        sorted(explanation.features, key=lambda feature: -abs(feature.effect))
-    )
+    assert explanation.features == tuple(sorted(explanation.features, key=lambda one: -abs(one.effect)))
     for belief in explanation.algorithms:
         _check_belief(belief, explanation)
     constants: list[str] = []

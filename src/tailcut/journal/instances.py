@@ -174,11 +174,9 @@ class Instances:
             case EventKind.FIT:
                 self._fit(RecordedRuns.from_dict(body), event)
             case EventKind.REMARK if "feature_seconds" in note:  # the features used up the cutoff
-                given_up = Instance(
-                    body["instance"], None, self.cutoff, event.at, event.number, over=event.at
-                )
-                given_up.problem = note.get("problem")
-                self._add(-event.number, given_up)
+                unrun = Instance(body["instance"], None, self.cutoff, event.at, event.number, over=event.at)
+                unrun.problem = note.get("problem")
+                self._add(-event.number, unrun)
 
     def _add(self, number: int, instance: Instance) -> None:
         self.instances[number] = instance

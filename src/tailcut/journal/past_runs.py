@@ -167,12 +167,9 @@ def _key(source: str, piece: int) -> str:
 
 def _learned_before(project: Project, source: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    while True:
-        key = _key(source, len(found))  # they are learned in order
-        event = project.journal.by_keys(project.number, EventKind.FIT, [key]).get(key)
-        if event is None:
-            return found
-        found.append(event.body)
+    while event := project.journal.by_keys(project.number, EventKind.FIT, [_key(source, len(found))]):
+        found += [one.body for one in event.values()]  # they are learned in order
+    return found
 
 
 def _matched(

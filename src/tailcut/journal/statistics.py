@@ -117,13 +117,8 @@ class AlgorithmCounts:
 
     @property
     def mean_loss(self) -> float | None:
-        """The mean loss of its runs, if losses count."""
-        return _mean_loss(self.rated, self.failed, self.rated_loss)
-
-
-def _mean_loss(rated: int, failed: int, lost: float) -> float | None:
-    """Return the mean loss of runs that were rated or failed; a failed one has a loss of 1."""
-    return (lost + failed) / (rated + failed) if rated else None
+        """The mean loss of its runs, if losses count; a failed one has a loss of 1."""
+        return (self.rated_loss + self.failed) / (self.rated + self.failed) if self.rated else None
 
 
 class CurveSample(NamedTuple):
@@ -302,9 +297,11 @@ class ProjectStatistics:
     @property
     def mean_loss(self) -> float | None:
         """The mean loss so far, if losses count."""
-        every = self.algorithms.values()
-        lost = sum(one.rated_loss for one in every)
-        return _mean_loss(sum(one.rated for one in every), sum(one.failed for one in every), lost)
+        total = AlgorithmCounts(RuntimeBins(self.cutoff))
+        for one in self.algorithms.values():
+            total.rated, total.failed = total.rated + one.rated, total.failed + one.failed
+            total.rated_loss += one.rated_loss
+        return total.mean_loss
 
     def survival(self, algorithm: str) -> list[SurvivalStep]:
         return self.algorithms[algorithm].bins.curve() if algorithm in self.algorithms else []

@@ -20,7 +20,7 @@ import numpy as np
 from tailcut.errors import InputError, NotRuntimeError, ScenarioError, did_you_mean
 from tailcut.scenarios import arff, description
 from tailcut.scenarios import cache as scenario_cache
-from tailcut.scenarios.arff import STATUSES, ArffTable, Codes, Problem, Problems, UnusableFileError
+from tailcut.scenarios.arff import STATUSES, ArffTable, Codes, Problem, Problems, UnusableFileError, shown
 from tailcut.scenarios.description import QUALITY, RUNTIME, Description
 from tailcut.scenarios.scenario import FeatureStep, QualityScenario, Scenario
 from tailcut.types import Array
@@ -249,7 +249,7 @@ def combined_runs(
         table.error(row, "repetition", "this instance, repetition and algorithm already had a row")
     lacking = _gaps(cells, n * k)
     for cell in lacking:
-        run = f"{arff.shown(algorithms[cell % k])} on {arff.shown(instances[cell // k])}"
+        run = f"{shown(algorithms[cell % k])} on {shown(instances[cell // k])}"
         table.error(None, "algorithm", f"no run of {run}")
     if lacking:  # a full table may not even fit into memory: names that are damaged come in great numbers
         return RunColumns(instances, algorithms, np.empty((0, 0)), np.empty((0, 0), dtype=np.int64))
@@ -274,9 +274,9 @@ def _seconds(table: ArffTable, position: int, statuses: Codes, *, quality: bool)
     for row in np.flatnonzero(bad).tolist():
         cell = table.columns[position][row]
         if statuses[row] == 0:
-            table.error(row, position, f"expected the {what}, got {arff.shown(cell or '?')}")
+            table.error(row, position, f"expected the {what}, got {shown(cell or '?')}")
         elif cell is not None:
-            table.warning(row, position, f"{arff.shown(cell)} is not a {kind}; treated as not recorded")
+            table.warning(row, position, f"{shown(cell)} is not a {kind}; treated as not recorded")
     return np.where(bad, math.nan, seconds)
 
 
@@ -313,13 +313,11 @@ def per_instance(
         table.error(row, "repetition", "this instance and repetition already had a row")
     rows = arff.codes(names, instances)
     for row in np.flatnonzero(rows < 0).tolist():
-        table.warning(
-            row, positions[0], f"{arff.shown(names[row])} has no algorithm runs; the row is left out"
-        )
+        table.warning(row, positions[0], f"{shown(names[row])} has no algorithm runs; the row is left out")
     missing = sorted(set(instances) - set(names))
     if complete:
         for name in missing:
-            table.error(None, positions[0], f"no row for instance {arff.shown(name)}")
+            table.error(None, positions[0], f"no row for instance {shown(name)}")
     elif missing:
         table.warning(None, positions[0], f"{len(missing)} instances have no row")
     others = {a.name: i for i, a in enumerate(table.attributes) if i not in positions}
@@ -356,7 +354,7 @@ def feature_values(values: PerInstance, n: int) -> Array:
         for row in np.flatnonzero(odd).tolist():  # selectors know no infinite features
             cell = table.columns[position][row]
             if cell is not None and arff.as_number(cell) is not None:
-                table.warning(row, position, f"{arff.shown(cell)} is not finite; taken as missing")
+                table.warning(row, position, f"{shown(cell)} is not finite; taken as missing")
         column[odd] = math.nan
         result[:, number] = _mean(values.rows, column, n)
     return result
@@ -400,7 +398,7 @@ def feature_costs(costs: PerInstance, n: int) -> dict[str, Array]:
         seconds = costs.table.numbers(position)
         for row in np.flatnonzero((seconds < 0.0) | np.isinf(seconds)).tolist():
             cell = costs.table.columns[position][row]
-            costs.table.error(row, position, f"expected seconds >= 0 or ?, got {arff.shown(cell)}")
+            costs.table.error(row, position, f"expected seconds >= 0 or ?, got {shown(cell)}")
         medians[name] = np.nan_to_num(_median(costs.rows, np.nan_to_num(seconds), n))
     return medians
 

@@ -19,15 +19,7 @@ import numpy as np
 
 from tailcut.errors import InputError
 from tailcut.scenarios import aslib_reader
-from tailcut.scenarios.arff import (
-    STATUSES,
-    ArffTable,
-    Attribute,
-    Column,
-    Problem,
-    Problems,
-    decode,
-)
+from tailcut.scenarios.arff import STATUSES, ArffTable, Attribute, Column, Problem, Problems, decode
 from tailcut.scenarios.aslib_reader import PerInstance
 from tailcut.scenarios.scenario import FeatureStep, Scenario
 from tailcut.types import check_names, check_seconds
@@ -127,10 +119,8 @@ def read_csv(path: Path) -> ArffTable:
 def _table(
     title: str, names: Sequence[str], columns: list[Column], lines: Sequence[int], problems: Problems
 ) -> ArffTable:
-    attributes = tuple(Attribute(name, "string") for name in check_names(f"columns of {title}", names))
-    return _with_column(
-        ArffTable(title, attributes, columns, lines, problems), "repetition", ["1"] * len(lines)
-    )
+    named = tuple(Attribute(name, "string") for name in check_names(f"columns of {title}", names))
+    return _with_column(ArffTable(title, named, columns, lines, problems), "repetition", ["1"] * len(lines))
 
 
 def _with_column(table: ArffTable, name: str, cells: Column) -> ArffTable:

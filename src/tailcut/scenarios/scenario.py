@@ -248,9 +248,6 @@ class QualityScenario:
 
 
 def _counts(scenario: Scenario | QualityScenario) -> str:
-    things = {
-        "instance": scenario.instances,
-        "algorithm": scenario.algorithms,
-        "feature": scenario.feature_names,
-    }
-    return ", ".join(f"{len(names)} {word}{'s' * (len(names) != 1)}" for word, names in things.items())
+    counts = map(len, (scenario.instances, scenario.algorithms, scenario.feature_names))
+    things = zip(counts, ("instance", "algorithm", "feature"), strict=True)
+    return ", ".join(f"{count} {word}{'s' * (count != 1)}" for count, word in things)

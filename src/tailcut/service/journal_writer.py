@@ -215,8 +215,12 @@ class JournalWriter:
             with self.journal.together():
                 for work in group:
                     self._try(work)
-            self._written(group)
-            self._failed = -math.inf
+            self._failed, now = -math.inf, time.perf_counter()
+            for work in group:
+                if work.name in self.projects and work.error is None:
+                    self.revisions[work.name] = self.projects[work.name].last_event
+                    if work.timed:
+                        self.latencies[work.name].append(now - work.since)
         except JournalError as error:
             log.error("a group of %d requests could not be written: %s", len(group), error)  # noqa: TRY400
             failure, self._failed = error, time.monotonic()
@@ -229,15 +233,6 @@ class JournalWriter:
         self.metrics.groups.observe(len(group))
         with contextlib.suppress(RuntimeError):  # the server has ended without waiting any longer
             group[0].future.get_loop().call_soon_threadsafe(_deliver, group)
-
-    def _written(self, group: list[QueuedWork[Any]]) -> None:
-        """Record what is on disk now."""
-        now = time.perf_counter()
-        for work in group:
-            if work.name in self.projects and work.error is None:
-                self.revisions[work.name] = self.projects[work.name].last_event
-                if work.timed:
-                    self.latencies[work.name].append(now - work.since)
 
     def _try(self, work: QueuedWork[Any]) -> None:
         project = None

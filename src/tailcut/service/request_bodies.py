@@ -7,17 +7,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    JsonValue,
-    StringConstraints,
-    Tag,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+from pydantic.types import Discriminator, StringConstraints, Tag
 
 from tailcut.journal.project import MAX_PENDING
 from tailcut.service import service_limits as limits

@@ -16,15 +16,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tailcut.errors import (
-    ConflictingOutcomeError,
-    InputError,
-    JournalError,
-    NotExplainedError,
-    OutOfTurnError,
-    TailcutError,
-    UnknownDecisionError,
-)
+from tailcut import errors
+from tailcut.errors import InputError, JournalError, TailcutError
 from tailcut.estimate import SingleSolverEstimate
 from tailcut.explain import AlgorithmBelief, Explanation, FeatureEffect
 from tailcut.journal.events import DamagedError, Event
@@ -51,8 +44,8 @@ class LimitError(TailcutError, ValueError):
 _NOT_SHOWN = ("body", "query", "path", "vector", "named")
 """Parts of a field's location that only Pydantic knows."""
 _STATUS: dict[int, tuple[type[TailcutError], ...]] = {
-    404: (NoProjectError, UnknownDecisionError),
-    409: (ConflictingOutcomeError, OutOfTurnError, NotExplainedError, LimitError),
+    404: (NoProjectError, errors.UnknownDecisionError),
+    409: (errors.ConflictingOutcomeError, errors.OutOfTurnError, errors.NotExplainedError, LimitError),
     503: (BusyError, SetAsideError, JournalError),
 }
 

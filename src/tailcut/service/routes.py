@@ -440,18 +440,6 @@ def remove_algorithm(project: Project, algorithm: Algorithm) -> dict[str, Any]:
     return info(project)
 
 
-_OF_SELECTOR = (
-    "algorithms",
-    "cutoff",
-    "hyperparameters",
-    "feature_names",
-    "n_features",
-    "needs_features",
-    "schedules",
-)
-_OF_STATISTICS = ("decisions", "instances", "solved", "par10")
-
-
 def info(project: Project) -> dict[str, Any]:
     selector, statistics = project.selector, project.statistics
     return {
@@ -459,10 +447,16 @@ def info(project: Project) -> dict[str, Any]:
         "created": project.journal.created(project.number),
         "selector": selector.name,
         "seed": project.description["seed"],
-        **{field: getattr(selector, field) for field in _OF_SELECTOR},
+        "algorithms": selector.algorithms,
+        "cutoff": selector.cutoff,
+        "hyperparameters": selector.hyperparameters,
+        "feature_names": selector.feature_names,
+        "n_features": selector.n_features,
+        "needs_features": selector.needs_features,
+        "schedules": selector.schedules,
         "feature_budget": selector.feature_budget(),
         "max_pending": statistics.limit,
         "pending": len(statistics.pending),
-        **{field: getattr(statistics, field) for field in _OF_STATISTICS},
+        **{one: getattr(statistics, one) for one in ("decisions", "instances", "solved", "par10")},
         "last_event": project.last_event,
     }

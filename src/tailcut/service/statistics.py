@@ -13,9 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client.exposition import generate_latest
 
 from tailcut.journal import Project, ProjectStatistics
 from tailcut.journal.statistics import AlgorithmCounts, RuntimeBins
@@ -181,35 +180,26 @@ class ServerMetrics:
     def text(self, projects: Iterable[Project]) -> str:
         """Return the metrics of projects and what was counted here in the text format."""
         registry = CollectorRegistry()
-        registry.register(_ProjectMetrics(list(projects)))
-        return (generate_latest(registry) + generate_latest(self._registry)).decode()
 
-
-@dataclass(eq=False)
-class _ProjectMetrics(Collector):
-    projects: list[Project]
-
-    def collect(self) -> Iterator[Metric]:
-        def counter(name: str, meaning: str, *labels: str) -> CounterMetricFamily:
-            return CounterMetricFamily(f"tailcut_{name}", meaning, labels=["project", *labels])
+        def counter(name: str, meaning: str, *labels: str) -> Counter:
+            return Counter(f"tailcut_{name}", meaning, ["project", *labels], registry=registry)
 
         decisions = counter("decisions", "Decisions for an algorithm.", "algorithm")
         outcomes = counter("outcomes", "Outcomes of an algorithm's runs.", "algorithm", "status")
         instances = counter("instances", "Completed instances.", "result")
         loss = counter("par10_seconds", "PAR10 over these instances, summed up.")
-        pending = GaugeMetricFamily(
-            "tailcut_pending", "Decisions that wait for their outcome.", labels=["project"]
-        )
+        waiting = "Decisions that wait for their outcome."
+        pending = Gauge("tailcut_pending", waiting, ["project"], registry=registry)
         given_up = counter("given_up", "Decisions whose outcome never came.")
-        for project in self.projects:
+        for project in projects:
             counted, name = project.statistics, project.name
-            pending.add_metric([name], len(counted.pending))
-            given_up.add_metric([name], counted.given_up)
-            loss.add_metric([name], counted.loss)
-            instances.add_metric([name, "solved"], counted.solved)
-            instances.add_metric([name, "unsolved"], counted.instances - counted.solved)
+            pending.labels(name).set(len(counted.pending))
+            given_up.labels(name).inc(counted.given_up)
+            loss.labels(name).inc(counted.loss)
+            instances.labels(name, "solved").inc(counted.solved)
+            instances.labels(name, "unsolved").inc(counted.instances - counted.solved)
             for algorithm, counts in counted.algorithms.items():
-                decisions.add_metric([name, algorithm], counts.chosen)
+                decisions.labels(name, algorithm).inc(counts.chosen)
                 for status in ("solved", "censored", "failed", "rated"):
-                    outcomes.add_metric([name, algorithm, status], getattr(counts, status))
-        yield from (decisions, outcomes, instances, loss, pending, given_up)
+                    outcomes.labels(name, algorithm, status).inc(getattr(counts, status))
+        return (generate_latest(registry) + generate_latest(self._registry)).decode()
