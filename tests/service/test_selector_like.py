@@ -15,6 +15,7 @@ import pytest
 from tailcut import Selector
 from tailcut.explain import Explanation
 from tailcut.journal import Journal, Project
+from tailcut.policies.recorded_runs import Recorded
 from tailcut.service import client as client_module
 from tailcut.service.client import RemoteProject
 from tailcut.types import SelectorLike
@@ -36,7 +37,7 @@ def parameters(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     """Return kind and type of each parameter; those that come as a `TypedDict` are keywords too."""
     found, types = (
         dict[str, tuple[Any, Any]](),
-        get_type_hints(function, localns={"Explanation": Explanation}),
+        get_type_hints(function, localns={"Explanation": Explanation, "Recorded": Recorded}),
     )
     for one in inspect.signature(function).parameters.values():
         if one.kind is inspect.Parameter.VAR_KEYWORD:

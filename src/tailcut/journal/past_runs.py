@@ -123,11 +123,10 @@ class WarmStart:
             if names:
                 lines.append(meaning.format(_some(names)))
         recorded, own = self.recorded_cutoff or 0.0, self.cutoff or 0.0
-        if recorded < own:
-            meaning = "what was unsolved then needs longer than that, more is not known"
-        else:
-            meaning = "what took longer than that counts as unsolved"
         if recorded != own:
+            meaning = "what took longer than that counts as unsolved"
+            if recorded < own:
+                meaning = "what was unsolved then needs longer than that, more is not known"
             lines.append(f"runs were recorded for {recorded:g} s, not {own:g} s: {meaning}")
         lines += [self.problem] if self.problem else []
         return [f"warm start: {line}" for line in lines]

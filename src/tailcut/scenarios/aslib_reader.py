@@ -202,7 +202,17 @@ def _gather(
         identity = RUN_COLUMNS[: 1 if name == "ground_truth.arff" else 2]
         with suppress(UnusableFileError):
             matched[name] = per_instance(table, instances, identity, complete=name == "feature_values.arff")
-    parts = _parts(described, matched, max(1, len(instances)), problems)
+    n, features = max(1, len(instances)), matched.get("feature_values.arff")
+    folds, truths = matched.get("cv.arff"), matched.get("ground_truth.arff")
+    names = tuple(features.others) if features else ()
+    parts = {
+        "feature_names": names,
+        "features": feature_values(features, n) if features else np.empty((n, 0)),
+        "feature_steps": _feature_steps(described, matched, names, n, problems),
+        "has_feature_costs": "feature_costs.arff" in matched,
+        "folds": _folds(folds, n) if folds else None,
+        "ground_truth": _ground_truth(truths, n) if truths else None,
+    }
     if described is not None and runs is not None and not problems.errors:
         for name in sorted(set(described.algorithms) ^ set(runs.algorithms)) if described.algorithms else ():
             where = "has no runs" if name in described.algorithms else "has runs, but is not described"
@@ -326,22 +336,6 @@ def per_instance(
         columns = [list(compress(column, kept)) for column in table.columns]
         table = replace(table, columns=columns, lines=list(compress(table.lines, kept)))
     return PerInstance(table, rows[kept], others)
-
-
-def _parts(
-    described: Description | None, tables: dict[str, PerInstance], n: int, problems: Problems
-) -> dict[str, Any]:
-    features, folds = tables.get("feature_values.arff"), tables.get("cv.arff")
-    truths = tables.get("ground_truth.arff")
-    names = tuple(features.others) if features else ()
-    return {
-        "feature_names": names,
-        "features": feature_values(features, n) if features else np.empty((n, 0)),
-        "feature_steps": _feature_steps(described, tables, names, n, problems),
-        "has_feature_costs": "feature_costs.arff" in tables,
-        "folds": _folds(folds, n) if folds else None,
-        "ground_truth": _ground_truth(truths, n) if truths else None,
-    }
 
 
 def feature_values(values: PerInstance, n: int) -> Array:

@@ -56,7 +56,7 @@ async def health(shared: Shared) -> Response:
 async def metrics(shared: Shared) -> Response:
     """Return counters and histograms in the text format of Prometheus."""
     writer = shared.writer
-    text = await writer.with_journal(lambda: shared.metrics.text(writer.projects.values()))
+    text = await writer.with_journal(lambda: writer.metrics.text(writer.projects.values()))
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
@@ -99,7 +99,7 @@ class _LiveResponse(StreamingResponse):
     """A stream that is counted from its creation until it ends, however that happens."""
 
     def __init__(self, shared: ServiceContext, project: str, bearer: str | None) -> None:
-        if shared.streams >= shared.limits.streams:
+        if shared.streams >= shared.writer.limits.streams:
             raise responses.BusyError(f"there are {shared.streams} live streams already")
         shared.streams += 1
         self._shared = shared
@@ -136,7 +136,7 @@ async def _messages(shared: ServiceContext, project: str, bearer: str | None) ->
 
 async def _page(shared: Shared, number: int, limit: int, **which: Any) -> tuple[list[Event], int | None]:
     """Return a page of a project's events, and the cursor of the next page, None if there is none."""
-    events = await shared.reader.read(lambda journal: journal.page(number, limit=limit + 1, **which))
+    events = await shared.read(lambda journal: journal.page(number, limit=limit + 1, **which))
     return events[:limit], events[limit - 1].number if len(events) > limit else None
 
 
@@ -174,7 +174,7 @@ async def decisions(project: Name, shared: Shared, limit: Limit = 20, cursor: Cu
     events, following = await _page(shared, number, limit, cursor=cursor, kinds=DECIDING)
     made = [(event, decision) for event in events if (decision := event.decision()) is not None]
     ids = [decision.id for _, decision in made]
-    observed = await shared.reader.read(lambda journal: journal.observed(number, ids))
+    observed = await shared.read(lambda journal: journal.observed(number, ids))
     page = []
     for event, decision in made:
         outcome, end = None, observed.get(decision.id)

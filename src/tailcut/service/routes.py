@@ -31,26 +31,11 @@ from tailcut.service import service_limits as limits
 from tailcut.service.guard import Access
 from tailcut.service.journal_writer import JournalWriter
 from tailcut.service.responses import DecisionResponse, LimitError, ProjectResponse, json_response, model
-from tailcut.service.service_limits import ServiceLimits
-from tailcut.service.statistics import Estimates, ServerMetrics
+from tailcut.service.statistics import Estimates
 from tailcut.types import Decision
 
 T = TypeVar("T")
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
-
-
-class JournalReader:
-    """Reads the journal while the writer writes, one query at a time, in a thread of its own."""
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal, self._thread = journal, ThreadPoolExecutor(1, "journal reader")
-
-    async def read(self, work: Callable[[Journal], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._journal)
-
-    def close(self) -> None:
-        self._thread.shutdown()
-        self._journal.close()
 
 
 @dataclass
@@ -58,14 +43,18 @@ class ServiceContext:
     """Everything that a route may need."""
 
     writer: JournalWriter
-    reader: JournalReader
-    limits: ServiceLimits
-    metrics: ServerMetrics
+    journal: Journal
+    """For reading, while the writer writes: see `read`."""
+    thread: ThreadPoolExecutor
+    """Of one thread, so that there is one query at a time."""
     access: Access
     estimates: Estimates
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     streams: int = 0
     """Live streams that are open."""
+
+    async def read(self, work: Callable[[Journal], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self.thread, work, self.journal)
 
 
 async def _context(request: Request) -> ServiceContext:  # async: otherwise it would run in another thread
@@ -345,7 +334,7 @@ async def list_selectors() -> Response:
 async def create(body: bodies.ProjectBody, shared: Shared) -> Response:
     """Create a project."""
     described = body.model_dump(exclude={"name"})
-    most = shared.limits.pending
+    most = shared.writer.limits.pending
     if body.max_pending > most:
         raise InputError(f"max_pending must be at most {most}, got {body.max_pending}", field="max_pending")
     info, status = await shared.writer.with_journal(lambda: _create(shared, body.name, described))
@@ -360,8 +349,8 @@ def _create(shared: ServiceContext, name: str, described: dict[str, Any]) -> tup
         if writer.projects[name].description != described:
             raise LimitError(f"there is a project {name!r} already, with other settings")
         return info(writer.projects[name]), 200
-    if len(writer.projects) + len(writer.broken) >= shared.limits.projects:
-        raise LimitError(f"there are {shared.limits.projects} projects already, which is this server's limit")
+    if len(writer.projects) + len(writer.broken) >= writer.limits.projects:
+        raise LimitError(f"there are {writer.limits.projects} projects already, which is this server's limit")
     _try_out(described)
     project = Project.create(writer.journal, name, described)
     writer.journal.if_lost(lambda: writer.drop(name))

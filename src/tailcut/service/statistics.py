@@ -139,8 +139,7 @@ class Estimates:
             estimate.next_start = now + max(ESTIMATE_PAUSE, (now - begun) / ESTIMATE_SHARE)
             estimate.task = None
 
-    async def close(self) -> None:
-        """End what is in progress."""
+    async def aclose(self) -> None:
         tasks = [estimate.task for estimate in self._estimates.values() if estimate.task is not None]
         for task in tasks:
             task.cancel()
