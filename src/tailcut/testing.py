@@ -15,7 +15,7 @@ import json
 import math
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import partial
 from typing import Any
 
@@ -417,7 +417,7 @@ def _check_explanation(selector: Selector, decision: Decision) -> None:
 
 def _check_belief(belief: AlgorithmBelief, explanation: Explanation) -> None:
     """Check that a forecast has all its numbers or none, and that they make sense."""
-    values = _forecast(belief)
+    values = astuple(belief)[3:]
     median, low, high, timeout, loss = (float(value or 0.0) for value in values)
     assert set(values) == {None} or None not in values, f"an incomplete forecast: {belief}"
     assert all(map(math.isfinite, (timeout, loss))), f"{belief}"
@@ -503,13 +503,8 @@ def late_features_lose_nothing(make: Factory) -> None:
     continue_alike(selector, [waiting], partial(serve, scenario=scenario, rows=range(21, 50)))
 
 
-def _forecast(belief: AlgorithmBelief) -> tuple[float | None, ...]:
-    runtimes = (belief.predicted_runtime, belief.low, belief.high)
-    return (*runtimes, belief.timeout_probability, belief.expected_par)
-
-
 def _rounded(belief: AlgorithmBelief) -> list[str]:
-    return ["" if number is None else f"{number:.6g}" for number in _forecast(belief)]
+    return ["" if number is None else f"{number:.6g}" for number in astuple(belief)[3:]]
 
 
 def _mixed(selector: Selector, scenario: SyntheticScenario, rows: range) -> list[Decision]:

@@ -172,10 +172,7 @@ def _learned_before(project: Project, source: str) -> list[dict[str, Any]]:
 
 
 def _matched(
-    project: Project,
-    source: str,
-    runs: RecordedRuns,
-    feature_names: Callable[[], Sequence[str] | None],
+    project: Project, source: str, runs: RecordedRuns, feature_names: Callable[[], Sequence[str] | None]
 ) -> tuple[RecordedRuns, WarmStart]:
     """Return the runs that a project can learn, and a report on mismatches."""
     selector = project.selector

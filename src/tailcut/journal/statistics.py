@@ -151,7 +151,6 @@ class ProjectStatistics:
         self.stride = 1
 
     def state(self) -> dict[str, Any]:
-        """Return everything as plain values, to be kept as JSON with a snapshot."""
         return {
             **{name: getattr(self, name) for name in _TOTALS},
             "saved_algorithms": {
@@ -231,18 +230,15 @@ class ProjectStatistics:
             for one in rivals:
                 self.pending[one] = self.pending[one]._replace(race=_DECIDED)
             return
-        if outcome.status is Status.CENSORED:
-            counts.censored += 1
-        else:
-            counts.failed += 1
+        counts.censored += outcome.status is Status.CENSORED
+        counts.failed += outcome.status is Status.FAILED
         if run.race == _DECIDED:
             return
-        if not self.schedules:
-            if not rivals:  # the last of a race to end
-                self._finish(counts, PENALTY * run.cutoff, at, solved=False)
-                _keep(self.lost, number if run.race is None else run.race, run, _LOST)
-            return
-        _keep(self.open, number, run, self.limit)
+        if self.schedules:
+            _keep(self.open, number, run, self.limit)
+        elif not rivals:  # the last of a race to end
+            self._finish(counts, PENALTY * run.cutoff, at, solved=False)
+            _keep(self.lost, number if run.race is None else run.race, run, _LOST)
 
     def race_of(self, instance: str | None) -> int | None:
         """Return the race on an instance that a run joins; None: there is no run on it."""

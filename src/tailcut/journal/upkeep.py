@@ -241,7 +241,6 @@ class _History:
         self._ambiguous: set[int] = set()
 
     def take(self, row: tuple[Any, ...], *, exactly: bool) -> None:
-        """Read one event, or record why it is dropped."""
         try:
             event = event_of(row)
             if exactly:

@@ -357,7 +357,7 @@ def feature_values(values: PerInstance, n: int) -> Array:
 def _feature_steps(
     described: Description | None,
     tables: dict[str, PerInstance],
-    feature_names: tuple[str, ...],
+    named: Sequence[str],
     n: int,
     problems: Problems,
 ) -> tuple[FeatureStep, ...]:
@@ -369,7 +369,7 @@ def _feature_steps(
     steps = list(described.steps) if described else []
     known = {step.name for step in steps}
     if described is not None:
-        _compare_steps(steps, costs, statuses, feature_names, problems)
+        _compare_steps(steps, costs, statuses, named, problems)
     steps += [description.Step(name, (), (), default=False) for name in costs if name not in known]
     unknown = np.full(n, STATUSES.index("unknown"))
     return tuple(
@@ -412,7 +412,7 @@ def _compare_steps(
     described: list[description.Step],
     costs: dict[str, Array],
     statuses: dict[str, Codes],
-    feature_names: tuple[str, ...],
+    feature_names: Sequence[str],
     problems: Problems,
 ) -> None:
     """Note steps and features that one file has and another has not."""

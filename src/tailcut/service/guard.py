@@ -237,14 +237,9 @@ class LimitedConnection(HttpToolsProtocol):
     """
 
     def __init__(
-        self,
-        *uvicorn: Any,
-        limits: ServiceLimits,
-        most: int,
-        idle: dict[LimitedConnection, None],
-        **more: Any,
+        self, *args: Any, limits: ServiceLimits, most: int, idle: dict[LimitedConnection, None], **more: Any
     ) -> None:
-        super().__init__(*uvicorn, **more)
+        super().__init__(*args, **more)
         self._limits, self._most, self._idle = limits, most, idle
         self._received = self._head = 0
         """Bytes since the last message ended, or since a refusal; and those of the head, parsed."""

@@ -72,7 +72,6 @@ class WorkQueues:
         return len(self._queues[slow])
 
     def put(self, work: QueuedWork[Any], *, slow: bool) -> None:
-        """Queue some work; raise if the queue is full."""
         queue = self._queues[slow]
         if len(queue) >= self.limit or self.closed:
             raise BusyError("too many requests are waiting; try again")
@@ -131,7 +130,6 @@ class JournalWriter:
         self._thread = threading.Thread(target=self._work, name="journal writer", daemon=True)
 
     def _set_aside(self, name: str, error: Exception) -> None:
-        """Disable a project, and remember why."""
         self.broken[name] = error.reason if isinstance(error, DamagedError) else type(error).__name__
         self.projects.pop(name, None)
         log.error("project %s is set aside: %s", name, error)
@@ -179,10 +177,7 @@ class JournalWriter:
                 log.error("requests in progress take too long and are abandoned")
                 return
         for project in self.projects.values():
-            try:
-                project.keep()
-            except JournalError:  # the events are all there, only the next start takes longer
-                log.exception("no snapshot of %s", project.name)
+            project.try_to_keep()
         self.journal.close()
 
     async def with_project(

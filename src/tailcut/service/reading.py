@@ -164,9 +164,7 @@ async def history(
 
 
 @router.json(
-    "GET",
-    "/decisions",
-    model("PastDecisionsResponse", decisions=[responses.PastDecision], next=int | None),
+    "GET", "/decisions", model("PastDecisionsResponse", decisions=[responses.PastDecision], next=int | None)
 )
 async def decisions(project: Name, shared: Shared, limit: Limit = 20, cursor: Cursor = None) -> Response:
     """Decisions and their outcomes, page by page."""

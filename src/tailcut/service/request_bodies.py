@@ -105,9 +105,8 @@ class ProjectBody(Body):
     name: ProjectName = Field(description="Letters, digits and . _ -", examples=["sat"])
     algorithms: Algorithms = Field(examples=[["kissat", "minisat"]])
     cutoff: Cutoff = Field(description="Seconds after which an instance counts as unsolved", examples=[300.0])
-    selector: Annotated[str, StringConstraints(max_length=100)] = Field(
-        default="tailcut", description="A name from `tailcut selectors`"
-    )
+    selector: Annotated[str, StringConstraints(max_length=100)] = "tailcut"
+    """A name from `tailcut selectors`"""
     seed: Number = 0
     feature_names: Names = None
     hyperparameters: Annotated[
@@ -226,9 +225,8 @@ class FitBody(Body):
     algorithms: Algorithms = Field(description="Names of the K algorithms")
     cutoff: Cutoff = Field(description="Seconds after which a run was stopped")
     feature_names: Names = Field(default=None, description="d names; null: features have none")
-    features: Rows[Annotated[list[Value | None], Field(max_length=limits.FEATURES, fail_fast=True)]] = Field(
-        description="n rows of d values, null where missing"
-    )
+    features: Rows[Annotated[list[Value | None], Field(max_length=limits.FEATURES, fail_fast=True)]]
+    """n rows of d values, null where missing"""
     runtimes: Rows[Row[Value | None]]
     """n rows of K times in seconds; null where unsolved: nothing is known about the run"""
     solved: Rows[Row[Flag]] = Field(description="n rows of K: solved within the cutoff")

@@ -351,20 +351,15 @@ def _create(shared: ServiceContext, name: str, described: dict[str, Any]) -> tup
         return info(writer.projects[name]), 200
     if len(writer.projects) + len(writer.broken) >= writer.limits.projects:
         raise LimitError(f"there are {writer.limits.projects} projects already, which is this server's limit")
-    _try_out(described)
-    project = Project.create(writer.journal, name, described)
-    writer.journal.if_lost(lambda: writer.drop(name))
-    writer.adopt(project)
-    return info(project), 201
-
-
-def _try_out(described: dict[str, Any]) -> None:
-    """Let a selector like this decide once, so that what is wrong with it is found now."""
-    selector = make(described)
+    selector = make(described)  # it decides once, so that what is wrong with it is found now
     width = len(described["feature_names"] or [0.0])
     if selector.needs_features:
         check_cells(len(selector.algorithms), width, selector.hyperparameters, described["max_pending"])
     selector.select([0.0] * width)
+    project = Project.create(writer.journal, name, described)
+    writer.journal.if_lost(lambda: writer.drop(name))
+    writer.adopt(project)
+    return info(project), 201
 
 
 @manage.json("GET", "/projects", model("ProjectListResponse", projects=[ProjectResponse]))

@@ -172,7 +172,6 @@ class ServerMetrics:
         self.groups = histogram("tailcut_group_size", "Requests that shared a transaction.", buckets=SIZES)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a completed request."""
         self._requests.labels(method, route, str(status)).inc()
         self._durations.labels(method, route).observe(seconds)
 
