@@ -28,7 +28,7 @@ from tailcut.explain import AlgorithmBelief, Explanation
 from tailcut.policies.recipes import Row
 from tailcut.scenarios.synthetic import SyntheticScenario, generate
 from tailcut.selector import Selector
-from tailcut.types import Array, Decision, Outcome
+from tailcut.types import Decision, Outcome
 
 __all__ = ["CHECKS", "Factory", "factory"]
 
@@ -208,11 +208,14 @@ def only_offered_are_chosen(make: Factory) -> None:
 def scores_are_finite(make: Factory) -> None:
     """Awkward features, cutoffs and outcomes give finite scores and a valid choice."""
     scenario = small_scenario()
+    d, plain = scenario.features.shape[1], scenario.features[:10]
+    odd = [np.full(d, value) for value in (np.nan, 0.0, 1.0, 1e300, -1.7e308, 5e-324)]
+    odd.append(np.array([1e300, -1e300, np.nan, 0.0, 1e-300]))
     for cutoff in (1e-3, 1.0, 1e8):
         selector = make(scenario, cutoff=cutoff)
         awkward = [Outcome.solved(0.0), Outcome.censored(cutoff), Outcome.failed()]
         awkward += [Outcome.solved(cutoff), Outcome.censored(cutoff * 1e-6)]
-        for step, features in enumerate(_awkward_features(scenario)):
+        for step, features in enumerate([*odd, *plain, *odd, *plain, *odd]):
             decision: Decision | None = selector.select(features)
             for stage in range(5):
                 if decision is None:
@@ -222,14 +225,6 @@ def scores_are_finite(make: Factory) -> None:
                 assert 0.0 < decision.budget <= cutoff
                 selector.observe(decision, awkward[(step + stage) % 5])
                 decision = selector.proceed(decision)
-
-
-def _awkward_features(scenario: SyntheticScenario) -> list[Array]:
-    """Return missing, zero, constant, huge, tiny and repeated feature vectors between plain ones."""
-    d = scenario.features.shape[1]
-    odd = [np.full(d, value) for value in (np.nan, 0.0, 1.0, 1e300, -1.7e308, 5e-324)]
-    odd.append(np.array([1e300, -1e300, np.nan, 0.0, 1e-300]))
-    return [*odd, *scenario.features[:10], *odd, *scenario.features[:10], *odd]
 
 
 def _assert_finite(decision: Decision) -> None:

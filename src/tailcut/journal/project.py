@@ -75,7 +75,6 @@ class Project:
         self._state: tuple[Selector, ProjectStatistics] | None = None
         """As of the journal; None: it is to be read."""
         self._recent: OrderedDict[int, Decision] = OrderedDict()
-        self._last = self._held = self._tried = 0
         self._current()
 
     @classmethod
@@ -267,11 +266,9 @@ class Project:
         self._record(NewEvent(EventKind.REMOVE_ALGORITHM, {"algorithm": name}))
 
     def remark(self, body: Mapping[str, Any]) -> None:
-        """Store a remark in the journal; not a step of the selector."""
         self._record(NewEvent(EventKind.REMARK, dict(body)))
 
     def keep_features(self, body: Mapping[str, Any]) -> None:
-        """Store the features of an instance before anything is decided; not a step of the selector."""
         self._record(NewEvent(EventKind.FEATURES, dict(body)))
 
     def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:

@@ -10,7 +10,7 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
@@ -39,13 +39,12 @@ class DataFrame(Protocol):
 Frame = Mapping[str, Sequence[Any]] | DataFrame
 
 
+@dataclass
 class _Refusing(Problems):
     """Raises at once, at a warning about a row too: unlike published files, these tables can be corrected."""
 
-    def __init__(self, counted: str) -> None:
-        super().__init__()
-        self.counted = counted
-        """What is counted: lines of a file, or rows of a frame."""
+    counted: str = "row"
+    """What is counted: lines of a file, or rows of a frame."""
 
     def error(self, file: str, line: int | None, field: str | None, message: str) -> NoReturn:
         place = file if line is None else f"{file}, {self.counted} {line}"
@@ -73,7 +72,7 @@ def read_frame(title: str, frame: Frame) -> ArffTable:
     if len(set(lengths.values())) > 1:
         raise InputError(f"the columns of {title} differ in length: {lengths}")
     lines = range(len(columns[0]) if columns else 0)
-    return _table(title, [str(label) for label in labels], columns, lines, _Refusing("row"))
+    return _table(title, [str(label) for label in labels], columns, lines, _Refusing())
 
 
 def _cell(value: Any) -> str | None:
@@ -89,7 +88,7 @@ def _cell(value: Any) -> str | None:
 
 def read_csv(path: Path) -> ArffTable:
     """Return the table in a CSV file; empty cells are missing."""
-    problems = _Refusing("line")
+    problems = _Refusing(counted="line")
     try:
         text = decode(path.read_bytes(), str(path), problems)
     except OSError as error:

@@ -174,13 +174,8 @@ class Guard:
         self.metrics.request(method, route, status, seconds)
         level = logging.DEBUG if status < 400 and seconds < SLOW else logging.INFO
         if log.isEnabledFor(level):
-            fields = {
-                "method": scope["method"],
-                "path": scope["path"],
-                "status": status,
-                "milliseconds": round(1e3 * seconds, 2),
-                "request": exchange.id,
-            }
+            fields = {"method": scope["method"], "path": scope["path"], "status": status}
+            fields |= {"milliseconds": round(1e3 * seconds, 2), "request": exchange.id}
             log.log(level, "request", extra={"fields": fields})
 
 

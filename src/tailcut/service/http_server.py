@@ -67,7 +67,6 @@ def build(
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         writer = JournalWriter(path, limits, metrics)
-        writer.start()
         try:
             with Journal(path, read_only=True) as journal, ThreadPoolExecutor(1, "journal reader") as thread:
                 async with contextlib.aclosing(Estimates(path)) as estimates:

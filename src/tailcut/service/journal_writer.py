@@ -128,6 +128,7 @@ class JournalWriter:
                 self._set_aside(name, error)
         self.queues = WorkQueues(limits.waiting_requests)
         self._thread = threading.Thread(target=self._work, name="journal writer", daemon=True)
+        self._thread.start()
 
     def _set_aside(self, name: str, error: Exception) -> None:
         self.broken[name] = error.reason if isinstance(error, DamagedError) else type(error).__name__
@@ -146,9 +147,6 @@ class JournalWriter:
         registers: tuple[dict[str, Any], ...] = (self.projects, self.broken, self.latencies, self.revisions)
         for register in registers:
             register.pop(name, None)
-
-    def start(self) -> None:
-        self._thread.start()
 
     def trouble(self) -> str | None:
         """Return why the service does not work, or None."""
@@ -171,11 +169,10 @@ class JournalWriter:
         Abandoned work was not acknowledged, and the journal does not contain it.
         """
         self.queues.close()
-        if self._thread.ident is not None:
-            self._thread.join(self.limits.stop_seconds)
-            if self._thread.is_alive():
-                log.error("requests in progress take too long and are abandoned")
-                return
+        self._thread.join(self.limits.stop_seconds)
+        if self._thread.is_alive():
+            log.error("requests in progress take too long and are abandoned")
+            return
         for project in self.projects.values():
             project.try_to_keep()
         self.journal.close()
