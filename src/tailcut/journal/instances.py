@@ -190,15 +190,9 @@ class Instances:
     def _select(self, first: int, instance: Instance | None, event: Event, note: Mapping[str, Any]) -> None:
         body, decision = event.body, event.body["decision"]
         if instance is None:
-            instance = Instance(
-                decision["instance"],
-                body["features"],
-                note.get("cutoff", decision["cutoff"]),
-                event.at,
-                event.number,
-                body["feature_cost"],
-                problem=note.get("problem"),
-            )
+            cutoff, cost = note.get("cutoff", decision["cutoff"]), body["feature_cost"]
+            given = decision["instance"], body["features"], cutoff, event.at, event.number, cost
+            instance = Instance(*given, problem=note.get("problem"))
             self._add(first, instance)
         else:  # another run joins a race
             instance.raced, instance.over = True, instance.over if instance.solved else None
