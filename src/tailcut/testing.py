@@ -189,7 +189,7 @@ def bounded_memory(make: Factory) -> None:
         sizes.append(len(selector.to_bytes()))
     # Numbers written in decimal may gain a few digits, and trees come out larger or smaller. Eight bytes for
     # each instance, the least that can be remembered of one, would be more than this.
-    assert max(sizes) - min(sizes) < 1000 + 0.1 * min(sizes), f"it grows with the stream: {sizes} bytes"
+    assert max(sizes) - min(sizes) < 1000 + 0.1 * min(sizes), f"the state grows with the stream: {sizes}"
 
 
 def only_offered_are_chosen(make: Factory) -> None:
@@ -294,7 +294,9 @@ def budgets_fit_the_cutoff(make: Factory) -> None:
             assert (decision.instance, decision.cutoff) == (str(row), scenario.cutoff)
             assert (decision.stage, decision.spent) == (stage, spent), "stages or seconds are miscounted"
             stage, spent = stage + 1, min(scenario.cutoff, spent + decision.budget)
-            assert decision.spent + decision.budget <= scenario.cutoff * (1 + 1e-9), "beyond the cutoff"
+            assert decision.spent + decision.budget <= scenario.cutoff * (1 + 1e-9), (
+                "budgets exceed the cutoff"
+            )
             assert stage < _MOST, "the instance never ends"
         if not selector.schedules:
             assert (stage, spent) == (1, scenario.cutoff), "one pick gets all the time there is"
