@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from tailcut.errors import TailcutError
     from tailcut.explain import Explanation
     from tailcut.policies.recipes import Recipe, ScheduleRecipe
-    from tailcut.policies.selector_like import SelectorLike
     from tailcut.scenarios import Scenario
     from tailcut.selector import Selector
-    from tailcut.types import Decision, Outcome, Request
+    from tailcut.types import Decision, Outcome, Request, SelectorLike
 
 __version__ = "0.3.0"
 
@@ -35,7 +34,7 @@ _HOMES = {
     "Scenario": "tailcut.scenarios",
     "ScheduleRecipe": "tailcut.policies.recipes",
     "Selector": "tailcut.selector",
-    "SelectorLike": "tailcut.policies.selector_like",
+    "SelectorLike": "tailcut.types",
     "TailcutError": "tailcut.errors",
     "register": "tailcut.catalogue",
 }

@@ -50,7 +50,7 @@ from numpy.typing import NDArray
 from tailcut.errors import TailcutError
 from tailcut.journal import EventKind, Journal
 from tailcut.journal.instances import Instances, feature_table, time_table
-from tailcut.journal.replay import make
+from tailcut.journal.project import make
 from tailcut.numerics.randomness import stream
 from tailcut.types import PENALTY, Array
 

@@ -15,27 +15,20 @@ import json
 import math
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from tailcut import errors
 from tailcut.catalogue import recipe
-from tailcut.errors import (
-    ConflictingOutcomeError,
-    InputError,
-    NotExplainedError,
-    OutOfTurnError,
-    StateFileError,
-    TailcutError,
-    UnknownDecisionError,
-)
+from tailcut.errors import InputError
 from tailcut.explain import AlgorithmBelief, Explanation
 from tailcut.policies.recipes import Row
 from tailcut.scenarios.synthetic import SyntheticScenario, generate
 from tailcut.selector import Selector
-from tailcut.types import Array, Decision, Outcome
+from tailcut.types import Decision, Outcome
 
 __all__ = ["CHECKS", "Factory", "factory"]
 
@@ -110,7 +103,7 @@ def serve(selector: Selector, scenario: SyntheticScenario, rows: range) -> Itera
         yield from finish(selector, first, partial(outcome_of, scenario, row))
 
 
-def refused(selector: Selector, expected: type[TailcutError], call: Callable[[], object]) -> str:
+def refused(selector: Selector, expected: type[errors.TailcutError], call: Callable[[], object]) -> str:
     """Return the message of the error that a call raises, having changed nothing."""
     before = learned(selector)
     try:
@@ -121,10 +114,14 @@ def refused(selector: Selector, expected: type[TailcutError], call: Callable[[],
     raise AssertionError(f"expected {expected.__name__}, and the call was accepted")
 
 
-def decide_alike(
-    original: Selector, restored: Selector, serve: Callable[[Selector], Iterable[Decision]]
+def continue_alike(
+    original: Selector, waiting: Iterable[Decision], serve: Callable[[Selector], Iterable[Decision]]
 ) -> None:
-    """Check that a restored selector continues like the original."""
+    """Check that a restored selector continues like the original, with the outcomes of what waits."""
+    restored = Selector.from_bytes(original.to_bytes())
+    for decision in waiting:
+        for selector in (original, restored):
+            selector.observe(decision, unsolved(decision))
     assert list(serve(original)) == list(serve(restored)), "a restored selector decided differently"
     assert original.to_bytes() == restored.to_bytes(), "a restored selector learned differently"
 
@@ -141,15 +138,12 @@ def save_and_load_continue(make: Factory) -> None:
     scenario, original = make.begin()
     if not make.recipe.can_be_saved:
         original.observe(original.select(scenario.features[0]), runtime=1.0)
-        message = refused(original, StateFileError, original.to_bytes)
+        message = refused(original, errors.StateFileError, original.to_bytes)
         assert "cannot be saved" in message, f"its row says that it cannot be saved, and it says {message!r}"
         return
     list(serve(original, scenario, range(30)))
     waiting = original.select(scenario.features[30], instance="waiting")
-    restored = Selector.from_bytes(original.to_bytes())
-    for selector in (original, restored):
-        selector.observe(waiting, censored_at=scenario.cutoff)
-    decide_alike(original, restored, partial(serve, scenario=scenario, rows=range(31, 60)))
+    continue_alike(original, [waiting], partial(serve, scenario=scenario, rows=range(31, 60)))
 
 
 def feedback_in_any_order(make: Factory) -> None:
@@ -173,7 +167,7 @@ def observed_once(make: Factory) -> None:
     before = learned(selector)
     assert not selector.observe(decision, runtime=1.0)
     assert learned(selector) == before, "a repeated outcome changed the selector"
-    refused(selector, ConflictingOutcomeError, lambda: selector.observe(decision, censored_at=1.0))
+    refused(selector, errors.ConflictingOutcomeError, lambda: selector.observe(decision, censored_at=1.0))
 
 
 def bounded_memory(make: Factory) -> None:
@@ -195,9 +189,7 @@ def bounded_memory(make: Factory) -> None:
         sizes.append(len(selector.to_bytes()))
     # Numbers written in decimal may gain a few digits, and trees come out larger or smaller. Eight bytes for
     # each instance, the least that can be remembered of one, would be more than this.
-    assert max(sizes) - min(sizes) < 1000 + 0.1 * min(sizes), (
-        f"the state grows with the stream: {sizes} bytes"
-    )
+    assert max(sizes) - min(sizes) < 1000 + 0.1 * min(sizes), f"the state grows with the stream: {sizes}"
 
 
 def only_offered_are_chosen(make: Factory) -> None:
@@ -216,11 +208,14 @@ def only_offered_are_chosen(make: Factory) -> None:
 def scores_are_finite(make: Factory) -> None:
     """Awkward features, cutoffs and outcomes give finite scores and a valid choice."""
     scenario = small_scenario()
+    d, plain = scenario.features.shape[1], scenario.features[:10]
+    odd = [np.full(d, value) for value in (np.nan, 0.0, 1.0, 1e300, -1.7e308, 5e-324)]
+    odd.append(np.array([1e300, -1e300, np.nan, 0.0, 1e-300]))
     for cutoff in (1e-3, 1.0, 1e8):
         selector = make(scenario, cutoff=cutoff)
         awkward = [Outcome.solved(0.0), Outcome.censored(cutoff), Outcome.failed()]
         awkward += [Outcome.solved(cutoff), Outcome.censored(cutoff * 1e-6)]
-        for step, features in enumerate(_awkward_features(scenario)):
+        for step, features in enumerate([*odd, *plain, *odd, *plain, *odd]):
             decision: Decision | None = selector.select(features)
             for stage in range(5):
                 if decision is None:
@@ -230,14 +225,6 @@ def scores_are_finite(make: Factory) -> None:
                 assert 0.0 < decision.budget <= cutoff
                 selector.observe(decision, awkward[(step + stage) % 5])
                 decision = selector.proceed(decision)
-
-
-def _awkward_features(scenario: SyntheticScenario) -> list[Array]:
-    """Return missing, zero, constant, huge, tiny and repeated feature vectors between plain ones."""
-    d = scenario.features.shape[1]
-    odd = [np.full(d, value) for value in (np.nan, 0.0, 1.0, 1e300, -1.7e308, 5e-324)]
-    odd.append(np.array([1e300, -1e300, np.nan, 0.0, 1e-300]))
-    return [*odd, *scenario.features[:10], *odd, *scenario.features[:10], *odd]
 
 
 def _assert_finite(decision: Decision) -> None:
@@ -379,11 +366,11 @@ def out_of_turn_is_refused(make: Factory) -> None:
     """Without the outcome, twice, or from a decision never made, `proceed` raises and changes nothing."""
     scenario, selector = make.begin()
     first = selector.select(scenario.features[0])
-    refused(selector, OutOfTurnError, lambda: selector.proceed(first))
-    refused(selector, UnknownDecisionError, lambda: selector.proceed(99))
+    refused(selector, errors.OutOfTurnError, lambda: selector.proceed(first))
+    refused(selector, errors.UnknownDecisionError, lambda: selector.proceed(99))
     selector.observe(first, censored_at=first.budget / 2)
     if selector.proceed(first) is not None:
-        refused(selector, OutOfTurnError, lambda: selector.proceed(first))
+        refused(selector, errors.OutOfTurnError, lambda: selector.proceed(first))
     else:
         assert selector.proceed(first) is None, "over, and then not"
 
@@ -411,9 +398,7 @@ def _check_explanation(selector: Selector, decision: Decision) -> None:
     assert explanation.outcomes_since == 0, "nothing was learned since the decision"
     assert (explanation.decision, explanation.algorithm) == (decision.id, decision.algorithm)
     assert {belief.name: belief.score for belief in explanation.algorithms} == dict(decision.scores)
-    assert explanation.features == tuple(
-        sorted(explanation.features, key=lambda feature: -abs(feature.effect))
-    )
+    assert explanation.features == tuple(sorted(explanation.features, key=lambda one: -abs(one.effect)))
     for belief in explanation.algorithms:
         _check_belief(belief, explanation)
     constants: list[str] = []
@@ -424,16 +409,14 @@ def _check_explanation(selector: Selector, decision: Decision) -> None:
     assert travelled == decision
     restored = Selector.from_bytes(selector.to_bytes()) if selector.can_be_saved else selector
     assert restored.explain(travelled) == explanation, "a restored selector explains differently"
-    refused(selector, NotExplainedError, travelled.explain)  # it has lost its selector
+    refused(selector, errors.NotExplainedError, travelled.explain)  # it has lost its selector
 
 
 def _check_belief(belief: AlgorithmBelief, explanation: Explanation) -> None:
     """Check that a forecast has all its numbers or none, and that they make sense."""
-    values = _forecast(belief)
-    if None in values:
-        assert set(values) == {None}, f"an incomplete forecast: {belief}"
-        return
+    values = astuple(belief)[3:]
     median, low, high, timeout, loss = (float(value or 0.0) for value in values)
+    assert set(values) == {None} or None not in values, f"an incomplete forecast: {belief}"
     assert all(map(math.isfinite, (timeout, loss))), f"{belief}"
     # A quantile may be infinite: where nothing was ever seen, nothing is known.
     assert 0.0 <= low <= median <= high, f"an interval out of order: {belief}"
@@ -484,12 +467,7 @@ def absent_features_are_saved(make: Factory) -> None:
     for last in (1, 2, 30):  # before there were any features, at the first of them, and later
         _mixed(original, scenario, range(last))
         waiting = [original.select(None), original.select(scenario.features[last]), original.select(None)]
-        restored = Selector.from_bytes(original.to_bytes())
-        for selector in (original, restored):
-            for decision in waiting:
-                selector.observe(decision, censored_at=decision.budget)
-        rows = range(last + 1, last + 20)
-        decide_alike(original, restored, partial(_mixed, scenario=scenario, rows=rows))
+        continue_alike(original, waiting, partial(_mixed, scenario=scenario, rows=range(last + 1, last + 20)))
 
 
 def free_features_are_wanted(make: Factory) -> None:
@@ -519,19 +497,11 @@ def late_features_lose_nothing(make: Factory) -> None:
         assert _rounded(one) == _rounded(other), f"forgotten: {one} became {other}"
         if one.runs is not None and other.runs is not None:
             assert other.runs >= one.runs, f"{one.name} ran {one.runs} times before, {other.runs} now"
-    restored = Selector.from_bytes(selector.to_bytes())
-    for each in (selector, restored):
-        each.observe(waiting, outcome_of(scenario, 20, waiting))
-    decide_alike(selector, restored, partial(serve, scenario=scenario, rows=range(21, 50)))
-
-
-def _forecast(belief: AlgorithmBelief) -> tuple[float | None, ...]:
-    runtimes = (belief.predicted_runtime, belief.low, belief.high)
-    return (*runtimes, belief.timeout_probability, belief.expected_par)
+    continue_alike(selector, [waiting], partial(serve, scenario=scenario, rows=range(21, 50)))
 
 
 def _rounded(belief: AlgorithmBelief) -> list[str]:
-    return ["" if number is None else f"{number:.6g}" for number in _forecast(belief)]
+    return ["" if number is None else f"{number:.6g}" for number in astuple(belief)[3:]]
 
 
 def _mixed(selector: Selector, scenario: SyntheticScenario, rows: range) -> list[Decision]:

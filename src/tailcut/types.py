@@ -11,7 +11,7 @@ import enum
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from tailcut.errors import InputError, NotExplainedError
 
 if TYPE_CHECKING:
     from tailcut.explain import Explanation
+    from tailcut.policies.recorded_runs import Recorded
 
 Array = NDArray[np.float64]
 """A float64 array; docstrings give its shape, with K algorithms and d features."""
@@ -114,6 +115,30 @@ class Request:
         """Return the request that `to_dict` turned into `values`; other keys are ignored."""
         always = {field.name: values[field.name] for field in fields(Request) if field.name != "failed"}
         return Request(**always, failed=values.get("failed"))
+
+
+class ConsiderOptions(TypedDict, total=False):
+    """What may be said of an instance, as keywords of `consider`: fields of a `Request`."""
+
+    cutoff: float | None
+    among: Iterable[str] | None
+
+
+class RequestOptions(ConsiderOptions, total=False):
+    """The keywords of `select` and `race`: all fields of a `Request` that a caller sets."""
+
+    instance: str | None
+    spent: float
+    feature_cost: float
+
+
+class OutcomeOptions(TypedDict, total=False):
+    """The keywords of `observe`: one of them, unless there is an `Outcome`."""
+
+    runtime: float | None
+    censored_at: float | None
+    failed: bool
+    loss: float | None
 
 
 def _plain_features(features: Features) -> list[float | None] | dict[str, float | None] | None:
@@ -339,10 +364,10 @@ class Outcome:
 
     @staticmethod
     def one_of(
-        outcome: Outcome | None,
-        runtime: float | None,
-        censored_at: float | None,
-        failed: bool,
+        outcome: Outcome | None = None,
+        runtime: float | None = None,
+        censored_at: float | None = None,
+        failed: bool = False,
         loss: float | None = None,
     ) -> Outcome:
         """Return the one outcome that was given, in any of its forms."""
@@ -431,6 +456,56 @@ class Quantity(NamedTuple):
 
     label: str
     unit: str
+
+
+class SelectorLike(Protocol):
+    """The methods of a selector, whether local, in a journal or behind HTTP.
+
+    `tailcut.Selector`, `tailcut.journal.Project` and `tailcut.service.client.RemoteProject` are checked
+    against it. The keywords, and what they are if left out, are those of `tailcut.Selector`.
+    """
+
+    def select(self, features: Features = None, **options: Unpack[RequestOptions]) -> Decision:
+        """Return which algorithm to run on an instance, and for how long."""
+
+    def race(
+        self,
+        features: Features = None,
+        *,
+        k: int,
+        running: Mapping[str, float] | None = None,
+        failed: Mapping[str, float] | None = None,
+        **options: Unpack[RequestOptions],
+    ) -> list[Decision]:
+        """Return up to `k` runs to make at once on an instance: those that are best together."""
+
+    def observe(
+        self, decision: Decision | int, outcome: Outcome | None = None, **form: Unpack[OutcomeOptions]
+    ) -> bool:
+        """Learn how a decision went; False: that was known already."""
+
+    def proceed(self, decision: Decision | int, *, spent: float | None = None) -> Decision | None:
+        """Return what to run next on the instance of a decision that was observed; None: it is over."""
+
+    def fit(self, scenario: Recorded, *, known: NDArray[np.bool_] | None = None) -> int:
+        """Learn from recorded runs; return how many there were."""
+
+    def feature_budget(self, *, cutoff: float | None = None) -> float:
+        """Return how many seconds computing the next instance's features may take; 0: skip them."""
+
+    def consider(
+        self, features: Features = None, *, top: int = 5, **options: Unpack[ConsiderOptions]
+    ) -> Explanation:
+        """Return what would be chosen for an instance, and why, without deciding or learning."""
+
+    def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
+        """Return why a decision was made, by what the selector believes now."""
+
+    def add_algorithm(self, name: str) -> None:
+        """Offer one more algorithm from now on."""
+
+    def remove_algorithm(self, name: str) -> None:
+        """Stop offering an algorithm and forget what was learned of it."""
 
 
 def check_names(field: str, given: Iterable[str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import pytest
 
 from tailcut.errors import InputError, JournalError
 from tailcut.journal import EventKind, Journal, Project, project
-from tailcut.journal.replay import make
+from tailcut.journal.project import make
 from tailcut.types import Decision, Outcome
 
 NAMES = ["a", "b", "c"]

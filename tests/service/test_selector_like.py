@@ -7,16 +7,18 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 import pytest
 
 from tailcut import Selector
+from tailcut.explain import Explanation
 from tailcut.journal import Journal, Project
-from tailcut.policies.selector_like import SelectorLike
+from tailcut.policies.recorded_runs import Recorded
 from tailcut.service import client as client_module
 from tailcut.service.client import RemoteProject
+from tailcut.types import SelectorLike
 from tests.service.running import Running
 
 VERBS = [name for name, value in vars(SelectorLike).items() if callable(value) and not name.startswith("_")]
@@ -32,7 +34,24 @@ def checked_by_mypy(selector: Selector, project: Project, remote: RemoteProject)
 
 
 def parameters(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
-    return {one.name: (one.kind, one.default) for one in inspect.signature(function).parameters.values()}
+    """Return kind and type of each parameter; those that come as a `TypedDict` are keywords too."""
+    found, types = (
+        dict[str, tuple[Any, Any]](),
+        get_type_hints(function, localns={"Explanation": Explanation, "Recorded": Recorded}),
+    )
+    for one in inspect.signature(function).parameters.values():
+        if one.kind is inspect.Parameter.VAR_KEYWORD:
+            (options,) = get_args(types[one.name])
+            keywords = get_type_hints(options).items()
+            found |= {name: (inspect.Parameter.KEYWORD_ONLY, kind) for name, kind in keywords}
+        else:
+            found[one.name] = one.kind, types.get(one.name)
+    return found
+
+
+def defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    every = inspect.signature(function).parameters.values()
+    return {one.name: one.default for one in every if one.kind is not inspect.Parameter.VAR_KEYWORD}
 
 
 def test_the_protocol_has_all_verbs() -> None:
@@ -43,11 +62,14 @@ def test_the_protocol_has_all_verbs() -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("verb", VERBS)
 def test_parameters_are_the_same(kind: type, verb: str) -> None:
-    wanted, found = parameters(getattr(SelectorLike, verb)), parameters(getattr(kind, verb))
+    like, own = getattr(SelectorLike, verb), getattr(kind, verb)
+    wanted, found = parameters(like), parameters(own)
     assert {name: found.get(name) for name in wanted} == wanted
-    assert list(found)[: len(wanted)] == list(wanted)
     further = {name: found[name] for name in found if name not in wanted}
-    assert all(one == (inspect.Parameter.KEYWORD_ONLY, None) for one in further.values()), further
+    assert all(place is inspect.Parameter.KEYWORD_ONLY for place, _ in further.values()), further
+    given, mine = defaults(like), defaults(own)
+    assert {name: mine[name] for name in given} == given
+    assert all(mine[name] is None for name in further), further
 
 
 def recorded(instances: int = 30) -> Any:

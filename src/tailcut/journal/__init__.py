@@ -10,22 +10,15 @@ if TYPE_CHECKING:
     from tailcut.journal.statistics import ProjectStatistics
     from tailcut.journal.tokens import Tokens
 
-_HOMES = {
-    "Event": "tailcut.journal.events",
-    "EventKind": "tailcut.journal.events",
-    "Journal": "tailcut.journal.file",
-    "NewEvent": "tailcut.journal.events",
-    "Project": "tailcut.journal.project",
-    "ProjectStatistics": "tailcut.journal.statistics",
-    "Tokens": "tailcut.journal.tokens",
-}
-"""Imported when first used: tokens and exports need no selector."""
+_HOMES = {"Journal": "file", "Project": "project", "ProjectStatistics": "statistics", "Tokens": "tokens"}
+"""The others are in `events`. Imported when first used: tokens and exports need no selector."""
 
 __all__ = ["Event", "EventKind", "Journal", "NewEvent", "Project", "ProjectStatistics", "Tokens"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = home = getattr(import_module(_HOMES[name]), name)
+    module = import_module(f"tailcut.journal.{_HOMES.get(name, 'events')}")
+    globals()[name] = home = getattr(module, name)
     return home

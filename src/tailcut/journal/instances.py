@@ -174,11 +174,9 @@ class Instances:
             case EventKind.FIT:
                 self._fit(RecordedRuns.from_dict(body), event)
             case EventKind.REMARK if "feature_seconds" in note:  # the features used up the cutoff
-                given_up = Instance(
-                    body["instance"], None, self.cutoff, event.at, event.number, over=event.at
-                )
-                given_up.problem = note.get("problem")
-                self._add(-event.number, given_up)
+                unrun = Instance(body["instance"], None, self.cutoff, event.at, event.number, over=event.at)
+                unrun.problem = note.get("problem")
+                self._add(-event.number, unrun)
 
     def _add(self, number: int, instance: Instance) -> None:
         self.instances[number] = instance
@@ -192,15 +190,9 @@ class Instances:
     def _select(self, first: int, instance: Instance | None, event: Event, note: Mapping[str, Any]) -> None:
         body, decision = event.body, event.body["decision"]
         if instance is None:
-            instance = Instance(
-                decision["instance"],
-                body["features"],
-                note.get("cutoff", decision["cutoff"]),
-                event.at,
-                event.number,
-                body["feature_cost"],
-                problem=note.get("problem"),
-            )
+            cutoff, cost = note.get("cutoff", decision["cutoff"]), body["feature_cost"]
+            given = decision["instance"], body["features"], cutoff, event.at, event.number, cost
+            instance = Instance(*given, problem=note.get("problem"))
             self._add(first, instance)
         else:  # another run joins a race
             instance.raced, instance.over = True, instance.over if instance.solved else None
@@ -227,17 +219,11 @@ class Instances:
         known = runs.solved | ~np.isnan(runs.runtimes)
         if runs.known is not None:
             known &= runs.known
-        watched = np.full(known.shape, runs.cutoff)
-        if runs.watched is not None:
-            watched = np.fmin(runs.watched, runs.cutoff)
+        watched = runs.cutoff if runs.watched is None else np.fmin(runs.watched, runs.cutoff)
         seconds = np.where(runs.solved, runs.runtimes, watched)
-        for row in range(len(runs.features)):
-            times = {
-                runs.algorithms[column]: CensoredTime(
-                    float(seconds[row, column]), bool(runs.solved[row, column])
-                )
-                for column in np.flatnonzero(known[row]).tolist()
-            }
+        for row, cells in enumerate(zip(seconds, runs.solved, known, strict=True)):
+            each = zip(runs.algorithms, *(values.tolist() for values in cells), strict=True)
+            times = {solver: CensoredTime(time, solved) for solver, time, solved, there in each if there}
             name = f"row {row} of event {event.number}" if runs.instances is None else runs.instances[row]
             instance = self._by_name.get(name)
             if instance is not None:
@@ -245,9 +231,8 @@ class Instances:
                 instance.learn(times)
             elif times and (self.most is None or len(self.recorded) < self.most):
                 cost = math.nan if runs.feature_cost is None else float(runs.feature_cost[row])
-                began = (event.at, event.number)
-                features = _plain_features(runs, row)
-                self.recorded.append(Instance(name, features, runs.cutoff, *began, cost, times=times))
+                plain = (name, _plain_features(runs, row), runs.cutoff, event.at, event.number, cost)
+                self.recorded.append(Instance(*plain, times=times))
 
 
 def _choose(instance: Instance, made: Mapping[str, Any], at: float) -> None:
@@ -272,25 +257,17 @@ def feature_table(
         values if isinstance(values, Mapping) else dict(zip(names or range(len(values)), values, strict=True))
         for values in (features or {} for features in given)
     ]
-    columns = {
-        name: column for column, name in enumerate(dict.fromkeys(name for row in rows for name in row))
-    }
-    table = np.full((len(rows), len(columns)), np.nan)
-    for row, values in enumerate(rows):
-        for name, value in values.items():
-            table[row, columns[name]] = np.nan if value is None else value
-    return list(columns), table
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [[row.get(name) for name in columns] for row in rows]
+    return columns, np.array(cells, dtype=np.float64).reshape(len(rows), len(columns))
 
 
 def time_table(instances: Sequence[Instance], solvers: Sequence[str]) -> tuple[Array, NDArray[np.bool_]]:
     """Return seconds, nan where nothing is known, and what was solved within them: shape (n, K) each."""
-    seconds = np.full((len(instances), len(solvers)), np.nan)
-    solved = np.zeros(seconds.shape, dtype=np.bool_)
-    for row, instance in enumerate(instances):
-        for column, solver in enumerate(solvers):
-            if solver in instance.times:
-                seconds[row, column], solved[row, column] = instance.times[solver]
-    return seconds, solved
+    unknown = CensoredTime(math.nan, solved=False)
+    cells = [[instance.times.get(solver, unknown) for solver in solvers] for instance in instances]
+    table = np.array(cells, dtype=np.float64).reshape(len(instances), len(solvers), 2)
+    return table[:, :, 0].copy(), table[:, :, 1].astype(np.bool_)
 
 
 def one_run(

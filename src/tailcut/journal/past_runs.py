@@ -123,11 +123,10 @@ class WarmStart:
             if names:
                 lines.append(meaning.format(_some(names)))
         recorded, own = self.recorded_cutoff or 0.0, self.cutoff or 0.0
-        if recorded < own:
-            meaning = "what was unsolved then needs longer than that, more is not known"
-        else:
-            meaning = "what took longer than that counts as unsolved"
         if recorded != own:
+            meaning = "what took longer than that counts as unsolved"
+            if recorded < own:
+                meaning = "what was unsolved then needs longer than that, more is not known"
             lines.append(f"runs were recorded for {recorded:g} s, not {own:g} s: {meaning}")
         lines += [self.problem] if self.problem else []
         return [f"warm start: {line}" for line in lines]
@@ -167,19 +166,13 @@ def _key(source: str, piece: int) -> str:
 
 def _learned_before(project: Project, source: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    while True:
-        key = _key(source, len(found))  # they are learned in order
-        event = project.journal.by_keys(project.number, EventKind.FIT, [key]).get(key)
-        if event is None:
-            return found
-        found.append(event.body)
+    while event := project.journal.by_keys(project.number, EventKind.FIT, [_key(source, len(found))]):
+        found += [one.body for one in event.values()]  # they are learned in order
+    return found
 
 
 def _matched(
-    project: Project,
-    source: str,
-    runs: RecordedRuns,
-    feature_names: Callable[[], Sequence[str] | None],
+    project: Project, source: str, runs: RecordedRuns, feature_names: Callable[[], Sequence[str] | None]
 ) -> tuple[RecordedRuns, WarmStart]:
     """Return the runs that a project can learn, and a report on mismatches."""
     selector = project.selector

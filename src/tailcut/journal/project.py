@@ -1,22 +1,26 @@
-"""A project: a named selector whose every step is in the journal before it is reported."""
+"""A project: a named selector whose every step is in the journal before it is reported.
+
+An event contains the input and the decision. Selectors are deterministic, so replaying the events of a
+project restores its selector, and a decision that differs from the recorded one is detected.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut import types
 from tailcut.errors import InputError, JournalError, OutOfTurnError, UnknownDecisionError
 from tailcut.explain import Explanation
 from tailcut.journal.events import DamagedError, Event, EventKind, NewEvent, Snapshot
 from tailcut.journal.file import Journal
-from tailcut.journal.replay import begun, make, repeated
 from tailcut.journal.statistics import ProjectStatistics
 from tailcut.policies.pending import number_of, plain_outcome
 from tailcut.policies.recorded_runs import Recorded, RecordedRuns
@@ -28,6 +32,13 @@ SNAPSHOT_EVERY = 1000
 RECENT = 256
 """The number of latest decisions kept with everything that their explanation needs."""
 
+NEEDS_HISTORY = "needs_history"
+"""Field of a description: whether the project's users rely on its events, so that none may be dropped."""
+MAX_PENDING = 10_000
+"""The default maximum number of waiting decisions."""
+_COMPARED = ("id", "algorithm", "budget", "stage", "reason")
+"""The fields that must be equal; scores may differ in the last digit between machines."""
+
 log = logging.getLogger("tailcut.journal")
 
 
@@ -37,7 +48,7 @@ class Project:
     Each step is made, written, and only then returned. If it cannot be written, an error is raised and the
     selector returns to the state in the journal, so that memory and journal always agree. Within
     `Journal.together`, several steps, also of several projects, are written at once. The methods are those of
-    `tailcut.Selector` (`tailcut.policies.selector_like.SelectorLike`).
+    `tailcut.Selector` (`tailcut.types.SelectorLike`).
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -64,7 +75,6 @@ class Project:
         self._state: tuple[Selector, ProjectStatistics] | None = None
         """As of the journal; None: it is to be read."""
         self._recent: OrderedDict[int, Decision] = OrderedDict()
-        self._last = self._held = self._tried = 0
         self._current()
 
     @classmethod
@@ -121,21 +131,16 @@ class Project:
         self,
         features: Features = None,
         *,
-        instance: str | None = None,
-        cutoff: float | None = None,
-        among: Iterable[str] | None = None,
-        spent: float = 0.0,
-        feature_cost: float = 0.0,
         key: str | None = None,
         note: Mapping[str, Any] | None = None,
+        **options: Unpack[types.RequestOptions],
     ) -> Decision:
         """Decide as `Selector.select`; `note` is stored with the decision.
 
         `key` is the caller's own name for this request: repeating it returns the first decision.
         """
         before = None if key is None else self.decided_before([key]).get(key)
-        request = Request(features, instance, cutoff, among, spent, feature_cost)
-        return before or self.decide(request, key=key, note=note)
+        return before or self.decide(Request(features, **options), key=key, note=note)
 
     def decide(
         self, request: Request, *, key: str | None = None, note: Mapping[str, Any] | None = None
@@ -152,24 +157,20 @@ class Project:
         features: Features = None,
         *,
         k: int,
-        instance: str | None = None,
-        cutoff: float | None = None,
-        among: Iterable[str] | None = None,
-        spent: float = 0.0,
-        feature_cost: float = 0.0,
         running: Mapping[str, float] | None = None,
         failed: Mapping[str, float] | None = None,
         key: str | None = None,
         note: Mapping[str, Any] | None = None,
+        **options: Unpack[types.RequestOptions],
     ) -> list[Decision]:
         """Decide as `Selector.race`, all runs or none; each is a separate decision in the journal."""
         keys = [None] * k if key is None else [f"{key} {number}" for number in range(k)]
         before = self.decided_before([own for own in keys if own is not None])
         if before:
             return [before[own] for own in keys if own in before]
-        request = Request(features, instance, cutoff, among, spent, feature_cost)
+        request = Request(features, **options)
         made: list[Decision] = []
-        first = self.statistics.race_of(instance) if running or failed else None
+        first = self.statistics.race_of(request.instance) if running or failed else None
         with self.journal.together():
             for own in keys:
                 started = {**(running or {}), **{other.algorithm: 0.0 for other in made}}
@@ -191,14 +192,11 @@ class Project:
         decision: Decision | int,
         outcome: Outcome | None = None,
         *,
-        runtime: float | None = None,
-        censored_at: float | None = None,
-        failed: bool = False,
-        loss: float | None = None,
         note: Mapping[str, Any] | None = None,
+        **form: Unpack[types.OutcomeOptions],
     ) -> bool:
         """Learn as `Selector.observe`; a known outcome is not written again."""
-        outcome = Outcome.one_of(outcome, runtime, censored_at, failed, loss)
+        outcome = Outcome.one_of(outcome, **form)
         if not self.selector.observe(decision, outcome):
             return False
         number = number_of(decision)
@@ -254,15 +252,10 @@ class Project:
         return self.selector.feature_budget(cutoff=cutoff)
 
     def consider(
-        self,
-        features: Features = None,
-        *,
-        cutoff: float | None = None,
-        among: Iterable[str] | None = None,
-        top: int = 5,
+        self, features: Features = None, *, top: int = 5, **options: Unpack[types.ConsiderOptions]
     ) -> Explanation:
         """Return what would be chosen, and why, as `Selector.consider`; nothing is written."""
-        return self.selector.consider(features, cutoff=cutoff, among=among, top=top)
+        return self.selector.consider(features, top=top, **options)
 
     def add_algorithm(self, name: str) -> None:
         self.selector.add_algorithm(name)
@@ -273,31 +266,28 @@ class Project:
         self._record(NewEvent(EventKind.REMOVE_ALGORITHM, {"algorithm": name}))
 
     def remark(self, body: Mapping[str, Any]) -> None:
-        """Store a remark in the journal; not a step of the selector."""
         self._record(NewEvent(EventKind.REMARK, dict(body)))
 
     def keep_features(self, body: Mapping[str, Any]) -> None:
-        """Store the features of an instance before anything is decided; not a step of the selector."""
         self._record(NewEvent(EventKind.FEATURES, dict(body)))
 
     def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
         """Return why a decision was made, as `Selector.explain`, as long as it is in the journal."""
         number = number_of(decision)
-        own = self._recent.get(number) or self._recalled(number)
+        own = self._recent.get(number)
+        if own is None:
+            event = self.journal.made(self.number, number)
+            made = None if event is None else event.decision()
+            if event is None or made is None:
+                raise UnknownDecisionError(f"there is no decision {number}")
+            # Only the first decision on an instance is stored with its features.
+            own = self.selector.recall(made, event.body.get("features"), event.body["learned"])
         if isinstance(decision, Decision) and decision.to_dict() != own.to_dict():
             raise UnknownDecisionError(
                 f"decision {number} ({decision.algorithm} on {decision.instance}) is not this project's: "
                 f"its own number {number} is {own.algorithm} on {own.instance}"
             )
         return self.selector.explain(own, top=top)
-
-    def _recalled(self, number: int) -> Decision:
-        event = self.journal.made(self.number, number)
-        made = None if event is None else event.decision()
-        if event is None or made is None:
-            raise UnknownDecisionError(f"there is no decision {number}")
-        # Only the first decision on an instance is stored with its features.
-        return self.selector.recall(made, event.body.get("features"), event.body["learned"])
 
     def _remember(self, decision: Decision | None) -> None:
         if decision is not None:
@@ -369,3 +359,93 @@ def _written(decision: Decision | None) -> dict[str, Any]:
         return {"decision": None, "learned": None}
     learned = 0 if decision.origin is None else decision.origin.learned
     return {"decision": decision.to_dict(), "learned": learned}
+
+
+def make(description: Mapping[str, Any]) -> Selector:
+    return Selector(
+        description["selector"],
+        description["algorithms"],
+        description["cutoff"],
+        seed=description.get("seed", 0),
+        feature_names=description.get("feature_names"),
+        max_pending=description.get("max_pending", MAX_PENDING),
+        **description.get("hyperparameters", {}),
+    )
+
+
+@contextmanager
+def _sensible(what: str, event: int | None = None) -> Iterator[None]:
+    """Turn every error of reading or replaying into one that names the damage."""
+    try:
+        yield
+    except DamagedError:
+        raise
+    except Exception as error:
+        field = getattr(error, "field", None)
+        if isinstance(error, KeyError) and error.args:
+            field, reason = str(error.args[0]), f"{error.args[0]} is missing"
+        else:
+            reason = str(error) or type(error).__name__
+        words = reason if reason.startswith("event ") else f"{what}: {reason}"
+        raise DamagedError(words, event=event, field=field or what) from error
+
+
+def begun(description: Mapping[str, Any], found: Snapshot | None) -> tuple[Selector, ProjectStatistics]:
+    """Return selector and statistics from a snapshot, or new ones from a description."""
+    with _sensible("description" if found is None else "snapshot"):
+        selector = make(description) if found is None else Selector.from_bytes(found.selector)
+        limit = description.get("max_pending", MAX_PENDING)
+        statistics = ProjectStatistics(selector.cutoff, schedules=selector.schedules, limit=limit)
+        if found is not None:
+            statistics.restore(found.statistics)
+    return selector, statistics
+
+
+def repeated(selector: Selector, statistics: ProjectStatistics, event: Event) -> Decision | None:
+    with _sensible(f"event {event.number}", event.number):
+        decision = repeat(selector, event)
+        statistics.take(event)
+    return decision
+
+
+def repeat(selector: Selector, event: Event) -> Decision | None:
+    """Let a selector take the step that an event describes; return its decision, if it made one."""
+    body = event.body
+    match event.kind:
+        case EventKind.SELECT:
+            return _same(event, selector.decide(Request.from_dict(body)))
+        case EventKind.OBSERVE:
+            selector.observe(body["decision"], event.outcome())
+        case EventKind.PROCEED:
+            return _same(event, selector.proceed(body["after"], spent=body["spent"]))
+        case EventKind.FIT:
+            runs = RecordedRuns.from_dict(body)
+            count = selector.fit(runs, known=runs.known)
+            if count != body["runs"]:
+                raise _different(event, f"{body['runs']} recorded runs were learned", f"{count} are")
+        case EventKind.ADD_ALGORITHM:
+            selector.add_algorithm(body["algorithm"])
+        case EventKind.REMOVE_ALGORITHM:
+            selector.remove_algorithm(body["algorithm"])
+        case EventKind.RUN:
+            raise JournalError(f"event {event.number}: a {event.kind} is not a step of a selector")
+    return None
+
+
+def _same(event: Event, decision: Decision | None) -> Decision | None:
+    before: Mapping[str, Any] | None = event.body["decision"]
+    now = None if decision is None else decision.to_dict()
+    if any((before or {}).get(name) != (now or {}).get(name) for name in _COMPARED):
+        raise _different(event, f"the decision was {_words(before)}", f"is {_words(now)}")
+    return decision
+
+
+def _different(event: Event, before: str, now: str) -> JournalError:
+    return JournalError(
+        f"event {event.number}: {before}, and {now} when repeated; "
+        "the journal was written by another version of Tailcut, or on another kind of machine"
+    )
+
+
+def _words(decision: Mapping[str, Any] | None) -> str:
+    return "to give up" if decision is None else f"{decision['algorithm']} for {decision['budget']:g} s"

@@ -117,13 +117,8 @@ class AlgorithmCounts:
 
     @property
     def mean_loss(self) -> float | None:
-        """The mean loss of its runs, if losses count."""
-        return _mean_loss(self.rated, self.failed, self.rated_loss)
-
-
-def _mean_loss(rated: int, failed: int, lost: float) -> float | None:
-    """Return the mean loss of runs that were rated or failed; a failed one has a loss of 1."""
-    return (lost + failed) / (rated + failed) if rated else None
+        """The mean loss of its runs, if losses count; a failed one has a loss of 1."""
+        return (self.rated_loss + self.failed) / (self.rated + self.failed) if self.rated else None
 
 
 class CurveSample(NamedTuple):
@@ -156,7 +151,6 @@ class ProjectStatistics:
         self.stride = 1
 
     def state(self) -> dict[str, Any]:
-        """Return everything as plain values, to be kept as JSON with a snapshot."""
         return {
             **{name: getattr(self, name) for name in _TOTALS},
             "saved_algorithms": {
@@ -236,18 +230,15 @@ class ProjectStatistics:
             for one in rivals:
                 self.pending[one] = self.pending[one]._replace(race=_DECIDED)
             return
-        if outcome.status is Status.CENSORED:
-            counts.censored += 1
-        else:
-            counts.failed += 1
+        counts.censored += outcome.status is Status.CENSORED
+        counts.failed += outcome.status is Status.FAILED
         if run.race == _DECIDED:
             return
-        if not self.schedules:
-            if not rivals:  # the last of a race to end
-                self._finish(counts, PENALTY * run.cutoff, at, solved=False)
-                _keep(self.lost, number if run.race is None else run.race, run, _LOST)
-            return
-        _keep(self.open, number, run, self.limit)
+        if self.schedules:
+            _keep(self.open, number, run, self.limit)
+        elif not rivals:  # the last of a race to end
+            self._finish(counts, PENALTY * run.cutoff, at, solved=False)
+            _keep(self.lost, number if run.race is None else run.race, run, _LOST)
 
     def race_of(self, instance: str | None) -> int | None:
         """Return the race on an instance that a run joins; None: there is no run on it."""
@@ -302,9 +293,11 @@ class ProjectStatistics:
     @property
     def mean_loss(self) -> float | None:
         """The mean loss so far, if losses count."""
-        every = self.algorithms.values()
-        lost = sum(one.rated_loss for one in every)
-        return _mean_loss(sum(one.rated for one in every), sum(one.failed for one in every), lost)
+        total = AlgorithmCounts(RuntimeBins(self.cutoff))
+        for one in self.algorithms.values():
+            total.rated, total.failed = total.rated + one.rated, total.failed + one.failed
+            total.rated_loss += one.rated_loss
+        return total.mean_loss
 
     def survival(self, algorithm: str) -> list[SurvivalStep]:
         return self.algorithms[algorithm].bins.curve() if algorithm in self.algorithms else []

@@ -21,8 +21,7 @@ from tailcut.errors import InputError, JournalError, TailcutError
 from tailcut.journal.database import FORMAT
 from tailcut.journal.events import DamagedError, Event, EventKind, Snapshot, event_of
 from tailcut.journal.file import EVENTS, Journal
-from tailcut.journal.project import Project
-from tailcut.journal.replay import NEEDS_HISTORY, begun, repeat, repeated
+from tailcut.journal.project import NEEDS_HISTORY, Project, begun, repeat, repeated
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.types import Request
 
@@ -52,15 +51,13 @@ def verify(journal: Journal, names: Sequence[str] = ()) -> Iterator[Verified]:
         if problem != "ok":
             yield Verified(WHOLE_FILE, 0, str(problem))
     for name in _chosen(journal, names, lambda description: "selector" in description):
-        yield _verify(journal, name)
-
-
-def _verify(journal: Journal, name: str) -> Verified:
-    try:
-        with journal.as_of_now():  # otherwise new writes of a server would look like differences
-            return Verified(name, Project(journal, name).verify(), None)
-    except TailcutError as error:
-        return Verified(name, 0, _reason(error), getattr(error, "event", None), getattr(error, "field", None))
+        try:
+            with journal.as_of_now():  # otherwise new writes of a server would look like differences
+                found = Verified(name, Project(journal, name).verify(), None)
+        except TailcutError as error:
+            place = getattr(error, "event", None), getattr(error, "field", None)
+            found = Verified(name, 0, _reason(error), *place)
+        yield found
 
 
 def _reason(error: TailcutError) -> str:
@@ -113,24 +110,20 @@ def compact(journal: Journal, names: Sequence[str] = ()) -> Iterator[Compacted]:
     for name in _chosen(
         journal, names, lambda description: "selector" in description and not description.get(NEEDS_HISTORY)
     ):
-        yield _compact(journal, Project(journal, name))
+        project = Project(journal, name)
+        number, snapshot, statistics = project.number, project.snapshot(), project.statistics
+        waiting = {*statistics.pending, *statistics.open}
+        oldest_key = project.selector.decisions - statistics.limit
+        with journal.transaction() as db:
+            journal.begin_from(number, snapshot)
+            db.execute("CREATE TEMP TABLE waiting (decision INTEGER PRIMARY KEY)")
+            db.executemany("INSERT INTO waiting VALUES (?)", [(decision,) for decision in waiting])
+            kept, outcomes = EventKind.REMARK.value, EventKind.OBSERVE.value
+            dropped = db.execute(_DROP, (number, snapshot.event, kept, oldest_key, outcomes)).rowcount
+            db.execute("DROP TABLE waiting")
+        yield Compacted(name, dropped, journal.count(number))
     journal.rows("VACUUM")
     journal.rows("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-def _compact(journal: Journal, project: Project) -> Compacted:
-    number, snapshot = project.number, project.snapshot()
-    statistics = project.statistics
-    waiting = {*statistics.pending, *statistics.open}
-    oldest_key = project.selector.decisions - statistics.limit
-    with journal.transaction() as db:
-        journal.begin_from(number, snapshot)
-        db.execute("CREATE TEMP TABLE waiting (decision INTEGER PRIMARY KEY)")
-        db.executemany("INSERT INTO waiting VALUES (?)", [(decision,) for decision in waiting])
-        kept, outcomes = EventKind.REMARK.value, EventKind.OBSERVE.value
-        dropped = db.execute(_DROP, (number, snapshot.event, kept, oldest_key, outcomes)).rowcount
-        db.execute("DROP TABLE waiting")
-    return Compacted(project.name, dropped, journal.count(number))
 
 
 # The last event stays: SQLite gives the numbers of deleted last rows again, and a number that the snapshot
@@ -225,15 +218,14 @@ def _rebuild(journal: Journal, number: int, description: dict[str, Any], broken:
     for row in rows:
         history.take(row, exactly=row[0] < broken)
     with journal.transaction() as db:
-        db.executemany("DELETE FROM events WHERE number = ?", [(one,) for one in history.gone])
+        db.executemany("DELETE FROM events WHERE number = ?", [(one,) for one in history.dropped])
     if history.dropped or history.forced:
         # Not the number of a dropped event: the next event may get it again.
         state = Snapshot(journal.last(number), history.selector.to_bytes(), history.statistics.state())
         journal.begin_from(number, state)
-    else:
-        journal.drop_snapshot(number)
-        history.dropped.append("the snapshot: it is made again from the events")
-    return history.dropped
+        return list(history.dropped.values())
+    journal.drop_snapshot(number)
+    return ["the snapshot: it is made again from the events"]
 
 
 class _History:
@@ -241,15 +233,14 @@ class _History:
 
     def __init__(self, description: dict[str, Any], base: Snapshot | None) -> None:
         self.selector, self.statistics = begun(description, base)
-        self.dropped: list[str] = []
-        self.gone: list[int] = []
+        self.dropped: dict[int, str] = {}
+        """Event -> why it is dropped."""
         self.forced = False
         self._made: dict[int, str] = {}
         """Decision -> algorithm."""
         self._ambiguous: set[int] = set()
 
     def take(self, row: tuple[Any, ...], *, exactly: bool) -> None:
-        """Read one event, or record why it is dropped."""
         try:
             event = event_of(row)
             if exactly:
@@ -261,9 +252,9 @@ class _History:
                 self._force(event)
         except Exception as error:  # whatever is in a damaged event, the others must be kept
             reason = str(error) or type(error).__name__
-            words = reason if reason.startswith("event ") else f"event {row[0]} ({row[2]}): {reason}"
-            self.dropped.append(words)
-            self.gone.append(row[0])
+            if not reason.startswith("event "):
+                reason = f"event {row[0]} ({row[2]}): {reason}"
+            self.dropped[row[0]] = reason
 
     def _force(self, event: Event) -> None:
         body = event.body

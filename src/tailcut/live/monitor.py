@@ -14,7 +14,7 @@ from typing import Any
 from tailcut.errors import InputError, JournalError
 from tailcut.journal import Journal
 from tailcut.journal.instances import Instances
-from tailcut.journal.replay import make
+from tailcut.journal.project import make
 from tailcut.live.instance_record import PROJECT
 from tailcut.types import Status
 

@@ -21,7 +21,7 @@ from tailcut import state as statefile
 from tailcut.catalogue import DEFAULT_SELECTOR, find_all, recipe
 from tailcut.errors import InputError, LiveError
 from tailcut.journal import Journal, Project
-from tailcut.journal.replay import NEEDS_HISTORY
+from tailcut.journal.project import NEEDS_HISTORY
 from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor, RunResult, check_runnable, run_all
 from tailcut.live.instance_record import PROJECT, InstanceRecord, RunRecord, instance_records, said
 from tailcut.live.instances import Instance, instances_in, printable

@@ -30,6 +30,7 @@ _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
 _FIELD = re.compile(rf"\s*+(?:(?:{_QUOTED.pattern})\s*+|(?!['\"])([^,]*))(,|\Z)", re.DOTALL)
 """A value and the comma after it. Spaces are never given back: long runs of them would cost n squared."""
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
+_TYPES = {"numeric": "numeric", "real": "numeric", "integer": "numeric", "string": "string"}
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 
@@ -295,10 +296,8 @@ def _attribute(text: str, file: str, line: int, problems: Problems) -> Attribute
     if not name:
         problems.error(file, line, None, "expected @ATTRIBUTE with a name and a type")
         return None
-    if kind.lower() in ("numeric", "real", "integer"):
-        return Attribute(name, "numeric")
-    if kind.lower() == "string":
-        return Attribute(name, "string")
+    if kind.lower() in _TYPES:
+        return Attribute(name, _TYPES[kind.lower()])
     if kind.startswith("{") and kind.endswith("}"):
         levels_found = _fields(kind[1:-1])
         if levels_found is not None and None not in levels_found:

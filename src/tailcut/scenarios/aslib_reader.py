@@ -20,17 +20,7 @@ import numpy as np
 from tailcut.errors import InputError, NotRuntimeError, ScenarioError, did_you_mean
 from tailcut.scenarios import arff, description
 from tailcut.scenarios import cache as scenario_cache
-from tailcut.scenarios.arff import (
-    STATUSES,
-    ArffTable,
-    Codes,
-    Problem,
-    Problems,
-    UnusableFileError,
-    as_number,
-    codes,
-    shown,
-)
+from tailcut.scenarios.arff import STATUSES, ArffTable, Codes, Problem, Problems, UnusableFileError, shown
 from tailcut.scenarios.description import QUALITY, RUNTIME, Description
 from tailcut.scenarios.scenario import FeatureStep, QualityScenario, Scenario
 from tailcut.types import Array
@@ -212,7 +202,17 @@ def _gather(
         identity = RUN_COLUMNS[: 1 if name == "ground_truth.arff" else 2]
         with suppress(UnusableFileError):
             matched[name] = per_instance(table, instances, identity, complete=name == "feature_values.arff")
-    parts = _parts(described, matched, max(1, len(instances)), problems)
+    n, features = max(1, len(instances)), matched.get("feature_values.arff")
+    folds, truths = matched.get("cv.arff"), matched.get("ground_truth.arff")
+    names = tuple(features.others) if features else ()
+    parts = {
+        "feature_names": names,
+        "features": feature_values(features, n) if features else np.empty((n, 0)),
+        "feature_steps": _feature_steps(described, matched, names, n, problems),
+        "has_feature_costs": "feature_costs.arff" in matched,
+        "folds": _folds(folds, n) if folds else None,
+        "ground_truth": _ground_truth(truths, n) if truths else None,
+    }
     if described is not None and runs is not None and not problems.errors:
         for name in sorted(set(described.algorithms) ^ set(runs.algorithms)) if described.algorithms else ():
             where = "has no runs" if name in described.algorithms else "has runs, but is not described"
@@ -254,7 +254,7 @@ def combined_runs(
         table.problems.error(table.file, None, None, "has no runs")
     instances, algorithms = tuple(sorted(set(places))), tuple(sorted(set(names)))
     n, k = len(instances), len(algorithms)
-    cells = codes(places, instances) * k + codes(names, algorithms)
+    cells = arff.codes(places, instances) * k + arff.codes(names, algorithms)
     for row in _doubles(cells, repetitions):
         table.error(row, "repetition", "this instance, repetition and algorithm already had a row")
     lacking = _gaps(cells, n * k)
@@ -319,9 +319,9 @@ def per_instance(
     names = table.texts(positions[0])
     repetitions = [table.whole_numbers(position) for position in positions[1:]]
     ones = np.ones(len(names), dtype=np.int64)
-    for row in _doubles(codes(names, tuple(set(names))), *(repetitions or [ones])):
+    for row in _doubles(arff.codes(names, tuple(set(names))), *(repetitions or [ones])):
         table.error(row, "repetition", "this instance and repetition already had a row")
-    rows = codes(names, instances)
+    rows = arff.codes(names, instances)
     for row in np.flatnonzero(rows < 0).tolist():
         table.warning(row, positions[0], f"{shown(names[row])} has no algorithm runs; the row is left out")
     missing = sorted(set(instances) - set(names))
@@ -338,22 +338,6 @@ def per_instance(
     return PerInstance(table, rows[kept], others)
 
 
-def _parts(
-    described: Description | None, tables: dict[str, PerInstance], n: int, problems: Problems
-) -> dict[str, Any]:
-    features, folds = tables.get("feature_values.arff"), tables.get("cv.arff")
-    truths = tables.get("ground_truth.arff")
-    names = tuple(features.others) if features else ()
-    return {
-        "feature_names": names,
-        "features": feature_values(features, n) if features else np.empty((n, 0)),
-        "feature_steps": _feature_steps(described, tables, names, n, problems),
-        "has_feature_costs": "feature_costs.arff" in tables,
-        "folds": _folds(folds, n) if folds else None,
-        "ground_truth": _ground_truth(truths, n) if truths else None,
-    }
-
-
 def feature_values(values: PerInstance, n: int) -> Array:
     """Return the mean of each feature over repetitions, shape (n, d); nan where missing."""
     table = values.table
@@ -363,7 +347,7 @@ def feature_values(values: PerInstance, n: int) -> Array:
         odd = ~np.isfinite(column)
         for row in np.flatnonzero(odd).tolist():  # selectors know no infinite features
             cell = table.columns[position][row]
-            if cell is not None and as_number(cell) is not None:
+            if cell is not None and arff.as_number(cell) is not None:
                 table.warning(row, position, f"{shown(cell)} is not finite; taken as missing")
         column[odd] = math.nan
         result[:, number] = _mean(values.rows, column, n)
@@ -373,7 +357,7 @@ def feature_values(values: PerInstance, n: int) -> Array:
 def _feature_steps(
     described: Description | None,
     tables: dict[str, PerInstance],
-    feature_names: tuple[str, ...],
+    named: Sequence[str],
     n: int,
     problems: Problems,
 ) -> tuple[FeatureStep, ...]:
@@ -385,7 +369,7 @@ def _feature_steps(
     steps = list(described.steps) if described else []
     known = {step.name for step in steps}
     if described is not None:
-        _compare_steps(steps, costs, statuses, feature_names, problems)
+        _compare_steps(steps, costs, statuses, named, problems)
     steps += [description.Step(name, (), (), default=False) for name in costs if name not in known]
     unknown = np.full(n, STATUSES.index("unknown"))
     return tuple(
@@ -428,7 +412,7 @@ def _compare_steps(
     described: list[description.Step],
     costs: dict[str, Array],
     statuses: dict[str, Codes],
-    feature_names: tuple[str, ...],
+    feature_names: Sequence[str],
     problems: Problems,
 ) -> None:
     """Note steps and features that one file has and another has not."""

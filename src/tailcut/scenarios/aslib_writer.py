@@ -48,36 +48,26 @@ def write(scenario: Scenario, folder: str | os.PathLike[str]) -> None:
 def documents(scenario: Scenario) -> dict[str, str]:
     steps = scenario.feature_steps
     ends = _levels(_STEP_ENDS, *(step.statuses for step in steps))
-    files = {
-        "algorithm_runs.arff": _runs(scenario),
-        "feature_values.arff": _per_instance(
-            scenario,
-            "FEATURE_VALUES",
-            [
-                (name, "NUMERIC", numbers(column))
-                for name, column in zip(scenario.feature_names, scenario.features.T, strict=True)
-            ],
-        ),
-        "feature_runstatus.arff": _per_instance(
-            scenario,
-            "FEATURE_RUNSTATUS",
-            [(step.name, ends, [STATUSES[code] for code in step.statuses.tolist()]) for step in steps],
-        ),
+    values = zip(scenario.feature_names, scenario.features.T, strict=True)
+    tables = {
+        "feature_values": [(name, "NUMERIC", numbers(column)) for name, column in values],
+        "feature_runstatus": [
+            (step.name, ends, [STATUSES[code] for code in step.statuses.tolist()]) for step in steps
+        ],
     }
     if scenario.has_feature_costs:
-        costs = [(step.name, "NUMERIC", numbers(step.costs)) for step in steps]
-        files["feature_costs.arff"] = _per_instance(scenario, "FEATURE_COSTS", costs)
+        tables["feature_costs"] = [(step.name, "NUMERIC", numbers(step.costs)) for step in steps]
     if scenario.folds is not None:
-        folds = [("fold", "NUMERIC", list(map(str, scenario.folds.tolist())))]
-        files["cv.arff"] = _per_instance(scenario, "CV", folds)
+        tables["cv"] = [("fold", "NUMERIC", list(map(str, scenario.folds.tolist())))]
     if scenario.ground_truth is not None:
-        truths = [
+        tables["ground_truth"] = [
             (name, "NUMERIC", numbers(values))
             if isinstance(values, np.ndarray)
             else (name, "STRING", ["?" if value is None else quote(value) for value in values])
             for name, values in scenario.ground_truth.items()
         ]
-        files["ground_truth.arff"] = _per_instance(scenario, "GROUND_TRUTH", truths, repeated=False)
+    files = {"algorithm_runs.arff": _runs(scenario)}
+    files |= {f"{table}.arff": _per_instance(scenario, table, columns) for table, columns in tables.items()}
     files["description.txt"] = _description(scenario)  # last: without it there is no scenario yet
     return files
 
@@ -127,16 +117,15 @@ def _runs(scenario: Scenario) -> str:
     return _arff(f"ALGORITHM_RUNS_{scenario.name}", attributes, rows)
 
 
-def _per_instance(
-    scenario: Scenario, title: str, columns: list[tuple[str, str, list[str]]], *, repeated: bool = True
-) -> str:
+def _per_instance(scenario: Scenario, title: str, columns: list[tuple[str, str, list[str]]]) -> str:
     """Return a table with one row per instance from name, type and cells of each column."""
     identity = [("instance_id", "STRING", [quote(name) for name in scenario.instances])]
-    if repeated:
+    if title != "ground_truth":
         identity.append(("repetition", "NUMERIC", ["1"] * len(scenario.instances)))
     table = [*identity, *columns]
     attributes = [(name, kind) for name, kind, _ in table]
-    return _arff(f"{title}_{scenario.name}", attributes, zip(*(cells for *_, cells in table), strict=True))
+    rows = zip(*(cells for *_, cells in table), strict=True)
+    return _arff(f"{title.upper()}_{scenario.name}", attributes, rows)
 
 
 def _description(scenario: Scenario) -> str:

@@ -77,7 +77,9 @@ def _fetch_all(folder: Path, source: str, downloads: _Downloads) -> None:
     manifest = _read_manifest(folder, source)
     for file in (*REQUIRED, *OPTIONAL, *EXTRAS):
         recorded = manifest["files"].get(file)
-        if file in manifest["absent"] or (recorded and _is_whole(folder / file, recorded)):
+        if file in manifest["absent"]:
+            continue
+        if recorded and (folder / file).exists() and _summary((folder / file).read_bytes()) == recorded:
             continue
         url = f"{source}/{file}"
         data = downloads.get(url)
@@ -100,12 +102,6 @@ def _read_manifest(folder: Path, source: str) -> dict[str, Any]:
             if kinds == (dict, list):
                 return manifest
     return {"source": source, "files": {}, "absent": []}
-
-
-def _is_whole(path: Path, recorded: object) -> bool:
-    with contextlib.suppress(FileNotFoundError):
-        return _summary(path.read_bytes()) == recorded
-    return False
 
 
 def _summary(data: bytes) -> dict[str, Any]:

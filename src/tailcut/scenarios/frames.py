@@ -10,7 +10,7 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
@@ -18,23 +18,9 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from tailcut.errors import InputError
-from tailcut.scenarios.arff import (
-    STATUSES,
-    ArffTable,
-    Attribute,
-    Column,
-    Problem,
-    Problems,
-    decode,
-)
-from tailcut.scenarios.aslib_reader import (
-    PerInstance,
-    assembled,
-    combined_runs,
-    feature_costs,
-    feature_values,
-    per_instance,
-)
+from tailcut.scenarios import aslib_reader
+from tailcut.scenarios.arff import STATUSES, ArffTable, Attribute, Column, Problem, Problems, decode
+from tailcut.scenarios.aslib_reader import PerInstance
 from tailcut.scenarios.scenario import FeatureStep, Scenario
 from tailcut.types import check_names, check_seconds
 
@@ -53,13 +39,12 @@ class DataFrame(Protocol):
 Frame = Mapping[str, Sequence[Any]] | DataFrame
 
 
+@dataclass
 class _Refusing(Problems):
     """Raises at once, at a warning about a row too: unlike published files, these tables can be corrected."""
 
-    def __init__(self, counted: str) -> None:
-        super().__init__()
-        self.counted = counted
-        """What is counted: lines of a file, or rows of a frame."""
+    counted: str = "row"
+    """What is counted: lines of a file, or rows of a frame."""
 
     def error(self, file: str, line: int | None, field: str | None, message: str) -> NoReturn:
         place = file if line is None else f"{file}, {self.counted} {line}"
@@ -87,7 +72,7 @@ def read_frame(title: str, frame: Frame) -> ArffTable:
     if len(set(lengths.values())) > 1:
         raise InputError(f"the columns of {title} differ in length: {lengths}")
     lines = range(len(columns[0]) if columns else 0)
-    return _table(title, [str(label) for label in labels], columns, lines, _Refusing("row"))
+    return _table(title, [str(label) for label in labels], columns, lines, _Refusing())
 
 
 def _cell(value: Any) -> str | None:
@@ -103,7 +88,7 @@ def _cell(value: Any) -> str | None:
 
 def read_csv(path: Path) -> ArffTable:
     """Return the table in a CSV file; empty cells are missing."""
-    problems = _Refusing("line")
+    problems = _Refusing(counted="line")
     try:
         text = decode(path.read_bytes(), str(path), problems)
     except OSError as error:
@@ -133,10 +118,8 @@ def read_csv(path: Path) -> ArffTable:
 def _table(
     title: str, names: Sequence[str], columns: list[Column], lines: Sequence[int], problems: Problems
 ) -> ArffTable:
-    attributes = tuple(Attribute(name, "string") for name in check_names(f"columns of {title}", names))
-    return _with_column(
-        ArffTable(title, attributes, columns, lines, problems), "repetition", ["1"] * len(lines)
-    )
+    named = tuple(Attribute(name, "string") for name in check_names(f"columns of {title}", names))
+    return _with_column(ArffTable(title, named, columns, lines, problems), "repetition", ["1"] * len(lines))
 
 
 def _with_column(table: ArffTable, name: str, cells: Column) -> ArffTable:
@@ -155,14 +138,14 @@ def from_tables(
         raise InputError(f"name must be a non-empty string, got {name!r}")
     runtimes = runs.numbers(runs.require("runtime")[0])
     runs = _with_column(runs, "status", np.where(runtimes <= seconds, "ok", "timeout").tolist())
-    recorded = combined_runs(runs, (*_IDENTITY, "algorithm", "status"), "runtime", seconds)
+    recorded = aslib_reader.combined_runs(runs, (*_IDENTITY, "algorithm", "status"), "runtime", seconds)
     n = len(recorded.instances)
     given = _per_instance(features, recorded.instances, complete=True)
-    names, values = tuple(given.others), feature_values(given, n)
+    names, values = tuple(given.others), aslib_reader.feature_values(given, n)
     if costs is None:
         step_costs = {"all": np.zeros(n)}
     else:
-        step_costs = feature_costs(_per_instance(costs, recorded.instances, complete=False), n)
+        step_costs = aslib_reader.feature_costs(_per_instance(costs, recorded.instances, complete=False), n)
     known = ~np.isnan(values).all(axis=1) if names else np.ones(n, dtype=bool)
     ends = np.where(known, STATUSES.index("ok"), STATUSES.index("unknown")).astype(np.uint8)
     # Which step provides which feature is not known here, only that all of them together give all features:
@@ -172,7 +155,7 @@ def from_tables(
         FeatureStep(step, names if step == last else (), tuple(before) if step == last else (), spent, ends)
         for step, spent in step_costs.items()
     )
-    return assembled(
+    return aslib_reader.assembled(
         name,
         seconds,
         recorded,
@@ -186,4 +169,4 @@ def from_tables(
 def _per_instance(table: ArffTable, instances: tuple[str, ...], *, complete: bool) -> PerInstance:
     if table.find("instance_id") is not None:  # as "repetition", a name that ASlib's files use themselves
         raise InputError(f"{table.file}: 'instance_id' is a name that ASlib's own columns have")
-    return per_instance(table, instances, _IDENTITY, complete=complete)
+    return aslib_reader.per_instance(table, instances, _IDENTITY, complete=complete)

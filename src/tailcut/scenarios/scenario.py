@@ -104,21 +104,15 @@ class Scenario(_ByValue):
     ground_truth: GroundTruth | None = None
 
     def __post_init__(self) -> None:
-        arrays = [self.features, self.runtimes, self.solved, self.statuses, self.feature_cost]
-        arrays += [step.costs for step in self.feature_steps] + [s.statuses for s in self.feature_steps]
-        arrays += [] if self.folds is None else [self.folds]
-        arrays += [c for c in (self.ground_truth or {}).values() if isinstance(c, np.ndarray)]
-        for array in arrays:
-            array.flags.writeable = False
+        values = [*vars(self).values(), *(self.ground_truth or {}).values()]
+        values += [value for step in self.feature_steps for value in vars(step).values()]
+        for value in values:
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
 
     def __repr__(self) -> str:
-        n, k, d = len(self.instances), len(self.algorithms), len(self.feature_names)
-        counts = [
-            f"{number} {word}{'s' * (number != 1)}"
-            for number, word in ((n, "instance"), (k, "algorithm"), (d, "feature"))
-        ]
         unsolved = f"{1.0 - self.solved.mean():.0%} of the runs unsolved" if self.solved.size else "no runs"
-        return f"Scenario({self.name!r}: {', '.join(counts)}, cutoff {self.cutoff:g} s, {unsolved})"
+        return f"Scenario({self.name!r}: {_counts(self)}, cutoff {self.cutoff:g} s, {unsolved})"
 
     def _repr_html_(self) -> str:
         """Show each algorithm with what it solves, the best by PAR10 first."""
@@ -197,7 +191,7 @@ class QualityScenario:
     >>> scenario = QualityScenario("tiny", "accuracy", True, ("i", "j"), ("a", "b"), ("x",), np.zeros((2, 1)),
     ...     values=np.array([[0.9, 0.5], [0.7, np.nan]]))
     >>> scenario
-    QualityScenario('tiny': 2 instances, 2 algorithms, 1 features, accuracy to maximise)
+    QualityScenario('tiny': 2 instances, 2 algorithms, 1 feature, accuracy to maximise)
     >>> scenario.ratings.tolist()  # the best value counts 0, the worst 1, as does a run without a value
     [[0.0, 1.0], [0.5000000000000001, 1.0]]
     """
@@ -219,10 +213,8 @@ class QualityScenario:
     """Fold of each instance in the first repetition of the scenario's cross-validation, shape (n,)."""
 
     def __repr__(self) -> str:
-        n, k, d = len(self.instances), len(self.algorithms), len(self.feature_names)
         aim = "maximise" if self.maximise else "minimise"
-        counts = f"{n} instances, {k} algorithms, {d} features"
-        return f"QualityScenario({self.name!r}: {counts}, {self.measure} to {aim})"
+        return f"QualityScenario({self.name!r}: {_counts(self)}, {self.measure} to {aim})"
 
     @property
     def ratings(self) -> Array:
@@ -253,3 +245,9 @@ class QualityScenario:
         from tailcut.scenarios.aslib_reader import read_quality
 
         return read_quality(path)
+
+
+def _counts(scenario: Scenario | QualityScenario) -> str:
+    counts = map(len, (scenario.instances, scenario.algorithms, scenario.feature_names))
+    things = zip(counts, ("instance", "algorithm", "feature"), strict=True)
+    return ", ".join(f"{count} {word}{'s' * (count != 1)}" for count, word in things)

@@ -16,12 +16,13 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 from urllib.parse import quote, urlencode, urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut import types
 from tailcut.errors import InputError, ServiceError
 from tailcut.explain import AlgorithmBelief, Explanation, FeatureEffect
 from tailcut.policies.pending import number_of
@@ -155,36 +156,23 @@ class RemoteProject:
         return f"RemoteProject({self.name!r})"
 
     def select(
-        self,
-        features: Features = None,
-        *,
-        instance: str | None = None,
-        cutoff: float | None = None,
-        among: Iterable[str] | None = None,
-        spent: float = 0.0,
-        feature_cost: float = 0.0,
-        key: str | None = None,
+        self, features: Features = None, *, key: str | None = None, **options: Unpack[types.RequestOptions]
     ) -> Decision:
         """Decide as `Selector.select`; a `key` is generated unless you pass one."""
-        body = _with_key(key, features, instance, cutoff, among, spent, feature_cost)
-        return Decision.from_dict(self._post("/select", body))
+        return Decision.from_dict(self._post("/select", _with_key(key, features, **options)))
 
     def race(
         self,
         features: Features = None,
         *,
         k: int,
-        instance: str | None = None,
-        cutoff: float | None = None,
-        among: Iterable[str] | None = None,
-        spent: float = 0.0,
-        feature_cost: float = 0.0,
         running: Mapping[str, float] | None = None,
         failed: Mapping[str, float] | None = None,
         key: str | None = None,
+        **options: Unpack[types.RequestOptions],
     ) -> list[Decision]:
         """Decide as `Selector.race`; a `key` is generated unless you pass one."""
-        body = _with_key(key, features, instance, cutoff, among, spent, feature_cost)
+        body = _with_key(key, features, **options)
         body |= {"k": k, "running": dict(running or {}), "failed": dict(failed or {})}
         response = self._post("/race", body)
         return [Decision.from_dict(decision) for decision in response["decisions"]]
@@ -199,18 +187,11 @@ class RemoteProject:
         return [_item_error(answer) or Decision.from_dict(answer["decision"]) for answer in answers]
 
     def observe(
-        self,
-        decision: Decision | int,
-        outcome: Outcome | None = None,
-        *,
-        runtime: float | None = None,
-        censored_at: float | None = None,
-        failed: bool = False,
-        loss: float | None = None,
+        self, decision: Decision | int, outcome: Outcome | None = None, **form: Unpack[types.OutcomeOptions]
     ) -> bool:
         """Report the outcome of a decision, as `Selector.observe`; return False if it was already known."""
-        outcome = Outcome.one_of(outcome, runtime, censored_at, failed, loss)
-        return bool(self._post("/observe", _observation(decision, outcome))["learned"])
+        body = _observation(decision, Outcome.one_of(outcome, **form))
+        return bool(self._post("/observe", body)["learned"])
 
     def observe_batch(self, outcomes: Iterable[tuple[Decision | int, Outcome]]) -> list[bool | ServiceError]:
         """Report the outcomes of several decisions; the error of one is returned in its place."""
@@ -244,15 +225,10 @@ class RemoteProject:
         return float(self._get("/feature_budget", **query)["seconds"])
 
     def consider(
-        self,
-        features: Features = None,
-        *,
-        cutoff: float | None = None,
-        among: Iterable[str] | None = None,
-        top: int = 5,
+        self, features: Features = None, *, top: int = 5, **options: Unpack[types.ConsiderOptions]
     ) -> Explanation:
         """Return what would be chosen for an instance, and why, as `Selector.consider`."""
-        request = Request(features, cutoff=cutoff, among=among).to_dict()
+        request = Request(features, **options).to_dict()
         body = {name: request[name] for name in ("features", "cutoff", "among")}
         return _explanation(self._post("/consider", {**body, "top": top}))
 

@@ -16,6 +16,7 @@ import gc
 import logging
 import secrets
 import time
+from dataclasses import dataclass
 from importlib.resources import files
 from itertools import count
 from pathlib import Path
@@ -102,6 +103,7 @@ class Access:
         return scopes
 
 
+@dataclass(eq=False)
 class Guard:
     """Checks every request before its route.
 
@@ -110,19 +112,17 @@ class Guard:
     refusal here is a 421 like all other errors, and is counted and logged.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        access: Access,
-        metrics: ServerMetrics,
-        hosts: frozenset[str] | None,
-        limits: ServiceLimits,
-    ) -> None:
-        self.app, self.access, self.metrics, self.hosts, self.limits = app, access, metrics, hosts, limits
-        self.under_way = 0
-        """Bytes of the bodies of all requests in progress."""
-        self.too_large = f"the body is too large: at most {limits.body_bytes} bytes"
+    app: ASGIApp
+    access: Access
+    metrics: ServerMetrics
+    hosts: frozenset[str] | None
+    limits: ServiceLimits
+    under_way: int = 0
+    """Bytes of the bodies of all requests in progress."""
+
+    @property
+    def too_large(self) -> str:
+        return f"the body is too large: at most {self.limits.body_bytes} bytes"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -174,13 +174,8 @@ class Guard:
         self.metrics.request(method, route, status, seconds)
         level = logging.DEBUG if status < 400 and seconds < SLOW else logging.INFO
         if log.isEnabledFor(level):
-            fields = {
-                "method": scope["method"],
-                "path": scope["path"],
-                "status": status,
-                "milliseconds": round(1e3 * seconds, 2),
-                "request": exchange.id,
-            }
+            fields = {"method": scope["method"], "path": scope["path"], "status": status}
+            fields |= {"milliseconds": round(1e3 * seconds, 2), "request": exchange.id}
             log.log(level, "request", extra={"fields": fields})
 
 
@@ -237,14 +232,9 @@ class LimitedConnection(HttpToolsProtocol):
     """
 
     def __init__(
-        self,
-        *uvicorn: Any,
-        limits: ServiceLimits,
-        most: int,
-        idle: dict[LimitedConnection, None],
-        **more: Any,
+        self, *args: Any, limits: ServiceLimits, most: int, idle: dict[LimitedConnection, None], **more: Any
     ) -> None:
-        super().__init__(*uvicorn, **more)
+        super().__init__(*args, **more)
         self._limits, self._most, self._idle = limits, most, idle
         self._received = self._head = 0
         """Bytes since the last message ended, or since a refusal; and those of the head, parsed."""

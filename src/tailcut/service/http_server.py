@@ -13,6 +13,7 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -33,7 +34,7 @@ from tailcut.journal import Journal, Tokens
 from tailcut.service import reading, responses, routes
 from tailcut.service.guard import ASSETS, OPEN, PAGE, READING, Access, Guard, LimitedConnection
 from tailcut.service.journal_writer import JournalWriter
-from tailcut.service.routes import JournalReader, ServiceContext
+from tailcut.service.routes import ServiceContext
 from tailcut.service.service_limits import ServiceLimits
 from tailcut.service.statistics import Estimates, ServerMetrics
 
@@ -66,15 +67,12 @@ def build(
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         writer = JournalWriter(path, limits, metrics)
-        reader = JournalReader(Journal(path, read_only=True))
-        estimates = Estimates(path)
-        app.state.context = ServiceContext(writer, reader, limits, metrics, access, estimates)
-        writer.start()
         try:
-            yield
+            with Journal(path, read_only=True) as journal, ThreadPoolExecutor(1, "journal reader") as thread:
+                async with contextlib.aclosing(Estimates(path)) as estimates:
+                    app.state.context = ServiceContext(writer, journal, thread, access, estimates)
+                    yield
         finally:
-            await estimates.close()
-            reader.close()
             writer.stop()
 
     routers = (routes.step, routes.manage, reading.server, reading.router)  # the busiest first

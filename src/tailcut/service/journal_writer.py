@@ -72,7 +72,6 @@ class WorkQueues:
         return len(self._queues[slow])
 
     def put(self, work: QueuedWork[Any], *, slow: bool) -> None:
-        """Queue some work; raise if the queue is full."""
         queue = self._queues[slow]
         if len(queue) >= self.limit or self.closed:
             raise BusyError("too many requests are waiting; try again")
@@ -129,9 +128,9 @@ class JournalWriter:
                 self._set_aside(name, error)
         self.queues = WorkQueues(limits.waiting_requests)
         self._thread = threading.Thread(target=self._work, name="journal writer", daemon=True)
+        self._thread.start()
 
     def _set_aside(self, name: str, error: Exception) -> None:
-        """Disable a project, and remember why."""
         self.broken[name] = error.reason if isinstance(error, DamagedError) else type(error).__name__
         self.projects.pop(name, None)
         log.error("project %s is set aside: %s", name, error)
@@ -148,9 +147,6 @@ class JournalWriter:
         registers: tuple[dict[str, Any], ...] = (self.projects, self.broken, self.latencies, self.revisions)
         for register in registers:
             register.pop(name, None)
-
-    def start(self) -> None:
-        self._thread.start()
 
     def trouble(self) -> str | None:
         """Return why the service does not work, or None."""
@@ -173,22 +169,18 @@ class JournalWriter:
         Abandoned work was not acknowledged, and the journal does not contain it.
         """
         self.queues.close()
-        if self._thread.ident is not None:
-            self._thread.join(self.limits.stop_seconds)
-            if self._thread.is_alive():
-                log.error("requests in progress take too long and are abandoned")
-                return
+        self._thread.join(self.limits.stop_seconds)
+        if self._thread.is_alive():
+            log.error("requests in progress take too long and are abandoned")
+            return
         for project in self.projects.values():
-            try:
-                project.keep()
-            except JournalError:  # the events are all there, only the next start takes longer
-                log.exception("no snapshot of %s", project.name)
+            project.try_to_keep()
         self.journal.close()
 
     async def with_project(
         self,
-        name: str,
-        work: Callable[[Project], T],
+        name: str | None,
+        work: Callable[..., T],
         *,
         slow: bool = False,
         timed: bool = False,
@@ -200,9 +192,7 @@ class JournalWriter:
         return await future
 
     async def with_journal(self, work: Callable[[], T]) -> T:
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self.queues.put(QueuedWork(None, work, future), slow=True)
-        return await future
+        return await self.with_project(None, work, slow=True)
 
     def _work(self) -> None:
         while group := self.queues.next_group():
@@ -217,8 +207,12 @@ class JournalWriter:
             with self.journal.together():
                 for work in group:
                     self._try(work)
-            self._written(group)
-            self._failed = -math.inf
+            self._failed, now = -math.inf, time.perf_counter()
+            for work in group:
+                if work.name in self.projects and work.error is None:
+                    self.revisions[work.name] = self.projects[work.name].last_event
+                    if work.timed:
+                        self.latencies[work.name].append(now - work.since)
         except JournalError as error:
             log.error("a group of %d requests could not be written: %s", len(group), error)  # noqa: TRY400
             failure, self._failed = error, time.monotonic()
@@ -231,15 +225,6 @@ class JournalWriter:
         self.metrics.groups.observe(len(group))
         with contextlib.suppress(RuntimeError):  # the server has ended without waiting any longer
             group[0].future.get_loop().call_soon_threadsafe(_deliver, group)
-
-    def _written(self, group: list[QueuedWork[Any]]) -> None:
-        """Record what is on disk now."""
-        now = time.perf_counter()
-        for work in group:
-            if work.name in self.projects and work.error is None:
-                self.revisions[work.name] = self.projects[work.name].last_event
-                if work.timed:
-                    self.latencies[work.name].append(now - work.since)
 
     def _try(self, work: QueuedWork[Any]) -> None:
         project = None

@@ -22,15 +22,7 @@ from tailcut.service import responses
 from tailcut.service import service_limits as limits
 from tailcut.service.journal_writer import JournalWriter
 from tailcut.service.request_bodies import ConsiderBody
-from tailcut.service.responses import (
-    BusyError,
-    NoProjectError,
-    error_response,
-    json_response,
-    many,
-    model,
-    to_json,
-)
+from tailcut.service.responses import json_response, model, to_json
 from tailcut.service.routes import Name, Router, ServiceContext, Shared, check_room, response_of
 from tailcut.service.statistics import project_statistics
 
@@ -57,14 +49,14 @@ async def health(shared: Shared) -> Response:
     trouble = shared.writer.trouble()
     if trouble is None:
         return json_response({"status": "ok", "version": __version__})
-    return error_response(503, trouble)
+    return responses.error_response(503, trouble)
 
 
 @server.get("/metrics", summary="Metrics for Prometheus", response_class=Response)
 async def metrics(shared: Shared) -> Response:
     """Return counters and histograms in the text format of Prometheus."""
     writer = shared.writer
-    text = await writer.with_journal(lambda: shared.metrics.text(writer.projects.values()))
+    text = await writer.with_journal(lambda: writer.metrics.text(writer.projects.values()))
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
@@ -99,7 +91,7 @@ async def get_estimate(project: Name, shared: Shared) -> Response:
 async def get_live(project: Name, shared: Shared, request: Request) -> Response:
     """Return a stream of server-sent events: `statistics` at once, then after changes."""
     if project not in shared.writer.projects:
-        raise NoProjectError(f"there is no project {project!r}")
+        raise responses.NoProjectError(f"there is no project {project!r}")
     return _LiveResponse(shared, project, request.headers.get("authorization"))
 
 
@@ -107,8 +99,8 @@ class _LiveResponse(StreamingResponse):
     """A stream that is counted from its creation until it ends, however that happens."""
 
     def __init__(self, shared: ServiceContext, project: str, bearer: str | None) -> None:
-        if shared.streams >= shared.limits.streams:
-            raise BusyError(f"there are {shared.streams} live streams already")
+        if shared.streams >= shared.writer.limits.streams:
+            raise responses.BusyError(f"there are {shared.streams} live streams already")
         shared.streams += 1
         self._shared = shared
         super().__init__(_messages(shared, project, bearer), media_type="text/event-stream")
@@ -144,13 +136,11 @@ async def _messages(shared: ServiceContext, project: str, bearer: str | None) ->
 
 async def _page(shared: Shared, number: int, limit: int, **which: Any) -> tuple[list[Event], int | None]:
     """Return a page of a project's events, and the cursor of the next page, None if there is none."""
-    events = await shared.reader.read(lambda journal: journal.page(number, limit=limit + 1, **which))
+    events = await shared.read(lambda journal: journal.page(number, limit=limit + 1, **which))
     return events[:limit], events[limit - 1].number if len(events) > limit else None
 
 
-@router.json(
-    "GET", "/history", model("HistoryResponse", events=many(responses.HistoryEvent), next=int | None)
-)
+@router.json("GET", "/history", model("HistoryResponse", events=[responses.HistoryEvent], next=int | None))
 async def history(
     project: Name,
     shared: Shared,
@@ -174,9 +164,7 @@ async def history(
 
 
 @router.json(
-    "GET",
-    "/decisions",
-    model("PastDecisionsResponse", decisions=many(responses.PastDecision), next=int | None),
+    "GET", "/decisions", model("PastDecisionsResponse", decisions=[responses.PastDecision], next=int | None)
 )
 async def decisions(project: Name, shared: Shared, limit: Limit = 20, cursor: Cursor = None) -> Response:
     """Decisions and their outcomes, page by page."""
@@ -184,7 +172,7 @@ async def decisions(project: Name, shared: Shared, limit: Limit = 20, cursor: Cu
     events, following = await _page(shared, number, limit, cursor=cursor, kinds=DECIDING)
     made = [(event, decision) for event in events if (decision := event.decision()) is not None]
     ids = [decision.id for _, decision in made]
-    observed = await shared.reader.read(lambda journal: journal.observed(number, ids))
+    observed = await shared.read(lambda journal: journal.observed(number, ids))
     page = []
     for event, decision in made:
         outcome, end = None, observed.get(decision.id)
@@ -194,9 +182,7 @@ async def decisions(project: Name, shared: Shared, limit: Limit = 20, cursor: Cu
     return json_response({"decisions": page, "next": following})
 
 
-@router.work(
-    "GET", "/pending", model("PendingResponse", count=int, decisions=many(responses.PendingDecision))
-)
+@router.work("GET", "/pending", model("PendingResponse", count=int, decisions=[responses.PendingDecision]))
 def pending(project: Project, limit: Limit = 100) -> dict[str, Any]:
     """Decisions that wait for outcomes."""
     waiting = project.statistics.pending
@@ -238,7 +224,7 @@ def feature_budget(
 @router.work(
     "GET",
     "/survival",
-    model("SurvivalResponse", algorithm=str, cutoff=float, runs=int, curve=many(responses.SurvivalPoint)),
+    model("SurvivalResponse", algorithm=str, cutoff=float, runs=int, curve=[responses.SurvivalPoint]),
 )
 def survival(
     project: Project, algorithm: Annotated[str, Query(min_length=1, max_length=limits.ALGORITHM_NAME)]
@@ -248,7 +234,7 @@ def survival(
     The share of its runs still unsolved after some time, estimated as Kaplan and Meier do.
     """
     if algorithm not in project.selector.algorithms and algorithm not in project.statistics.algorithms:
-        raise NoProjectError(f"there is no algorithm {algorithm!r}")
+        raise responses.NoProjectError(f"there is no algorithm {algorithm!r}")
     points = project.statistics.survival(algorithm)
     return {
         "algorithm": algorithm,

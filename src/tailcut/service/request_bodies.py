@@ -7,19 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    JsonValue,
-    StringConstraints,
-    Tag,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
+from pydantic.types import Discriminator, StringConstraints, Tag
 
-from tailcut.journal.replay import MAX_PENDING
+from tailcut.journal.project import MAX_PENDING
 from tailcut.service import service_limits as limits
 from tailcut.types import Outcome, Request
 
@@ -92,7 +83,7 @@ _FEW = 20
 class Body(BaseModel):
     """A JSON object in which every field is known."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     @property
     def steps(self) -> int:
@@ -114,33 +105,27 @@ class ProjectBody(Body):
     name: ProjectName = Field(description="Letters, digits and . _ -", examples=["sat"])
     algorithms: Algorithms = Field(examples=[["kissat", "minisat"]])
     cutoff: Cutoff = Field(description="Seconds after which an instance counts as unsolved", examples=[300.0])
-    selector: Annotated[str, StringConstraints(max_length=100)] = Field(
-        default="tailcut", description="A name from `tailcut selectors`"
-    )
+    selector: Annotated[str, StringConstraints(max_length=100)] = "tailcut"
+    """A name from `tailcut selectors`"""
     seed: Number = 0
     feature_names: Names = None
     hyperparameters: Annotated[
         dict[Annotated[str, StringConstraints(max_length=100)], Hyperparameter],
         BeforeValidator(_few_items),
     ] = Field(default={}, max_length=100)
-    max_pending: Number = Field(
-        default=MAX_PENDING, ge=1, description="Decisions that may wait; then the oldest is dropped"
-    )
+    max_pending: Number = Field(default=MAX_PENDING, ge=1)
+    """Decisions that may wait; then the oldest is dropped"""
 
 
 class SelectBody(Body):
-    features: Features | None = Field(
-        default=None,
-        description="A vector, or an object of names and values; null where a value is missing",
-        examples=[[0.3, 120.0]],
-    )
+    features: Features | None = Field(default=None, examples=[[0.3, 120.0]])
+    """A vector, or an object of names and values; null where a value is missing"""
     instance: InstanceName | None = None
     cutoff: Cutoff | None = Field(default=None, description="For this instance only")
     among: Subset = None
     spent: Seconds = Field(default=0.0, description="Seconds of the cutoff already used")
-    feature_cost: Seconds = Field(
-        default=0.0, description="Seconds that computing the features took, or trying to; on top of `spent`"
-    )
+    feature_cost: Seconds = 0.0
+    """Seconds that computing the features took, or trying to; on top of `spent`"""
     key: Key = None
 
     def request(self) -> Request:
@@ -153,16 +138,10 @@ class RaceBody(SelectBody):
     """An instance on which several algorithms are to run at once."""
 
     k: int = Field(strict=True, ge=1, le=limits.ALGORITHMS, description="Runs at once, at most")
-    running: RunTimes = Field(
-        default={},
-        max_length=limits.ALGORITHMS,
-        description="Algorithms already running on it, and for how many seconds",
-    )
-    failed: RunTimes = Field(
-        default={},
-        max_length=limits.ALGORITHMS,
-        description="Algorithms whose runs on it have ended without an answer, and after how many seconds",
-    )
+    running: RunTimes = Field(default={}, max_length=limits.ALGORITHMS)
+    """Algorithms already running on it, and for how many seconds"""
+    failed: RunTimes = Field(default={}, max_length=limits.ALGORITHMS)
+    """Algorithms whose runs on it have ended without an answer, and after how many seconds"""
 
     @property
     def steps(self) -> int:
@@ -192,15 +171,12 @@ class ObserveBody(Body):
 
     decision: Number = Field(description="The decision's id")
     runtime: Seconds | None = Field(default=None, description="Seconds until it was solved")
-    censored_at: Cutoff | None = Field(
-        default=None, description="Seconds after which it was stopped unsolved"
-    )
-    failed: Flag = Field(
-        default=False, description="It ended without an answer: crashed, out of memory, wrong"
-    )
-    loss: LossShare | None = Field(
-        default=None, description="How bad its answer was, from 0 to 1, where that counts and not the time"
-    )
+    censored_at: Cutoff | None = None
+    """Seconds after which it was stopped unsolved"""
+    failed: Flag = False
+    """It ended without an answer: crashed, out of memory, wrong"""
+    loss: LossShare | None = None
+    """How bad its answer was, from 0 to 1, where that counts and not the time"""
 
     @model_validator(mode="after")
     def _one_outcome(self) -> Self:
@@ -225,9 +201,8 @@ class ProceedBody(Body):
     """Continue with the instance of a decision that was observed unsolved."""
 
     decision: Number = Field(description="The id of the last decision on the instance")
-    spent: Seconds | None = Field(
-        default=None, description="Seconds of the cutoff used so far, if you know better than the outcomes"
-    )
+    spent: Seconds | None = None
+    """Seconds of the cutoff used so far, if you know better than the outcomes"""
 
 
 class AlgorithmBody(Body):
@@ -237,9 +212,8 @@ class AlgorithmBody(Body):
 class ConsiderBody(Body):
     """An instance for which nothing is decided yet."""
 
-    features: Features | None = Field(
-        default=None, description="As in select; null where a value is missing", examples=[[0.3, 120.0]]
-    )
+    features: Features | None = Field(default=None, examples=[[0.3, 120.0]])
+    """As in select; null where a value is missing"""
     cutoff: Cutoff | None = Field(default=None, description="For this instance only")
     among: Subset = None
     top: Number = Field(default=5, le=100, description="How many features to show")
@@ -251,23 +225,16 @@ class FitBody(Body):
     algorithms: Algorithms = Field(description="Names of the K algorithms")
     cutoff: Cutoff = Field(description="Seconds after which a run was stopped")
     feature_names: Names = Field(default=None, description="d names; null: features have none")
-    features: Rows[Annotated[list[Value | None], Field(max_length=limits.FEATURES, fail_fast=True)]] = Field(
-        description="n rows of d values, null where missing"
-    )
-    runtimes: Rows[Row[Value | None]] = Field(
-        description="n rows of K times in seconds; null where unsolved: nothing is known about the run"
-    )
+    features: Rows[Annotated[list[Value | None], Field(max_length=limits.FEATURES, fail_fast=True)]]
+    """n rows of d values, null where missing"""
+    runtimes: Rows[Row[Value | None]]
+    """n rows of K times in seconds; null where unsolved: nothing is known about the run"""
     solved: Rows[Row[Flag]] = Field(description="n rows of K: solved within the cutoff")
     known: MaybeRows[Row[Flag]] = Field(default=None, description="n rows of K: whether to learn the run")
-    instances: MaybeRows[InstanceName] = Field(
-        default=None, description="n names; those of one name are the same instance"
-    )
-    watched: MaybeRows[Row[Cutoff | None]] = Field(
-        default=None,
-        description="n rows of K times in seconds: when an unsolved run was stopped; null: at the cutoff",
-    )
-    feature_cost: MaybeRows[Seconds | None] = Field(
-        default=None,
-        description="n times in seconds: how long computing the features took; null: not known",
-    )
+    instances: MaybeRows[InstanceName] = None
+    """n names; those of one name are the same instance"""
+    watched: MaybeRows[Row[Cutoff | None]] = None
+    """n rows of K times in seconds: when an unsolved run was stopped; null: at the cutoff"""
+    feature_cost: MaybeRows[Seconds | None] = None
+    """n times in seconds: how long computing the features took; null: not known"""
     key: Key = None

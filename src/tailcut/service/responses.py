@@ -16,15 +16,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tailcut.errors import (
-    ConflictingOutcomeError,
-    InputError,
-    JournalError,
-    NotExplainedError,
-    OutOfTurnError,
-    TailcutError,
-    UnknownDecisionError,
-)
+from tailcut import errors
+from tailcut.errors import InputError, JournalError, TailcutError
 from tailcut.estimate import SingleSolverEstimate
 from tailcut.explain import AlgorithmBelief, Explanation, FeatureEffect
 from tailcut.journal.events import DamagedError, Event
@@ -51,8 +44,8 @@ class LimitError(TailcutError, ValueError):
 _NOT_SHOWN = ("body", "query", "path", "vector", "named")
 """Parts of a field's location that only Pydantic knows."""
 _STATUS: dict[int, tuple[type[TailcutError], ...]] = {
-    404: (NoProjectError, UnknownDecisionError),
-    409: (ConflictingOutcomeError, OutOfTurnError, NotExplainedError, LimitError),
+    404: (NoProjectError, errors.UnknownDecisionError),
+    409: (errors.ConflictingOutcomeError, errors.OutOfTurnError, errors.NotExplainedError, LimitError),
     503: (BusyError, SetAsideError, JournalError),
 }
 
@@ -175,20 +168,18 @@ def model(
 ) -> type[BaseModel]:
     """Return a model with these fields: each is a type, or a type and what the field means.
 
-    It also has the fields of the class `like`, apart from those given here; None leaves a field out.
+    A type in brackets stands for lists of it. The model also has the fields of the class `like`, apart from
+    those given here; None leaves a field out.
     """
     definitions: Any = {}
     for field, given in {**(get_type_hints(like) if like else {}), **fields}.items():
         kind, description = given if isinstance(given, tuple) else (given, None)
+        if isinstance(kind, list):
+            kind = list[kind[0]]  # type: ignore[valid-type]
         if kind is not None:
             definitions[field] = (kind, Field(description=description))
     made: type[BaseModel] = create_model(name, __base__=base, __doc__=meaning, **definitions)
     return made
-
-
-def many(kind: Any) -> Any:
-    """Return the type of lists of a model; type checkers want names of classes there."""
-    return list[kind]
 
 
 DecisionResponse = model(
@@ -273,8 +264,8 @@ StatisticsResponse = model(
     unsolved=int,
     par10=(float | None, "Seconds; null where losses count and not times"),
     mean_loss=(float | None, "Where losses count; a run that failed loses 1; else null"),
-    algorithms=many(AlgorithmStatistics),
-    curve=(many(StatisticsPoint), "At most 256 points, oldest first"),
+    algorithms=[AlgorithmStatistics],
+    curve=([StatisticsPoint], "At most 256 points, oldest first"),
     latency_ms=LatencyStatistics,
 )
 AlgorithmEstimate = model(
@@ -293,7 +284,7 @@ RunEstimateValues = model(
     par10=float,
     best=(str | None, "The algorithm with the lowest estimate"),
     saved=(SavedEstimate | None, "Seconds of PAR10 per instance, against that one; below 0: lost"),
-    solvers=(many(AlgorithmEstimate), "The lowest estimate first"),
+    solvers=([AlgorithmEstimate], "The lowest estimate first"),
 )
 EstimateResponse = model(
     "EstimateResponse",
@@ -313,8 +304,8 @@ ExplanationResponse = model(
     "Why a decision was made, or would be.",
     like=Explanation,
     decision=(int | None, "null where nothing was decided"),
-    algorithms=many(BeliefResponse),
-    features=many(EffectResponse),
+    algorithms=[BeliefResponse],
+    features=[EffectResponse],
     text=(str, "The same as a table for people"),
 )
 SelectorInfo = model("SelectorInfo", name=str, summary=str, kind=str, hyperparameters=dict[str, Any])

@@ -23,45 +23,19 @@ from starlette.types import Receive, Scope, Send
 from tailcut.catalogue import find_all
 from tailcut.errors import InputError, JournalError, TailcutError
 from tailcut.journal import Journal, Project
-from tailcut.journal.replay import make
+from tailcut.journal.project import make
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.service import request_bodies as bodies
 from tailcut.service import responses
 from tailcut.service import service_limits as limits
 from tailcut.service.guard import Access
 from tailcut.service.journal_writer import JournalWriter
-from tailcut.service.responses import (
-    DecisionItem,
-    DecisionResponse,
-    LimitError,
-    ObservationItem,
-    ProjectResponse,
-    SelectorInfo,
-    SetAsideError,
-    json_response,
-    many,
-    model,
-)
-from tailcut.service.service_limits import ServiceLimits
-from tailcut.service.statistics import Estimates, ServerMetrics
+from tailcut.service.responses import DecisionResponse, LimitError, ProjectResponse, json_response, model
+from tailcut.service.statistics import Estimates
 from tailcut.types import Decision
 
 T = TypeVar("T")
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
-
-
-class JournalReader:
-    """Reads the journal while the writer writes, one query at a time, in a thread of its own."""
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal, self._thread = journal, ThreadPoolExecutor(1, "journal reader")
-
-    async def read(self, work: Callable[[Journal], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work, self._journal)
-
-    def close(self) -> None:
-        self._thread.shutdown()
-        self._journal.close()
 
 
 @dataclass
@@ -69,14 +43,18 @@ class ServiceContext:
     """Everything that a route may need."""
 
     writer: JournalWriter
-    reader: JournalReader
-    limits: ServiceLimits
-    metrics: ServerMetrics
+    journal: Journal
+    """For reading, while the writer writes: see `read`."""
+    thread: ThreadPoolExecutor
+    """Of one thread, so that there is one query at a time."""
     access: Access
     estimates: Estimates
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     streams: int = 0
     """Live streams that are open."""
+
+    async def read(self, work: Callable[[Journal], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self.thread, work, self.journal)
 
 
 async def _context(request: Request) -> ServiceContext:  # async: otherwise it would run in another thread
@@ -204,7 +182,7 @@ def select(project: Project, body: bodies.SelectBody) -> dict[str, Any]:
     return _decide(project, body, before)
 
 
-@step.work("POST", "/race", model("RaceResponse", decisions=many(DecisionResponse)), timed=True)
+@step.work("POST", "/race", model("RaceResponse", decisions=[DecisionResponse]), timed=True)
 def race(project: Project, body: bodies.RaceBody) -> dict[str, Any]:
     """Decide which algorithms to run on an instance at once.
 
@@ -217,7 +195,7 @@ def race(project: Project, body: bodies.RaceBody) -> dict[str, Any]:
     return {"decisions": [response_of(decision, decision.id < before) for decision in decisions]}
 
 
-@step.work("POST", "/select/batch", model("DecisionBatchResponse", answers=many(DecisionItem)))
+@step.work("POST", "/select/batch", model("DecisionBatchResponse", answers=[responses.DecisionItem]))
 def select_batch(project: Project, body: bodies.SelectBatchBody) -> dict[str, Any]:
     """Decide for several instances at once.
 
@@ -241,7 +219,10 @@ def observe(project: Project, body: bodies.ObserveBody) -> dict[str, Any]:
 
 
 @step.work(
-    "POST", "/observe/batch", model("ObservationBatchResponse", answers=many(ObservationItem)), slow=True
+    "POST",
+    "/observe/batch",
+    model("ObservationBatchResponse", answers=[responses.ObservationItem]),
+    slow=True,
 )
 def observe_batch(project: Project, body: bodies.ObserveBatchBody) -> dict[str, Any]:
     """Report how several runs went."""
@@ -334,10 +315,12 @@ manage = Router("/v1", "projects")
 Algorithm = Annotated[str, Path(max_length=limits.ALGORITHM_NAME, description="The algorithm's name")]
 
 
-@manage.json("GET", "/selectors", model("SelectorListResponse", selectors=many(SelectorInfo)))
+@manage.json("GET", "/selectors", model("SelectorListResponse", selectors=[responses.SelectorInfo]))
 async def list_selectors() -> Response:
     """List the selectors a project may use."""
-    rows = [{field: row.describe()[field] for field in SelectorInfo.model_fields} for row in find_all()]
+    rows = [
+        {field: row.describe()[field] for field in responses.SelectorInfo.model_fields} for row in find_all()
+    ]
     return json_response({"selectors": rows})
 
 
@@ -351,7 +334,7 @@ async def list_selectors() -> Response:
 async def create(body: bodies.ProjectBody, shared: Shared) -> Response:
     """Create a project."""
     described = body.model_dump(exclude={"name"})
-    most = shared.limits.pending
+    most = shared.writer.limits.pending
     if body.max_pending > most:
         raise InputError(f"max_pending must be at most {most}, got {body.max_pending}", field="max_pending")
     info, status = await shared.writer.with_journal(lambda: _create(shared, body.name, described))
@@ -361,30 +344,25 @@ async def create(body: bodies.ProjectBody, shared: Shared) -> Response:
 def _create(shared: ServiceContext, name: str, described: dict[str, Any]) -> tuple[dict[str, Any], int]:
     writer = shared.writer
     if name in writer.broken:
-        raise SetAsideError(f"project {name!r} is damaged and set aside: {writer.broken[name]}")
+        raise responses.SetAsideError(f"project {name!r} is damaged and set aside: {writer.broken[name]}")
     if name in writer.projects:
         if writer.projects[name].description != described:
             raise LimitError(f"there is a project {name!r} already, with other settings")
         return info(writer.projects[name]), 200
-    if len(writer.projects) + len(writer.broken) >= shared.limits.projects:
-        raise LimitError(f"there are {shared.limits.projects} projects already, which is this server's limit")
-    _try_out(described)
+    if len(writer.projects) + len(writer.broken) >= writer.limits.projects:
+        raise LimitError(f"there are {writer.limits.projects} projects already, which is this server's limit")
+    selector = make(described)  # it decides once, so that what is wrong with it is found now
+    width = len(described["feature_names"] or [0.0])
+    if selector.needs_features:
+        check_cells(len(selector.algorithms), width, selector.hyperparameters, described["max_pending"])
+    selector.select([0.0] * width)
     project = Project.create(writer.journal, name, described)
     writer.journal.if_lost(lambda: writer.drop(name))
     writer.adopt(project)
     return info(project), 201
 
 
-def _try_out(described: dict[str, Any]) -> None:
-    """Let a selector like this decide once, so that what is wrong with it is found now."""
-    selector = make(described)
-    width = len(described["feature_names"] or [0.0])
-    if selector.needs_features:
-        check_cells(len(selector.algorithms), width, selector.hyperparameters, described["max_pending"])
-    selector.select([0.0] * width)
-
-
-@manage.json("GET", "/projects", model("ProjectListResponse", projects=many(ProjectResponse)))
+@manage.json("GET", "/projects", model("ProjectListResponse", projects=[ProjectResponse]))
 async def list_projects(shared: Shared) -> Response:
     """List projects."""
     projects = shared.writer.projects
@@ -446,18 +424,6 @@ def remove_algorithm(project: Project, algorithm: Algorithm) -> dict[str, Any]:
     return info(project)
 
 
-_OF_SELECTOR = (
-    "algorithms",
-    "cutoff",
-    "hyperparameters",
-    "feature_names",
-    "n_features",
-    "needs_features",
-    "schedules",
-)
-_OF_STATISTICS = ("decisions", "instances", "solved", "par10")
-
-
 def info(project: Project) -> dict[str, Any]:
     selector, statistics = project.selector, project.statistics
     return {
@@ -465,10 +431,16 @@ def info(project: Project) -> dict[str, Any]:
         "created": project.journal.created(project.number),
         "selector": selector.name,
         "seed": project.description["seed"],
-        **{field: getattr(selector, field) for field in _OF_SELECTOR},
+        "algorithms": selector.algorithms,
+        "cutoff": selector.cutoff,
+        "hyperparameters": selector.hyperparameters,
+        "feature_names": selector.feature_names,
+        "n_features": selector.n_features,
+        "needs_features": selector.needs_features,
+        "schedules": selector.schedules,
         "feature_budget": selector.feature_budget(),
         "max_pending": statistics.limit,
         "pending": len(statistics.pending),
-        **{field: getattr(statistics, field) for field in _OF_STATISTICS},
+        **{one: getattr(statistics, one) for one in ("decisions", "instances", "solved", "par10")},
         "last_event": project.last_event,
     }

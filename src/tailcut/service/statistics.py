@@ -13,9 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client.exposition import generate_latest
 
 from tailcut.journal import Project, ProjectStatistics
 from tailcut.journal.statistics import AlgorithmCounts, RuntimeBins
@@ -55,15 +54,11 @@ def _algorithm(counted: ProjectStatistics, name: str) -> dict[str, Any]:
     counts = counted.algorithms.get(name) or AlgorithmCounts(RuntimeBins(counted.cutoff))
     timed = not counted.schedules and counted.mean_loss is None
     return {
+        **{one: getattr(counts, one) for one in ("chosen", "solved", "censored", "failed", "mean_loss")},
         "name": name,
-        "chosen": counts.chosen,
         "share": counts.chosen / counted.decisions if counted.decisions else 0,
-        "solved": counts.solved,
-        "censored": counts.censored,
-        "failed": counts.failed,
         "mean_runtime": counts.seconds / counts.solved if counts.solved else None,
         "par10": counts.loss / counts.outcomes if counts.outcomes and timed else None,
-        "mean_loss": counts.mean_loss,
     }
 
 
@@ -118,11 +113,8 @@ class Estimates:
     def latest(self, project: str, revision: int) -> dict[str, Any]:
         """Return the latest estimate, or None; start a new one if it is old."""
         estimate = self._estimates.setdefault(project, _Estimate())
-        if (
-            estimate.task is None
-            and estimate.revision != revision
-            and time.monotonic() >= estimate.next_start
-        ):
+        due = estimate.revision != revision and time.monotonic() >= estimate.next_start
+        if due and estimate.task is None:
             estimate.revision = revision
             estimate.task = asyncio.create_task(self._make(project, estimate))
         content = estimate.content or {"last_event": None, "estimate": None}
@@ -147,8 +139,7 @@ class Estimates:
             estimate.next_start = now + max(ESTIMATE_PAUSE, (now - begun) / ESTIMATE_SHARE)
             estimate.task = None
 
-    async def close(self) -> None:
-        """End what is in progress."""
+    async def aclose(self) -> None:
         tasks = [estimate.task for estimate in self._estimates.values() if estimate.task is not None]
         for task in tasks:
             task.cancel()
@@ -181,42 +172,32 @@ class ServerMetrics:
         self.groups = histogram("tailcut_group_size", "Requests that shared a transaction.", buckets=SIZES)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a completed request."""
         self._requests.labels(method, route, str(status)).inc()
         self._durations.labels(method, route).observe(seconds)
 
     def text(self, projects: Iterable[Project]) -> str:
         """Return the metrics of projects and what was counted here in the text format."""
         registry = CollectorRegistry()
-        registry.register(_ProjectMetrics(projects))
-        return (generate_latest(registry) + generate_latest(self._registry)).decode()
 
-
-class _ProjectMetrics(Collector):
-    def __init__(self, projects: Iterable[Project]) -> None:
-        self._projects = list(projects)
-
-    def collect(self) -> Iterator[Metric]:
-        def counter(name: str, meaning: str, *labels: str) -> CounterMetricFamily:
-            return CounterMetricFamily(f"tailcut_{name}", meaning, labels=["project", *labels])
+        def counter(name: str, meaning: str, *labels: str) -> Counter:
+            return Counter(f"tailcut_{name}", meaning, ["project", *labels], registry=registry)
 
         decisions = counter("decisions", "Decisions for an algorithm.", "algorithm")
         outcomes = counter("outcomes", "Outcomes of an algorithm's runs.", "algorithm", "status")
         instances = counter("instances", "Completed instances.", "result")
         loss = counter("par10_seconds", "PAR10 over these instances, summed up.")
-        pending = GaugeMetricFamily(
-            "tailcut_pending", "Decisions that wait for their outcome.", labels=["project"]
-        )
+        waiting = "Decisions that wait for their outcome."
+        pending = Gauge("tailcut_pending", waiting, ["project"], registry=registry)
         given_up = counter("given_up", "Decisions whose outcome never came.")
-        for project in self._projects:
+        for project in projects:
             counted, name = project.statistics, project.name
-            pending.add_metric([name], len(counted.pending))
-            given_up.add_metric([name], counted.given_up)
-            loss.add_metric([name], counted.loss)
-            instances.add_metric([name, "solved"], counted.solved)
-            instances.add_metric([name, "unsolved"], counted.instances - counted.solved)
+            pending.labels(name).set(len(counted.pending))
+            given_up.labels(name).inc(counted.given_up)
+            loss.labels(name).inc(counted.loss)
+            instances.labels(name, "solved").inc(counted.solved)
+            instances.labels(name, "unsolved").inc(counted.instances - counted.solved)
             for algorithm, counts in counted.algorithms.items():
-                decisions.add_metric([name, algorithm], counts.chosen)
+                decisions.labels(name, algorithm).inc(counts.chosen)
                 for status in ("solved", "censored", "failed", "rated"):
-                    outcomes.add_metric([name, algorithm, status], getattr(counts, status))
-        yield from (decisions, outcomes, instances, loss, pending, given_up)
+                    outcomes.labels(name, algorithm, status).inc(getattr(counts, status))
+        return (generate_latest(registry) + generate_latest(self._registry)).decode()
