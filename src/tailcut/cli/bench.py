@@ -102,12 +102,12 @@ def command(
         penalty=penalty,
         progress=bars,
     )
-    try:
-        with options.cell_executor(executor, scheduler, jobs, modules or ()) as place, bars:
-            outcome = planned.run(out, executor=place, command=called_as(), progress=bars)
-    except KeyboardInterrupt:
-        sys.stderr.write(f"stopped; completed work is kept in {out}: run the same command again\n")
-        raise typer.Exit(130) from None
+    with (
+        options.stoppable(f"stopped; completed work is kept in {out}: run the same command again"),
+        options.cell_executor(executor, scheduler, jobs, modules or ()) as place,
+        bars,
+    ):
+        outcome = planned.run(out, executor=place, command=called_as(), progress=bars)
     if as_json:
         typer.echo(json.dumps([*outcome.rows, *rated_rows], indent=2))
         for label, reason in outcome.missing.items():
