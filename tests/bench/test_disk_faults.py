@@ -98,6 +98,24 @@ def test_a_limit_on_the_size_of_files_is_one_line(
     _goes_on(generated, out, straight)
 
 
+@pytest.mark.parametrize("form", ["--json", "--learn-on"])
+def test_output_that_cannot_be_written_is_one_line(form: str, generated: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tailcut", "bench", "--aslib", str(generated), "--scenario", "ALPHA"]
+    command += ["--selector", "random", "--protocol", "cv", "--folds", "4", form, "--seeds", "1"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*command, "--jobs", "1", "--out", str(tmp_path / "r.db")],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (2, "tailcut: output: No space left on device\n")
+    with opened(tmp_path / "r.db") as store:
+        assert store.done(), "completed cells are kept"
+
+
 def test_several_processes_need_no_shared_memory(
     generated: Path, tmp_path: Path, shim: str, straight: dict[str, Any]
 ) -> None:
