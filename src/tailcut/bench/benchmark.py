@@ -30,7 +30,7 @@ from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.ranks import RankedGroup, ranked_groups
 from tailcut.bench.replay import Folds, Trace, best_in_training, cross_validate, folds_of, losses_of, replay
 from tailcut.bench.store import Result, Store, describe_scenario, opened
-from tailcut.bench.summary import ReferenceCosts, normalised, paid, summarise
+from tailcut.bench.summary import ReferenceCosts, normalised, paid, par_name, summarise
 from tailcut.bench.sweeps import find_plan
 from tailcut.catalogue import BASELINES, find_all
 from tailcut.display import counted, data_frame, html_table
@@ -191,7 +191,7 @@ def _replayed(cell: Cell, scenario: Scenario | QualityScenario, folds: Folds | N
         return replay_baseline(
             scenario, name, seed=seed, penalty=cell.penalty, folds=folds, cores=conditions.cores
         )
-    settings = cell.contender.settings()
+    settings = cell.contender.settings(cell.penalty)
 
     def new_selector() -> Selector:
         return Selector(name, scenario.algorithms, scenario.cutoff, seed=seed, **settings)
@@ -204,8 +204,11 @@ def _replayed(cell: Cell, scenario: Scenario | QualityScenario, folds: Folds | N
 Scenarios = str | os.PathLike[str] | Scenario | Sequence[Scenario] | None
 """A folder of scenarios, scenarios in memory, or None: the bundled one."""
 
-_SHOWN = ("scenario", "selector", "seeds", "par10_mean", "par10_std", "npar10", "unsolved", "decision_us")
-"""The columns that a notebook shows."""
+_SHOWN = (
+    *("scenario", "selector", "seeds", "{par}_mean", "{par}_std", "n{par}"),
+    *("loss_mean", "loss_std", "nloss", "unsolved", "decision_us"),
+)
+"""The columns that a notebook shows, as far as there are such."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -226,8 +229,10 @@ class BenchOutcome:
 
     def _repr_html_(self) -> str:
         """Show the rows, within each scenario the cheapest first."""
-        ordered = sorted(self.rows, key=lambda row: (row["scenario"], row["par10_mean"]))
-        return html_table(repr(self), _SHOWN, [[row[name] for name in _SHOWN] for row in ordered])
+        first = self.rows[0] if self.rows else {}
+        shown = [name for column in _SHOWN if (name := column.format(par=par_name(first))) in first]
+        ordered = sorted(self.rows, key=lambda row: (row["scenario"], row[shown[3]]))
+        return html_table(repr(self), shown, [[row[name] for name in shown] for row in ordered])
 
     def to_frame(self) -> Any:
         """Return the rows as a pandas data frame, one per scenario and selector."""

@@ -120,7 +120,7 @@ class Store:
     def add(self, cell: Cell, result: Result) -> None:
         """Write one cell, in place of an earlier failure of it."""
         arrays = {name: _squeeze(getattr(result, name)) for name in ("choices", "losses", "step_seconds")}
-        settings = json.dumps(cell.contender.settings(), sort_keys=True)
+        settings = json.dumps(cell.contender.settings(cell.penalty), sort_keys=True)
         made = {"scenario": cell.scenario, "selector": cell.contender.label, "settings": settings}
         row = {**vars(result), **arrays, **made, "seed": cell.seed, "penalty": cell.penalty}
         with self._changing():
