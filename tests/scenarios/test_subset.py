@@ -69,7 +69,7 @@ def test_parts_that_do_not_fit_are_named(whole: Scenario) -> None:
         ({"folds": np.array([1])}, "folds"),
     ):
         with pytest.raises(InputError, match=rf"whole: {field}: expected the shape .*Scenario\.subset"):
-            replace(whole, **change)  # type: ignore[arg-type]
+            replace(whole, **change)
 
 
 def test_algorithms_and_instances(whole: Scenario) -> None:
