@@ -361,9 +361,9 @@ class QualityScenario:
         worst, best = float(np.nanmin(self.values)), float(np.nanmax(self.values))
         if not self.maximise:
             worst, best = best, worst
-        if best == worst:
-            return np.where(np.isnan(self.values), 1.0, 0.0)
-        return np.nan_to_num(np.abs(self.values - best) / abs(worst - best), nan=1.0)
+        ratings = np.nan_to_num(np.abs(self.values - best) / (abs(worst - best) or 1.0), nan=1.0)
+        ratings.flags.writeable = False
+        return ratings
 
     @cached_property
     def runtimes(self) -> Array:
