@@ -136,7 +136,8 @@ def test_the_table_of_cells_is_read_once_and_ratings_are_computed_once(tmp_path:
         patch.object(Store, "quality_rows", autospec=True, side_effect=Store.quality_rows) as read,
         patch.object(np, "nanmin", side_effect=np.nanmin) as computed,
     ):
-        run_quality(tmp_path, ["Q"], tmp_path / "r.db", contenders=contenders, seeds=3)
+        outcome = run_quality(tmp_path, ["Q"], tmp_path / "r.db", contenders=contenders, seeds=3)
+    assert "<th>loss_mean</th>" in outcome._repr_html_()
     assert (read.call_count, computed.call_count) == (1, 1)
     ratings = QualityScenario.read(tmp_path / "Q").ratings
     with pytest.raises(ValueError, match="read-only"):
