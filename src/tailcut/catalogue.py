@@ -248,6 +248,11 @@ def find(name: str) -> Row | None:
     return CATALOGUE.get(name)
 
 
+def find_registered(name: str) -> Row | None:
+    """Return the row called `name` that `register` added; None if there is none."""
+    return None if name in {row.name for row in _ROWS} else CATALOGUE.get(name)
+
+
 def find_all() -> list[Row]:
     """Return all rows, including those that installed packages offer, without broken ones."""
     broken = find_broken()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 from tailcut.bench.benchmark import run_quality
 from tailcut.bench.plan import Contender
 from tailcut.bench.replay import cross_validate, replay, shuffled
-from tailcut.bench.store import opened
+from tailcut.bench.store import Store, opened
 from tailcut.bench.summary import paid
 from tailcut.cli.app import app
 from tailcut.errors import InputError, NotRuntimeError, ScenarioError
@@ -126,6 +127,21 @@ def test_the_command_has_a_table_of_its_own_and_runs_nothing_twice(tmp_path: Pat
         assert store.quality_rows() == before
     printed = CliRunner().invoke(app, [*arguments[:-1]]).stdout
     assert "loss by score, from 0 to 1" in " ".join(printed.split())
+
+
+def test_the_table_of_cells_is_read_once_and_ratings_are_computed_once(tmp_path: Path) -> None:
+    write(tmp_path)
+    contenders = [Contender.of(name) for name in ("random", "sbs", "oracle")]
+    with (
+        patch.object(Store, "quality_rows", autospec=True, side_effect=Store.quality_rows) as read,
+        patch.object(np, "nanmin", side_effect=np.nanmin) as computed,
+    ):
+        outcome = run_quality(tmp_path, ["Q"], tmp_path / "r.db", contenders=contenders, seeds=3)
+    assert "<th>loss_mean</th>" in outcome._repr_html_()
+    assert (read.call_count, computed.call_count) == (1, 1)
+    ratings = QualityScenario.read(tmp_path / "Q").ratings
+    with pytest.raises(ValueError, match="read-only"):
+        ratings[0, 0] = 0.0
 
 
 def test_what_cannot_be_judged_by_losses_is_refused(tmp_path: Path) -> None:

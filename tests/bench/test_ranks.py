@@ -90,7 +90,7 @@ def test_a_group_says_what_it_left_out_and_averages_what_is_defined() -> None:
     rows += [_row("B", "random", 2.0), _row("C", "random", 2.0), _row("D", "thompson", 1.0, 1.5)]
     (group,) = ranked_groups(rows)
     assert group.left_out == ("C", "D")
-    assert group.mean_npar10 == {"thompson": 1.0, "random": 1.0}
+    assert group.mean_npar == {"thompson": 1.0, "random": 1.0}
     plain = group.as_dict()
     assert plain["scenarios"] == ("A", "B")
     assert plain["left_out"] == ("C", "D")

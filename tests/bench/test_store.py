@@ -62,7 +62,7 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
 
 def test_a_result_is_all_or_nothing(generated: Path, tmp_path: Path) -> None:
     cell = small_cells(generated)[0]
-    with opened(tmp_path / "r.db") as store, pytest.raises(sqlite3.Error):
+    with opened(tmp_path / "r.db") as store, pytest.raises(InputError, match="NOT NULL"):
         store.add(replace(cell, seed=None), Result(cell.hash, 1.0))  # type: ignore[arg-type]
     with opened(tmp_path / "r.db") as store:
         assert store.rows() == []

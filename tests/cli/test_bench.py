@@ -20,6 +20,7 @@ from tailcut.cli.app import app
 from tailcut.errors import InputError
 from tests.bench.conftest import write_scenario
 from tests.bench.result_files import SELECTORS, content_of
+from tests.leftovers import none_of_session, of_session
 
 
 def _bench(generated: Path, out: Path, *more: str) -> list[str]:
@@ -85,6 +86,40 @@ def test_ctrl_c_ends_at_once_and_keeps_what_is_done(generated: Path, tmp_path: P
     assert "again" in errors
     with opened(out) as store:
         assert len(store.done()) > 3
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_killed_alone_it_leaves_no_process_behind(generated: Path, tmp_path: Path, number: int) -> None:
+    write_scenario(generated, "LONG", n_instances=3000, seed=9)
+    out = tmp_path / "r.db"
+    process = subprocess.Popen(
+        _bench(generated, out), start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    _wait_for_cells(out, more_than=3, process=process)
+    assert len(of_session(process.pid)) > 2, "it has workers"
+    process.send_signal(number)
+    code = process.wait(timeout=60)
+    assert none_of_session(process.pid), "workers outlived the command"
+    assert process.stderr is not None
+    errors = process.stderr.read().decode()
+    process.stderr.close()
+    assert "Traceback" not in errors
+    if number != signal.SIGKILL:
+        assert code == 130
+        assert "stopped; completed work is kept" in errors
+    with opened(out) as store:
+        assert len(store.done()) > 3
+
+
+def test_a_hangup_does_not_stop_it_under_nohup(generated: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r.db"
+    command = ["nohup", *_bench(generated, out, "--jobs", "1", "--scenario", "ALPHA")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        _wait_for_cells(out, more_than=1, process=process)
+        process.send_signal(signal.SIGHUP)
+        printed, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert len(json.loads(printed)) == len(SELECTORS)
 
 
 def test_the_command_prints_one_object_per_scenario_and_selector(generated: Path, tmp_path: Path) -> None:

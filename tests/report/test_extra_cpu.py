@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tailcut.bench.benchmark import benchmark
 from tailcut.bench.plan import Contender
+from tailcut.bench.ranks import ranked_groups
 from tailcut.bench.store import opened
 from tailcut.report.gather import Report, gather
 from tailcut.report.reports import comparison_drawings, results_tables, write_results_page
@@ -56,6 +58,30 @@ def test_the_table_says_what_it_costs_and_saves(report: Report) -> None:
         own, without = (grids["par"].mean[i, place[one]] for one in (label, label.partition("@")[0]))
         assert row[5] == pytest.approx(1.0 - own / without)
         assert (row[1], row[2]) == (60, 3)
+
+
+def test_command_comparison_and_report_compute_the_share_alike(
+    scenarios_folder: Path, tmp_path: Path
+) -> None:
+    """All extra seconds over all answers' seconds: not the mean of what the seeds have each."""
+    label, path = "thompson@measure-first=20", tmp_path / "r.db"
+    contenders = [Contender.parse_label(one) for one in (label, "thompson", "sbs")]
+    rows = benchmark(scenarios_folder, contenders=contenders, seeds=3).run(path).rows
+    with opened(path, read_only=True) as store:
+        cells = [cell for cell in store.rows() if cell["selector"] == label]
+        found = gather(store)
+    grid = found.grids["extra_cpu"]
+    shares = {}
+    for i, scenario in enumerate(grid.scenarios):
+        own = [cell for cell in cells if cell["scenario"] == scenario]
+        shares[scenario] = sum(cell["extra_cpu"] for cell in own) / sum(cell["answer_cpu"] for cell in own)
+        assert shares[scenario] != np.mean([cell["extra_cpu"] / cell["answer_cpu"] for cell in own])
+        assert grid.mean[i, grid.selectors.index(label)] == shares[scenario]
+    printed = {row["scenario"]: row["extra_cpu"] for row in rows if row["selector"] == label}
+    assert printed == shares
+    (compared,) = ranked_groups(rows)
+    (standing,) = [one for one in found.standings if one.selector == label]
+    assert compared.mean_extra_cpu[label] == standing.extra_cpu == np.mean(list(shares.values()))
 
 
 def test_the_page_has_figure_and_table(report: Report, tmp_path: Path) -> None:

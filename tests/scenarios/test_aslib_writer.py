@@ -83,7 +83,6 @@ def test_equality_sees_every_difference(small: Scenario) -> None:
     assert small == replace(small)
     changes: dict[str, Any] = {
         "name": "other",
-        "cutoff": 101.0,
         "features": np.nan_to_num(small.features),
         "runtimes": small.runtimes + 1.0,
         "solved": ~small.solved,
@@ -93,6 +92,7 @@ def test_equality_sees_every_difference(small: Scenario) -> None:
     }
     for field, value in changes.items():
         assert small != replace(small, **{field: value}), field
+    assert small != replace(small, cutoff=101.0, recorded_at=None)
     step = small.feature_steps[0]
     assert step == replace(step)
     assert step != replace(step, costs=step.costs + 1.0)

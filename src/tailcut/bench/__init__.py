@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["BenchOutcome", "BenchProgress", "Contender", "compare", "opened", "run"]
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'tailcut.bench' has no attribute {name!r}")

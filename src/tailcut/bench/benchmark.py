@@ -8,13 +8,16 @@ have mean losses in place of PARk, and a table apart.
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
+import pickle
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
 from importlib import import_module
 from itertools import groupby, product
@@ -25,14 +28,14 @@ from typing import Any
 import numpy as np
 
 from tailcut.bench.baselines import PICKS, replay_baseline
-from tailcut.bench.labels import STREAM, Conditions, kind_of
+from tailcut.bench.labels import STREAM, BenchProtocol, Conditions, kind_of
 from tailcut.bench.plan import Cell, Contender, plan
 from tailcut.bench.ranks import RankedGroup, ranked_groups
 from tailcut.bench.replay import Folds, Trace, best_in_training, cross_validate, folds_of, losses_of, replay
 from tailcut.bench.store import Result, Store, describe_scenario, opened
-from tailcut.bench.summary import ReferenceCosts, normalised, paid, summarise
+from tailcut.bench.summary import ReferenceCosts, normalised, paid, par_name, summarise
 from tailcut.bench.sweeps import find_plan
-from tailcut.catalogue import BASELINES, find_all
+from tailcut.catalogue import BASELINES, find, find_all, find_registered, register
 from tailcut.display import counted, data_frame, html_table
 from tailcut.errors import InputError, MissingExtraError
 from tailcut.numerics.processes import unordered
@@ -79,9 +82,32 @@ def inline(cells: Sequence[Cell]) -> Iterator[Result]:
 def processes(jobs: int, modules: Sequence[str] = ()) -> Executor:
     """Return an executor that spreads cells over `jobs` processes of this machine.
 
-    Each of them imports `modules`, because a new process does not know the selectors registered in this one.
+    Each of them imports `modules`, and gets what else was registered in this one, if it can be passed on.
     """
-    return lambda cells: unordered(partial(compute, modules=tuple(modules)), cells, jobs=jobs)
+    return lambda cells: unordered(
+        partial(compute, modules=tuple(modules), registered=_registered(cells)), cells, jobs=jobs
+    )
+
+
+def _registered(cells: Sequence[Cell]) -> dict[str, bytes]:
+    """Return the selectors of cells that were registered here, for other processes."""
+    found = {}
+    for name in {cell.contender.selector for cell in cells}:
+        if (row := find_registered(name)) is not None:
+            with _for_other_processes(name):
+                found[name] = pickle.dumps(row)
+    return found
+
+
+@contextmanager
+def _for_other_processes(name: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # whatever pickling raises, and modules that are imported for it
+        raise InputError(
+            f"{name}: other processes cannot load it ({type(error).__name__}: {error}): register it in a "
+            "module and name that (--import MODULE, from Python modules=[...]), or use one process (jobs=1)"
+        ) from None
 
 
 def local(jobs: int, modules: Sequence[str] = ()) -> Executor:
@@ -138,12 +164,16 @@ def read(folder: str) -> Scenario:
     return Scenario.read(folder)
 
 
-def compute(cell: Cell, modules: Sequence[str] = ()) -> Result:
+def compute(cell: Cell, modules: Sequence[str] = (), registered: Mapping[str, bytes] | None = None) -> Result:
     """Return the result of one cell; any exception becomes its error.
 
-    `modules` are imported first, in case one of them registers the selector.
+    `modules` are imported first, in case one of them registers the selector; else it may be in `registered`.
     """
     import_selectors(modules)
+    name = cell.contender.selector
+    if registered and name in registered and find(name) is None:
+        with _for_other_processes(name):
+            register(pickle.loads(registered[name]))
     return guarded(cell, lambda: read(cell.folder))
 
 
@@ -191,7 +221,7 @@ def _replayed(cell: Cell, scenario: Scenario | QualityScenario, folds: Folds | N
         return replay_baseline(
             scenario, name, seed=seed, penalty=cell.penalty, folds=folds, cores=conditions.cores
         )
-    settings = cell.contender.settings()
+    settings = cell.contender.settings(cell.penalty)
 
     def new_selector() -> Selector:
         return Selector(name, scenario.algorithms, scenario.cutoff, seed=seed, **settings)
@@ -204,8 +234,11 @@ def _replayed(cell: Cell, scenario: Scenario | QualityScenario, folds: Folds | N
 Scenarios = str | os.PathLike[str] | Scenario | Sequence[Scenario] | None
 """A folder of scenarios, scenarios in memory, or None: the bundled one."""
 
-_SHOWN = ("scenario", "selector", "seeds", "par10_mean", "par10_std", "npar10", "unsolved", "decision_us")
-"""The columns that a notebook shows."""
+_SHOWN = (
+    *("scenario", "selector", "seeds", "{par}_mean", "{par}_std", "n{par}"),
+    *("loss_mean", "loss_std", "nloss", "unsolved", "decision_us"),
+)
+"""The columns that a notebook shows, as far as there are such."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -226,8 +259,10 @@ class BenchOutcome:
 
     def _repr_html_(self) -> str:
         """Show the rows, within each scenario the cheapest first."""
-        ordered = sorted(self.rows, key=lambda row: (row["scenario"], row["par10_mean"]))
-        return html_table(repr(self), _SHOWN, [[row[name] for name in _SHOWN] for row in ordered])
+        first = self.rows[0] if self.rows else {}
+        shown = [name for column in _SHOWN if (name := column.format(par=par_name(first))) in first]
+        ordered = sorted(self.rows, key=lambda row: (row["scenario"], row[shown[3]]))
+        return html_table(repr(self), shown, [[row[name] for name in shown] for row in ordered])
 
     def to_frame(self) -> Any:
         """Return the rows as a pandas data frame, one per scenario and selector."""
@@ -408,6 +443,8 @@ def run(
     seeds: int = 10,
     out: str | os.PathLike[str] = "results.db",
     jobs: int = 1,
+    modules: Sequence[str] = (),
+    protocol: str = "stream",
     progress: BenchProgress = SILENT,
     **options: Any,
 ) -> BenchOutcome:
@@ -415,8 +452,8 @@ def run(
 
     Selectors are named as on the command line, with hyperparameters and conditions:
     `thompson:noise_variance=2`, `tailcut@measure-first=25`. Cells that the result file `out` holds are not
-    computed again. `options` are those of `benchmark`. With `jobs` above 1, selectors
-    that were registered in this process are unknown to the others.
+    computed again. `options` are those of `benchmark` and the conditions of the command: `learn_on`, `cores`,
+    `measure_first` and `measure_cutoff`. `modules` register selectors, here and where cells are computed.
 
     >>> import tempfile
     >>> runs = {"instance": ["i1", "i1", "i2", "i2"], "algorithm": ["a", "b", "a", "b"],
@@ -430,11 +467,26 @@ def run(
     >>> [row["npar10"] for row in outcome.rows if row["selector"] == "sbs"]
     [1.0]
     """
+    conditions = {field.name for field in fields(Conditions)} - {"cv", "folds"}
+    passed_on = {"folder", "scenarios", "contenders", "seeds", "progress"}
+    known = sorted({*conditions, *inspect.signature(benchmark).parameters} - passed_on)
+    for name in set(options) - set(known):
+        own = "seeds, out, jobs, modules, protocol, progress"
+        raise InputError(f"run has no option {name!r}; it has: {own}, {', '.join(known)}", field=name)
+    if protocol not in list(BenchProtocol):
+        raise InputError(
+            f"protocol: expected {' or '.join(BenchProtocol)}, got {protocol!r}", field="protocol"
+        )
+    given = {name: options.pop(name) for name in conditions if name in options}
+    given |= {"cv": True} if protocol == BenchProtocol.CV else {}
+    options["conditions"] = replace(options.get("conditions", STREAM), **given)
+    import_selectors(modules)
     chosen = None if selectors is None else [Contender.parse_label(name) for name in selectors]
     with TemporaryDirectory() as scratch:
         folder = _folder(scenarios, Path(scratch))
         planned = benchmark(folder, contenders=chosen, seeds=seeds, progress=progress, **options)
-        return planned.run(Path(out), jobs=jobs, command="tailcut.bench.run", progress=progress)
+        place = local(jobs, modules)
+        return planned.run(Path(out), executor=place, command="tailcut.bench.run", progress=progress)
 
 
 def compare(outcome: BenchOutcome) -> list[RankedGroup]:

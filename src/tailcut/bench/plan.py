@@ -108,9 +108,16 @@ class Contender:
         """What it needs that is not installed, and how to install it; empty if nothing."""
         return "" if self.row is None else self.row.missing
 
-    def settings(self) -> dict[str, Any]:
-        """Return all hyperparameters, defaults included."""
-        return {} if self.row is None else self.row.settings(dict(self.hyperparameters))
+    def settings(self, penalty: float = PENALTY) -> dict[str, Any]:
+        """Return all hyperparameters, defaults included, where timeouts count `penalty` cutoffs.
+
+        >>> Contender.of("tailcut_schedule").settings(2)["penalty"]
+        2.0
+        """
+        if self.row is None:
+            return {}
+        judged = {"penalty": penalty} if "penalty" in self.row.settings({}) else {}
+        return self.row.settings({**judged, **dict(self.hyperparameters)})
 
 
 def _value(text: str) -> Any:
@@ -163,7 +170,7 @@ def plan(
                 identity = {
                     "scenario": content,
                     "selector": contender.selector,
-                    "settings": contender.settings(),
+                    "settings": contender.settings(penalty),
                     "conditions": _judged(contender.conditions, scenario, seed),
                     "seed": seed,
                     "penalty": penalty,

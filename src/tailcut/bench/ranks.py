@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from tailcut.bench.labels import ContenderKind, default_of
-from tailcut.bench.summary import ReferenceCosts, normalised
+from tailcut.bench.summary import ReferenceCosts, normalised, par_name
 from tailcut.errors import InputError
 from tailcut.types import Array
 
@@ -143,20 +143,26 @@ class RankedGroup:
     """Contenders that are ranked among each other, and what else is said of them."""
 
     ranking: Ranking
-    mean_npar10: dict[str, float]
+    mean_npar: dict[str, float]
     """Over the scenarios where it is defined, by contender."""
-    mean_npar10_train: dict[str, float]
+    mean_npar_train: dict[str, float]
     """The same against the single best of the training folds; of those judged by cross-validation."""
     mean_extra_cpu: dict[str, float]
     """CPU time beside the answers, as a share of theirs, over all scenarios, by contender."""
     kinds: dict[str, ContenderKind]
     left_out: tuple[str, ...]
     """Scenarios that not every contender of the group has a result for."""
+    par: str = "par10"
+    """The name of the loss."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain values, without nesting the ranking."""
+        """Return it as plain values, without nesting the ranking; the loss has its full name."""
         plain = asdict(self)
-        return {**plain.pop("ranking"), **plain}
+        par = plain.pop("par")
+        return {
+            **plain.pop("ranking"),
+            **{key.replace("npar", f"n{par}"): value for key, value in plain.items()},
+        }
 
 
 def ranked_groups(
@@ -182,9 +188,10 @@ def ranked_groups(
 
 
 def _ranked(rows: Sequence[SummaryRow], alpha: float) -> RankedGroup:
-    """Rank the rows by PAR10 over the scenarios for which every selector has a result."""
+    """Rank the rows by PARk over the scenarios for which every selector has a result."""
+    par = par_name(rows[0]) if rows else "par10"
     selectors = list(dict.fromkeys(row["selector"] for row in rows))
-    table = {(row["scenario"], row["selector"]): row["par10_mean"] for row in rows}
+    table = {(row["scenario"], row["selector"]): row[f"{par}_mean"] for row in rows}
     scenarios = list(dict.fromkeys(row["scenario"] for row in rows))
     complete = [name for name in scenarios if all((name, selector) in table for selector in selectors)]
     values = np.array([[table[name, selector] for selector in selectors] for name in complete])
@@ -199,11 +206,12 @@ def _ranked(rows: Sequence[SummaryRow], alpha: float) -> RankedGroup:
 
     return RankedGroup(
         ranking=ranking,
-        mean_npar10={**dict.fromkeys(ranking.selectors, math.nan), **mean("npar10")},
-        mean_npar10_train=mean("npar10_train"),
+        mean_npar={**dict.fromkeys(ranking.selectors, math.nan), **mean(f"n{par}")},
+        mean_npar_train=mean(f"n{par}_train"),
         mean_extra_cpu=mean("extra_cpu"),
         kinds={row["selector"]: row["kind"] for row in rows},
         left_out=tuple(name for name in scenarios if name not in complete),
+        par=par,
     )
 
 

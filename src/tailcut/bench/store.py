@@ -13,8 +13,8 @@ import platform
 import sqlite3
 import warnings
 import zlib
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -115,15 +115,15 @@ class Store:
 
     def done(self) -> set[str]:
         """Return the hashes of the cells that are done; failed ones are not."""
-        return {row[0] for row in self._db.execute("SELECT hash FROM cells WHERE error IS NULL")}
+        return {row[0] for row in self._read("SELECT hash FROM cells WHERE error IS NULL")}
 
     def add(self, cell: Cell, result: Result) -> None:
         """Write one cell, in place of an earlier failure of it."""
         arrays = {name: _squeeze(getattr(result, name)) for name in ("choices", "losses", "step_seconds")}
-        settings = json.dumps(cell.contender.settings(), sort_keys=True)
+        settings = json.dumps(cell.contender.settings(cell.penalty), sort_keys=True)
         made = {"scenario": cell.scenario, "selector": cell.contender.label, "settings": settings}
         row = {**vars(result), **arrays, **made, "seed": cell.seed, "penalty": cell.penalty}
-        with self._db:
+        with self._changing():
             self._replace("cells", row)
             if self._run is not None:
                 self._replace("origins", {"hash": cell.hash, "run": self._run})
@@ -133,9 +133,19 @@ class Store:
         named = (cell.hash, cell.scenario, cell.contender.label, cell.seed)
         numbers = (result.par, result.vbs, result.sbs, result.decision_us)
         row = dict(zip(QUALITY_COLUMNS, named + numbers, strict=True))
-        with self._db:
+        with self._changing():
             self._replace("quality_cells", row)
         return row
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Within, all is written or nothing."""
+        try:
+            with self._db:
+                yield
+        except sqlite3.Error as error:
+            reason = f"cannot be written: {error}; completed cells are kept"
+            raise InputError(f"{self.path}: {reason}") from None
 
     def _replace(self, table: str, row: Mapping[str, Any]) -> None:
         marks = ", ".join(f":{name}" for name in row)
@@ -144,7 +154,8 @@ class Store:
     def quality_rows(self) -> dict[str, dict[str, Any]]:
         """Return the cells of scenarios of solution quality, by hash."""
         rows = self._context("quality_cells", ", ".join(QUALITY_COLUMNS))
-        return {values[0]: dict(zip(QUALITY_COLUMNS, values, strict=True)) for values in rows}
+        cells = (dict(zip(QUALITY_COLUMNS, values, strict=True)) for values in rows)
+        return {cell["hash"]: self._checked(cell, QUALITY_COLUMNS) for cell in cells}
 
     def begin_run(self, command: str) -> None:
         """Note what is about to add cells: command, versions, machine; cells added next belong to it."""
@@ -157,7 +168,7 @@ class Store:
             "processor": _processor(),
             "cores": os.cpu_count() or 1,
         }
-        with self._db:
+        with self._changing():
             text = json.dumps(description, sort_keys=True)
             self._run = self._db.execute("INSERT INTO runs (description) VALUES (?)", (text,)).lastrowid
 
@@ -172,7 +183,7 @@ class Store:
 
     def describe_scenario(self, name: str, description: dict[str, Any]) -> None:
         """Note what a scenario is like, in place of what was noted before."""
-        with self._db:
+        with self._changing():
             self._replace("scenarios", {"name": name, "description": json.dumps(description)})
 
     def scenarios(self) -> dict[str, dict[str, Any]]:
@@ -210,7 +221,7 @@ class Store:
         query = f"SELECT {columns} FROM cells ORDER BY scenario, selector, seed"
         wanted = None if hashes is None else set(hashes)
         rows = [dict(zip(_COLUMNS, values, strict=True)) for values in self._read(query)]
-        rows = [self._checked(row) for row in rows if wanted is None or row["hash"] in wanted]
+        rows = [self._checked(row, _COLUMNS) for row in rows if wanted is None or row["hash"] in wanted]
         known = {label: self._known(label) for label in dict.fromkeys(row["selector"] for row in rows)}
         return [row for row in rows if known[row["selector"]]]
 
@@ -223,14 +234,15 @@ class Store:
             return False
         return True
 
-    def _checked(self, row: dict[str, Any]) -> dict[str, Any]:
-        failed = row["error"] is not None
-        for name, kind in _COLUMNS.items():
+    def _checked(self, row: dict[str, Any], columns: Mapping[str, _Kind]) -> dict[str, Any]:
+        failed = row.get("error") is not None
+        for name, kind in columns.items():
             value = row[name]
             fine = isinstance(value, kind) or (value is None and (failed or name in ("error", *_LATER)))
             if not fine or (isinstance(value, float) and not math.isfinite(value)):
                 raise InputError(f"{self.path}: cell {row['hash']!r:.20}: {name} is damaged: {value!r:.50}")
-        self._values(row["settings"], f"cell {row['hash']:.20}: settings")
+        if "settings" in row:
+            self._values(row["settings"], f"cell {row['hash']:.20}: settings")
         return row
 
     def trace(self, cell_hash: str) -> tuple[NDArray[np.int16], Array, NDArray[np.float32]]:
@@ -246,10 +258,15 @@ class Store:
             raise InputError(f"{self.path}: cell {cell_hash:.20}: its steps are damaged: {error}") from None
 
 
-QUALITY_COLUMNS = ("hash", "scenario", "selector", "seed", "loss", "best", "single", "decision_us")
-"""The columns of a cell of a scenario of solution quality."""
+_Kind = type | tuple[type, ...]
 _NUMBER = (int, float)
-_COLUMNS: dict[str, type | tuple[type, ...]] = {
+QUALITY_COLUMNS: dict[str, _Kind] = {
+    **dict.fromkeys(("hash", "scenario", "selector"), str),
+    "seed": int,
+    **dict.fromkeys(("loss", "best", "single", "decision_us"), _NUMBER),
+}
+"""The columns of a cell of a scenario of solution quality, and what they hold."""
+_COLUMNS: dict[str, _Kind] = {
     **dict.fromkeys(("hash", "scenario", "selector", "settings"), str),
     "seed": int,
     "penalty": _NUMBER,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,10 +69,20 @@ def normalised(par: float, reference: ReferenceCosts) -> float:
     return (par - reference.vbs) / gap if gap > 0.0 else math.nan
 
 
+def par_name(row: Mapping[str, Any]) -> str:
+    """Return the name of the loss in a cell or a row of the summary.
+
+    >>> par_name({}), par_name({"penalty": 2.0})
+    ('par10', 'par2')
+    """
+    return f"par{row.get('penalty', PENALTY):g}"
+
+
 def summarise(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the mean over seeds of finished cells (rows of `Store.rows`), per scenario and selector.
 
     kind is 'one pick', 'schedule' or 'hindsight'.
+    With a penalty k other than 10, which is then a column too, par10 becomes park in all names.
     par10_std is the population deviation over the seeds, as in the published table. repar10 and npar10
     relate the mean to virtual best and single best solver; they are None where these leave nothing to relate
     to. unsolved is a share of the instances, decision_us the mean microseconds to select and learn.
@@ -98,16 +108,18 @@ def _summary(scenario: str, selector: str, cells: list[dict[str, Any]]) -> dict[
     in_training = math.nan
     if trained:
         in_training = normalised(mean, ReferenceCosts(reference.vbs, float(np.mean(trained))))
+    par, penalty = par_name(cells[0]), cells[0]["penalty"]
     return {
         "scenario": scenario,
         "selector": selector,
         "kind": kind_of(selector),
         "seeds": len(cells),
-        "par10_mean": mean,
-        "par10_std": deviation,
-        "repar10": _finite(relative(mean, reference)),
-        "npar10": _finite(normalised(mean, reference)),
-        "npar10_train": _finite(in_training),
+        **({} if penalty == PENALTY else {"penalty": penalty}),
+        f"{par}_mean": mean,
+        f"{par}_std": deviation,
+        f"re{par}": _finite(relative(mean, reference)),
+        f"n{par}": _finite(normalised(mean, reference)),
+        f"n{par}_train": _finite(in_training),
         "unsolved": float(np.mean([cell["unsolved"] for cell in cells])),
         "decision_us": float(np.mean([cell["decision_us"] for cell in cells])),
         "cpu_seconds": answers / len(cells),

@@ -9,6 +9,7 @@ An error that the user can fix is one line on stderr and exit code 2; a tracebac
 
 from __future__ import annotations
 
+import errno
 import sys
 import tomllib
 import warnings
@@ -136,4 +137,9 @@ def run() -> None:
         app()
     except TailcutError as error:
         sys.stderr.write(f"tailcut: {error}\n")
+        sys.exit(2)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise
+        sys.stderr.write(f"tailcut: {error.filename or 'output'}: {error.strerror}\n")
         sys.exit(2)

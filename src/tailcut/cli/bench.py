@@ -154,15 +154,15 @@ def _losses(rows: list[_Row]) -> tuple[str, _Columns]:
 
 
 def _runtimes(rows: list[_Row], par: str) -> tuple[str, _Columns]:
-    seeds = {row["seeds"] for row in rows}
+    seeds, name = {row["seeds"] for row in rows}, par.lower()
     columns: _Columns = {
-        par: lambda row: _seconds(row["par10_mean"]),
-        "±": lambda row: _seconds(row["par10_std"]),
-        f"re{par}": lambda row: _ratio(row["repar10"]),
-        f"n{par}": lambda row: _ratio(row["npar10"]),
+        par: lambda row: _seconds(row[f"{name}_mean"]),
+        "±": lambda row: _seconds(row[f"{name}_std"]),
+        f"re{par}": lambda row: _ratio(row[f"re{name}"]),
+        f"n{par}": lambda row: _ratio(row[f"n{name}"]),
     }
-    if any(row["npar10_train"] is not None for row in rows):
-        columns["train"] = lambda row: _ratio(row["npar10_train"])
+    if any(row[f"n{name}_train"] is not None for row in rows):
+        columns["train"] = lambda row: _ratio(row[f"n{name}_train"])
     columns |= {"unsolved": lambda row: f"{row['unsolved']:.1%}", "µs": _microseconds}
     if any("cores=" in row["selector"] for row in rows):
         columns["CPU s"] = lambda row: _seconds(row["cpu_seconds"])

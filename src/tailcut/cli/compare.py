@@ -83,17 +83,23 @@ def _print_group(group: RankedGroup) -> None:
 
     ranking = group.ranking
     schedules = set(group.kinds.values()) == {ContenderKind.SCHEDULE}
-    extra, trained = any(group.mean_extra_cpu.values()), bool(group.mean_npar10_train)
-    headings = ("average rank", "wins", "mean nPAR10", *["train"] * trained, *["extra CPU"] * extra)
+    extra, trained = any(group.mean_extra_cpu.values()), bool(group.mean_npar_train)
+    headings = (
+        "average rank",
+        "wins",
+        f"mean n{group.par.upper()}",
+        *["train"] * trained,
+        *["extra CPU"] * extra,
+    )
     title = f"{len(ranking.scenarios)} scenarios" + (", schedules" if schedules else "")
     table = plain_table("selector", *headings, title=title)
     for name, rank, wins in zip(ranking.selectors, ranking.average_ranks, ranking.wins, strict=True):
-        in_training = group.mean_npar10_train.get(name)
+        in_training = group.mean_npar_train.get(name)
         table.add_row(
             labelled(name),
             f"{rank:.2f}",
             str(wins),
-            f"{group.mean_npar10[name]:.2f}",
+            f"{group.mean_npar[name]:.2f}",
             *["-" if in_training is None else f"{in_training:.2f}"] * trained,
             *[f"{group.mean_extra_cpu[name]:.1%}"] * extra,
         )

@@ -193,12 +193,16 @@ def _cluster_messages() -> Iterator[None]:
 
 @contextmanager
 def stoppable(words: str = "") -> Iterator[None]:
-    """Within, SIGTERM and SIGHUP count as Ctrl-C, which closes all in order and exits with code 130."""
+    """Within, SIGTERM and SIGHUP count as Ctrl-C, which closes all in order and exits with code 130.
+
+    One that is ignored, as under nohup, stays so.
+    """
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    heard = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, stop) for number in heard}
     try:
         yield
     except KeyboardInterrupt:

@@ -1,16 +1,18 @@
-"""Work spread over processes: one BLAS thread each, results as they arrive, killed at once on exit."""
+"""Work spread over processes: one BLAS thread each, results as they arrive, ended at once with the caller."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import signal
+import threading
+import traceback
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
-from typing import TypeVar
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from typing import Any, TypeVar
 
 from tailcut.errors import WorkerDiedError
 
@@ -26,40 +28,83 @@ def unordered(function: Callable[[Item], Answer], items: Iterable[Item], *, jobs
 
     The processes are spawned, so each loads its own BLAS, with one thread: the items are the unit of
     parallel work, and the order of a sum must not depend on the number of threads. When the caller stops
-    early (Ctrl-C, an error, closing the iterator) they are killed at once.
+    early (Ctrl-C, an error, closing the iterator) they are killed at once, and they end when the caller is
+    killed. They are reached through pipes alone: semaphores need /dev/shm, and a kill leaves them there.
     """
     source = iter(items)
-    with _one_blas_thread():
-        pool = ProcessPoolExecutor(
-            jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_leave_ctrl_c_to_the_parent
-        )
-        try:
-            waiting = {pool.submit(function, item) for item in islice(source, 2 * jobs)}
-            while waiting:
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                waiting |= {pool.submit(function, item) for item in islice(source, len(done))}
-                for future in done:
-                    yield future.result()
-        except BrokenProcessPool as error:
-            _kill(pool)
-            raise WorkerDiedError(
-                "a worker process died, perhaps out of memory; completed work is kept"
-            ) from error
-        except BaseException:
-            _kill(pool)
-            raise
-        pool.shutdown()
+    processes: list[SpawnProcess] = []
+    busy: list[Connection] = []
+    try:
+        with _one_blas_thread(), _noticing_deaths():
+            for item in islice(source, jobs):
+                worker, process = _started(function)
+                processes.append(process)
+                worker.send(item)
+                busy.append(worker)
+        while busy:
+            for worker in [one for one in wait(busy) if isinstance(one, Connection)]:
+                with _noticing_deaths():
+                    answer, error = worker.recv()
+                    following = list(islice(source, 1))
+                    if following:
+                        worker.send(following[0])
+                    else:
+                        busy.remove(worker)
+                        worker.close()
+                if error is not None:
+                    raise error  # noqa: TRY301 - of the work
+                yield answer
+    except BaseException:
+        for process in processes:
+            process.kill()
+        raise
+    finally:
+        for process in processes:
+            process.join()
 
 
-def _leave_ctrl_c_to_the_parent() -> None:
+def _started(function: Callable[[Any], Any]) -> tuple[Connection, SpawnProcess]:
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_answer, args=(function, there), daemon=True)
+    process.start()
+    there.close()
+    return here, process
+
+
+@contextmanager
+def _noticing_deaths() -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, ConnectionError) as error:
+        raise WorkerDiedError(
+            "a worker process died, perhaps out of memory; completed work is kept"
+        ) from error
+
+
+def _answer(function: Callable[[Any], Any], caller: Connection) -> None:
+    """Answer what the caller asks, until there is nothing more; leave Ctrl-C to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_the_caller, daemon=True).start()
+    while True:
+        try:
+            item = caller.recv()
+        except EOFError:
+            return
+        answer = failure = None
+        try:
+            answer = function(item)
+        except Exception as error:
+            error.add_note(traceback.format_exc())
+            failure = error
+        caller.send((answer, failure))
 
 
-def _kill(pool: ProcessPoolExecutor) -> None:
-    processes = list((pool._processes or {}).values())  # shutdown() alone would wait for their work
-    pool.shutdown(wait=False, cancel_futures=True)
-    for process in processes:
-        process.kill()
+def _end_with_the_caller() -> None:
+    caller = multiprocessing.parent_process()
+    assert caller is not None
+    caller.join()
+    os._exit(1)
 
 
 @contextmanager

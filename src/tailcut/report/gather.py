@@ -26,7 +26,7 @@ from tailcut.report.results import Results, load
 from tailcut.report.standings import MetricGrid, Standing
 from tailcut.scenarios import Scenario, bundled
 from tailcut.selector import Selector
-from tailcut.types import Array, Decision, Outcome
+from tailcut.types import PENALTY, Array, Decision, Outcome
 
 EXPLAINED_AT = (0.1, 0.5, 1.0)
 """How far into the stream the explained decisions lie."""
@@ -121,7 +121,7 @@ def gather(
         read, why_not = (scenario, []) if scenario is not None else _read(aslib, name, results)
         parts.append(_part(store, results, name, ordered, shown, read, why_not))
         if not explained and read is not None and explaining is not None:
-            explained = explain_decisions(read, explaining, results.seeds[0])
+            explained = explain_decisions(read, explaining, results.seeds[0], results.penalty)
         progress.proceeded("scenarios gathered", number, len(results.scenarios))
     return Report(
         results=results,
@@ -239,7 +239,9 @@ def explainable(ordered: Sequence[Standing]) -> str | None:
     return None
 
 
-def explain_decisions(scenario: Scenario, label: str, seed: int) -> list[ExplainedDecision]:
+def explain_decisions(
+    scenario: Scenario, label: str, seed: int, penalty: float = PENALTY
+) -> list[ExplainedDecision]:
     """Return decisions of the selector `label`, made again on the instances in the order of `seed`."""
     contender = Contender.parse(label)
     selector = Selector(
@@ -248,7 +250,7 @@ def explain_decisions(scenario: Scenario, label: str, seed: int) -> list[Explain
         scenario.cutoff,
         seed=seed,
         feature_names=scenario.feature_names,
-        **contender.settings(),
+        **contender.settings(penalty),
     )
     order = shuffled(len(scenario.instances), seed).tolist()
     wanted = {max(round(share * len(order)), 1) for share in EXPLAINED_AT}

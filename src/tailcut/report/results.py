@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from tailcut.bench.labels import ContenderKind, default_of, is_schedule, kind_of, name_of
+from tailcut.bench.plan import Contender
 from tailcut.bench.store import Store
 from tailcut.bench.sweeps import DEFAULT, SWEEPS, Sweep
 from tailcut.catalogue import BASELINES, find
@@ -129,7 +130,7 @@ def load(store: Store, hashes: Collection[str] | None = None) -> Results:
     finished = [row for row in finished if row["penalty"] == penalty]
     origins = store.origins()
     latest, superseded, ambiguous = _latest(finished, origins)
-    sweeps = {sweep: cells for sweep in SWEEPS if (cells := _cells_of(sweep, latest))}
+    sweeps = {sweep: cells for sweep in SWEEPS if (cells := _cells_of(sweep, latest, penalty))}
     swept = {cell["hash"] for cells in sweeps.values() for cell in cells if ":" in cell["selector"]}
     have = {(cell["scenario"], cell["selector"], cell["seed"]) for cell in latest}
     failed = [row for row in rows if row["error"] is not None and row["penalty"] == penalty]
@@ -149,10 +150,10 @@ def load(store: Store, hashes: Collection[str] | None = None) -> Results:
 
 def _cell(row: dict[str, Any]) -> CellRow:
     settings = json.loads(row["settings"])
-    return {**row, "settings": settings, "selector": _canonical(row["selector"], settings)}
+    return {**row, "settings": settings, "selector": _canonical(row["selector"], settings, row["penalty"])}
 
 
-def _canonical(label: str, settings: dict[str, Any]) -> str:
+def _canonical(label: str, settings: dict[str, Any], penalty: float = PENALTY) -> str:
     """Return the plain name if a label only spells out defaults.
 
     A cell is stored once under the first label it was asked for, so the point of a sweep that has the
@@ -161,8 +162,10 @@ def _canonical(label: str, settings: dict[str, Any]) -> str:
     >>> _canonical("thompson:noise_variance=1.0", find("thompson").settings({}))
     'thompson'
     """
-    row = find(name_of(label))
-    return default_of(label) if row is not None and row.settings({}) == settings else label
+    known = find(name_of(label)) is not None
+    return (
+        default_of(label) if known and Contender.of(name_of(label)).settings(penalty) == settings else label
+    )
 
 
 def _latest(cells: Iterable[CellRow], origins: dict[str, int]) -> tuple[list[CellRow], int, int]:
@@ -179,9 +182,9 @@ def _latest(cells: Iterable[CellRow], origins: dict[str, int]) -> tuple[list[Cel
     return list(kept.values()), superseded, ambiguous
 
 
-def _cells_of(sweep: Sweep, cells: Iterable[CellRow]) -> tuple[CellRow, ...]:
+def _cells_of(sweep: Sweep, cells: Iterable[CellRow], penalty: float) -> tuple[CellRow, ...]:
     """Return the cells of a sweep, or none if there are too few values."""
-    wanted = [contender.settings() for contender in sweep.contenders()]
+    wanted = [contender.settings(penalty) for contender in sweep.contenders()]
     own = [cell for cell in cells if default_of(cell["selector"]) == sweep.selector]
     swept = tuple(cell for cell in own if cell["settings"] in wanted)
     values = {cell["settings"][sweep.parameter] for cell in swept}

@@ -17,9 +17,9 @@ from tailcut.report.style import look
 from tailcut.types import Array
 
 METRICS = {
-    "par": "par10_mean",
-    "npar": "npar10",
-    "repar": "repar10",
+    "par": "{par}_mean",
+    "npar": "n{par}",
+    "repar": "re{par}",
     "unsolved": "unsolved",
     "decision": "decision_us",
     "extra_cpu": "extra_cpu",
@@ -57,6 +57,7 @@ class MetricGrid:
 
 def grids_of(results: Results) -> dict[str, MetricGrid]:
     """Return the grid of every metric: means as `tailcut bench` prints them, and how far seeds deviate."""
+    columns = [column.format(par=results.par.lower()) for column in METRICS.values()]
     shape = (len(METRICS), len(results.scenarios), len(results.selectors))
     mean, deviation = np.full(shape, np.nan), np.full(shape, np.nan)
     for i, scenario in enumerate(results.scenarios):
@@ -64,7 +65,7 @@ def grids_of(results: Results) -> dict[str, MetricGrid]:
             rows = results.of(scenario, selector)
             by_seed = [summarise([row])[0] for row in rows]
             for summary in summarise(rows):
-                for m, column in enumerate(METRICS.values()):
+                for m, column in enumerate(columns):
                     mean[m, i, j] = summary[column]
                     deviation[m, i, j] = np.array([seed[column] for seed in by_seed], dtype=float).std()
     decides_nothing = [name_of(selector) in BASELINES for selector in results.selectors]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import InitVar, dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.display import data_frame, html_table
+from tailcut.errors import InputError, did_you_mean
 from tailcut.scenarios.arff import STATUSES
-from tailcut.types import PENALTY, Array
+from tailcut.types import PENALTY, Array, check_seconds
 
 if TYPE_CHECKING:
     from tailcut.scenarios.frames import Frame
@@ -102,13 +104,40 @@ class Scenario(_ByValue):
     folds: NDArray[np.int64] | None = None
     """Fold of each instance in the first repetition of the scenario's cross-validation, shape (n,)."""
     ground_truth: GroundTruth | None = None
+    recorded_at: InitVar[float | None] = None
+    """The cutoff that the runs were judged at: `dataclasses.replace` passes it on, and may not change it."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, recorded_at: float | None) -> None:
+        if recorded_at not in (None, self.cutoff):
+            raise InputError(
+                f"{self.name}: cutoff: the runs were recorded at {recorded_at:g} s and cannot be replayed at "
+                f"{self.cutoff:g} s; Scenario.subset(cutoff=...) makes it shorter",
+                field="cutoff",
+            )
+        object.__setattr__(self, "recorded_at", self.cutoff)
+        self._check_shapes()
         values = [*vars(self).values(), *(self.ground_truth or {}).values()]
         values += [value for step in self.feature_steps for value in vars(step).values()]
         for value in values:
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
+
+    def _check_shapes(self) -> None:
+        n, k, d = len(self.instances), len(self.algorithms), len(self.feature_names)
+        expected: list[tuple[str, Any, tuple[int, ...]]] = [
+            ("features", self.features, (n, d)),
+            *((name, getattr(self, name), (n, k)) for name in ("runtimes", "solved", "statuses")),
+            ("feature_cost", self.feature_cost, (n,)),
+            *((f"feature_steps.{step.name}", step.costs, (n,)) for step in self.feature_steps),
+            *([] if self.folds is None else [("folds", self.folds, (n,))]),
+        ]
+        for field, array, shape in expected:
+            if np.shape(array) != shape:
+                raise InputError(
+                    f"{self.name}: {field}: expected the shape {shape} for {n} instances, {k} algorithms and "
+                    f"{d} features, got {np.shape(array)}; Scenario.subset takes a part of each",
+                    field=field,
+                )
 
     def __repr__(self) -> str:
         unsolved = f"{1.0 - self.solved.mean():.0%} of the runs unsolved" if self.solved.size else "no runs"
@@ -131,6 +160,90 @@ class Scenario(_ByValue):
                 "status": [STATUSES[code] for code in self.statuses.ravel()],
             }
         )
+
+    def subset(
+        self,
+        *,
+        algorithms: Iterable[str] | None = None,
+        instances: Iterable[str] | None = None,
+        features: Iterable[str] | None = None,
+        steps: Iterable[str] | None = None,
+        cutoff: float | None = None,
+        name: str | None = None,
+    ) -> Scenario:
+        """Return the part with these algorithms, instances, features and feature steps, in the order here.
+
+        Steps that others require are kept with them. A step goes, with its cost, if no kept feature needs it,
+        and a feature goes with its step. At a shorter cutoff, what took longer is a timeout at that cutoff.
+
+        >>> runs = {"instance": ["i1", "i1"], "algorithm": ["a", "b"], "runtime": [1.0, 40.0]}
+        >>> scenario = Scenario.from_frames(runs, {"instance": ["i1"], "size": [1.0]}, cutoff=60.0)
+        >>> scenario.subset(algorithms=["b"], cutoff=30.0, name="hard")
+        Scenario('hard': 1 instance, 1 algorithm, 1 feature, cutoff 30 s, 100% of the runs unsolved)
+        """
+        seconds = self.cutoff if cutoff is None else check_seconds("cutoff", cutoff, above_zero=True)
+        if seconds > self.cutoff:
+            known = f"what the runs do after {self.cutoff:g} s is not recorded"
+            raise InputError(f"{self.name}: cutoff: {known}, got {seconds:g} s", field="cutoff")
+        rows = _places("instances", self.instances, instances)
+        own = _places("algorithms", self.algorithms, algorithms)
+        cells = np.ix_(rows, own)
+        kept, columns = self._kept_steps(features, steps)
+        names = tuple(self.feature_names[j] for j in columns)
+        late = (self.runtimes[cells] > seconds) & (seconds < self.cutoff)
+        cost = sum((step.costs for step in kept), np.zeros(len(self.instances)))
+        return replace(
+            self,
+            name=self.name if name is None else name,
+            cutoff=seconds,
+            recorded_at=None,
+            instances=tuple(self.instances[i] for i in rows),
+            algorithms=tuple(self.algorithms[k] for k in own),
+            feature_names=names,
+            features=self.features[np.ix_(rows, columns)],
+            runtimes=np.where(late, seconds, self.runtimes[cells]),
+            solved=self.solved[cells] & ~late,
+            statuses=np.where(late, np.uint8(STATUSES.index("timeout")), self.statuses[cells]),
+            feature_cost=(self.feature_cost if len(kept) == len(self.feature_steps) else cost)[rows],
+            feature_steps=tuple(
+                replace(
+                    step,
+                    features=tuple(one for one in step.features if one in names),
+                    costs=step.costs[rows],
+                    statuses=step.statuses[rows],
+                )
+                for step in kept
+            ),
+            folds=None if self.folds is None else self.folds[rows],
+            ground_truth=None
+            if self.ground_truth is None
+            else {
+                column: values[rows] if isinstance(values, np.ndarray) else tuple(values[i] for i in rows)
+                for column, values in self.ground_truth.items()
+            },
+        )
+
+    def _kept_steps(
+        self, features: Iterable[str] | None, steps: Iterable[str] | None
+    ) -> tuple[list[FeatureStep], NDArray[np.intp]]:
+        """Return the feature steps that a part needs, and the positions of its features."""
+        given = _places("steps", tuple(step.name for step in self.feature_steps), steps)
+        columns = _places("features", self.feature_names, features, empty=True)
+        chosen = {self.feature_names[j] for j in columns}
+        needed = {
+            step.name
+            for step in (self.feature_steps[i] for i in given)
+            if features is None or chosen & set(step.features)
+        }
+        for _ in self.feature_steps:  # a chain of requirements is no longer than that
+            needed |= {one for step in self.feature_steps if step.name in needed for one in step.requires}
+        gone = {
+            one: step.name for step in self.feature_steps if step.name not in needed for one in step.features
+        }
+        for one in chosen & set(gone) if features is not None else ():
+            raise InputError(f"features: {one!r} needs the step {gone[one]!r}", field="features")
+        kept = [step for step in self.feature_steps if step.name in needed]
+        return kept, np.array([j for j in columns if self.feature_names[j] not in gone], dtype=np.intp)
 
     def losses(self, penalty: float = PENALTY) -> Array:
         """Return the PARk loss of every run, shape (n, K): its time if solved, else `penalty` cutoffs."""
@@ -184,6 +297,21 @@ class Scenario(_ByValue):
         write(self, folder)
 
 
+def _places(
+    field: str, names: tuple[str, ...], wanted: Iterable[str] | None, *, empty: bool = False
+) -> NDArray[np.intp]:
+    """Return the positions of the wanted names; of all if none are given."""
+    if wanted is None:
+        return np.arange(len(names))
+    chosen = [wanted] if isinstance(wanted, str) else list(wanted)
+    for name in chosen:
+        if name not in names:
+            raise InputError(f"{field}: there is no {name!r}{did_you_mean(name, names)}", field=field)
+    if not (chosen or empty):
+        raise InputError(f"{field}: expected at least one", field=field)
+    return np.array([i for i, name in enumerate(names) if name in set(chosen)], dtype=np.intp)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class QualityScenario:
     """What K algorithms achieved on n instances with d features, by a measure such as accuracy.
@@ -216,7 +344,7 @@ class QualityScenario:
         aim = "maximise" if self.maximise else "minimise"
         return f"QualityScenario({self.name!r}: {_counts(self)}, {self.measure} to {aim})"
 
-    @property
+    @cached_property
     def ratings(self) -> Array:
         """The loss of every run, shape (n, K): 0 for the best value of the scenario, 1 for the worst.
 
@@ -225,16 +353,16 @@ class QualityScenario:
         worst, best = float(np.nanmin(self.values)), float(np.nanmax(self.values))
         if not self.maximise:
             worst, best = best, worst
-        if best == worst:
-            return np.where(np.isnan(self.values), 1.0, 0.0)
-        return np.nan_to_num(np.abs(self.values - best) / abs(worst - best), nan=1.0)
+        ratings = np.nan_to_num(np.abs(self.values - best) / (abs(worst - best) or 1.0), nan=1.0)
+        ratings.flags.writeable = False
+        return ratings
 
-    @property
+    @cached_property
     def runtimes(self) -> Array:
         """The cutoff, for every run: how long it took is not known. What `fit` needs beside the ratings."""
         return np.full(self.values.shape, self.cutoff)
 
-    @property
+    @cached_property
     def solved(self) -> NDArray[np.bool_]:
         """Whether a run has a value, shape (n, K)."""
         return ~np.isnan(self.values)
