@@ -143,7 +143,8 @@ class SolveDaemon:
             served.portfolio,
             project,
             instance,
-            cutoff=project.cutoff(request["cutoff"]),
+            cutoff=request["cutoff"],
+            seed=request["seed"],
             key=request["key"],
             parallel=request["parallel"],
         )
