@@ -11,7 +11,7 @@ from tailcut.live import run
 from tests.live import toy
 from tests.live.commands import tailcut
 
-INSTANCES = {name: "a 0.01 yes\nb 0.01 yes" for name in ("one", "two", "three")}
+INSTANCES = dict.fromkeys(("one", "two", "three"), "a 0.01 yes\nb 0.01 yes")
 
 
 @pytest.mark.parametrize("selector", [None, "round_robin", "tailcut:window=0"])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tailcut import live
-from tailcut.errors import PortfolioError
+from tailcut.errors import JournalError, PortfolioError
 from tailcut.journal import Journal, Project
 from tailcut.live.engine import run_seed
 from tailcut.live.instance_record import PROJECT
@@ -162,11 +162,26 @@ def test_a_solver_that_run_set_aside_stays_aside_for_every_way_in(tmp_path: Path
         assert solve(tmp_path, *call, "instances/j0.toy").stdout == b"answer yes\n"
     finally:
         end_daemons(tmp_path)
-    settings = {"state": tmp_path / "s.db", "selector": "round_robin", "measure_first": MeasureFirst(1)}
-    live.run(tmp_path / "portfolio.toml", [tmp_path / "instances"], parallel=2, **settings)
+    live.run(
+        tmp_path / "portfolio.toml",
+        [tmp_path / "instances"],
+        state=tmp_path / "s.db",
+        parallel=2,
+        selector="round_robin",
+        measure_first=MeasureFirst(1),
+    )
     assert "a" not in {line[1] for line in toy.log(tmp_path)[before:]}
     with Journal(tmp_path / "s.db") as journal:
         assert Project(journal, PROJECT).selector.algorithms == ("b", "c")
+
+
+def is_free(state: Path) -> bool:
+    """Return whether no process has a state file, not even one that is just ending."""
+    try:
+        Journal(state).close()
+    except JournalError:
+        return False
+    return True
 
 
 def test_a_decision_for_a_solver_that_was_set_aside_since_is_not_run(tmp_path: Path) -> None:
@@ -179,7 +194,7 @@ def test_a_decision_for_a_solver_that_was_set_aside_since_is_not_run(tmp_path: P
         running.send_signal(signal.SIGSTOP)
         (daemon,) = daemons(tmp_path)
         os.kill(daemon, signal.SIGKILL)
-        wait_for(lambda: daemons(tmp_path) == [])
+        wait_for(lambda: is_free(tmp_path / "s.db"))
         with Journal(tmp_path / "s.db") as journal:
             project = Project(journal, PROJECT)
             solver = read_portfolio(tmp_path / "portfolio.toml").solvers["a"]
@@ -215,3 +230,33 @@ def test_the_seed_of_a_call_of_solve_goes_into_the_command(tmp_path: Path) -> No
     assert of_state == again == first, "without --seed it is that of the state file"
     assert len({of_state, other, last}) == 3
     assert of_state == run_seed(7, str(tmp_path / "instances" / "one.toy"), "a")
+
+
+BOTH = {
+    "unsat_then_model": "s UNSATISFIABLE\\ns SATISFIABLE\\nv 1 2 0",
+    "model_then_unsat": "s SATISFIABLE\\nv 1 2 0\\ns UNSATISFIABLE",
+}
+
+
+@pytest.mark.parametrize("verdicts", list(BOTH))
+@pytest.mark.parametrize("domain", ["domain = 'sat'", "features = false"])
+def test_an_output_with_both_verdicts_is_a_wrong_answer(tmp_path: Path, verdicts: str, domain: str) -> None:
+    says = (("a", BOTH[verdicts]), ("b", "s SATISFIABLE\\nv 1 2 0"))
+    lines = ["cutoff = 5", domain, "instances = ['*.cnf']"]
+    for answer in ("SATISFIABLE", "UNSATISFIABLE") if "domain" not in domain else ():
+        lines += [f"[answers.{answer}]", f"pattern = '^s {answer}'"]
+    for name, text in says:
+        command = [sys.executable, "-ISc", f"print('{text}')", "{instance}"]
+        lines += [f"[solvers.{name}]", f"command = {command}"]
+    (tmp_path / "portfolio.toml").write_text("\n".join(lines))
+    for name in ("one", "two", "three"):
+        (tmp_path / f"{name}.cnf").write_text("p cnf 2 2\n1 -2 0\n2 0\n")
+    call = ("--portfolio", "portfolio.toml", "--state", "s.db", "--selector", "round_robin")
+    try:
+        ended = solve(tmp_path, *call, "one.cnf")
+    finally:
+        end_daemons(tmp_path)
+    assert (ended.stdout, ended.returncode) == (b"s SATISFIABLE\nv 1 2 0\n", 10), ended.stderr
+    assert b"a: answer SATISFIABLE refuted: it says both SATISFIABLE and UNSATISFIABLE" in ended.stderr
+    run = tailcut(tmp_path, "run", "portfolio.toml", "two.cnf", "three.cnf", *RUN[3:], "--state", "t.db")
+    assert "a is set aside: its answer was wrong on 2 instances" in run.stderr
