@@ -23,12 +23,11 @@ def solve(
     folder: Path, *arguments: str, silence: float | None = None, **more: Any
 ) -> subprocess.CompletedProcess[bytes]:
     """Call it to its end; a daemon that says nothing for `silence` seconds is given up."""
-    command = TAILCUT if silence is None else [sys.executable, "-c", PATIENCE.format(silence), "solve"]
     more.setdefault("stdin", subprocess.DEVNULL if "input" not in more else None)
     if more["stdin"] is None:
         del more["stdin"]
     return subprocess.run(
-        [*command, *arguments],
+        [*_command(silence), *arguments],
         cwd=folder,
         capture_output=True,
         timeout=120,
@@ -37,16 +36,22 @@ def solve(
     )
 
 
-def begin(folder: Path, *arguments: str, **more: Any) -> subprocess.Popen[bytes]:
+def begin(
+    folder: Path, *arguments: str, silence: float | None = None, **more: Any
+) -> subprocess.Popen[bytes]:
     """Call it and do not wait."""
     return subprocess.Popen(
-        [*TAILCUT, *arguments],
+        [*_command(silence), *arguments],
         cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         **more,
     )
+
+
+def _command(silence: float | None) -> list[str]:
+    return TAILCUT if silence is None else [sys.executable, "-c", PATIENCE.format(silence), "solve"]
 
 
 def daemons(folder: Path) -> list[int]:

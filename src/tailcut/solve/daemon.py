@@ -247,8 +247,12 @@ class SolveDaemon:
         packed = next((name for magic, name in _MAGIC if content.startswith(magic)), "")
         self._inputs += 1
         path = folder / f"{self._inputs}{ending}{packed}"
-        with path.open("xb") as file:
-            file.write(content)
+        try:
+            with path.open("xb") as file:
+                file.write(content)
+        except OSError as error:
+            path.unlink(missing_ok=True)  # there may be no room
+            raise OSError(error.errno, error.strerror, str(path)) from None
         return Instance(f"stdin:{hashlib.sha256(content).hexdigest()[:32]}", path)
 
 

@@ -140,7 +140,7 @@ class Place:
         found = os.fstat(file)
         if found.st_uid != os.geteuid() or found.st_nlink != 1 or not stat.S_ISREG(found.st_mode):
             os.close(file)
-            raise RefusedError(f"{path}: is not a file of yours, with one name: remove it")
+            raise RefusedError(f"{path}: must be a regular file of yours without hard links: remove it")
         return file
 
     def kill_daemon(self) -> bool:
@@ -336,7 +336,9 @@ def _reach(place: Place, call: Call) -> Any:
             continue
         time.sleep(pause)  # another call starts it, or it is about to end
         pause = min(2 * pause, 0.1)
-    raise RefusedError(f"no daemon answers for {place.state}; {place.log} may say why")
+    raise RefusedError(
+        f"no daemon answers for {place.state}; {place.log} may say why; the same call with --stop ends it"
+    )
 
 
 def _start_daemon(place: Place, lock: int, keep: float) -> None:
@@ -365,7 +367,7 @@ def _start_daemon(place: Place, lock: int, keep: float) -> None:
     said = os.read(reading, 4096) if select.select([reading], [], [], _START)[0] else b""
     os.close(reading)
     if not said:
-        raise RefusedError(f"the daemon ended before it was ready; {place.log} may say why")
+        raise RefusedError(f"the daemon ended, or was stopped, before it was ready; {place.log} may say why")
     if said != b"ready":
         raise RefusedError(said.decode(errors="replace"))
 
