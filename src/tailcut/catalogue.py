@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 from tailcut.errors import InputError, did_you_mean
 from tailcut.models import Forests, LeastSquares, Nothing, ResidualLayers, RidgeBank, RunningMeans
@@ -239,6 +240,31 @@ def recipe(name: str) -> Row:
         "`tailcut bench --import MODULE`, or for all commands an installed package's entry point",
         field="selector",
     )
+
+
+def parse_selector(text: str) -> tuple[str, dict[str, Any]]:
+    """Return the name and the hyperparameters in `NAME` or `NAME:key=value,key=value`.
+
+    >>> parse_selector("thompson:noise_variance=2")
+    ('thompson', {'noise_variance': 2})
+    """
+    name, _, options = text.partition(":")
+    given = {}
+    for option in filter(None, options.split(",")):
+        key, equals, value = option.partition("=")
+        if not equals:
+            raise InputError(f"{text!r}: expected key=value after the colon, got {option!r}")
+        given[key.strip()] = _value(value.strip())
+    return name.strip(), given
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def find(name: str) -> Row | None:

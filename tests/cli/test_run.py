@@ -241,7 +241,7 @@ def test_a_torn_and_a_missing_line_of_answers_are_mended(tmp_path: Path) -> None
         (["portfolio.toml", "nothing.toy", "--cutoff", "1"], "nothing.toy: there is no such instance file"),
         (["portfolio.toml", ".git", "--cutoff", "1"], "no such instance file"),
         (["portfolio.toml", "instances", "--cutoff", "-1"], "cutoff must be"),
-        (["portfolio.toml", "instances", "--cutoff", "1", "--selector", "sbs"], "hindsight baseline"),
+        (["portfolio.toml", "instances", "--cutoff", "1", "--selector", "sbs"], "in hindsight"),
         (["portfolio.toml", "instances", "--cutoff", "1", "--selector", "x"], "unknown selector"),
         (["portfolio.toml", "instances", "--cutoff", "1", "--state", "no/where.db"], "no/where.db"),
         (["instances", "--cutoff", "1"], "instances: is a folder; give a portfolio file"),

@@ -16,28 +16,42 @@ from tailcut.journal import EventKind, Journal, Project
 from tailcut.live.instance_record import PROJECT
 
 TAILCUT = [sys.executable, "-c", "from tailcut.cli import main; main()", "solve"]
+PATIENCE = "import tailcut.solve.thin_client as c; c.SILENCE = {}; from tailcut.cli import main; main()"
 
 
-def solve(folder: Path, *arguments: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
-    """Call it to its end."""
+def solve(
+    folder: Path, *arguments: str, silence: float | None = None, **more: Any
+) -> subprocess.CompletedProcess[bytes]:
+    """Call it to its end; a daemon that says nothing for `silence` seconds is given up."""
     more.setdefault("stdin", subprocess.DEVNULL if "input" not in more else None)
     if more["stdin"] is None:
         del more["stdin"]
     return subprocess.run(
-        [*TAILCUT, *arguments], cwd=folder, capture_output=True, timeout=120, check=False, **more
+        [*_command(silence), *arguments],
+        cwd=folder,
+        capture_output=True,
+        timeout=120,
+        check=False,
+        **more,
     )
 
 
-def begin(folder: Path, *arguments: str, **more: Any) -> subprocess.Popen[bytes]:
+def begin(
+    folder: Path, *arguments: str, silence: float | None = None, **more: Any
+) -> subprocess.Popen[bytes]:
     """Call it and do not wait."""
     return subprocess.Popen(
-        [*TAILCUT, *arguments],
+        [*_command(silence), *arguments],
         cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         **more,
     )
+
+
+def _command(silence: float | None) -> list[str]:
+    return TAILCUT if silence is None else [sys.executable, "-c", PATIENCE.format(silence), "solve"]
 
 
 def daemons(folder: Path) -> list[int]:

@@ -26,7 +26,7 @@ import numpy as np
 
 from tailcut.bench.labels import STREAM, Conditions
 from tailcut.bench.replay import folds_of
-from tailcut.catalogue import BASELINES, recipe
+from tailcut.catalogue import BASELINES, parse_selector, recipe
 from tailcut.errors import InputError
 from tailcut.policies.recipes import Row
 from tailcut.scenarios import QualityScenario, Scenario
@@ -55,14 +55,8 @@ class Contender:
         >>> Contender.parse("thompson:noise_variance=2").label
         'thompson:noise_variance=2.0'
         """
-        name, _, options = text.partition(":")
-        given = {}
-        for option in filter(None, options.split(",")):
-            key, equals, value = option.partition("=")
-            if not equals:
-                raise InputError(f"{text!r}: expected key=value after the colon, got {option!r}")
-            given[key.strip()] = _value(value.strip())
-        return Contender.of(name.strip(), **given)
+        name, given = parse_selector(text)
+        return Contender.of(name, **given)
 
     @staticmethod
     def parse_label(text: str) -> Contender:
@@ -118,15 +112,6 @@ class Contender:
             return {}
         judged = {"penalty": penalty} if "penalty" in self.row.settings({}) else {}
         return self.row.settings({**judged, **dict(self.hyperparameters)})
-
-
-def _value(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ SOLVE_DEFAULTS: dict[str, Any] = {
     "project": "solve",
     "cutoff": None,
     "selector": None,
-    "seed": 0,
+    "seed": None,
     "parallel": 1,
     "report": None,
     "keep": 300.0,
@@ -89,6 +89,6 @@ def solve_problem(given: dict[str, Any]) -> str | None:
             return f"--{name} must be a finite number of seconds > 0, got {given[name]:g}"
     if given["parallel"] < 1:
         return f"--parallel must be a whole number >= 1, got {given['parallel']}"
-    if given["seed"] < 0:
+    if given["seed"] is not None and given["seed"] < 0:
         return f"--seed must be a whole number >= 0, got {given['seed']}"
     return None

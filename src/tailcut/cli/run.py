@@ -65,6 +65,7 @@ def command(
     """
     from tailcut.cli.views import JsonView, print_check, print_totals, progress_view
     from tailcut.live.instances import instances_in
+    from tailcut.live.stream import StreamSettings
 
     options.check_executor(executor, options.RUNS, scheduler, ship=ship_instances)
     if executor == "dask" and parallel > 1:
@@ -84,9 +85,7 @@ def command(
         wanted = Retry(retry, cutoff)
         cutoff, unsolved = begun_stream(state)
         instances = instances or unsolved
-    from tailcut.solve.solving import stream_settings
-
-    settings = stream_settings(read, selector, cutoff, seed)
+    settings = StreamSettings.of(read, selector, cutoff, seed)
     if read.without:
         sys.stderr.write(f"{read.without}\n")
     source = None if warm_start is None else options.recorded_runs(warm_start, aslib)

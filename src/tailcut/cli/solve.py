@@ -17,7 +17,7 @@ def command(
     project: str = typer.Option(SOLVE_DEFAULTS["project"], metavar="NAME"),
     cutoff: float | None = typer.Option(None, metavar="S"),
     selector: str | None = typer.Option(None, metavar="NAME[:key=value,...]"),
-    seed: int = typer.Option(SOLVE_DEFAULTS["seed"]),
+    seed: int | None = typer.Option(None, metavar="N"),
     parallel: int = typer.Option(SOLVE_DEFAULTS["parallel"], metavar="K"),
     report: str | None = typer.Option(None, metavar="FILE"),
     keep: float = typer.Option(SOLVE_DEFAULTS["keep"], metavar="S"),

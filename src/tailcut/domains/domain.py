@@ -57,6 +57,10 @@ _HERE = Path(__file__).parent
 OBJECTIVE_TOLERANCE = 1e-5
 """Relative difference of two objectives that are the same: solvers compute with floating-point numbers."""
 
+_SOLUTION = ("sat", "satisfiable", "optimal", "optimum found")
+_NO_SOLUTION = ("unsat", "unsatisfiable", "infeasible", "unbounded")
+"""Kinds of answers that exclude each other, in lower case."""
+
 EXIT_CODE_0_SOLVES = (AnswerRule("solved", exit_code=0),)
 """The default rule: a run that ends with exit code 0 solved its instance."""
 
@@ -80,6 +84,18 @@ def read_answer(rules: Sequence[AnswerRule], exit_code: int | None, output: byte
         return None
     answers = (rule.read(exit_code, output) for rule in rules)
     return next((answer for answer in answers if answer is not None), None)
+
+
+def contradiction(rules: Sequence[AnswerRule], exit_code: int | None, output: bytes) -> str | None:
+    r"""Return the verdicts of an output that says both that there is a solution and that there is none.
+
+    >>> rules = [AnswerRule("sat", pattern=re.compile(b"^sat")), AnswerRule("unsat", exit_code=20)]
+    >>> contradiction(rules, 20, b"sat\n"), contradiction(rules, 10, b"sat\n")
+    ('sat and unsat', None)
+    """
+    said = [rule.kind for rule in rules if exit_code is not None and rule.read(exit_code, output) is not None]
+    some, none = ([one for one in said if one.lower() in kinds] for kinds in (_SOLUTION, _NO_SOLUTION))
+    return f"{some[0]} and {none[0]}" if some and none else None
 
 
 def answers_agree(first: str, second: str) -> bool:

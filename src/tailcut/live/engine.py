@@ -27,7 +27,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from tailcut.domains.domain import AnswerRule, read_answer
+from tailcut.domains.domain import AnswerRule, contradiction, read_answer
 from tailcut.errors import InputError, LiveError
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.limits import Call, Command, Ended, Ending, Launcher, ResourceLimits
@@ -483,6 +483,9 @@ async def verified_answer(
     if not solver.may_give(answer):
         may = ", ".join(solver.gives or ())
         return VerifiedAnswer(None, f"answer {answer}: ignored, because it may only give {may}")
+    both = contradiction(solver.answers, ended.exit_code, ended.output)
+    if both is not None:
+        return VerifiedAnswer(None, f"answer {answer} refuted: it says both {both}", refuted=True)
     program = portfolio.verify
     if program is None:
         return VerifiedAnswer(answer)

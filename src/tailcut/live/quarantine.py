@@ -233,7 +233,8 @@ def still_quarantined(
     unknown = [name for name in trusted if name not in portfolio.solvers]
     if unknown:
         raise InputError(f"{portfolio.file}: there is no solver {unknown[0]} to trust")
-    quarantine = read_quarantine(project.history())
+    remarks = project.journal.page(project.number, newest_first=False, kinds=[EventKind.REMARK], limit=-1)
+    quarantine = read_quarantine(remarks)
     for solver, one in list(quarantine.items()):
         known = portfolio.solvers.get(solver)
         mended = one.reason == "broken" and known is not None and signature(known) != one.signature

@@ -74,6 +74,10 @@ class Decider:
         self._rounds += 1
         return self.project.race(features, key=key, **request)
 
+    def offers(self, solver: str) -> bool:
+        """Return whether a solver may be run: not if it was set aside or removed after a decision."""
+        return solver in self.project.selector.algorithms
+
     def observe(self, decision: int, outcome: Outcome, note: Mapping[str, Any]) -> None:
         with suppress(ConflictingOutcomeError):  # it was run a second time, for a daemon that was killed
             self.project.observe(decision, outcome, note=note)
@@ -253,7 +257,7 @@ class Serving:
         In a race, `began` is the start of the run in seconds since the race began.
         """
         solver = self.portfolio.solvers.get(chosen.algorithm)
-        if solver is None or self._is_quarantined(chosen.algorithm):  # removed since the decision
+        if solver is None or not self.decider.offers(chosen.algorithm):  # removed since the decision
             ending = "gone" if solver is None else NOT_RUN
             result = engine.unmade_run(ending)
         else:
@@ -266,9 +270,6 @@ class Serving:
         if self.quarantine is not None:
             await self.quarantine.ended(record, run, self.place)
         return run
-
-    def _is_quarantined(self, solver: str) -> bool:
-        return self.quarantine is not None and solver in self.quarantine
 
     async def learn_chosen(self, record: InstanceRecord, chosen: Decision, result: RunResult) -> RunRecord:
         if not self.decider.waits:  # nothing is believed that is not in the journal
@@ -298,13 +299,13 @@ class Serving:
         self, solver: Solver, instance: Instance, record: InstanceRecord, budget: float
     ) -> InstanceRecord:
         """Run one more solver on an instance, whatever was chosen for it, and learn from it."""
-        if self._is_quarantined(solver.name):
+        if not self.decider.offers(solver.name):
             record.without(solver.name)
             return record
         for observer in self.observers:
             observer.extra_started(record, solver.name, budget)
         outcome, note, *_ = await self._run(solver, instance, record, budget)
-        if self._is_quarantined(solver.name):  # since it started: the selector no longer knows it
+        if not self.decider.offers(solver.name):  # since it started: the selector no longer knows it
             record.without(solver.name)
             return record
         decision = record.first_decision

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tailcut import state as statefile
-from tailcut.catalogue import DEFAULT_SELECTOR, find_all, recipe
+from tailcut.catalogue import DEFAULT_SELECTOR, find_all, parse_selector, recipe
 from tailcut.errors import InputError, LiveError
 from tailcut.journal import Journal, Project
 from tailcut.journal.project import NEEDS_HISTORY
@@ -45,6 +45,23 @@ class StreamSettings:
     cutoff: float
     seed: int = 0
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        portfolio: Portfolio,
+        selector: str | None,
+        cutoff: float | None,
+        seed: int,
+        hyperparameters: Mapping[str, Any] | None = None,
+    ) -> StreamSettings:
+        """Return the settings of a call; those that it does not give are the portfolio's."""
+        limit, named = cutoff_of(portfolio, cutoff), selector or portfolio.selector
+        name, given = (None, {}) if named is None else parse_selector(named)
+        given |= hyperparameters or {}
+        if name is not None:
+            recipe(name).settings(given)  # raises before anything is written
+        return cls(name, limit, seed, given)
 
 
 @dataclass(frozen=True)
@@ -102,9 +119,7 @@ def run(
     it stopped. An exception in a callback ends the stream; what is done is kept. See docs/howto/live.md.
     """
     read = portfolio if isinstance(portfolio, Portfolio) else read_portfolio(portfolio)
-    settings = StreamSettings(
-        selector or read.selector, cutoff_of(read, cutoff), seed, dict(hyperparameters or {})
-    )
+    settings = StreamSettings.of(read, selector, cutoff, seed, hyperparameters)
     given: Iterable[Instance]
     given = (one for each in instances for one in _instances(each, read))
     if isinstance(instances, list | tuple):
@@ -378,8 +393,7 @@ def open_project(
                 f"{journal.path} was created with {name} {before}, not {value}: use "
                 "that, or give another state file"
             )
-    quarantine = still_quarantined(portfolio, project, trust, observer)
-    update_solvers(project, [name for name in portfolio.solvers if name not in quarantine], observer)
+    update_solvers(project, portfolio, observer, trust)
     return project
 
 
@@ -400,7 +414,12 @@ def _selector(
     return name, row.settings(given)
 
 
-def update_solvers(project: Project, solvers: list[str], observer: StreamObserver) -> None:
+def update_solvers(
+    project: Project, portfolio: Portfolio, observer: StreamObserver, trust: Collection[str] = ()
+) -> None:
+    """Have a project choose among the solvers of a portfolio, except those that stay set aside."""
+    quarantine = still_quarantined(portfolio, project, trust, observer)
+    solvers = [name for name in portfolio.solvers if name not in quarantine]
     before = project.selector.algorithms
     for name in solvers:
         if name not in before:

@@ -25,8 +25,10 @@ from tailcut.live.engine import LocalProgramExecutor
 from tailcut.live.instances import Instance
 from tailcut.live.portfolio import Portfolio, domain_portfolio, read_portfolio
 from tailcut.solve.solving import ServerProject, SolveCall, StateProject
-from tailcut.solve.thin_client import Place
+from tailcut.solve.thin_client import SILENCE, Place, RefusedError, peer
 
+_PULSE = 1.0
+"""Seconds between two signs of life."""
 _LENGTHS = struct.Struct("!QQQ")
 _MAGIC = ((b"\x1f\x8b", ".gz"), (b"\xfd7zXZ\x00", ".xz"))
 """How compressed files begin, and how their names end."""
@@ -36,14 +38,24 @@ def main(arguments: list[str]) -> None:
     """Serve a state file; the lock and a pipe to the client that waits are inherited."""
     lock, waiting, state, keep = int(arguments[0]), int(arguments[1]), arguments[2], float(arguments[3])
     _stand_alone({lock, waiting})
-    place = Place(state)
-    listening = place.listen()
+    try:
+        place = Place(state)
+        listening = place.listen()
+    except (OSError, RefusedError) as error:
+        os.write(waiting, f"{state}: the daemon cannot be started: {error}".encode())
+        sys.exit(f"{error}")
     os.write(waiting, b"ready")
     os.close(waiting)
     try:
         asyncio.run(SolveDaemon(place, keep).serve(listening))
     finally:
-        shutil.rmtree(place.inputs, ignore_errors=True)
+        _remove(Path(place.inputs))
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder; a link or a pipe in its place is left alone."""
+    if folder.is_dir():
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _stand_alone(kept: set[int]) -> None:
@@ -92,14 +104,14 @@ class SolveDaemon:
             loop.add_signal_handler(number, self._end_all)
         self._last = loop.time()
         server = await asyncio.start_unix_server(self._connected, sock=listening)
-        async with server:
-            while not self._over.is_set():
-                left = self._keep - (loop.time() - self._last)
-                if left <= 0.0 and not self._connections:
-                    break
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._over.wait(), max(left, 0.05))
-            self._place.remove_socket()  # later calls start another daemon
+        while not self._over.is_set():
+            left = self._keep - (loop.time() - self._last)
+            if left <= 0.0 and not self._connections:
+                break
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._over.wait(), max(left, 0.05))
+        self._place.remove_socket()  # later calls start another daemon
+        server.close()
         while self._connections:
             await asyncio.sleep(0.01)
         for executor in (*self._old, *([] if self._served is None else [self._served.executor])):
@@ -114,26 +126,53 @@ class SolveDaemon:
             call.stop()
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._connections += 1
+        writer.transport.set_write_buffer_limits(0)  # `drain` waits until all has been taken
         try:
-            request, content = await _received(reader)
+            if peer(writer.get_extra_info("socket"))[1] != os.geteuid():
+                raise PermissionError  # whoever may ask may have any program run
+            async with asyncio.timeout(SILENCE):
+                request, content = await _received(reader)
             if "stop" in request:
                 self._over.set()
-                return
-            try:
-                message, output = await self._solved(request, content, reader)
-            except TailcutError as error:
-                message, output = {"refused": str(error)}, b""
-            await _send(writer, message, output)
-        except (EOFError, OSError):
-            pass  # the client is gone
+            while "stop" in request:  # until this process ends
+                _write(writer, {})
+                await asyncio.sleep(_PULSE)
+            await self._answer(request, content, reader, writer)
+        except (EOFError, OSError):  # the client is gone, or frozen
+            writer.transport.abort()
         finally:
             writer.close()
+
+    async def _answer(
+        self,
+        request: dict[str, Any],
+        content: bytes,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        self._connections += 1
+        try:
+            try:
+                message, output = await self._solved(request, content, reader, writer)
+            except TailcutError as error:
+                message, output = {"refused": str(error)}, b""
+            except OSError as error:
+                words = f"{error.filename or self._place.state}: {error.strerror or error}"
+                sys.stderr.write(f"{request['instance'] or 'standard input'}: {words}\n")
+                message, output = {"refused": words}, b""
+            _write(writer, message, output)
+            async with asyncio.timeout(SILENCE):
+                await writer.drain()
+        finally:
             self._connections -= 1
             self._last = asyncio.get_running_loop().time()
 
     async def _solved(
-        self, request: dict[str, Any], content: bytes, reader: asyncio.StreamReader
+        self,
+        request: dict[str, Any],
+        content: bytes,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
     ) -> tuple[dict[str, Any], bytes]:
         served, project = self._ready(request)
         made = None if request["instance"] is not None else self._kept_input(content, served.portfolio)
@@ -143,7 +182,8 @@ class SolveDaemon:
             served.portfolio,
             project,
             instance,
-            cutoff=project.cutoff(request["cutoff"]),
+            cutoff=request["cutoff"],
+            seed=request["seed"],
             key=request["key"],
             parallel=request["parallel"],
         )
@@ -151,7 +191,12 @@ class SolveDaemon:
         work = asyncio.create_task(call.run())
         hung_up = asyncio.create_task(reader.read(1))
         try:
-            await asyncio.wait({work, hung_up}, return_when=asyncio.FIRST_COMPLETED)
+            while not work.done() and not hung_up.done():
+                ended, _ = await asyncio.wait(
+                    {work, hung_up}, timeout=_PULSE, return_when=asyncio.FIRST_COMPLETED
+                )
+                if not ended:
+                    _write(writer, {})
             if not work.done():
                 call.stop()
             return await work
@@ -195,12 +240,19 @@ class SolveDaemon:
     def _kept_input(self, content: bytes, portfolio: Portfolio) -> Instance:
         """Write an instance from a pipe to a file, named by the convention of its domain."""
         folder = Path(self._place.inputs)
-        folder.mkdir(mode=0o700, exist_ok=True)
+        if not self._inputs:
+            _remove(folder)  # of a daemon that was killed
+            folder.mkdir(mode=0o700)
         ending = Path(portfolio.instances[0]).suffix if portfolio.instances[0] != "*" else ""
         packed = next((name for magic, name in _MAGIC if content.startswith(magic)), "")
         self._inputs += 1
         path = folder / f"{self._inputs}{ending}{packed}"
-        path.write_bytes(content)
+        try:
+            with path.open("xb") as file:
+                file.write(content)
+        except OSError as error:
+            path.unlink(missing_ok=True)  # there may be no room
+            raise OSError(error.errno, error.strerror, str(path)) from None
         return Instance(f"stdin:{hashlib.sha256(content).hexdigest()[:32]}", path)
 
 
@@ -225,11 +277,10 @@ async def _received(reader: asyncio.StreamReader) -> tuple[dict[str, Any], bytes
     return message, content
 
 
-async def _send(writer: asyncio.StreamWriter, message: dict[str, Any], output: bytes) -> None:
+def _write(writer: asyncio.StreamWriter, message: dict[str, Any], output: bytes = b"") -> None:
     text = json.dumps(message).encode()
     writer.write(_LENGTHS.pack(len(text), len(output), 0) + text)
     writer.write(output)
-    await writer.drain()
 
 
 if __name__ == "__main__":

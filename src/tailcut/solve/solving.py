@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, cast
 
-from tailcut.bench.plan import Contender
-from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR
+from tailcut.catalogue import DEFAULT_SELECTOR, parse_selector, recipe
 from tailcut.domains.domain import EXIT_CODE_0_SOLVES
 from tailcut.errors import InputError, ServiceError
 from tailcut.journal import Journal, Project
@@ -19,7 +18,7 @@ from tailcut.live.engine import ProgramExecutor, RunResult
 from tailcut.live.instance_record import PROJECT, InstanceRecord
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.observer import StreamObserver
-from tailcut.live.portfolio import Portfolio, cutoff_of
+from tailcut.live.portfolio import Portfolio
 from tailcut.live.serving import Decider, Serving
 from tailcut.live.stream import StreamSettings, open_project, update_solvers
 from tailcut.types import Decision, Outcome
@@ -37,15 +36,14 @@ class SharedProject:
     where: str
     selector: str
     usual_cutoff: float
-
-    def cutoff(self, given: float | None) -> float:
-        return self.usual_cutoff if given is None else given
+    usual_seed: int
 
     def check_selector(self, given: str | None) -> None:
         """Raise if a call asks for another selector than the one that chooses."""
-        if given is not None and _contender(given).selector != self.selector:
+        name = self.selector if given is None else recipe(parse_selector(given)[0]).name
+        if name != self.selector:
             raise InputError(
-                f"{self.where} was created with selector {self.selector}, not {_contender(given).selector}: "
+                f"{self.where} was created with selector {self.selector}, not {name}: "
                 "use that, or give another one"
             )
 
@@ -60,20 +58,21 @@ class StateProject(SharedProject):
                 self._project = Project(self._journal, PROJECT)
                 self.update(portfolio)
             else:
-                settings = stream_settings(portfolio, request["selector"], request["cutoff"], request["seed"])
+                settings = _settings(portfolio, request)
                 self._project = open_project(self._journal, portfolio, settings, StreamObserver())
         except BaseException:
             self._journal.close()
             raise
         selector = self._project.selector
         self.where, self.selector, self.usual_cutoff = str(self._journal.path), selector.name, selector.cutoff
+        self.usual_seed = self._project.description["seed"]
 
     def decider(self, key: str, problems: list[str]) -> Decider:  # noqa: ARG002
         """Return the decider of a call, which adds to `problems` what does not prevent an answer."""
         return Decider.of(self._project, key)
 
     def update(self, portfolio: Portfolio) -> None:
-        update_solvers(self._project, list(portfolio.solvers), StreamObserver())
+        update_solvers(self._project, portfolio, StreamObserver())
 
     def close(self) -> None:
         self._project.keep()  # so that the next start has nothing to replay
@@ -96,7 +95,7 @@ class ServerProject(SharedProject):
         if name in (one["name"] for one in self._client.projects()):
             self.project = self._client.project(name)
         else:
-            settings = stream_settings(portfolio, request["selector"], request["cutoff"], request["seed"])
+            settings = _settings(portfolio, request)
             self.project = self._client.create_project(
                 name,
                 algorithms=list(portfolio.solvers),
@@ -107,6 +106,7 @@ class ServerProject(SharedProject):
             )
         self.info = self.project.info()
         self.selector, self.usual_cutoff = self.info["selector"], float(self.info["cutoff"])
+        self.usual_seed = self.info["seed"]
         self.update(portfolio)
 
     def decider(self, key: str, problems: list[str]) -> _RemoteDecider:
@@ -144,6 +144,9 @@ class _RemoteDecider(Decider):
     def may_skip_features(self) -> bool:
         return True  # the server refuses what it cannot do
 
+    def offers(self, solver: str) -> bool:  # noqa: ARG002
+        return True
+
     def select(self, features: Mapping[str, float] | None, **request: Any) -> Decision:
         del request["note"]
         return super().select(features, **request)
@@ -170,22 +173,9 @@ class _RemoteDecider(Decider):
         pass
 
 
-def stream_settings(
-    portfolio: Portfolio, selector: str | None, cutoff: float | None, seed: int
-) -> StreamSettings:
-    """Return the settings of a project, from a call or else from the portfolio."""
-    limit, named = cutoff_of(portfolio, cutoff), selector or portfolio.selector
-    if named is None:
-        return StreamSettings(None, limit, seed)
-    contender = _contender(named)
-    return StreamSettings(contender.selector, limit, seed, dict(contender.hyperparameters))
-
-
-def _contender(text: str) -> Contender:
-    contender = Contender.parse(text)
-    if contender.selector in BASELINES:
-        raise InputError(f"{contender.selector} is a hindsight baseline: it cannot choose")
-    return contender
+def _settings(portfolio: Portfolio, request: Mapping[str, Any]) -> StreamSettings:
+    """Return the settings of a new project."""
+    return StreamSettings.of(portfolio, request["selector"], request["cutoff"], request["seed"] or 0)
 
 
 class SolveCall(Serving):
@@ -198,16 +188,24 @@ class SolveCall(Serving):
         shared: StateProject | ServerProject,
         instance: Instance,
         *,
-        cutoff: float,
+        cutoff: float | None,
+        seed: int | None,
         key: str,
         parallel: int = 1,
     ) -> None:
+        cutoff = shared.usual_cutoff if cutoff is None else cutoff
         self._instance = instance._replace(cutoff=cutoff)
         self._problems: list[str] = []
         self._answering: RunResult | None = None
         decider = shared.decider(key, self._problems)
         super().__init__(
-            place, portfolio, decider, cutoff=cutoff, parallel=parallel, keep=self._keep_first_answer
+            place,
+            portfolio,
+            decider,
+            cutoff=cutoff,
+            parallel=parallel,
+            seed=shared.usual_seed if seed is None else seed,
+            keep=self._keep_first_answer,
         )
 
     def _keep_first_answer(self, _instance: Instance, result: RunResult) -> None:

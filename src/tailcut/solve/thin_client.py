@@ -4,7 +4,7 @@ It imports almost nothing, so that a call costs almost nothing.
 
 The call has a key. If the daemon is killed meanwhile, the next one is asked with the same key: what was
 decided then is decided, and an outcome is learned once. If this process is killed, the daemon sees that its
-socket is closed and ends the solver.
+socket is closed and ends the solver. A daemon that works says so every second, so a silent one is frozen.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import select
 import signal
 import socket
 import stat
+import struct
 import sys
 import time
 from types import FrameType
@@ -25,13 +27,17 @@ from tailcut.live.limits import wire
 _ATTEMPTS = 5
 """The maximum number of daemons that may die during one call."""
 _START = 120.0
-"""Seconds within which a daemon must answer."""
+"""Seconds within which a daemon must be ready."""
+SILENCE = 60.0
+"""Seconds after which the other side is given up if nothing comes from it, or it takes nothing."""
 _FAREWELL = 5.0
 """Seconds that the daemon has to end a solver after Ctrl-C."""
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end a call, and its solver."""
 _LONGEST = 80
 """Maximum bytes of a state file's name: the socket's name must fit after /proc/self/fd/..."""
+_DAEMON = "tailcut.solve.daemon"
+_CREDENTIALS = struct.Struct("iII")
 WRONG_CALL = 2
 """Exit code of an invalid call, as for all commands."""
 
@@ -39,7 +45,7 @@ Call = dict[str, Any]
 """The options of a call by name; `file` is None for standard input."""
 
 
-class _RefusedError(Exception):
+class RefusedError(Exception):
     """The call failed; the text says why."""
 
 
@@ -48,14 +54,14 @@ class Place:
 
     The daemon holds the lock from before its start until its end: a client that finds the lock taken only
     waits for the socket. Both are accessed through the folder's descriptor, because a socket's path may have
-    only about a hundred bytes.
+    only about a hundred bytes. Nothing is believed, or written to, that another user may have put there.
     """
 
     def __init__(self, state: str) -> None:
         self.state = os.path.realpath(state)
         folder, name = os.path.split(self.state)
         if len(os.fsencode(name)) > _LONGEST:
-            raise _RefusedError(f"{state}: the name of a state file may have {_LONGEST} bytes at most")
+            raise RefusedError(f"{state}: the name of a state file may have {_LONGEST} bytes at most")
         self._name = f"{name}-solve"
         self.log = f"{self.state}-solve.log"
         self.inputs = f"{self.state}-solve-inputs"
@@ -63,17 +69,34 @@ class Place:
         try:
             self._folder = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
-            raise _RefusedError(f"{folder}: cannot be used for a state file: {error.strerror}") from None
+            raise RefusedError(f"{folder}: cannot be used for a state file: {error.strerror}") from None
+        if _others_may_replace(os.fstat(self._folder)):
+            raise RefusedError(
+                f"{folder}: belongs to another user, or others may write there, so no state file in it is "
+                "trusted: chmod go-w, or give --state FILE in a folder of your own"
+            )
         self._socket = f"/proc/self/fd/{self._folder}/{self._name}"
 
     def connect(self) -> socket.socket | None:
-        connection = socket.socket(socket.AF_UNIX)
+        """Return a connection to the daemon, None if there is none; raise if it is another user's."""
         try:
-            connection.connect(self._socket)
+            found = os.lstat(self._socket)
         except OSError:
-            connection.close()
             return None
-        return connection
+        if found.st_uid == os.geteuid() and not found.st_mode & 0o022:
+            connection = socket.socket(socket.AF_UNIX)
+            connection.settimeout(SILENCE)
+            try:
+                connection.connect(self._socket)
+            except OSError:
+                connection.close()
+                return None
+            if peer(connection)[1] == os.geteuid():
+                return connection
+        raise RefusedError(
+            f"{self.state}-solve: belongs to another user, or others may write to it, so its answers are "
+            "not trusted: remove it, or give --state FILE in a folder of your own"
+        )
 
     def listen(self) -> socket.socket:
         """Return the socket to which clients connect; only the holder of the lock may call this."""
@@ -95,19 +118,81 @@ class Place:
             pass
 
     def lock(self) -> int | None:
-        """Return the descriptor of the lock, None if it is taken; closing the last copy releases it."""
-        try:
-            lock = os.open(
-                f"{self._name}-lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=self._folder
-            )
-        except OSError as error:
-            raise _RefusedError(f"{self.state}-solve-lock: cannot be written: {error.strerror}") from None
+        """Return the descriptor of the lock, None if it is taken; closing the last copy releases it.
+
+        The file names the daemon's process.
+        """
+        lock = self.open("-lock", os.O_RDWR)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(lock)
             return None
         return lock
+
+    def open(self, ending: str, flags: int) -> int:
+        """Return the descriptor of a file beside the state file, created if missing."""
+        path, flags = f"{self.state}-solve{ending}", flags | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
+        try:
+            file = os.open(f"{self._name}{ending}", flags | os.O_NOFOLLOW, 0o600, dir_fd=self._folder)
+        except OSError as error:
+            raise RefusedError(f"{path}: cannot be written: {error.strerror}") from None
+        found = os.fstat(file)
+        if found.st_uid != os.geteuid() or found.st_nlink != 1 or not stat.S_ISREG(found.st_mode):
+            os.close(file)
+            raise RefusedError(f"{path}: must be a regular file of yours without hard links: remove it")
+        return file
+
+    def kill_daemon(self) -> bool:
+        """Kill the process that the lock names, if it is the daemon of this state file."""
+        lock = self.open("-lock", os.O_RDONLY)
+        try:
+            process = int(os.read(lock, 20))
+            handle = os.pidfd_open(process)
+        except (ValueError, OSError):
+            return False
+        finally:
+            os.close(lock)
+        try:
+            with open(f"/proc/{process}/cmdline", "rb") as file:  # of the process that the handle stands for
+                words = file.read().split(b"\0")
+                own = os.fstat(file.fileno()).st_uid == os.geteuid()
+            if not own or _DAEMON.encode() not in words or os.fsencode(self.state) not in words:
+                return False
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        except OSError:
+            return False
+        finally:
+            os.close(handle)
+        return True
+
+
+def peer(connection: Any) -> tuple[int, int]:
+    """Return the process and the user at the other end of a connection."""
+    found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    process, user, _ = _CREDENTIALS.unpack(found)
+    return process, user
+
+
+def _others_may_replace(folder: os.stat_result) -> bool:
+    """Return whether users besides this one and root may replace files in a folder, such as a socket."""
+    if folder.st_uid not in (os.geteuid(), 0):
+        return True
+    if folder.st_mode & stat.S_ISVTX or not folder.st_mode & 0o022:
+        return False
+    return bool(folder.st_mode & stat.S_IWOTH) or not _is_private(folder.st_gid)
+
+
+def _is_private(group: int) -> bool:
+    """Return whether a group is that of this user alone, as many systems have it."""
+    import grp
+    import pwd
+
+    try:
+        user, found = pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(group)
+    except KeyError:
+        return False
+    return found.gr_name == user and set(found.gr_mem) <= {user}
 
 
 class _Stopped(BaseException):
@@ -127,7 +212,7 @@ def run(call: Call) -> int:
             return _stop(place)
         request, content = _request(call)
         message, output = _ask(place, request, content, call)
-    except _RefusedError as error:
+    except RefusedError as error:
         sys.stderr.write(f"tailcut: {error}\n")
         return WRONG_CALL
     except _Stopped as stopped:
@@ -158,7 +243,7 @@ def _state_folder() -> str:
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
     except OSError as error:
-        raise _RefusedError(f"{folder}: cannot be made: {error.strerror}; give --state FILE") from None
+        raise RefusedError(f"{folder}: cannot be made: {error.strerror}; give --state FILE") from None
     return folder
 
 
@@ -183,7 +268,7 @@ def _instance(file: str | None) -> tuple[str | None, bytes]:
         with open(file, "rb") as pipe:  # of a shell: another process cannot open it under this name
             return None, pipe.read()
     except OSError as error:
-        raise _RefusedError(f"{file}: cannot be read: {error.strerror}") from None
+        raise RefusedError(f"{file}: cannot be read: {error.strerror}") from None
 
 
 def _ask(place: Place, request: dict[str, Any], content: bytes, call: Call) -> tuple[dict[str, Any], bytes]:
@@ -192,16 +277,23 @@ def _ask(place: Place, request: dict[str, Any], content: bytes, call: Call) -> t
         connection = _reach(place, call)
         try:
             wire.send(connection, request, content)
-            message, output, _ = wire.receive(connection)
+            message: dict[str, Any] = {}
+            while not message:  # an empty one says that the daemon is at work
+                message, output, _ = wire.receive(connection)
+        except TimeoutError:
+            raise RefusedError(
+                f"the daemon (process {peer(connection)[0]}) has said nothing for {SILENCE:g} s: it is "
+                "stopped or hangs; the same call with --stop ends it"
+            ) from None
         except (EOFError, OSError):
             continue  # it was killed or has just ended: asking again repeats nothing
         except _Stopped:
             _cancel(connection)
             raise
         if "refused" in message:
-            raise _RefusedError(message["refused"])
+            raise RefusedError(message["refused"])
         return message, output
-    raise _RefusedError(f"the daemon ended {_ATTEMPTS} times; {place.log} may say why")
+    raise RefusedError(f"the daemon ended {_ATTEMPTS} times; {place.log} may say why")
 
 
 def _raise_stopped(number: int, _frame: FrameType | None) -> NoReturn:
@@ -213,8 +305,8 @@ def _cancel(connection: Any) -> None:
     for number in _ENDING:
         signal.signal(number, signal.SIG_DFL)
     try:
-        connection.send(wire.CANCEL)
         connection.settimeout(_FAREWELL)
+        connection.send(wire.CANCEL)
         while connection.recv(1 << 16):
             pass
     except OSError:
@@ -244,7 +336,9 @@ def _reach(place: Place, call: Call) -> Any:
             continue
         time.sleep(pause)  # another call starts it, or it is about to end
         pause = min(2 * pause, 0.1)
-    raise _RefusedError(f"no daemon answers for {place.state}; {place.log} may say why")
+    raise RefusedError(
+        f"no daemon answers for {place.state}; {place.log} may say why; the same call with --stop ends it"
+    )
 
 
 def _start_daemon(place: Place, lock: int, keep: float) -> None:
@@ -253,42 +347,54 @@ def _start_daemon(place: Place, lock: int, keep: float) -> None:
     for descriptor in (lock, writing):
         os.set_inheritable(descriptor, True)
     arguments = [str(lock), str(writing), place.state, repr(keep)]
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    log = place.open(".log", os.O_WRONLY)
     streams = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 2, place.log, flags, 0o600),
+        (os.POSIX_SPAWN_DUP2, log, 2),
     ]
-    command = [sys.executable, "-m", "tailcut.solve.daemon", *arguments]
+    command = [sys.executable, "-m", _DAEMON, *arguments]
     try:
-        os.posix_spawn(sys.executable, command, os.environ, file_actions=streams)
+        os.ftruncate(log, 0)
+        process = os.posix_spawn(sys.executable, command, os.environ, file_actions=streams)
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, str(process).encode(), 0)
     except OSError as error:
-        raise _RefusedError(f"the daemon cannot be started: {error.strerror}") from None
+        raise RefusedError(f"the daemon cannot be started: {error.strerror}") from None
     finally:
         os.close(writing)
-    with open(reading, "rb") as pipe:
-        said = pipe.read()
+        os.close(log)
+    said = os.read(reading, 4096) if select.select([reading], [], [], _START)[0] else b""
+    os.close(reading)
     if not said:
-        raise _RefusedError(f"the daemon ended before it was ready; {place.log} may say why")
+        raise RefusedError(f"the daemon ended, or was stopped, before it was ready; {place.log} may say why")
     if said != b"ready":
-        raise _RefusedError(said.decode(errors="replace"))
+        raise RefusedError(said.decode(errors="replace"))
 
 
 def _stop(place: Place) -> int:
-    """Have the daemon end when what it does is done; wait until the state file is free."""
-    connection = place.connect()
+    """Have the daemon end when what it does is done, or kill it if it is frozen; wait until it is gone."""
+    connection, patience = place.connect(), SILENCE
     if connection is not None:
         try:
             wire.send(connection, {"stop": True})
-            while connection.recv(1 << 16):
+            while connection.recv(1 << 16):  # it says that it is at work
                 pass
+        except TimeoutError:
+            patience = 0.0
         except OSError:
             pass  # it is gone
+    killed, until = False, time.monotonic() + patience
     while True:
         lock = place.lock()
         if lock is not None:
             os.close(lock)
             return 0
+        if time.monotonic() > until:
+            if killed or not place.kill_daemon():
+                raise RefusedError(f"{place.state}: its daemon does not end and cannot be killed")
+            sys.stderr.write(f"tailcut: the daemon of {place.state} did not answer and was killed\n")
+            killed, until = True, time.monotonic() + SILENCE
         time.sleep(0.01)
 
 
