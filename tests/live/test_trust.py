@@ -17,7 +17,7 @@ from tailcut.live.engine import run_seed
 from tailcut.live.instance_record import PROJECT
 from tailcut.live.portfolio import read_portfolio
 from tailcut.live.preparation import MeasureFirst
-from tailcut.live.quarantine import QuarantinedSolver, Reason, signature
+from tailcut.live.quarantine import QuarantinedSolver, signature
 from tests.live import toy
 from tests.live.commands import answers, tailcut, wait_for
 from tests.solve.calls import begin, daemons, end_daemons, solve
@@ -198,7 +198,7 @@ def test_a_decision_for_a_solver_that_was_set_aside_since_is_not_run(tmp_path: P
         with Journal(tmp_path / "s.db") as journal:
             project = Project(journal, PROJECT)
             solver = read_portfolio(tmp_path / "portfolio.toml").solvers["a"]
-            aside = QuarantinedSolver("a", Reason.CAUGHT, "it lied", signature(solver))
+            aside = QuarantinedSolver("a", "caught", "it lied", signature(solver))
             project.remark({"aside": aside._asdict()})
             project.remove_algorithm("a")
         running.send_signal(signal.SIGCONT)
