@@ -251,9 +251,9 @@ def is_outcome(outcome: Outcome) -> bool:
 def number_of(decision: Decision | int) -> int:
     """Return the number of a decision, given by itself or as that number."""
     number = decision.id if isinstance(decision, Decision) else decision
-    if not isinstance(number, int):
+    if not isinstance(number, int | np.integer):
         raise UnknownDecisionError(f"there is no decision {number!r}: decisions are numbered")
-    return number
+    return int(number)
 
 
 def _check_same(decision: Decision, run: PendingRun) -> None:
