@@ -443,8 +443,9 @@ class Selector:
         recorded = RecordedRuns.read(scenario, known)
         rows, runs = recorded.matched(self._algorithms, self._cutoff)
         longest = None if self._budget is None else self._budget.longest(self._cutoff)
-        features = recorded.features_for(self._reader, rows, needed=self.needs_features, longest=longest)
-        self._measure = self._measure_after("time" if runs.losses is None else "loss")
+        measure, reader = self._measure_after("time" if runs.losses is None else "loss"), self._reader.copy()
+        features = recorded.features_for(reader, rows, needed=self.needs_features, longest=longest)
+        self._measure, self._reader = measure, reader  # from here on nothing is refused
         policy = self._ready()
         # All features come first: they need no outcome, and so a running standardisation is right from the
         # first lesson on.
@@ -683,11 +684,14 @@ class Selector:
     def _raw(self, features: Features, *, tried: bool = False) -> Array:
         """Return the features that a policy gets, without fixing or counting anything.
 
-        `tried` says that computing them was attempted, though it may have failed.
+        `tried` says that computing them was attempted, though it may have failed. The first features of all
+        mean nothing to a policy that has decided without any.
         """
         if features is None and self._budget is not None and not tried:
             return NO_FEATURES
-        return self._reader.copy().read(features)
+        raw = self._reader.copy().read(features)
+        first = self._policy is not None and len(raw) > self._policy.n_features
+        return NO_FEATURES if first else raw
 
     def _policy_so_far(self) -> Policy:
         if self._policy is None:

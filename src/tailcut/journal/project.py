@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailcut.errors import InputError, JournalError, OutOfTurnError, UnknownDecisionError
+from tailcut.errors import InputError, JournalError, OutOfTurnError, TailcutError, UnknownDecisionError
 from tailcut.explain import Explanation
 from tailcut.journal.events import DamagedError, Event, EventKind, NewEvent, Snapshot
 from tailcut.journal.file import Journal
@@ -141,9 +141,10 @@ class Project:
         self, request: Request, *, key: str | None = None, note: Mapping[str, Any] | None = None
     ) -> Decision:
         """Decide as `select`, for a complete `Request` and a key that is known to be new."""
-        decision = self.selector.decide(request)
-        body = {**request.to_dict(), **_written(decision)}
-        self._record(NewEvent(EventKind.SELECT, body, key, decision.id), note)
+        with self._whole():
+            decision = self.selector.decide(request)
+            body = {**request.to_dict(), **_written(decision)}
+            self._record(NewEvent(EventKind.SELECT, body, key, decision.id), note)
         self._remember(decision)
         return decision
 
@@ -199,23 +200,25 @@ class Project:
     ) -> bool:
         """Learn as `Selector.observe`; a known outcome is not written again."""
         outcome = Outcome.one_of(outcome, runtime, censored_at, failed, loss)
-        if not self.selector.observe(decision, outcome):
-            return False
-        number = number_of(decision)
-        body = {"decision": number, **plain_outcome(outcome)}
-        self._record(NewEvent(EventKind.OBSERVE, body, None, number), note)
+        with self._whole():
+            if not self.selector.observe(decision, outcome):
+                return False
+            number = number_of(decision)
+            body = {"decision": number, **plain_outcome(outcome)}
+            self._record(NewEvent(EventKind.OBSERVE, body, None, number), note)
         return True
 
     def proceed(self, decision: Decision | int, *, spent: float | None = None) -> Decision | None:
         """Continue as `Selector.proceed`; write nothing if nothing changes."""
         number = number_of(decision)
         was_open = number in self.statistics.open
-        following = self.selector.proceed(decision, spent=spent)
-        if was_open:
-            body = {"after": number, "spent": spent, **_written(following)}
-            made = None if following is None else following.id
-            self._record(NewEvent(EventKind.PROCEED, body, None, made))
-            self._remember(following)
+        with self._whole():
+            following = self.selector.proceed(decision, spent=spent)
+            if was_open:
+                body = {"after": number, "spent": spent, **_written(following)}
+                made = None if following is None else following.id
+                self._record(NewEvent(EventKind.PROCEED, body, None, made))
+                self._remember(following)
         return following
 
     def proceed_again(self, number: int, *, spent: float | None = None) -> tuple[Decision | None, bool]:
@@ -245,8 +248,9 @@ class Project:
         if before:
             return sum(event.body["runs"] for event in before.values())
         runs = RecordedRuns.of(scenario, known)
-        count = self.selector.fit(runs, known=runs.known)
-        self._record(NewEvent(EventKind.FIT, {**runs.to_dict(), "runs": count}, key), note)
+        with self._whole():
+            count = self.selector.fit(runs, known=runs.known)
+            self._record(NewEvent(EventKind.FIT, {**runs.to_dict(), "runs": count}, key), note)
         return count
 
     def feature_budget(self, *, cutoff: float | None = None) -> float:
@@ -265,12 +269,14 @@ class Project:
         return self.selector.consider(features, cutoff=cutoff, among=among, top=top)
 
     def add_algorithm(self, name: str) -> None:
-        self.selector.add_algorithm(name)
-        self._record(NewEvent(EventKind.ADD_ALGORITHM, {"algorithm": name}))
+        with self._whole():
+            self.selector.add_algorithm(name)
+            self._record(NewEvent(EventKind.ADD_ALGORITHM, {"algorithm": name}))
 
     def remove_algorithm(self, name: str) -> None:
-        self.selector.remove_algorithm(name)
-        self._record(NewEvent(EventKind.REMOVE_ALGORITHM, {"algorithm": name}))
+        with self._whole():
+            self.selector.remove_algorithm(name)
+            self._record(NewEvent(EventKind.REMOVE_ALGORITHM, {"algorithm": name}))
 
     def remark(self, body: Mapping[str, Any]) -> None:
         """Store a remark in the journal; not a step of the selector."""
@@ -319,6 +325,20 @@ class Project:
             raise
         if self._last - self._tried >= (self.snapshot_every or SNAPSHOT_EVERY):
             self.journal.afterwards(self.try_to_keep)
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Take a step and write it, or neither: if it fails midway, the selector is read again.
+
+        An error of Tailcut's own is a refusal, which comes before the first change.
+        """
+        try:
+            yield
+        except TailcutError:
+            raise
+        except BaseException:
+            self.forget()
+            raise
 
     def forget(self) -> None:
         """Discard a selector that may be ahead of the journal: it is read again when needed."""
