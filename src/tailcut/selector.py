@@ -234,8 +234,10 @@ class Selector:
         limit = request.limit(self._cutoff)
         used = request.used(limit)
         offered = None if request.among is None else self._offered(request.among)
-        favourite = self._favourite.favourite
-        if favourite and self._favourite.goes_alone(self._names(offered)):
+        among = None if offered is None else self._names(offered)
+        favourite, races = self._favourite.favourite, request.failed is not None
+        alone = bool(favourite) and self._favourite.goes_alone(self._names(offered))
+        if alone:
             offered = np.array([self._algorithms.index(favourite)])
         vector = self._reader.read(request.features)
         if self._budget is not None:
@@ -243,9 +245,11 @@ class Selector:
             vector = self._budget.admit(vector, given=given, cost=cost, cutoff=limit)
         choice = self._ready().choose(vector, offered, self._progress(limit, used))
         name = self._algorithms[choice.algorithm]
-        among = None if offered is None else self._names(offered)
         failed = dict(request.failed or {}) if self._schedules else None
-        run = PendingRun(name, request.instance, limit, choice.x, choice.budget, used, 0, among, failed)
+        among, alone = ((name,), False) if races else (among, alone)
+        run = PendingRun(
+            name, request.instance, limit, choice.x, choice.budget, used, 0, among, failed, alone
+        )
         self._favourite.began(run)
         return self._decided(choice, run, vector, offered)
 
@@ -305,8 +309,7 @@ class Selector:
             candidates = [number for number in candidates if begun.get(names[number], 0.0) < limit - used]
         if not candidates:
             return None
-        if self._schedules and ended:  # what it does is learned given these failures
-            request = replace(request, failed=ended)
+        request = replace(request, failed=ended)  # what a schedule does is learned given these failures
         if policy is None:
             return replace(request, among=[names[candidates[0]]])
         tried = np.array([begun.get(name, 0.0) for name in names]) if self._schedules else None
@@ -418,8 +421,7 @@ class Selector:
 
     def _next(self, run: PendingRun) -> tuple[Choice | None, NDArray[np.intp] | None]:
         """Ask the policy how to continue with an open instance; also return what it was offered."""
-        alone = self._favourite.has_alone(run)  # others may use the time that it leaves
-        numbers = (run._replace(among=None) if alone else run).still_offered(self._algorithms)
+        numbers = run.still_offered(self._algorithms)
         if numbers == [] or not run.time_is_left:
             return None, None
         assert self._policy is not None
@@ -584,7 +586,7 @@ class Selector:
     def from_bytes(cls, data: bytes) -> Selector:
         """Return the selector whose `to_bytes` returned `data`."""
         state = statefile.unpack(data)
-        if state.get("kind") != "selector":
+        if not isinstance(state.get("kind"), str) or state["kind"] != "selector":
             raise StateFileError("this is a Tailcut state, but not that of a selector")
         try:
             return cls._from_state(state)
@@ -620,6 +622,9 @@ class Selector:
         self._pending.restore(state["pending"])
         if "favourite" in state:  # earlier files have none
             self._favourite.restore(state["favourite"])
+        if "alone" not in state["pending"]["waiting"]:  # as version 0.2 wrote it
+            for runs in (self._pending.runs, self._pending.open):
+                runs.update({number: self._favourite.recognised(run) for number, run in runs.items()})
         self._measure = state.get("measure", "")
         expect(self._measure in ("", "time", "loss"), "measure: expected time or loss")
         self._pending.check_fits(self._policy)

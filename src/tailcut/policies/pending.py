@@ -34,9 +34,12 @@ class PendingRun(NamedTuple):
     """Seconds used on the instance before this run or, for an open instance, after it."""
     stage: int = 0
     among: tuple[str, ...] | None = None
-    """Which algorithms may run on this instance; None: all. Kept for schedules only."""
+    """Which algorithms may run on this instance; None: all. In a race, where others follow by `race` alone,
+    it is the one that runs."""
     failed: Mapping[str, float] | None = None
     """The longest unsuccessful run of each algorithm on this instance; None for one pick."""
+    alone: bool = False
+    """Whether the favourite began on this instance without others; never in a race."""
 
     @property
     def time_is_left(self) -> bool:
@@ -288,9 +291,10 @@ def _columns(runs: Mapping[int, PendingRun]) -> dict[str, Any]:
 
 def _runs(saved: Mapping[str, Any]) -> Iterator[tuple[int, PendingRun]]:
     """Yield the runs, and their numbers, that `_columns` turned into `saved`; raise if one is invalid."""
-    columns = zip(*(saved[name] for name in _COLUMNS), strict=True)
+    names = [name for name in _COLUMNS if name in saved or name not in PendingRun._field_defaults]
+    columns = zip(*(saved[name] for name in names), strict=True)  # version 0.2 wrote fewer of them
     for number, values, x in zip(saved["number"], columns, saved["x"], strict=True):
-        fields = dict(zip(_COLUMNS, values, strict=True))
+        fields = dict(zip(names, values, strict=True))
         fields["among"] = None if fields["among"] is None else tuple(fields["among"])
         fields["x"] = NO_FEATURES if np.isnan(x).any() else x  # represented, no value is missing
         run = PendingRun(**fields)
@@ -306,6 +310,7 @@ def _is_run(run: PendingRun) -> bool:
         isinstance(run.algorithm, str)
         and isinstance(run.instance, str | None)
         and isinstance(run.stage, int)
+        and isinstance(run.alone, bool)
         and all(isinstance(value, int | float) and 0.0 <= value < np.inf for value in seconds)
         and min(run.cutoff, run.budget) > 0.0
         and all(isinstance(name, str) for name in (*(run.among or ()), *failed))
