@@ -243,12 +243,13 @@ class Selector:
         if self._budget is not None:
             given, cost = request.features is not None, request.feature_cost
             vector = self._budget.admit(vector, given=given, cost=cost, cutoff=limit)
-        choice = self._ready().choose(vector, offered, self._progress(limit, used))
+        begun = self._pending.next_id
+        choice = self._ready().choose(vector, offered, self._progress(limit, used, begun))
         name = self._algorithms[choice.algorithm]
         failed = dict(request.failed or {}) if self._schedules else None
         among, alone = ((name,), False) if races else (among, alone)
         run = PendingRun(
-            name, request.instance, limit, choice.x, choice.budget, used, 0, among, failed, alone
+            name, request.instance, limit, choice.x, choice.budget, used, 0, among, failed, alone, begun
         )
         self._favourite.began(run)
         return self._decided(choice, run, vector, offered)
@@ -411,6 +412,8 @@ class Selector:
         del self._pending.open[number]
         if choice is None:
             self._favourite.given_up(run)
+            if self._policy is not None:
+                self._policy.ended(run.begun)
             return None
         origin = decision.origin if isinstance(decision, Decision) else None
         name = self._algorithms[choice.algorithm]
@@ -683,8 +686,8 @@ class Selector:
     def _names(self, offered: NDArray[np.intp] | None) -> tuple[str, ...]:
         return self._algorithms if offered is None else tuple(self._algorithms[a] for a in offered)
 
-    def _progress(self, limit: float, used: float) -> Progress:
-        return Progress(limit, used, np.zeros(len(self._algorithms)) if self._schedules else None)
+    def _progress(self, limit: float, used: float, begun: int = -1) -> Progress:
+        return Progress(limit, used, np.zeros(len(self._algorithms)) if self._schedules else None, begun)
 
     def _raw(self, features: Features, *, tried: bool = False) -> Array:
         """Return the features that a policy gets, without fixing or counting anything.

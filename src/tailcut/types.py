@@ -409,6 +409,8 @@ class Progress(NamedTuple):
     failed: Array | None
     """The longest unsuccessful run of each algorithm on it, shape (K,): 0 if it has not run, the cutoff if it
     failed. None for policies that pick once."""
+    begun: int = -1
+    """Which instance it is: the number of the first decision on it, -1 if there was none."""
 
     @property
     def left(self) -> float:

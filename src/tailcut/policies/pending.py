@@ -40,6 +40,8 @@ class PendingRun(NamedTuple):
     """The longest unsuccessful run of each algorithm on this instance; None for one pick."""
     alone: bool = False
     """Whether the favourite began on this instance without others; never in a race."""
+    begun: int = -1
+    """The number of the first decision on this instance; version 0.2 did not keep it."""
 
     @property
     def time_is_left(self) -> bool:
@@ -50,9 +52,9 @@ class PendingRun(NamedTuple):
         """Return the progress on the instance, for the algorithms in this order."""
         failed = self.failed
         if failed is None:
-            return Progress(self.cutoff, self.spent, None)
+            return Progress(self.cutoff, self.spent, None, self.begun)
         seconds = np.fromiter(map(failed.get, algorithms, repeat(0.0)), np.float64, len(algorithms))
-        return Progress(self.cutoff, self.spent, seconds)
+        return Progress(self.cutoff, self.spent, seconds, self.begun)
 
     def after(self, outcome: Outcome) -> PendingRun:
         """Return the instance after this run ended without solving it.
@@ -311,6 +313,7 @@ def _is_run(run: PendingRun) -> bool:
         and isinstance(run.instance, str | None)
         and isinstance(run.stage, int)
         and isinstance(run.alone, bool)
+        and isinstance(run.begun, int)
         and all(isinstance(value, int | float) and 0.0 <= value < np.inf for value in seconds)
         and min(run.cutoff, run.budget) > 0.0
         and all(isinstance(name, str) for name in (*(run.among or ()), *failed))
