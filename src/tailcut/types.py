@@ -191,6 +191,8 @@ class Origin(NamedTuple):
     """How many outcomes the selector had learned."""
     failed: Mapping[str, float] | None
     """For a schedule: the longest unsuccessful run of each algorithm on the instance."""
+    maker: int = 0
+    """The `identity` of the selector; 0: not known."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

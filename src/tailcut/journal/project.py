@@ -18,7 +18,7 @@ from tailcut.journal.events import DamagedError, Event, EventKind, NewEvent, Sna
 from tailcut.journal.file import Journal
 from tailcut.journal.replay import begun, make, repeated
 from tailcut.journal.statistics import ProjectStatistics
-from tailcut.policies.pending import number_of, plain_outcome
+from tailcut.policies.pending import known_as, number_of, plain_outcome
 from tailcut.policies.recorded_runs import Recorded, RecordedRuns
 from tailcut.selector import Selector
 from tailcut.types import Decision, Features, Outcome, Request
@@ -82,6 +82,7 @@ class Project:
             with self._named():
                 kept = self.journal.snapshot(self.number)
                 state = begun(self.description, kept)
+                state[0].identity = known_as(self.name)
                 self._last = self._held = self._tried = 0 if kept is None else kept.event
                 for event in self.journal.events(self.number, after=self._held):
                     self._remember(repeated(*state, event))

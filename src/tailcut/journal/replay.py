@@ -57,7 +57,8 @@ def _sensible(what: str, event: int | None = None) -> Iterator[None]:
 def begun(description: Mapping[str, Any], found: Snapshot | None) -> tuple[Selector, ProjectStatistics]:
     """Return selector and statistics from a snapshot, or new ones from a description."""
     with _sensible("description" if found is None else "snapshot"):
-        selector = make(description) if found is None else Selector.from_bytes(found.selector)
+        data = make(description).to_bytes() if found is None else found.selector
+        selector = Selector.from_bytes(data)  # in each process the same: it knows decisions by their contents
         limit = description.get("max_pending", MAX_PENDING)
         statistics = ProjectStatistics(selector.cutoff, schedules=selector.schedules, limit=limit)
         if found is not None:
