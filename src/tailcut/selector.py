@@ -667,6 +667,8 @@ class Selector:
         if "alone" not in state["pending"]["waiting"]:  # as version 0.2 wrote it
             for runs in (self._pending.runs, self._pending.open):
                 runs.update({number: self._favourite.recognised(run) for number, run in runs.items()})
+            if self._policy is not None and not (self._pending.runs or self._pending.open):
+                self._policy.ended(-1)
         self._measure = state.get("measure", "")
         expect(self._measure in ("", "time", "loss"), "measure: expected time or loss")
         self._pending.check_fits(self._policy)

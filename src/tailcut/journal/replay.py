@@ -13,8 +13,10 @@ from typing import Any
 from tailcut.errors import JournalError
 from tailcut.journal.events import DamagedError, Event, EventKind, Snapshot
 from tailcut.journal.statistics import ProjectStatistics
+from tailcut.policies.pending import SINCE_0_3
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.selector import Selector
+from tailcut.state import pack, unpack
 from tailcut.types import Decision, Request
 
 NEEDS_HISTORY = "needs_history"
@@ -64,6 +66,20 @@ def begun(description: Mapping[str, Any], found: Snapshot | None) -> tuple[Selec
         if found is not None:
             statistics.restore(found.statistics)
     return selector, statistics
+
+
+def as_version_0_2(data: bytes) -> bytes:
+    """Return a selector's state without what version 0.2 did not keep of instances in flight.
+
+    A project that it wrote begins without that, and repeating its history gives it.
+    """
+    state = unpack(data)
+    for runs in ("waiting", "unsolved"):
+        state["pending"][runs] = {
+            name: column for name, column in state["pending"][runs].items() if name not in SINCE_0_3
+        }
+    state["policy"] = {**(state["policy"] or {}), "at_hand": None}
+    return pack(state)
 
 
 def repeated(selector: Selector, statistics: ProjectStatistics, event: Event) -> Decision | None:

@@ -303,7 +303,7 @@ def _described(outcome: Outcome) -> str:
 
 
 _COLUMNS = tuple(name for name in PendingRun._fields if name != "x")
-_SINCE_0_3 = {"alone", "begun"}
+SINCE_0_3 = {"alone", "begun"}
 """What version 0.2 did not write."""
 
 
@@ -321,7 +321,7 @@ def _columns(runs: Mapping[int, PendingRun]) -> dict[str, Any]:
 
 def _runs(saved: Mapping[str, Any]) -> Iterator[tuple[int, PendingRun]]:
     """Yield the runs, and their numbers, that `_columns` turned into `saved`; raise if one is invalid."""
-    names = [name for name in _COLUMNS if name in saved or name not in _SINCE_0_3]
+    names = [name for name in _COLUMNS if name in saved or name not in SINCE_0_3]
     columns = zip(*(saved[name] for name in names), strict=True)
     for number, values, x in zip(saved["number"], columns, saved["x"], strict=True):
         fields = dict(zip(names, values, strict=True))

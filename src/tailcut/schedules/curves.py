@@ -214,8 +214,6 @@ class Begun:
     view: View
     drawn: View
     """The same with skills that were drawn once for the instance (Thompson sampling)."""
-    over: bool = False
-    """Whether no run follows."""
     entered: bool = False
     """Whether a run on it was offered to the memory of instances, which may not have kept it."""
 
@@ -228,8 +226,7 @@ class InstancesInFlight(Stateful):
     """The instances that have begun and are not over, by the number of the first decision on each.
 
     Plans are made with what was drawn for the instance, so that its runs follow one plan, however many others
-    are under way. What is learned from them goes by what was expected. The latest one stays until another
-    begins: it may still be explained.
+    are under way. What is learned from them goes by what was expected.
     """
 
     STATE = ("kept",)
@@ -241,13 +238,10 @@ class InstancesInFlight(Stateful):
 
     def forget(self) -> None:
         self.instances: dict[int, Begun] = {}
-        self._latest: Begun | None = None
 
     def begin(self, number: int, x: Array, view: View, drawn: View) -> None:
         """Take in a new instance; its classes are as likely in both views."""
-        if self._latest is not None and self._latest.over:
-            self.instances.popitem()
-        self._latest = self.instances[number] = Begun(x, view, drawn)
+        self.instances[number] = Begun(x, view, drawn)
         if len(self.instances) > IN_FLIGHT:
             del self.instances[next(iter(self.instances))]
 
@@ -257,7 +251,8 @@ class InstancesInFlight(Stateful):
 
     def latest(self, x: Array) -> Begun | None:
         """Return the instance that began last, if it is `x`."""
-        return self._latest if self._latest is not None and _same(self._latest.x, x) else None
+        latest = next(reversed(self.instances.values()), None)
+        return latest if latest is not None and _same(latest.x, x) else None
 
     def entered(self, x: Array) -> None:
         """Note that a run on `x` was offered to the memory; in a race there are several instances of it."""
@@ -266,11 +261,7 @@ class InstancesInFlight(Stateful):
 
     def end(self, number: int) -> None:
         """Let go of an instance on which no run follows."""
-        begun = self.instances.get(number)
-        if begun is not None and begun is not self._latest:
-            del self.instances[number]
-        elif begun is not None:
-            begun.over = True
+        self.instances.pop(number, None)
 
     @property
     def kept(self) -> list[dict[str, Any]]:
@@ -281,7 +272,6 @@ class InstancesInFlight(Stateful):
                 "odds": begun.view.odds,
                 "drawn_odds": begun.drawn.odds,
                 "classes": begun.classes,
-                "over": begun.over,
                 "entered": begun.entered,
             }
             for number, begun in self.instances.items()
@@ -291,18 +281,18 @@ class InstancesInFlight(Stateful):
     def kept(self, saved: list[dict[str, Any]]) -> None:
         self.forget()
         for one in saved:
-            number, x, flags = one["number"], one["x"], (one["over"], one["entered"])
-            plain = isinstance(number, int) and all(isinstance(flag, bool) for flag in flags)
+            number, x, entered = one["number"], one["x"], one["entered"]
+            plain = isinstance(number, int) and isinstance(entered, bool)
             expect(plain and number not in self.instances, f"at_hand: {number!r:.20}: is not an instance")
             view, drawn = (self._restored_view(one[odds], one["classes"]) for odds in ("odds", "drawn_odds"))
             expect(isinstance(x, np.ndarray) and x.ndim == 1, "at_hand: x: expected a vector")
             expect_finite(x=x)
-            self._latest = self.instances[number] = Begun(x, view, drawn, *flags)
+            self.instances[number] = Begun(x, view, drawn, entered)
         expect(len(saved) <= IN_FLIGHT, f"at_hand: expected {IN_FLIGHT} instances at most")
 
     def restore(self, state: Mapping[str, Any]) -> None:
         if "kept" not in state:  # version 0.2 kept only the latest
-            one = {**state, "number": -1, "over": False, "entered": False}
+            one = {**state, "number": -1, "entered": False}
             state = {"kept": [one] if len(state["classes"]) else []}
         super().restore(state)
 

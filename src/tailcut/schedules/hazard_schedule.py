@@ -263,8 +263,7 @@ class HazardSchedule(Policy):
             self.feature_budget.check(algorithm, 0.0 if solved else 1.0, predicted, without)
         if solved:
             self.feature_budget.solved((progress.used + end) / progress.cutoff)
-        if solved or (outcome.time is not None and end >= progress.left):
-            self.begun.end(progress.begun)
+            self.ended(progress.begun)
         news = view.after(progress.failed, algorithm, end, solved)
         if news is None:
             return
