@@ -379,3 +379,12 @@ def test_frozen_decisions_of_a_schedule_continue_after_failures() -> None:
         failed[decision.algorithm] = decision.budget
         decision = selector.decide_frozen(Request(spent=min(sum(failed.values()), 10.0), failed=failed))
     assert names == [("a", 3.333333), ("b", 3.333333), ("c", 3.333333)]
+
+
+@pytest.mark.parametrize("name", ["tailcut", "tailcut_schedule", "thompson_rev", "epsilon_greedy"])
+def test_arrays_are_considered(name: str) -> None:
+    selector = make(name)
+    selector.observe(selector.select(np.array([1.0, 2.0])), runtime=1.0)
+    before = selector.to_bytes()
+    assert selector.consider(np.array([1.0, 2.0])).algorithm in "abc"
+    assert selector.to_bytes() == before

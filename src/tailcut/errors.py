@@ -36,6 +36,10 @@ class OutOfTurnError(InputError):
     """`proceed` was called before the last outcome was known, or twice on the same decision."""
 
 
+class ConcurrentUseError(TailcutError, RuntimeError):
+    """Two threads used one selector at the same time."""
+
+
 class NotExplainedError(TailcutError, LookupError):
     """A decision cannot be explained, because its selector or features are gone."""
 

@@ -23,7 +23,7 @@ import numpy as np
 from tailcut.errors import InputError
 from tailcut.numerics import representation_kernels as kernels
 from tailcut.state import Stateful, expect, expect_finite
-from tailcut.types import Array, Features, check_names
+from tailcut.types import Array, Features, as_numbers, check_names
 
 LARGEST = 1e150
 """Larger feature values count as this, so that their squares and sums stay finite."""
@@ -103,12 +103,7 @@ class FeatureReader:
         return self.names
 
     def _vector(self, values: Sequence[float] | Array, order: tuple[str, ...] | None) -> Array:
-        try:
-            vector = np.array(values, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(
-                f"features must be numbers (nan where missing): {error}", field="features"
-            ) from None
+        vector = as_numbers("features", values)
         if vector.ndim != 1:
             raise InputError(
                 f"features must be one vector, got an array of shape {vector.shape}", field="features"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tailcut import state as statefile
 from tailcut.catalogue import find_all, recipe
-from tailcut.errors import InputError, NotExplainedError, StateFileError
+from tailcut.errors import ConcurrentUseError, InputError, NotExplainedError, StateFileError
 from tailcut.explain import Explanation, explain
 from tailcut.numerics.randomness import stream
 from tailcut.policies.pending import PendingDecisions, PendingRun, number_of
@@ -54,7 +54,8 @@ class Selector:
     an instance counts as unsolved. At most `max_pending` decisions wait for their outcome; beyond that the
     oldest is dropped, so feedback that never arrives costs no memory.
 
-    Use a selector from one thread at a time.
+    Use a selector from one thread at a time: it raises `ConcurrentUseError` where it notices that another
+    thread is using it. Decisions know their selector: that of another one is refused, even if it is pickled.
 
     >>> selector = Selector("thompson_rev", algorithms=["kissat", "minisat"], cutoff=300, seed=0)
     >>> decision = selector.select([0.3, 120.0], instance="i1")
@@ -92,12 +93,22 @@ class Selector:
         self._budget = self._recipe.feature_budget(self._settings)
         self._schedules = self._recipe.may_proceed(self._settings)
         self._favourite = self._recipe.favourite(self._settings)
+        self._one_at_a_time = OneAtATime()
         self._measure = ""
         """What outcomes measure, "time" or "loss"; empty until that is known."""
         self._policy: Policy | None = None  # made by the first select(): only then d is known
 
     def __repr__(self) -> str:
         return f"Selector({self.name!r}, algorithms={list(self._algorithms)}, cutoff={self._cutoff:g})"
+
+    @property
+    def identity(self) -> int:
+        """What ties decisions to it; `save` keeps it, `to_bytes` does not. 0: only their contents count."""
+        return self._pending.identity
+
+    @identity.setter
+    def identity(self, identity: int) -> None:
+        self._pending.identity = identity
 
     @property
     def name(self) -> str:
@@ -171,25 +182,27 @@ class Selector:
 
     def add_algorithm(self, name: str) -> None:
         """Add an algorithm."""
-        (name,) = check_names("algorithm", [name])
-        if name in self._algorithms:
-            raise InputError(f"there is an algorithm {name!r} already", field="algorithm")
-        self._algorithms = (*self._algorithms, name)
-        if self._policy is not None:
-            self._policy.add()
+        with self._one_at_a_time:
+            (name,) = check_names("algorithm", [name])
+            if name in self._algorithms:
+                raise InputError(f"there is an algorithm {name!r} already", field="algorithm")
+            self._algorithms = (*self._algorithms, name)
+            if self._policy is not None:
+                self._policy.add()
 
     def remove_algorithm(self, name: str) -> None:
         """Remove an algorithm and forget what was learned about it."""
-        if name not in self._algorithms:
-            names = ", ".join(self._algorithms)
-            raise InputError(f"there is no algorithm {name!r}; known: {names}", field="algorithm")
-        if len(self._algorithms) == 1:
-            raise InputError(
-                f"{name!r} is the only algorithm left; a selector needs at least one", field="algorithm"
-            )
-        if self._policy is not None:
-            self._policy.remove(self._algorithms.index(name))
-        self._algorithms = tuple(other for other in self._algorithms if other != name)
+        with self._one_at_a_time:
+            if name not in self._algorithms:
+                names = ", ".join(self._algorithms)
+                raise InputError(f"there is no algorithm {name!r}; known: {names}", field="algorithm")
+            if len(self._algorithms) == 1:
+                raise InputError(
+                    f"{name!r} is the only algorithm left; a selector needs at least one", field="algorithm"
+                )
+            if self._policy is not None:
+                self._policy.remove(self._algorithms.index(name))
+            self._algorithms = tuple(other for other in self._algorithms if other != name)
 
     def feature_budget(self, *, cutoff: float | None = None) -> float:
         """Return how many seconds computing the next instance's features may take; 0: skip them.
@@ -230,24 +243,30 @@ class Selector:
 
     def decide(self, request: Request) -> Decision:
         """Return what `select` returns, for a complete `Request`."""
-        self._check_features(request)
-        limit = request.limit(self._cutoff)
-        used = request.used(limit)
-        offered = None if request.among is None else self._offered(request.among)
-        favourite = self._favourite.favourite
-        if favourite and self._favourite.goes_alone(self._names(offered)):
-            offered = np.array([self._algorithms.index(favourite)])
-        vector = self._reader.read(request.features)
-        if self._budget is not None:
-            given, cost = request.features is not None, request.feature_cost
-            vector = self._budget.admit(vector, given=given, cost=cost, cutoff=limit)
-        choice = self._ready().choose(vector, offered, self._progress(limit, used))
-        name = self._algorithms[choice.algorithm]
-        among = None if offered is None else self._names(offered)
-        failed = dict(request.failed or {}) if self._schedules else None
-        run = PendingRun(name, request.instance, limit, choice.x, choice.budget, used, 0, among, failed)
-        self._favourite.began(run)
-        return self._decided(choice, run, vector, offered)
+        with self._one_at_a_time:
+            self._check_features(request)
+            limit = request.limit(self._cutoff)
+            used = request.used(limit)
+            offered = None if request.among is None else self._offered(request.among)
+            among = None if offered is None else self._names(offered)
+            favourite, races = self._favourite.favourite, request.failed is not None
+            alone = bool(favourite) and self._favourite.goes_alone(self._names(offered))
+            if alone:
+                offered = np.array([self._algorithms.index(favourite)])
+            vector = self._reader.read(request.features)
+            if self._budget is not None:
+                given, cost = request.features is not None, request.feature_cost
+                vector = self._budget.admit(vector, given=given, cost=cost, cutoff=limit)
+            begun = self._pending.next_id
+            choice = self._ready().choose(vector, offered, self._progress(limit, used, begun))
+            name = self._algorithms[choice.algorithm]
+            failed = dict(request.failed or {}) if self._schedules else None
+            among, alone = ((name,), False) if races else (among, alone)
+            run = PendingRun(
+                name, request.instance, limit, choice.x, choice.budget, used, 0, among, failed, alone, begun
+            )
+            self._favourite.began(run)
+            return self._decided(choice, run, vector, offered)
 
     def race(
         self,
@@ -292,9 +311,15 @@ class Selector:
         free: int = 1,
     ) -> Request | None:
         """Return the request for a run on one of `free` cores, None if none is left. Decides nothing."""
+        with self._one_at_a_time:
+            return self._joining(request, running, failed or {}, free)
+
+    def _joining(
+        self, request: Request, running: Mapping[str, float], ended: Mapping[str, float], free: int
+    ) -> Request | None:
         offered = None if request.among is None else self._offered(request.among)
         pool = range(len(self._algorithms)) if offered is None else offered.tolist()
-        ended, names, policy = failed or {}, self._algorithms, self._policy
+        names, policy = self._algorithms, self._policy
         begun = {**ended, **running}
         # A schedule may run an algorithm longer that was stopped; one that failed counts as using the cutoff.
         barred = running if self._schedules else begun
@@ -305,8 +330,7 @@ class Selector:
             candidates = [number for number in candidates if begun.get(names[number], 0.0) < limit - used]
         if not candidates:
             return None
-        if self._schedules and ended:  # what it does is learned given these failures
-            request = replace(request, failed=ended)
+        request = replace(request, failed=ended)  # what a schedule does is learned given these failures
         if policy is None:
             return replace(request, among=[names[candidates[0]]])
         tried = np.array([begun.get(name, 0.0) for name in names]) if self._schedules else None
@@ -343,7 +367,7 @@ class Selector:
             choice.reason,
             run.stage,
             run.spent,
-            Origin(ref(self), features, run.x, self._pending.learned, run.failed),
+            Origin(ref(self), features, run.x, self._pending.learned, run.failed, self._pending.identity),
         )
 
     def observe(
@@ -365,20 +389,21 @@ class Selector:
         an algorithm that has been removed is accepted and ignored.
         """
         outcome = Outcome.one_of(outcome, runtime, censored_at, failed, loss)
-        measure = self._measure_after(
-            "" if outcome.status is Status.FAILED else "time" if outcome.loss is None else "loss"
-        )
-        run = self._pending.settle(decision, outcome)
-        if run is None:
-            return False
-        self._measure = measure
-        self._favourite.observed(run, outcome, last=run.failed is None)
-        if run.algorithm in self._algorithms:  # else it was removed
-            assert self._policy is not None
-            algorithm = self._algorithms.index(run.algorithm)
-            self._policy.learn(algorithm, run.x, outcome, run.progress(self._algorithms), run.budget)
-            self._pending.learned += 1
-        return True
+        with self._one_at_a_time:
+            measure = self._measure_after(
+                "" if outcome.status is Status.FAILED else "time" if outcome.loss is None else "loss"
+            )
+            run = self._pending.settle(decision, outcome)
+            if run is None:
+                return False
+            self._measure = measure
+            self._favourite.observed(run, outcome, last=run.failed is None)
+            if run.algorithm in self._algorithms:  # else it was removed
+                assert self._policy is not None
+                algorithm = self._algorithms.index(run.algorithm)
+                self._policy.learn(algorithm, run.x, outcome, run.progress(self._algorithms), run.budget)
+                self._pending.learned += 1
+            return True
 
     def proceed(self, decision: Decision | int, *, spent: float | None = None) -> Decision | None:
         """Return the next run on the instance of an observed decision, or None if there is none.
@@ -399,27 +424,29 @@ class Selector:
         `spent` states how many seconds of the cutoff have been used; by default the whole budget of a failed
         run counts. A failed algorithm is not tried again on the same instance.
         """
-        number, run = self._pending.find_open(decision)
-        if run is None:
-            return None
-        if spent is not None:
-            run = run._replace(spent=check_seconds("spent", spent))
-        choice, offered = self._next(run)
-        del self._pending.open[number]
-        if choice is None:
-            self._favourite.given_up(run)
-            return None
-        origin = decision.origin if isinstance(decision, Decision) else None
-        name = self._algorithms[choice.algorithm]
-        run = run._replace(algorithm=name, x=choice.x, budget=choice.budget, stage=run.stage + 1)
-        following = self._decided(choice, run, None if origin is None else origin.features, offered)
-        self._pending.continued[number] = following.id
-        return following
+        with self._one_at_a_time:
+            number, run = self._pending.find_open(decision)
+            if run is None:
+                return None
+            if spent is not None:
+                run = run._replace(spent=check_seconds("spent", spent))
+            choice, offered = self._next(run)
+            del self._pending.open[number]
+            if choice is None:
+                self._favourite.given_up(run)
+                if self._policy is not None:
+                    self._policy.ended(run.begun)
+                return None
+            origin = decision.origin if isinstance(decision, Decision) else None
+            name = self._algorithms[choice.algorithm]
+            run = run._replace(algorithm=name, x=choice.x, budget=choice.budget, stage=run.stage + 1)
+            following = self._decided(choice, run, None if origin is None else origin.features, offered)
+            self._pending.continued[number] = following.id
+            return following
 
     def _next(self, run: PendingRun) -> tuple[Choice | None, NDArray[np.intp] | None]:
         """Ask the policy how to continue with an open instance; also return what it was offered."""
-        alone = self._favourite.has_alone(run)  # others may use the time that it leaves
-        numbers = (run._replace(among=None) if alone else run).still_offered(self._algorithms)
+        numbers = run.still_offered(self._algorithms)
         if numbers == [] or not run.time_is_left:
             return None, None
         assert self._policy is not None
@@ -440,18 +467,23 @@ class Selector:
         ones without a runtime (nan), and those marked unknown by `known`, shape (n, K). Features that a
         decision would not wait for count as missing. See docs/howto/warm-start.md.
         """
-        recorded = RecordedRuns.read(scenario, known)
-        rows, runs = recorded.matched(self._algorithms, self._cutoff)
-        longest = None if self._budget is None else self._budget.longest(self._cutoff)
-        features = recorded.features_for(self._reader, rows, needed=self.needs_features, longest=longest)
-        self._measure = self._measure_after("time" if runs.losses is None else "loss")
-        policy = self._ready()
-        # All features come first: they need no outcome, and so a running standardisation is right from the
-        # first lesson on.
-        instances = policy.fit_transform(features)
-        order = stream(self._seed, "warm start").permutation(len(rows))
-        policy.learn_recorded(instances[order], runs.at(order), self._progress(self._cutoff, 0.0))
-        return int(runs.known.sum())
+        with self._one_at_a_time:
+            recorded = RecordedRuns.read(scenario, known)
+            rows, runs = recorded.matched(self._algorithms, self._cutoff)
+            longest = None if self._budget is None else self._budget.longest(self._cutoff)
+            measure, reader = (
+                self._measure_after("time" if runs.losses is None else "loss"),
+                self._reader.copy(),
+            )
+            features = recorded.features_for(reader, rows, needed=self.needs_features, longest=longest)
+            self._measure, self._reader = measure, reader  # from here on nothing is refused
+            policy = self._ready()
+            # All features come first: they need no outcome, and so a running standardisation is right from
+            # the first lesson on.
+            instances = policy.fit_transform(features)
+            order = stream(self._seed, "warm start").permutation(len(rows))
+            policy.learn_recorded(instances[order], runs.at(order), self._progress(self._cutoff, 0.0))
+            return int(runs.known.sum())
 
     def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
         """Return why a decision of this selector was made, according to its current belief.
@@ -500,37 +532,40 @@ class Selector:
 
     def _considered(self, request: Request) -> Decision | None:
         """Return what would be chosen without randomness; None if there is no run."""
-        self._check_features(request)
-        if request.among is not None:
-            self._offered(request.among)  # raises if it names unknown algorithms
-        names, limit = self._algorithms, request.limit(self._cutoff)
-        among = None if request.among is None else tuple(request.among)
-        failed = dict(request.failed or {}) if self._schedules else None
-        used = request.spent + request.feature_cost
-        run = PendingRun("", request.instance, limit, NO_FEATURES, 0.0, used, among=among, failed=failed)
-        numbers = run.still_offered(names)
-        if numbers == [] or not run.time_is_left:
-            return None
-        raw = self._raw(request.features, tried=request.feature_cost > 0.0)
-        policy, progress = self._policy_so_far(), run.progress(names)
-        x = policy.transform(raw)
-        choice = policy.consider(x, None if numbers is None else np.array(numbers), progress)
-        if choice is None and request.failed:
-            return None
-        if choice is None:
-            raise NotExplainedError(f"{self.name} cannot say what it would do: ask for its decisions instead")
-        offered = range(len(names)) if numbers is None else numbers
-        return Decision(
-            id=_NOT_MADE,
-            instance=request.instance,
-            algorithm=names[choice.algorithm],
-            budget=choice.budget,
-            cutoff=limit,
-            scores={names[number]: float(choice.scores[number]) for number in offered},
-            reason=choice.reason,
-            spent=used,
-            origin=Origin(ref(self), raw, x, self._pending.learned, failed),
-        )
+        with self._one_at_a_time:
+            self._check_features(request)
+            if request.among is not None:
+                self._offered(request.among)  # raises if it names unknown algorithms
+            names, limit = self._algorithms, request.limit(self._cutoff)
+            among = None if request.among is None else tuple(request.among)
+            failed = dict(request.failed or {}) if self._schedules else None
+            used = request.spent + request.feature_cost
+            run = PendingRun("", request.instance, limit, NO_FEATURES, 0.0, used, among=among, failed=failed)
+            numbers = run.still_offered(names)
+            if numbers == [] or not run.time_is_left:
+                return None
+            raw = self._raw(request.features, tried=request.feature_cost > 0.0)
+            policy, progress = self._policy_so_far(), run.progress(names)
+            x = policy.transform(raw)
+            choice = policy.consider(x, None if numbers is None else np.array(numbers), progress)
+            if choice is None and request.failed:
+                return None
+            if choice is None:
+                raise NotExplainedError(
+                    f"{self.name} cannot say what it would do: ask for its decisions instead"
+                )
+            offered = range(len(names)) if numbers is None else numbers
+            return Decision(
+                id=_NOT_MADE,
+                instance=request.instance,
+                algorithm=names[choice.algorithm],
+                budget=choice.budget,
+                cutoff=limit,
+                scores={names[number]: float(choice.scores[number]) for number in offered},
+                reason=choice.reason,
+                spent=used,
+                origin=Origin(ref(self), raw, x, self._pending.learned, failed, self.identity),
+            )
 
     def recall(self, decision: Decision, features: Features, learned: int) -> Decision:
         """Return a recorded decision, with what an explanation of it needs.
@@ -543,13 +578,20 @@ class Selector:
         if run is None and raw is None and self.needs_features:
             raise NotExplainedError(f"decision {decision.id} was observed, and its features are gone")
         if run is not None:
-            return replace(decision, origin=Origin(ref(self), raw, run.x, learned, run.failed))
-        x = self._policy_so_far().transform(NO_FEATURES if raw is None else raw)
-        return replace(decision, origin=Origin(ref(self), raw, x, learned, {} if self._schedules else None))
+            x, failed = run.x, run.failed
+        else:
+            x = self._policy_so_far().transform(NO_FEATURES if raw is None else raw)
+            failed = {} if self._schedules else None
+        return replace(decision, origin=Origin(ref(self), raw, x, learned, failed, self.identity))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a file, atomically; `load` continues from it bit for bit."""
-        statefile.write(path, self.to_bytes())
+        """Write everything to a file, atomically; `load` continues from it bit for bit.
+
+        What was written is read again and verified before it replaces a file that is there.
+        """
+        with self._one_at_a_time:
+            data = statefile.pack({**self._state(), "identity": self.identity})
+        statefile.write(path, data)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Selector:
@@ -561,7 +603,11 @@ class Selector:
 
     def to_bytes(self) -> bytes:
         """Return the whole state as bytes."""
-        state = {
+        with self._one_at_a_time:
+            return statefile.pack(self._state())
+
+    def _state(self) -> dict[str, Any]:
+        return {
             "kind": "selector",
             "selector": self.name,
             "settings": self._settings,
@@ -577,13 +623,12 @@ class Selector:
             "favourite": self._favourite.state(),
             "measure": self._measure,
         }
-        return statefile.pack(state)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Selector:
         """Return the selector whose `to_bytes` returned `data`."""
         state = statefile.unpack(data)
-        if state.get("kind") != "selector":
+        if not isinstance(state.get("kind"), str) or state["kind"] != "selector":
             raise StateFileError("this is a Tailcut state, but not that of a selector")
         try:
             return cls._from_state(state)
@@ -619,9 +664,16 @@ class Selector:
         self._pending.restore(state["pending"])
         if "favourite" in state:  # earlier files have none
             self._favourite.restore(state["favourite"])
+        if "alone" not in state["pending"]["waiting"]:  # as version 0.2 wrote it
+            for runs in (self._pending.runs, self._pending.open):
+                runs.update({number: self._favourite.recognised(run) for number, run in runs.items()})
+            if self._policy is not None and not (self._pending.runs or self._pending.open):
+                self._policy.ended(-1)
         self._measure = state.get("measure", "")
         expect(self._measure in ("", "time", "loss"), "measure: expected time or loss")
         self._pending.check_fits(self._policy)
+        self.identity = state.get("identity", 0)
+        expect(type(self.identity) is int, "identity: expected a whole number")
         return self
 
     def _measure_after(self, given: str) -> str:
@@ -677,19 +729,47 @@ class Selector:
     def _names(self, offered: NDArray[np.intp] | None) -> tuple[str, ...]:
         return self._algorithms if offered is None else tuple(self._algorithms[a] for a in offered)
 
-    def _progress(self, limit: float, used: float) -> Progress:
-        return Progress(limit, used, np.zeros(len(self._algorithms)) if self._schedules else None)
+    def _progress(self, limit: float, used: float, begun: int = -1) -> Progress:
+        return Progress(limit, used, np.zeros(len(self._algorithms)) if self._schedules else None, begun)
 
     def _raw(self, features: Features, *, tried: bool = False) -> Array:
         """Return the features that a policy gets, without fixing or counting anything.
 
-        `tried` says that computing them was attempted, though it may have failed.
+        `tried` says that computing them was attempted, though it may have failed. The first features of all
+        mean nothing to a policy that has decided without any.
         """
         if features is None and self._budget is not None and not tried:
             return NO_FEATURES
-        return self._reader.copy().read(features)
+        raw = self._reader.copy().read(features)
+        first = self._policy is not None and len(raw) > self._policy.n_features
+        return NO_FEATURES if first else raw
 
     def _policy_so_far(self) -> Policy:
         if self._policy is None:
             raise NotExplainedError(f"{self.name} has not decided anything yet: there is nothing to explain")
         return self._policy
+
+
+class OneAtATime:
+    """Lets one thread in at a time; any other gets an error.
+
+    >>> one_at_a_time = OneAtATime()
+    >>> with one_at_a_time, one_at_a_time:
+    ...     pass
+    Traceback (most recent call last):
+        ...
+    tailcut.errors.ConcurrentUseError: another thread is using this selector: use it from one at a time
+    """
+
+    def __init__(self) -> None:
+        self._free = [True]
+
+    def __enter__(self) -> None:
+        try:
+            self._free.pop()  # at once, unlike a look and a change
+        except IndexError:
+            message = "another thread is using this selector: use it from one at a time"
+            raise ConcurrentUseError(message) from None
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._free.append(True)

@@ -216,6 +216,8 @@ def write(path: str | os.PathLike[str], data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        if data.startswith(_MAGIC):
+            unpack(Path(temporary).read_bytes())  # raises if it would replace a good state by a bad one
         Path(temporary).replace(target)
     except BaseException:
         with contextlib.suppress(OSError):

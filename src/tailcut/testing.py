@@ -17,6 +17,7 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass, field
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from tailcut.explain import AlgorithmBelief, Explanation
 from tailcut.policies.recipes import Row
 from tailcut.scenarios.synthetic import SyntheticScenario, generate
 from tailcut.selector import Selector
-from tailcut.types import Decision, Outcome
+from tailcut.types import Decision, Outcome, Request
 
 __all__ = ["CHECKS", "Factory", "factory"]
 
@@ -498,6 +499,39 @@ def late_features_lose_nothing(make: Factory) -> None:
         if one.runs is not None and other.runs is not None:
             assert other.runs >= one.runs, f"{one.name} ran {one.runs} times before, {other.runs} now"
     continue_alike(selector, [waiting], partial(serve, scenario=scenario, rows=range(21, 50)))
+
+
+def first_features_may_be_asked_about(make: Factory) -> None:
+    """Before any instance had features, say of one that has what would be chosen, and race on it."""
+    scenario, selector = make.begin()
+    if selector.needs_features and not selector.may_skip_features:
+        return
+    selector.observe(selector.select(None), censored_at=scenario.cutoff)
+    before = learned(selector)
+    selector.consider(scenario.features[0])
+    selector.joining(Request(scenario.features[0]), {scenario.algorithms[0]: 1.0})
+    assert learned(selector) == before, "asking settled the features"
+    raced = selector.race(scenario.features[0], k=2)
+    assert len({decision.algorithm for decision in raced}) == 2
+    for decision in raced:
+        decision.explain()
+
+
+def refused_runs_change_nothing(make: Factory) -> None:
+    """Refuse recorded runs of the wrong measure before the number of features is settled."""
+    scenario, selector = make.begin()
+    runs = SimpleNamespace(**{name: getattr(scenario, name) for name in (*_RECORDED, "cutoff")})
+    if not selector.takes_losses:
+        runs.ratings = np.zeros(scenario.runtimes.shape)
+    elif selector.may_skip_features or not selector.needs_features:
+        selector.observe(selector.select(None), loss=0.5)
+    else:
+        return
+    refused(selector, InputError, lambda: selector.fit(runs))
+    assert selector.n_features is None or selector.decisions, "refused runs settled the number of features"
+
+
+_RECORDED = ("algorithms", "features", "runtimes", "solved")
 
 
 def _rounded(belief: AlgorithmBelief) -> list[str]:

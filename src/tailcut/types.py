@@ -27,7 +27,9 @@ Array = NDArray[np.float64]
 """A float64 array; docstrings give its shape, with K algorithms and d features."""
 
 Features = Sequence[float] | Array | Mapping[str, float] | None
-"""A vector, a mapping from names to values, or None where none were computed; nan is a missing value."""
+"""A vector, a mapping from names to values, or None where none were computed; nan is a missing value.
+
+What else has names is read by them, too: a Series of pandas, or one row of a table of pandas or polars."""
 
 NO_FEATURES: Array = np.empty(0)
 """An instance of which no features were computed, raw or represented: not missing values but none at all."""
@@ -58,9 +60,12 @@ class Request:
     feature_cost: float = 0.0
     """Seconds that computing the features took, even if it was given up."""
     failed: Mapping[str, float] | None = None
-    """In a race: for how many seconds algorithms have already run on the instance without an answer."""
+    """For how many seconds algorithms have already run on the instance without an answer; in a race never
+    None."""
 
     def __post_init__(self) -> None:
+        if type(self.features) not in _AS_THEY_ARE:
+            self._settle("features", by_name(self.features))
         if self.failed is not None:
             checked = {name: check_seconds("failed", seconds) for name, seconds in self.failed.items()}
             self._settle("failed", checked)
@@ -141,6 +146,36 @@ class OutcomeOptions(TypedDict, total=False):
     loss: float | None
 
 
+_AS_THEY_ARE = (np.ndarray, list, dict, type(None))
+
+
+def by_name(features: Any) -> Features:
+    """Return features as a vector, or as a mapping if they have names; what is masked is missing.
+
+    >>> by_name(np.ma.masked_array([1.0, 2.0], mask=[False, True])).tolist()
+    [1.0, nan]
+    """
+    if isinstance(features, np.ma.MaskedArray):
+        return as_numbers("features", features)
+    if hasattr(features, "columns"):  # a table of pandas or polars
+        if len(features) != 1:
+            raise InputError(
+                f"features must be one instance, got a table of {len(features)} rows", field="features"
+            )
+        return _mapping(features.columns, (features[name].to_list()[0] for name in features.columns))
+    if hasattr(features, "index") and hasattr(features, "items"):  # a Series of pandas
+        named = list(features.index) != [*range(len(features))]
+        return _mapping(features.index, features.to_list()) if named else features.to_list()
+    if isinstance(features, tuple):
+        names = getattr(features, "_fields", None)
+        return features if names is None else _mapping(names, features)
+    return features  # type: ignore[no-any-return]
+
+
+def _mapping(names: Iterable[str], values: Iterable[Any]) -> Mapping[str, Any]:
+    return dict(zip(check_names("features", names), values, strict=True))
+
+
 def _plain_features(features: Features) -> list[float | None] | dict[str, float | None] | None:
     if features is None:
         return None
@@ -160,7 +195,8 @@ def _all_finite(values: Sequence[Any]) -> bool:
 
 
 def _plain(value: float | None) -> float | None:
-    return None if value is None or math.isnan(value) else float(value)
+    number = as_number(value)
+    return None if math.isnan(number) else number
 
 
 def _no_selector() -> None:
@@ -180,6 +216,8 @@ class Origin(NamedTuple):
     """How many outcomes the selector had learned."""
     failed: Mapping[str, float] | None
     """For a schedule: the longest unsuccessful run of each algorithm on the instance."""
+    maker: int = 0
+    """The `identity` of the selector; 0: not known."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -398,6 +436,8 @@ class Progress(NamedTuple):
     failed: Array | None
     """The longest unsuccessful run of each algorithm on it, shape (K,): 0 if it has not run, the cutoff if it
     failed. None for policies that pick once."""
+    begun: int = -1
+    """Which instance it is: the number of the first decision on it, -1 if there was none."""
 
     @property
     def left(self) -> float:
@@ -544,11 +584,48 @@ def check_seconds(field: str, given: float, *, above_zero: bool = False) -> floa
 
 
 def as_number(given: Any) -> float:
-    """Return a number, nan if it is not one."""
+    """Return a number, nan if it is not one; a text or a date is none, and neither is what is too large.
+
+    >>> as_number(2), as_number("2"), as_number(10**400)
+    (2.0, nan, nan)
+    """
+    if isinstance(given, str | bytes | np.datetime64 | np.timedelta64 | np.complexfloating):
+        return math.nan
     try:
         return float(given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return math.nan
+
+
+def as_numbers(field: str, given: Any) -> Array:
+    """Return a new array of numbers, nan for None and where one is masked; raise if any is no number.
+
+    >>> as_numbers("features", [1, None]).tolist()
+    [1.0, nan]
+    >>> as_numbers("features", [1, "2"])
+    Traceback (most recent call last):
+        ...
+    tailcut.errors.InputError: features must be numbers (nan where missing), got '2'
+    """
+    try:
+        values = np.array(given.tolist() if np.ma.isMA(given) else given)
+    except ValueError as error:  # rows of different lengths
+        raise InputError(f"{field} must be numbers: {error}", field=field) from None
+    if values.dtype == np.float64:
+        return values
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    items = np.array(given, dtype=object) if values.dtype.kind in "US" else values
+    wrong = next((item for item in items.ravel() if not _may_be_number(item)), None)
+    if wrong is not None:
+        raise InputError(f"{field} must be numbers (nan where missing), got {wrong!r:.50}", field=field)
+    return np.array([as_number(item) for item in items.ravel()]).reshape(items.shape)
+
+
+def _may_be_number(item: Any) -> bool:
+    """Return whether it is a number, or stands for a missing one: None, nan, or the NA of pandas."""
+    missing = item is None or type(item).__name__ == "NAType"
+    return missing or not math.isnan(as_number(item)) or (isinstance(item, float) and math.isnan(item))
 
 
 def check_whole_number(field: str, given: int, at_least: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from tailcut.errors import InputError, JournalError
 from tailcut.journal import EventKind, Journal, Project, project
 from tailcut.journal.project import make
+from tailcut.schedules import HazardSchedule
 from tailcut.types import Decision, Outcome
 
 NAMES = ["a", "b", "c"]
@@ -197,3 +199,48 @@ def test_unknown_and_double_projects(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="unknown selector"):
             Project.create(journal, "r", description("nonsense"))
         assert list(journal.projects()) == ["p"]
+
+
+def test_refused_recorded_runs_leave_memory_and_journal_alike(tmp_path: Path) -> None:
+    """A project that has learned losses refuses times, and nothing of them is settled."""
+    runs = SimpleNamespace(**vars(recorded(np.random.default_rng(0))), feature_names=("u", "v", "w", "x"))
+    with Journal(tmp_path / "state.db") as journal:
+        kept = Project.create(journal, "p", description("tailcut"))
+        kept.observe(kept.select(), loss=0.5)
+        with pytest.raises(InputError, match="cannot learn times"):
+            kept.fit(runs)
+        assert kept.selector.feature_names is None
+        kept.observe(kept.select([1.0]), loss=0.25)
+        assert kept.verify() == 4
+    with Journal(tmp_path / "state.db") as journal:
+        Project(journal, "p").verify()
+
+
+@pytest.mark.parametrize("step", ["select", "observe", "proceed", "fit"])
+def test_a_step_that_fails_midway_leaves_no_trace(
+    tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {"select": "choose", "observe": "learn", "proceed": "proceed", "fit": "learn_recorded"}
+
+    def broken(*_: object) -> None:
+        raise MemoryError("no room")
+
+    with Journal(tmp_path / "state.db") as journal:
+        kept = Project.create(journal, "p", description("tailcut_schedule"))
+        first = kept.select([1.0] * 4)
+        if step == "proceed":
+            kept.observe(first, censored_at=first.budget / 2)
+        events = len(list(kept.history()))
+        steps: dict[str, Callable[[], object]] = {
+            "select": lambda: kept.select([2.0] * 4),
+            "observe": lambda: kept.observe(first, runtime=1.0),
+            "proceed": lambda: kept.proceed(first),
+            "fit": lambda: kept.fit(recorded(np.random.default_rng(0))),
+        }
+        with monkeypatch.context() as patched:
+            patched.setattr(HazardSchedule, names[step], broken)
+            with pytest.raises(MemoryError):
+                steps[step]()
+        assert kept.verify() == events
+        steps[step]()
+        assert kept.verify() == events + 1

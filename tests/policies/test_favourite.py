@@ -12,6 +12,7 @@ from tailcut.bench.replay import replay
 from tailcut.errors import InputError, PortfolioError
 from tailcut.journal import Journal, Project
 from tailcut.live.portfolio import read_portfolio
+from tailcut.state import pack, unpack
 from tailcut.types import PENALTY, Array, Decision
 from tests.live import toy
 
@@ -100,3 +101,56 @@ def test_the_portfolio_names_it(tmp_path: Path) -> None:
     toy.write_portfolio(tmp_path, ("a", "b"), top='favourite = "z"')
     with pytest.raises(PortfolioError, match="favourite must be one of the solvers a, b, got 'z'"):
         read_portfolio(tmp_path / "portfolio.toml")
+
+
+@pytest.mark.parametrize("name", ["tailcut_schedule", "tailcut"])
+def test_it_never_widens_what_the_caller_offers(name: str) -> None:
+    """Not even after its own run, whether it is saved in between or not."""
+    more = {} if name == "tailcut_schedule" else {"fail_over": 1}
+    selector = Selector(name, ["a", "b", "c", "d"], 60.0, favourite="b", **more)  # type: ignore[arg-type]
+    chosen = set()
+    for step in range(30):
+        decision: Decision | None = selector.select([float(step % 3)], among=["b", "c"])
+        while decision is not None:
+            chosen.add(decision.algorithm)
+            if step % 2:
+                selector = Selector.from_bytes(selector.to_bytes())
+            selector.observe(decision, failed=True)
+            decision = selector.proceed(decision, spent=0.1)
+    assert chosen == {"b", "c"}
+
+
+@pytest.mark.parametrize("name", ["tailcut", "tailcut_schedule", "thompson"])
+def test_a_race_says_nothing_of_it_alone(name: str) -> None:
+    """Stopped because its rival answered, it has not lost; and nobody was let in for that either."""
+    selector = Selector(name, ["a", "b", "c"], 60.0, favourite="b")
+    for step in range(8):
+        raced = selector.race([float(step)], k=3, instance=str(step))
+        assert {one.algorithm for one in raced} == {"a", "b", "c"}
+        for decision in raced:
+            if decision.algorithm == "b":
+                selector.observe(decision, censored_at=1.0)
+            else:
+                selector.observe(decision, runtime=1.0)
+    guard = selector._favourite
+    assert (guard.alone, guard.alone_loss, guard.begun, guard.over) == (0, 0.0, 0, 0)
+
+
+def test_one_that_waited_alone_in_version_0_2_is_continued_by_the_others() -> None:
+    selector = Selector("tailcut_schedule", ["a", "b", "c"], 60.0, favourite="b")
+    decision = selector.select([1.0], instance="i")
+    state = unpack(selector.to_bytes())
+    waiting = state["pending"]["waiting"]
+    for column in set(waiting) - V0_2:
+        del waiting[column], state["pending"]["unsolved"][column]
+    waiting["among"] = [["b"]]  # as it was written
+    restored = Selector.from_bytes(pack(state))
+    restored.observe(decision.id, failed=True)
+    following = restored.proceed(decision.id, spent=1.0)
+    assert following is not None
+    assert following.algorithm in ("a", "c")
+    assert restored._favourite.alone == 1
+
+
+V0_2 = {"number", "algorithm", "instance", "cutoff", "x", "budget", "spent", "stage", "among", "failed"}
+"""What it kept of a pending run."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tailcut import Decision, Selector
 from tailcut.errors import StateFileError
+from tailcut.scenarios.synthetic import generate
 from tailcut.schedules import HazardSchedule
-from tailcut.schedules.curves import CurrentInstance
+from tailcut.schedules.curves import IN_FLIGHT, InstancesInFlight
+from tailcut.state import pack, unpack
 from tailcut.types import Array
 
 CUTOFF = 100.0
@@ -48,18 +52,15 @@ def test_a_failure_changes_the_classes_of_its_instance_and_the_hazards_of_the_ne
     selector, features = _stirred(), np.array([0.3, -0.2, 1.0])
     decision = selector.select(features)
     schedule = _schedule(selector)
-    x = schedule.current.x
-    begun = schedule.current.view(x)
-    assert begun is not None
-    odds = begun.odds.copy()
+    begun = schedule.begun.instances[decision.id]
+    x, odds = begun.x, begun.view.odds.copy()
     selector.observe(decision, censored_at=decision.budget)
-    assert schedule.current.view(x) is begun
-    np.testing.assert_array_equal(begun.odds, odds)
+    assert schedule.begun.instances[decision.id] is begun
+    np.testing.assert_array_equal(begun.view.odds, odds)
     assert (schedule.view(x).odds != odds).any()  # of an instance that would begin now
     _fail_all(selector, selector.proceed(decision))
-    selector.select(features)  # the same features again are another instance
-    again = schedule.current.view(x)
-    assert again is not None
+    second = selector.select(features)  # the same features again are another instance
+    again = schedule.begun.instances[second.id].view
     assert (again.odds[..., :1] != odds[..., :1]).any()
 
 
@@ -94,28 +95,24 @@ def test_looking_at_other_instances_changes_nothing() -> None:
     ],
 )
 def test_what_cannot_be_expected_is_refused(odds: Array, classes: Array, message: str) -> None:
-    current = CurrentInstance(cuts=np.array([1.0, 2.0]), n_hardness=7)
+    begun = InstancesInFlight(cuts=np.array([1.0, 2.0]), n_hardness=7)
     fine = np.zeros((2, 2, len(classes)))
     for both in ({"odds": odds, "drawn_odds": fine}, {"odds": fine, "drawn_odds": odds}):
         with pytest.raises(StateFileError, match=message):
-            current.restore({"x": np.zeros(1), "classes": classes, **both})
+            begun.restore({"x": np.zeros(1), "classes": classes, **both})
 
 
 def test_all_runs_on_an_instance_are_planned_with_the_same_draw() -> None:
     selector, features = _stirred(), np.array([0.3, -0.2, 1.0])
     decision = selector.select(features)
-    current = _schedule(selector).current
-    expected, drawn = current.view(current.x), current.drawn(current.x)
-    assert expected is not None
-    assert drawn is not None
-    assert (expected.odds[..., 0] != drawn.odds[..., 0]).all()
-    np.testing.assert_array_equal(expected.classes, drawn.classes)
+    begun = _schedule(selector).begun.instances[decision.id]
+    drawn = begun.drawn
+    assert (begun.view.odds[..., 0] != drawn.odds[..., 0]).all()
+    np.testing.assert_array_equal(begun.classes, drawn.classes)
     selector.observe(decision, censored_at=decision.budget)
     selector.proceed(decision)
-    assert current.drawn(current.x) is drawn
-    selector.select(features)
-    again = current.drawn(current.x)
-    assert again is not None
+    assert _schedule(selector).begun.instances[decision.id].drawn is drawn
+    again = _schedule(selector).begun.instances[selector.select(features).id].drawn
     assert (again.odds[..., 0] != drawn.odds[..., 0]).any()
 
 
@@ -132,5 +129,94 @@ def test_of_other_algorithms_nothing_is_expected() -> None:
     selector = _stirred()
     selector.add_algorithm("e")
     schedule = _schedule(selector)
-    assert schedule.current.odds.size == 0
-    assert schedule.current.view(np.zeros(3)) is None
+    assert not schedule.begun.instances
+
+
+def _several(selector: Selector, count: int) -> list[Decision]:
+    return [selector.select([0.1 * number, -0.2, 1.0]) for number in range(count)]
+
+
+def test_with_several_in_flight_each_keeps_its_plan() -> None:
+    """Whatever begins or is learned in between, and whether the selector is saved in between or not."""
+    selector = _stirred()
+    decisions = _several(selector, 5)
+    schedule = _schedule(selector)
+    drawn = {one.id: schedule.begun.instances[one.id].drawn.odds.copy() for one in decisions}
+    copy = Selector.from_bytes(selector.to_bytes())
+    for decision in decisions:
+        for one in (selector, copy):
+            one.observe(decision, censored_at=decision.budget)
+    assert selector.to_bytes() == copy.to_bytes()
+    for decision in reversed(decisions):
+        if selector.proceed(decision) is not None:
+            kept = schedule.begun.instances[decision.id].drawn.odds
+            np.testing.assert_array_equal(kept, drawn[decision.id])
+        copy.proceed(decision.id)
+    assert selector.to_bytes() == copy.to_bytes()
+
+
+def test_continuations_of_interleaved_instances_use_what_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[bool] = []
+    following = HazardSchedule._next
+
+    def noted(self: HazardSchedule, *given: Any, **more: Any) -> Any:
+        planned.append(given[3] is not None)
+        return following(self, *given, **more)
+
+    selector = _stirred()
+    monkeypatch.setattr(HazardSchedule, "_next", noted)
+    for _ in range(20):
+        two: list[Decision | None] = list(_several(selector, 2))
+        while any(two):
+            for place, decision in enumerate(two):
+                if decision is not None:
+                    selector.observe(decision, censored_at=decision.budget)
+                    two[place] = selector.proceed(decision)
+    assert len(planned) > 80
+    assert all(planned)
+    assert not _schedule(selector).begun.instances  # those that are over are let go of
+
+
+def test_of_abandoned_instances_only_the_latest_are_kept() -> None:
+    selector = _stirred()
+    decisions = _several(selector, IN_FLIGHT + 10)
+    assert list(_schedule(selector).begun.instances) == [one.id for one in decisions[10:]]
+    first = decisions[0]
+    selector.observe(first, censored_at=first.budget)
+    selector.proceed(first)
+    assert len(_schedule(Selector.from_bytes(selector.to_bytes())).begun.instances) == IN_FLIGHT
+
+
+def test_the_instance_at_hand_of_version_0_2_is_continued() -> None:
+    selector = _stirred()
+    decision = selector.select([0.3, -0.2, 1.0])
+    selector.observe(decision, censored_at=decision.budget)
+    state = unpack(selector.to_bytes())
+    (kept,) = state["policy"]["at_hand"]["kept"]
+    state["policy"]["at_hand"] = {name: kept[name] for name in ("x", "odds", "drawn_odds", "classes")}
+    for runs in ("waiting", "unsolved"):
+        for column in ("begun", "alone"):
+            del state["pending"][runs][column]
+    old = Selector.from_bytes(pack(state))
+    assert _fail_all(selector, selector.proceed(decision)) == _fail_all(old, old.proceed(decision.id))
+
+
+def test_a_dropped_instance_does_not_enter_a_full_memory_by_its_later_runs() -> None:
+    rng = np.random.default_rng(0)
+    selector = Selector("tailcut_schedule", ["a", "b", "c", "d"], CUTOFF, memory=50)
+    for number in range(300):
+        features = rng.normal(size=3)
+        if number % 3:
+            _fail_all(selector, selector.select(features))
+        else:
+            for decision in selector.race(features, k=3):
+                selector.observe(decision, censored_at=CUTOFF)
+    forest = _schedule(selector).forest
+    assert (forest.seen, forest.kept) == (300, 50)
+
+
+def test_recorded_instances_enter_a_full_memory_once() -> None:
+    scenario = generate(n_instances=200, n_algorithms=4, n_features=3, seed=1)
+    selector = Selector("tailcut_schedule", scenario.algorithms, scenario.cutoff, memory=50)
+    selector.fit(scenario)
+    assert _schedule(selector).forest.seen == 200

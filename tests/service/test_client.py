@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import pickle
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tailcut.errors import InputError, ServiceError
+from tailcut import Selector
+from tailcut.errors import InputError, ServiceError, UnknownDecisionError
 from tailcut.service.client import Client, RemoteProject, _new_key
 from tailcut.types import Decision, Outcome
 from tests.service.running import Running
@@ -35,8 +37,6 @@ def test_keys_are_used_once_and_begin_with_the_time() -> None:
 
 
 def test_one_loop_serves_local_and_remote(client: Client) -> None:
-    from tailcut import Selector
-
     remote = project(client, "round_robin")
     local = Selector("round_robin", ["a", "b"], 60.0)
     for one in (local, remote):
@@ -196,3 +196,23 @@ def test_many_threads_share_a_client(client: Client) -> None:
         thread.join()
     assert sorted(seen) == list(range(90))
     assert remote.statistics()["outcomes"] == 90
+
+
+def test_over_http_a_client_sends_no_number_of_another_project(shared: Running) -> None:
+    shared.create("mine", "tailcut")
+    shared.create("yours", "tailcut")
+    with shared.client() as client:
+        mine, yours = client.project("mine"), client.project("yours")
+        decision, own = mine.select([1.0]), yours.select([1.0])
+        uses: list[Callable[[], object]] = [
+            lambda: yours.observe(decision, runtime=1.0),
+            lambda: yours.observe(Selector("tailcut", ["a", "b"], 60.0).select([1.0]), runtime=1.0),
+            lambda: yours.proceed(decision),
+            lambda: yours.explain(decision),
+        ]
+        for use in uses:
+            with pytest.raises(UnknownDecisionError, match="not made by the project 'yours'"):
+                use()
+        assert decision.explain().algorithm == decision.algorithm
+        assert yours.observe(pickle.loads(pickle.dumps(own)), runtime=1.0)
+        assert mine.observe(decision.id, runtime=1.0)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 from tailcut import Selector
 from tailcut.types import Outcome
 from tests.service.running import Running
@@ -53,3 +57,37 @@ def test_the_client_sends_losses(shared: Running) -> None:
         assert project.observe(first, loss=0.25)
         assert not project.observe(first, Outcome.rated(0.25))
         assert project.observe_batch([(second, Outcome.rated(30, best=0, worst=40))]) == [True]
+
+
+def test_refused_recorded_runs_leave_no_trace_and_the_file_verifies(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    runs = {
+        "algorithms": ["a", "b"],
+        "cutoff": 60.0,
+        "feature_names": ["u", "v"],
+        "features": [[1.0, 2.0]],
+        "runtimes": [[1.0, 2.0]],
+        "solved": [[True, True]],
+    }
+    with Running(path) as running:
+        project = running.create("p", "tailcut")
+        running.call("POST", f"{project}/select", {})
+        running.call("POST", f"{project}/observe", {"decision": 0, "loss": 0.5})
+        assert running.call("POST", f"{project}/fit", runs).status == 422
+        assert running.call("POST", f"{project}/select", {"features": [1.0]}).status == 200
+    checked = subprocess.run(
+        [sys.executable, "-m", "tailcut", "state", "verify", path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_a_race_may_be_the_first_to_have_features(shared: Running) -> None:
+    path = shared.create("first-features", "tailcut")
+    assert shared.call("POST", f"{path}/select", {}).status == 200
+    considered = shared.call("POST", f"{path}/consider", {"features": [1.0, 2.0]})
+    assert considered.status == 200, considered.body
+    raced = shared.call("POST", f"{path}/race", {"features": [1.0, 2.0], "k": 2})
+    assert (raced.status, len(raced.json["decisions"])) == (200, 2)

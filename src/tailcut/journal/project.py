@@ -17,14 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut import types
-from tailcut.errors import InputError, JournalError, OutOfTurnError, UnknownDecisionError
+from tailcut.errors import InputError, JournalError, OutOfTurnError, TailcutError, UnknownDecisionError
 from tailcut.explain import Explanation
 from tailcut.journal.events import DamagedError, Event, EventKind, NewEvent, Snapshot
 from tailcut.journal.file import Journal
 from tailcut.journal.statistics import ProjectStatistics
-from tailcut.policies.pending import number_of, plain_outcome
+from tailcut.policies.pending import SINCE_0_3, known_as, number_of, plain_outcome
 from tailcut.policies.recorded_runs import Recorded, RecordedRuns
 from tailcut.selector import Selector
+from tailcut.state import pack, unpack
 from tailcut.types import Decision, Features, Outcome, Request
 
 SNAPSHOT_EVERY = 1000
@@ -92,6 +93,7 @@ class Project:
             with self._named():
                 kept = self.journal.snapshot(self.number)
                 state = begun(self.description, kept)
+                state[0].identity = known_as(self.name)
                 self._last = self._held = self._tried = 0 if kept is None else kept.event
                 for event in self.journal.events(self.number, after=self._held):
                     self._remember(repeated(*state, event))
@@ -146,9 +148,10 @@ class Project:
         self, request: Request, *, key: str | None = None, note: Mapping[str, Any] | None = None
     ) -> Decision:
         """Decide as `select`, for a complete `Request` and a key that is known to be new."""
-        decision = self.selector.decide(request)
-        body = {**request.to_dict(), **_written(decision)}
-        self._record(NewEvent(EventKind.SELECT, body, key, decision.id), note)
+        with self._whole():
+            decision = self.selector.decide(request)
+            body = {**request.to_dict(), **_written(decision)}
+            self._record(NewEvent(EventKind.SELECT, body, key, decision.id), note)
         self._remember(decision)
         return decision
 
@@ -197,23 +200,25 @@ class Project:
     ) -> bool:
         """Learn as `Selector.observe`; a known outcome is not written again."""
         outcome = Outcome.one_of(outcome, **form)
-        if not self.selector.observe(decision, outcome):
-            return False
-        number = number_of(decision)
-        body = {"decision": number, **plain_outcome(outcome)}
-        self._record(NewEvent(EventKind.OBSERVE, body, None, number), note)
+        with self._whole():
+            if not self.selector.observe(decision, outcome):
+                return False
+            number = number_of(decision)
+            body = {"decision": number, **plain_outcome(outcome)}
+            self._record(NewEvent(EventKind.OBSERVE, body, None, number), note)
         return True
 
     def proceed(self, decision: Decision | int, *, spent: float | None = None) -> Decision | None:
         """Continue as `Selector.proceed`; write nothing if nothing changes."""
         number = number_of(decision)
         was_open = number in self.statistics.open
-        following = self.selector.proceed(decision, spent=spent)
-        if was_open:
-            body = {"after": number, "spent": spent, **_written(following)}
-            made = None if following is None else following.id
-            self._record(NewEvent(EventKind.PROCEED, body, None, made))
-            self._remember(following)
+        with self._whole():
+            following = self.selector.proceed(decision, spent=spent)
+            if was_open:
+                body = {"after": number, "spent": spent, **_written(following)}
+                made = None if following is None else following.id
+                self._record(NewEvent(EventKind.PROCEED, body, None, made))
+                self._remember(following)
         return following
 
     def proceed_again(self, number: int, *, spent: float | None = None) -> tuple[Decision | None, bool]:
@@ -243,8 +248,9 @@ class Project:
         if before:
             return sum(event.body["runs"] for event in before.values())
         runs = RecordedRuns.of(scenario, known)
-        count = self.selector.fit(runs, known=runs.known)
-        self._record(NewEvent(EventKind.FIT, {**runs.to_dict(), "runs": count}, key), note)
+        with self._whole():
+            count = self.selector.fit(runs, known=runs.known)
+            self._record(NewEvent(EventKind.FIT, {**runs.to_dict(), "runs": count}, key), note)
         return count
 
     def feature_budget(self, *, cutoff: float | None = None) -> float:
@@ -258,12 +264,14 @@ class Project:
         return self.selector.consider(features, top=top, **options)
 
     def add_algorithm(self, name: str) -> None:
-        self.selector.add_algorithm(name)
-        self._record(NewEvent(EventKind.ADD_ALGORITHM, {"algorithm": name}))
+        with self._whole():
+            self.selector.add_algorithm(name)
+            self._record(NewEvent(EventKind.ADD_ALGORITHM, {"algorithm": name}))
 
     def remove_algorithm(self, name: str) -> None:
-        self.selector.remove_algorithm(name)
-        self._record(NewEvent(EventKind.REMOVE_ALGORITHM, {"algorithm": name}))
+        with self._whole():
+            self.selector.remove_algorithm(name)
+            self._record(NewEvent(EventKind.REMOVE_ALGORITHM, {"algorithm": name}))
 
     def remark(self, body: Mapping[str, Any]) -> None:
         self._record(NewEvent(EventKind.REMARK, dict(body)))
@@ -310,6 +318,20 @@ class Project:
         if self._last - self._tried >= (self.snapshot_every or SNAPSHOT_EVERY):
             self.journal.afterwards(self.try_to_keep)
 
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Take a step and write it, or neither: if it fails midway, the selector is read again.
+
+        An error of Tailcut's own is a refusal, which comes before the first change.
+        """
+        try:
+            yield
+        except TailcutError:
+            raise
+        except BaseException:
+            self.forget()
+            raise
+
     def forget(self) -> None:
         """Discard a selector that may be ahead of the journal: it is read again when needed."""
         self._state = None
@@ -346,7 +368,8 @@ class Project:
                 repeated(selector, statistics, event)
                 count += 1
         where = f"{self.journal.path}: project {self.name!r}: repeating its {count} events gives"
-        if selector.to_bytes() != self.selector.to_bytes():
+        states = selector.to_bytes(), self.selector.to_bytes()
+        if states[0] != states[1] and len({*map(as_version_0_2, states)}) > 1:
             raise JournalError(f"{where} another selector than its snapshot and the events behind it")
         if statistics.state() != self.statistics.state():
             raise JournalError(f"{where} other counts than its snapshot and the events behind it")
@@ -393,12 +416,27 @@ def _sensible(what: str, event: int | None = None) -> Iterator[None]:
 def begun(description: Mapping[str, Any], found: Snapshot | None) -> tuple[Selector, ProjectStatistics]:
     """Return selector and statistics from a snapshot, or new ones from a description."""
     with _sensible("description" if found is None else "snapshot"):
-        selector = make(description) if found is None else Selector.from_bytes(found.selector)
+        data = make(description).to_bytes() if found is None else found.selector
+        selector = Selector.from_bytes(data)  # in each process the same: it knows decisions by their contents
         limit = description.get("max_pending", MAX_PENDING)
         statistics = ProjectStatistics(selector.cutoff, schedules=selector.schedules, limit=limit)
         if found is not None:
             statistics.restore(found.statistics)
     return selector, statistics
+
+
+def as_version_0_2(data: bytes) -> bytes:
+    """Return a selector's state without what version 0.2 did not keep of instances in flight.
+
+    A project that it wrote begins without that, and repeating its history gives it.
+    """
+    state = unpack(data)
+    for runs in ("waiting", "unsolved"):
+        state["pending"][runs] = {
+            name: column for name, column in state["pending"][runs].items() if name not in SINCE_0_3
+        }
+    state["policy"] = {**(state["policy"] or {}), "at_hand": None}
+    return pack(state)
 
 
 def repeated(selector: Selector, statistics: ProjectStatistics, event: Event) -> Decision | None:

@@ -68,8 +68,10 @@ class Favourite(Stateful):
         others, all_ = self.begun + 1, self.alone + self.begun + 1
         return planned > (others + self.margin * all_) * mean
 
-    def has_alone(self, run: PendingRun) -> bool:
-        return bool(self.favourite) and run.among == (self.favourite,)
+    def recognised(self, run: PendingRun) -> PendingRun:
+        """Return a run as version 0.2 kept it, which took the favourite alone for all that might run."""
+        alone = bool(self.favourite) and run.among == (self.favourite,)
+        return run._replace(among=None, alone=True) if alone else run
 
     def began(self, run: PendingRun) -> None:
         """Count an instance on which others were allowed."""
@@ -84,7 +86,7 @@ class Favourite(Stateful):
         took = 0.0 if outcome.time is None else outcome.time
         loss = min((run.spent + took) / (self.penalty * run.cutoff), 1.0) if solved else 1.0
         loss = loss if outcome.loss is None else outcome.loss
-        if self.has_alone(run):
+        if run.alone:
             if run.stage == 0:
                 self.alone += 1
                 self.alone_loss += loss
@@ -98,7 +100,8 @@ class Favourite(Stateful):
 
     def _counts(self, run: PendingRun) -> bool:
         among = run.among
-        return bool(self.favourite) and (among is None or (len(among) > 1 and self.favourite in among))
+        others = among is None or (len(among) > 1 and self.favourite in among)
+        return bool(self.favourite) and others and not run.alone
 
     def _end(self, loss: float) -> None:
         if self.over < self.begun:

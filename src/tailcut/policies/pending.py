@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from itertools import repeat
 from typing import Any, NamedTuple, NoReturn
 
@@ -34,9 +36,14 @@ class PendingRun(NamedTuple):
     """Seconds used on the instance before this run or, for an open instance, after it."""
     stage: int = 0
     among: tuple[str, ...] | None = None
-    """Which algorithms may run on this instance; None: all. Kept for schedules only."""
+    """Which algorithms may run on this instance; None: all. In a race, where others follow by `race` alone,
+    it is the one that runs."""
     failed: Mapping[str, float] | None = None
     """The longest unsuccessful run of each algorithm on this instance; None for one pick."""
+    alone: bool = False
+    """Whether the favourite began on this instance without others; never in a race."""
+    begun: int = -1
+    """The number of the first decision on this instance; version 0.2 did not keep it."""
 
     @property
     def time_is_left(self) -> bool:
@@ -47,9 +54,9 @@ class PendingRun(NamedTuple):
         """Return the progress on the instance, for the algorithms in this order."""
         failed = self.failed
         if failed is None:
-            return Progress(self.cutoff, self.spent, None)
+            return Progress(self.cutoff, self.spent, None, self.begun)
         seconds = np.fromiter(map(failed.get, algorithms, repeat(0.0)), np.float64, len(algorithms))
-        return Progress(self.cutoff, self.spent, seconds)
+        return Progress(self.cutoff, self.spent, seconds, self.begun)
 
     def after(self, outcome: Outcome) -> PendingRun:
         """Return the instance after this run ended without solving it.
@@ -84,6 +91,8 @@ class PendingDecisions(Stateful):
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        self.identity = secrets.randbits(62) | 1
+        """Ties decisions to their selector, also in a copy; 0: they are compared by their contents alone."""
         self.next_id = 0
         self.learned = 0
         """The total number of outcomes from which the selector learned something."""
@@ -110,11 +119,11 @@ class PendingDecisions(Stateful):
         """Record the outcome of a run and return the run; None if the same outcome is already known."""
         number = number_of(decision)
         run = self.runs.get(number)
+        if isinstance(decision, Decision):
+            self._check_same(decision, run)
         if run is None:
             self._check_repeated(number, outcome)
             return None
-        if isinstance(decision, Decision):
-            _check_same(decision, run)
         del self.runs[number]
         self.observed[number] = outcome
         if run.failed is not None and not outcome.answered:
@@ -146,10 +155,10 @@ class PendingDecisions(Stateful):
         """Return a decision's number and its instance, None if that is done; raise if it cannot continue."""
         number = number_of(decision)
         run = self.open.get(number)
+        if isinstance(decision, Decision):
+            self._check_same(decision, self.find(number))
         if run is None:
             self._check_over(number)
-        elif isinstance(decision, Decision):
-            _check_same(decision, run)
         return number, run
 
     def find(self, number: int) -> PendingRun | None:
@@ -159,10 +168,26 @@ class PendingDecisions(Stateful):
     def check_own(self, decision: Decision) -> None:
         """Raise unless the decision can be one of this selector's."""
         run = self.runs.get(decision.id)
-        if run is not None:
-            _check_same(decision, run)
-        elif not 0 <= decision.id < self.next_id:
+        self._check_same(decision, run)
+        if run is None and not 0 <= decision.id < self.next_id:
             raise UnknownDecisionError(f"there is no decision {decision.id}")
+
+    def _check_same(self, decision: Decision, run: PendingRun | None) -> None:
+        """Raise if another selector made the decision, or if it is not that of the `run` stored."""
+        origin = decision.origin
+        maker = 0 if origin is None else origin.maker
+        ours = origin is not None and run is not None and maker == self.identity and origin.x is run.x
+        if ours and run is not None and decision.algorithm is run.algorithm:  # as almost always
+            return
+        foreign = maker and self.identity and maker != self.identity
+        if not foreign and (run is None or _is_of(decision, run)):
+            return
+        if foreign or run is None:
+            why = "another one made it"
+        else:
+            why = f"its own number {decision.id} is {run.algorithm} on {run.instance} for {run.budget:g} s"
+        theirs = f"{decision.algorithm} on {decision.instance}"
+        raise UnknownDecisionError(f"decision {decision.id} ({theirs}) is not this selector's: {why}")
 
     def check_fits(self, policy: Policy | None) -> None:
         """Raise unless waiting runs have the representation of this policy."""
@@ -226,6 +251,11 @@ class PendingDecisions(Stateful):
         expect(fine, "continuations: expected numbers of decisions")
 
 
+def known_as(project: str) -> int:
+    """Return the identity of a project's selector, the same in every process."""
+    return int.from_bytes(sha256(project.encode()).digest()[:7], "big") | 1
+
+
 def plain_outcome(outcome: Outcome) -> dict[str, Any]:
     """Return an outcome as it is stored: with a `loss` only if it has one.
 
@@ -251,18 +281,19 @@ def is_outcome(outcome: Outcome) -> bool:
 def number_of(decision: Decision | int) -> int:
     """Return the number of a decision, given by itself or as that number."""
     number = decision.id if isinstance(decision, Decision) else decision
-    if not isinstance(number, int):
+    if not isinstance(number, int | np.integer):
         raise UnknownDecisionError(f"there is no decision {number!r}: decisions are numbered")
-    return number
+    return int(number)
 
 
-def _check_same(decision: Decision, run: PendingRun) -> None:
+def _is_of(decision: Decision, run: PendingRun) -> bool:
+    """Return whether a decision is that of a run, by all that is known of both."""
     same = decision.algorithm == run.algorithm and decision.instance == run.instance
-    if not same or decision.cutoff != run.cutoff:
-        raise UnknownDecisionError(
-            f"decision {decision.id} ({decision.algorithm} on {decision.instance}) is not this selector's: "
-            f"its own number {decision.id} is {run.algorithm} on {run.instance}"
-        )
+    same = same and decision.cutoff == run.cutoff and decision.budget == run.budget
+    if not same or decision.stage != run.stage or decision.origin is None:
+        return same and decision.stage == run.stage
+    x = decision.origin.x
+    return x is run.x or not len(x) or not len(run.x) or np.array_equal(x, run.x)
 
 
 def _described(outcome: Outcome) -> str:
@@ -272,6 +303,8 @@ def _described(outcome: Outcome) -> str:
 
 
 _COLUMNS = tuple(name for name in PendingRun._fields if name != "x")
+SINCE_0_3 = {"alone", "begun"}
+"""What version 0.2 did not write."""
 
 
 def _columns(runs: Mapping[int, PendingRun]) -> dict[str, Any]:
@@ -288,9 +321,10 @@ def _columns(runs: Mapping[int, PendingRun]) -> dict[str, Any]:
 
 def _runs(saved: Mapping[str, Any]) -> Iterator[tuple[int, PendingRun]]:
     """Yield the runs, and their numbers, that `_columns` turned into `saved`; raise if one is invalid."""
-    columns = zip(*(saved[name] for name in _COLUMNS), strict=True)
+    names = [name for name in _COLUMNS if name in saved or name not in SINCE_0_3]
+    columns = zip(*(saved[name] for name in names), strict=True)
     for number, values, x in zip(saved["number"], columns, saved["x"], strict=True):
-        fields = dict(zip(_COLUMNS, values, strict=True))
+        fields = dict(zip(names, values, strict=True))
         fields["among"] = None if fields["among"] is None else tuple(fields["among"])
         fields["x"] = NO_FEATURES if np.isnan(x).any() else x  # represented, no value is missing
         run = PendingRun(**fields)
@@ -306,6 +340,8 @@ def _is_run(run: PendingRun) -> bool:
         isinstance(run.algorithm, str)
         and isinstance(run.instance, str | None)
         and isinstance(run.stage, int)
+        and isinstance(run.alone, bool)
+        and isinstance(run.begun, int)
         and all(isinstance(value, int | float) and 0.0 <= value < np.inf for value in seconds)
         and min(run.cutoff, run.budget) > 0.0
         and all(isinstance(name, str) for name in (*(run.among or ()), *failed))

@@ -131,6 +131,9 @@ class Policy(Stateful, ABC):
             self.started(algorithm)
             self.learn(algorithm, x[row], outcome, progress, float(runs.watched[row, algorithm]))
 
+    def ended(self, begun: int) -> None:
+        """Let go of the instance of that number (`Progress.begun`): it is given up."""
+
     def started(self, algorithm: int) -> None:
         """Count a run that was not chosen here: its algorithm is no longer untried."""
 

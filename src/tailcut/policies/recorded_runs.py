@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tailcut.errors import InputError
 from tailcut.policies.policy import RecordedOutcomes
 from tailcut.representation import FeatureReader
-from tailcut.types import Array, check_names, check_seconds
+from tailcut.types import Array, as_numbers, check_names, check_seconds
 
 
 class Recorded(Protocol):
@@ -90,16 +90,18 @@ class RecordedRuns:
                     field=field,
                 )
         names = getattr(scenario, "feature_names", None)
-        features = _table("features", scenario.features)
+        names = None if names is None else check_names("feature_names", names)
+        features = _table("features", _in_order("features", scenario.features, names))
         algorithms = check_names("algorithms", scenario.algorithms)
+        names = _names_of(scenario.features) if names is None else names
         shape = (len(features), len(algorithms))
         runs = RecordedRuns(
             algorithms=algorithms,
             cutoff=check_seconds("cutoff", scenario.cutoff, above_zero=True),
-            feature_names=None if names is None else check_names("feature_names", names),
+            feature_names=names,
             features=features,
-            solved=_flags("solved", scenario.solved, shape),
-            runtimes=_table("runtimes", scenario.runtimes, shape),
+            solved=_flags("solved", _in_order("solved", scenario.solved, algorithms), shape),
+            runtimes=_table("runtimes", _in_order("runtimes", scenario.runtimes, algorithms), shape),
             known=None if known is None else _flags("known", known, shape),
             instances=instance_names(scenario, len(features)),
             watched=_optional_table("watched", scenario, shape),
@@ -268,7 +270,7 @@ def _feature_costs(scenario: Recorded, count: int) -> Array | None:
     given = getattr(scenario, "feature_cost", None)
     if given is None:
         return None
-    costs = _numbers("feature_cost", given)
+    costs = as_numbers("feature_cost", given)
     if costs.shape != (count,):
         raise InputError(
             f"feature_cost must have one number per instance, ({count},), got {costs.shape}",
@@ -279,6 +281,23 @@ def _feature_costs(scenario: Recorded, count: int) -> Array | None:
     return costs
 
 
+def _names_of(table: Any) -> tuple[str, ...] | None:
+    """Return the names of a table's columns, if they have any: those of pandas may be numbers."""
+    names = tuple(getattr(table, "columns", ()))
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def _in_order(field: str, table: Any, names: Sequence[str] | None) -> Any:
+    """Return a table with its columns in this order, if it knows their names."""
+    found = _names_of(table)
+    if found is None or names is None:
+        return table
+    lacking = [name for name in names if name not in found]
+    if lacking:
+        raise InputError(f"{field}: the table lacks {', '.join(lacking)}", field=field)
+    return table[list(names)]
+
+
 def _optional_table(field: str, scenario: Recorded, shape: tuple[int, int]) -> Array | None:
     given = getattr(scenario, field, None)
     return None if given is None else _table(field, given, shape)
@@ -286,7 +305,7 @@ def _optional_table(field: str, scenario: Recorded, shape: tuple[int, int]) -> A
 
 def _table(field: str, given: object, shape: tuple[int, int] | None = None) -> Array:
     """Return a two-dimensional table of numbers, or say what is wrong with it."""
-    values = _numbers(field, given)
+    values = as_numbers(field, given)
     if values.ndim != 2:
         raise InputError(
             f"{field} must be a table of one row per instance, got shape {values.shape}", field=field
@@ -294,13 +313,6 @@ def _table(field: str, given: object, shape: tuple[int, int] | None = None) -> A
     if shape is not None:
         _check_shape(field, values.shape, shape)
     return values
-
-
-def _numbers(field: str, given: object) -> Array:
-    try:
-        return np.array(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{field} must be numbers: {error}", field=field) from None
 
 
 def _flags(field: str, given: object, shape: tuple[int, int]) -> NDArray[np.bool_]:

@@ -10,8 +10,9 @@ hardness (`tailcut.schedules.hazards`), the others are one for each past instanc
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -201,14 +202,34 @@ def passed(known: float, end: float, solved: bool, cuts: Array) -> Passage:
     return Passage(*intervals_passed(known, end, solved, cuts, TRACE))
 
 
-class CurrentInstance(Stateful):
-    """The instance that began last, if any: what is expected of it, and what its runs are planned with.
+IN_FLIGHT = 64
+"""Of so many instances at once, the latest, what was expected is kept."""
 
-    Plans are made with skills that were drawn once for the instance (Thompson sampling), so that its runs
-    follow one plan. What is learned from them goes by what was expected.
+
+@dataclass(slots=True)
+class Begun:
+    """An instance in flight: what was expected of it when it began, and what its runs are planned with."""
+
+    x: Array
+    view: View
+    drawn: View
+    """The same with skills that were drawn once for the instance (Thompson sampling)."""
+    entered: bool = False
+    """Whether a run on it was offered to the memory of instances, which may not have kept it."""
+
+    @property
+    def classes(self) -> Array:
+        return self.view.classes
+
+
+class InstancesInFlight(Stateful):
+    """The instances that have begun and are not over, by the number of the first decision on each.
+
+    Plans are made with what was drawn for the instance, so that its runs follow one plan, however many others
+    are under way. What is learned from them goes by what was expected.
     """
 
-    STATE = ("x", "odds", "drawn_odds", "classes")
+    STATE = ("kept",)
     GROWING = STATE
 
     def __init__(self, *, cuts: Array, n_hardness: int) -> None:
@@ -216,40 +237,75 @@ class CurrentInstance(Stateful):
         self.forget()
 
     def forget(self) -> None:
-        self.x, self.classes = np.zeros(0), np.zeros(0)
-        self.odds, self.drawn_odds = np.zeros((0, 0, 0)), np.zeros((0, 0, 0))
-        self._key = b""
-        self._view: View | None = None
-        self._drawn: View | None = None
+        self.instances: dict[int, Begun] = {}
 
-    def begin(self, x: Array, view: View, drawn: View) -> None:
+    def begin(self, number: int, x: Array, view: View, drawn: View) -> None:
         """Take in a new instance; its classes are as likely in both views."""
-        self.x, self.odds, self.drawn_odds, self.classes = x, view.odds, drawn.odds, view.classes
-        self._key, self._view, self._drawn = x.tobytes(), view, drawn
+        self.instances[number] = Begun(x, view, drawn)
+        if len(self.instances) > IN_FLIGHT:
+            del self.instances[next(iter(self.instances))]
 
-    def view(self, x: Array) -> View | None:
-        """Return what was expected of the instance `x` when it began; None if another began since."""
-        return self._view if self._is(x) else None
+    def of(self, number: int, x: Array) -> Begun | None:
+        """Return the instance of that number; below 0 it is not known: the latest, if it is `x`."""
+        return self.instances.get(number) if number >= 0 else self.latest(x)
 
-    def drawn(self, x: Array) -> View | None:
-        """Return what the runs on the instance `x` are planned with; None if another began since."""
-        return self._drawn if self._is(x) else None
+    def latest(self, x: Array) -> Begun | None:
+        """Return the instance that began last, if it is `x`."""
+        latest = next(reversed(self.instances.values()), None)
+        return latest if latest is not None and _same(latest.x, x) else None
 
-    def _is(self, x: Array) -> bool:
-        return x is self.x or self._key == x.tobytes()
+    def entered(self, x: Array) -> None:
+        """Note that a run on `x` was offered to the memory; in a race there are several instances of it."""
+        for begun in self.instances.values():
+            begun.entered |= _same(begun.x, x)
 
-    def restored(self) -> None:
-        x, classes = self.x, self.classes
-        if not len(classes):
-            self.forget()
-            return
-        expect(len(classes) >= self._n_hardness, "current: odds of other intervals or classes")
-        expect_finite(x=x, odds=self.odds, drawn_odds=self.drawn_odds, classes=classes)
-        expect((classes >= 0.0).all(), "current: classes: expected at least 0")
-        self.begin(x, self._restored_view(self.odds), self._restored_view(self.drawn_odds))
+    def end(self, number: int) -> None:
+        """Let go of an instance on which no run follows."""
+        self.instances.pop(number, None)
 
-    def _restored_view(self, odds: Array) -> View:
-        fine = odds.shape == (len(self.odds), len(self._cuts), len(self.classes))
-        expect(fine, "current: odds of other intervals or classes")
+    @property
+    def kept(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "number": number,
+                "x": begun.x,
+                "odds": begun.view.odds,
+                "drawn_odds": begun.drawn.odds,
+                "classes": begun.classes,
+                "entered": begun.entered,
+            }
+            for number, begun in self.instances.items()
+        ]
+
+    @kept.setter
+    def kept(self, saved: list[dict[str, Any]]) -> None:
+        self.forget()
+        for one in saved:
+            number, x, entered = one["number"], one["x"], one["entered"]
+            plain = isinstance(number, int) and isinstance(entered, bool)
+            expect(plain and number not in self.instances, f"at_hand: {number!r:.20}: is not an instance")
+            view, drawn = (self._restored_view(one[odds], one["classes"]) for odds in ("odds", "drawn_odds"))
+            expect(isinstance(x, np.ndarray) and x.ndim == 1, "at_hand: x: expected a vector")
+            expect_finite(x=x)
+            self.instances[number] = Begun(x, view, drawn, entered)
+        expect(len(saved) <= IN_FLIGHT, f"at_hand: expected {IN_FLIGHT} instances at most")
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        if "kept" not in state:  # version 0.2 kept only the latest
+            one = {**state, "number": -1, "entered": False}
+            state = {"kept": [one] if len(state["classes"]) else []}
+        super().restore(state)
+
+    def _restored_view(self, odds: Array, classes: Array) -> View:
+        fine = isinstance(odds, np.ndarray) and isinstance(classes, np.ndarray) and classes.ndim == 1
+        fine = fine and odds.ndim == 3 and odds.shape[1:] == (len(self._cuts), len(classes))
+        fine = fine and len(classes) >= self._n_hardness and odds.dtype == classes.dtype == np.float64
+        expect(fine, "at_hand: odds of other intervals or classes")
+        expect_finite(odds=odds, classes=classes)
+        expect((classes >= 0.0).all(), "at_hand: classes: expected at least 0")
         odds = np.ascontiguousarray(odds)
-        return View(odds, self.classes, Curves(odds, cuts=self._cuts), self._n_hardness)
+        return View(odds, classes, Curves(odds, cuts=self._cuts), self._n_hardness)
+
+
+def _same(one: Array, other: Array) -> bool:
+    return one is other or one.tobytes() == other.tobytes()

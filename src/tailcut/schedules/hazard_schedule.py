@@ -13,7 +13,7 @@ from tailcut.numerics.ranges import Count, Penalty, Window
 from tailcut.policies.feature_budget import FeatureBudget
 from tailcut.policies.policy import Choice, Offered, Policy, RecordedOutcomes
 from tailcut.representation import Pipeline
-from tailcut.schedules.curves import CUTS, CurrentInstance, Curves, View, forecasts, likelihood, passed
+from tailcut.schedules.curves import CUTS, Curves, InstancesInFlight, View, forecasts, likelihood, passed
 from tailcut.schedules.hazards import Hardness, Hazards
 from tailcut.schedules.planner import (
     SLICED,
@@ -55,10 +55,10 @@ class HazardSchedule(Policy):
         "forest",
         "calibration",
         "instances",
-        "current",
+        "begun",
         "stream",
     )
-    SAVED_AS: ClassVar[Mapping[str, str]] = {"current": "at_hand", "stream": "luck"}
+    SAVED_AS: ClassVar[Mapping[str, str]] = {"begun": "at_hand", "stream": "luck"}
     representation: Pipeline
     predicts_runtimes: ClassVar[bool] = True
     quantity = Quantity("expected loss of the best plan", "s")
@@ -97,7 +97,7 @@ class HazardSchedule(Policy):
         """Draws what each instance is planned with."""
         self.instances = 0
         """How many instances were begun."""
-        self.current = CurrentInstance(cuts=self.cuts, n_hardness=len(self.hardness.shift))
+        self.begun = InstancesInFlight(cuts=self.cuts, n_hardness=len(self.hardness.shift))
         self._latest: tuple[bytes, View] | None = None
         """The latest instance looked at, and its view, until something is learned."""
 
@@ -106,8 +106,9 @@ class HazardSchedule(Policy):
         whole = self.instances >= FIRST_WHOLE and self.instances.bit_count() == 1
         x = self.representation(features) if len(features) else NO_FEATURES
         drawn = self.hazards.drawn_log_odds(self.stream)
-        self.current.begin(x, *self._views(x, self.hazards.log_odds(), drawn))
-        first = self._next(x, offered, progress, self.current.drawn(x), whole=whole)
+        view, planned_with = self._views(x, self.hazards.log_odds(), drawn)
+        self.begun.begin(progress.begun, x, view, planned_with)
+        first = self._next(x, offered, progress, planned_with, whole=whole)
         assert first is not None, "on a new instance everyone may run"
         if self.feature_budget.charged and len(x) and self.instances % WEIGHED == 0:
             self._weigh(x, offered, progress)
@@ -143,7 +144,8 @@ class HazardSchedule(Policy):
         self.feature_budget.gain.add(lost / (self.penalty * progress.cutoff))
 
     def proceed(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
-        return self._next(x, offered, progress, self.current.drawn(x))
+        begun = self.begun.of(progress.begun, x)
+        return self._next(x, offered, progress, None if begun is None else begun.drawn)
 
     def _next(
         self, x: Array, offered: Offered, progress: Progress, view: View | None, *, whole: bool = False
@@ -180,11 +182,11 @@ class HazardSchedule(Policy):
 
     def consider(self, x: Array, offered: Offered, progress: Progress) -> Choice | None:
         """Return the first run of the best plan, by what is expected."""
-        return self._next(x, offered, progress, self.current.view(x))
+        return self._next(x, offered, progress, self._begun_view(x))
 
     def judge(self, x: Array, progress: Progress, algorithms: Sequence[int]) -> Array:
         """Return the expected loss of the best plan that starts with each of these algorithms."""
-        plan = self._plan(self.current.view(x) or self.view(x), None, progress)
+        plan = self._plan(self._begun_view(x), None, progress)
         return np.zeros(len(algorithms)) if plan is None else plan.losses[list(algorithms)]
 
     def join(
@@ -223,6 +225,14 @@ class HazardSchedule(Policy):
         classes = view.given(likelihood(view.curves, progress.failed))
         return forecasts(view.curves, classes, progress, self.penalty)
 
+    def ended(self, begun: int) -> None:
+        self.begun.end(begun)
+
+    def _begun_view(self, x: Array) -> View:
+        """Return what was expected of the latest instance if it is `x`, else what is now."""
+        latest = self.begun.latest(x)
+        return self.view(x) if latest is None else latest.view
+
     def view(self, x: Array) -> View:
         """Return what is now expected of all algorithms on an instance."""
         key = x.tobytes()
@@ -246,8 +256,14 @@ class HazardSchedule(Policy):
         solved = outcome.status is Status.SOLVED
         end = progress.cutoff if outcome.time is None else outcome.time
         first = not np.count_nonzero(progress.failed)
-        self._weigh_features(algorithm, x, outcome, progress, budget, first=first)
-        view = self.current.view(x) or self.view(x)
+        begun = self.begun.of(progress.begun, x)
+        view = self.view(x) if begun is None else begun.view
+        if first and len(x) and self.feature_budget.charged:
+            predicted, without = (_unsolved(one, budget) for one in (view, self.view(NO_FEATURES)))
+            self.feature_budget.check(algorithm, 0.0 if solved else 1.0, predicted, without)
+        if solved:
+            self.feature_budget.solved((progress.used + end) / progress.cutoff)
+            self.ended(progress.begun)
         news = view.after(progress.failed, algorithm, end, solved)
         if news is None:
             return
@@ -259,7 +275,10 @@ class HazardSchedule(Policy):
         classes = evidence.hardness_after
         self.hardness.learn(None if first else evidence.hardness_before, classes)
         self.hazards.learn(algorithm, *passage, self.hardness.shift, classes)
-        self._remember(algorithm, x, end, solved, classes, first=first)
+        self._remember(
+            algorithm, x, end, solved, classes, first=first if begun is None else not begun.entered
+        )
+        self.begun.entered(x)
         self._latest = None
         if self.forest.due:
             self._grow()
@@ -302,8 +321,8 @@ class HazardSchedule(Policy):
                 classes = self._learn_row(x[row], ended)
             else:
                 classes = self.hardness.frequencies()
-            for algorithm, end, in_time in ended:
-                self._remember(algorithm, x[row], end, in_time, classes, recorded=True)
+            for number, (algorithm, end, in_time) in enumerate(ended):
+                self._remember(algorithm, x[row], end, in_time, classes, recorded=True, first=number == 0)
         self._latest = None
         if self.forest.due:
             self._grow()
@@ -336,41 +355,32 @@ class HazardSchedule(Policy):
             promised, paid = rehearse(view, planner, seconds, solved, cutoff)
             self.calibration.note(kind, promised / everything, paid / everything)
 
-    def _weigh_features(
-        self, algorithm: int, x: Array, outcome: Outcome, progress: Progress, budget: float, *, first: bool
-    ) -> None:
-        """Report what time would have cost and, of first runs, whether features predicted how it would go."""
-        solved = outcome.status is Status.SOLVED
-        if solved and outcome.time is not None:
-            self.feature_budget.solved((progress.used + outcome.time) / progress.cutoff)
-        if first and len(x) and self.feature_budget.charged:
-            predicted, without = (self._unsolved(instance, budget) for instance in (x, NO_FEATURES))
-            self.feature_budget.check(algorithm, 0.0 if solved else 1.0, predicted, without)
-
-    def _unsolved(self, x: Array, seconds: float) -> Array:
-        """Return the chance that a first run of so many seconds fails, shape (K,)."""
-        view = self.current.view(x) or self.view(x)
-        survival, _ = view.curves.at_all(np.array([seconds]))
-        return np.asarray(survival[0] @ view.classes)
-
     def add_features(self, n_features: int) -> None:
         super().add_features(n_features)
         self.forest.add_features(self.representation.width)
-        self.current.forget()
+        self.begun.forget()
         self._latest = None
 
     def restored(self) -> None:
         self._latest = None
-        expect(len(self.current.odds) in (0, len(self.hazards.skill)), "current: odds of other algorithms")
+        tables = [one.odds for begun in self.begun.instances.values() for one in (begun.view, begun.drawn)]
+        same = all(len(odds) == len(self.hazards.skill) for odds in tables)
+        expect(same, "at_hand: odds of other algorithms")
 
     def add(self) -> None:
-        self.current.forget()
+        self.begun.forget()
         self.hazards.add()
         self.forest.add()
         self._grow()
 
     def remove(self, algorithm: int) -> None:
-        self.current.forget()
+        self.begun.forget()
         self.hazards.remove(algorithm)
         self.forest.remove(algorithm)
         self._grow()
+
+
+def _unsolved(view: View, seconds: float) -> Array:
+    """Return the chance that a first run of so many seconds fails, shape (K,)."""
+    survival, _ = view.curves.at_all(np.array([seconds]))
+    return np.asarray(survival[0] @ view.classes)

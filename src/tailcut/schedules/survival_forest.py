@@ -226,16 +226,19 @@ class SurvivalForest(InstanceRows[PastRuns]):
         classes: Array,
         *,
         recorded: bool = False,
-        first: bool = False,
+        first: bool = True,
     ) -> None:
         """Take in a run that ended at a fraction of the cutoff, beside others on the same features.
 
-        A recorded run was made whatever the others did; any other because those before it had failed. If the
-        latest instances are kept, the `first` run on one replaces an earlier one with the same features.
+        A recorded run was made whatever the others did; any other because those before it had failed. Only
+        the `first` run on an instance may let it in: later ones on an instance that was not kept say nothing.
+        If the latest instances are kept, it replaces an earlier one with the same features.
         """
         row = self._rows.get(x.tobytes())
         room = self._room
-        if row is None or (first and self.latest):
+        if row is None and not first:
+            return
+        if row is None or (first and self.latest and not recorded):
             row = self._free_row() if row is None else row
             if row is None:
                 return

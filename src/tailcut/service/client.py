@@ -16,18 +16,20 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 from urllib.parse import quote, urlencode, urlsplit
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailcut import types
-from tailcut.errors import InputError, ServiceError
+from tailcut.errors import InputError, ServiceError, UnknownDecisionError
 from tailcut.explain import AlgorithmBelief, Explanation, FeatureEffect
-from tailcut.policies.pending import number_of
+from tailcut.policies.pending import known_as, number_of
 from tailcut.policies.recorded_runs import Recorded, RecordedRuns
-from tailcut.types import Decision, Features, Outcome, Request, Status
+from tailcut.types import NO_FEATURES, Decision, Features, Origin, Outcome, Request, Status
 
 _AGAIN = frozenset({502, 503, 504})
 """Statuses after which the same request may succeed."""
@@ -151,6 +153,7 @@ class RemoteProject:
     def __init__(self, client: Client, name: str) -> None:
         self.client, self.name = client, name
         self._path = f"/projects/{quote(name, safe='')}"
+        self._identity = known_as(name)
 
     def __repr__(self) -> str:
         return f"RemoteProject({self.name!r})"
@@ -159,7 +162,7 @@ class RemoteProject:
         self, features: Features = None, *, key: str | None = None, **options: Unpack[types.RequestOptions]
     ) -> Decision:
         """Decide as `Selector.select`; a `key` is generated unless you pass one."""
-        return Decision.from_dict(self._post("/select", _with_key(key, features, **options)))
+        return self._decision(self._post("/select", _with_key(key, features, **options)))
 
     def race(
         self,
@@ -175,7 +178,7 @@ class RemoteProject:
         body = _with_key(key, features, **options)
         body |= {"k": k, "running": dict(running or {}), "failed": dict(failed or {})}
         response = self._post("/race", body)
-        return [Decision.from_dict(decision) for decision in response["decisions"]]
+        return [self._decision(decision) for decision in response["decisions"]]
 
     def select_batch(self, requests: Sequence[Mapping[str, Any]]) -> list[Decision | ServiceError]:
         """Decide for several instances: each request holds keywords of `select`.
@@ -184,25 +187,25 @@ class RemoteProject:
         """
         bodies = [_with_key(**{"key": None, **request}) for request in requests]
         answers = self._post("/select/batch", {"requests": bodies})["answers"]
-        return [_item_error(answer) or Decision.from_dict(answer["decision"]) for answer in answers]
+        return [_item_error(answer) or self._decision(answer["decision"]) for answer in answers]
 
     def observe(
         self, decision: Decision | int, outcome: Outcome | None = None, **form: Unpack[types.OutcomeOptions]
     ) -> bool:
         """Report the outcome of a decision, as `Selector.observe`; return False if it was already known."""
-        body = _observation(decision, Outcome.one_of(outcome, **form))
+        body = _observation(self._number(decision), Outcome.one_of(outcome, **form))
         return bool(self._post("/observe", body)["learned"])
 
     def observe_batch(self, outcomes: Iterable[tuple[Decision | int, Outcome]]) -> list[bool | ServiceError]:
         """Report the outcomes of several decisions; the error of one is returned in its place."""
-        body = {"outcomes": [_observation(decision, outcome) for decision, outcome in outcomes]}
+        body = {"outcomes": [_observation(self._number(decision), outcome) for decision, outcome in outcomes]}
         answers = self._post("/observe/batch", body)["answers"]
         return [_item_error(answer) or answer["learned"] for answer in answers]
 
     def proceed(self, decision: Decision | int, *, spent: float | None = None) -> Decision | None:
         """Return the next run on the same instance, or None, as `Selector.proceed`."""
-        following = self._post("/proceed", {"decision": number_of(decision), "spent": spent})["decision"]
-        return None if following is None else Decision.from_dict(following)
+        following = self._post("/proceed", {"decision": self._number(decision), "spent": spent})["decision"]
+        return None if following is None else self._decision(following)
 
     def fit(
         self, scenario: Recorded, *, known: NDArray[np.bool_] | None = None, key: str | None = None
@@ -234,7 +237,7 @@ class RemoteProject:
 
     def explain(self, decision: Decision | int, *, top: int = 5) -> Explanation:
         """Return why a decision was made, according to the selector's current belief."""
-        return _explanation(self._get(f"/decisions/{number_of(decision)}/explanation", top=top))
+        return _explanation(self._get(f"/decisions/{self._number(decision)}/explanation", top=top))
 
     def add_algorithm(self, name: str) -> None:
         """Add an algorithm."""
@@ -261,6 +264,20 @@ class RemoteProject:
             if events["next"] is None:
                 return
             cursor = {"cursor": events["next"]}
+
+    def _decision(self, values: Mapping[str, Any]) -> Decision:
+        """Return a decision that knows its project; what explains it is in the service."""
+        origin = Origin(ref(self), None, NO_FEATURES, 0, None, self._identity)
+        return replace(Decision.from_dict(values), origin=origin)
+
+    def _number(self, decision: Decision | int) -> int:
+        """Return the number of a decision; raise if it is that of another project or selector."""
+        origin = decision.origin if isinstance(decision, Decision) else None
+        if origin is not None and origin.maker not in (0, self._identity):
+            raise UnknownDecisionError(
+                f"decision {number_of(decision)} was not made by the project {self.name!r}"
+            )
+        return number_of(decision)
 
     def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         return self.client.call("POST", self._path + path, body)
@@ -289,8 +306,7 @@ def _new_key() -> str:
     return f"{time.time_ns():016x}{secrets.token_hex(8)}"
 
 
-def _observation(decision: Decision | int, outcome: Outcome) -> dict[str, Any]:
-    number = number_of(decision)
+def _observation(number: int, outcome: Outcome) -> dict[str, Any]:
     if outcome.status is Status.FAILED:
         return {"decision": number, "failed": True}
     if outcome.loss is not None:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from tailcut.errors import JournalError, TailcutError
+from tailcut.errors import JournalError
 from tailcut.journal import Journal, Project
 from tailcut.journal.events import DamagedError
 from tailcut.service.responses import BusyError, NoProjectError, SetAsideError, to_json
@@ -236,11 +236,8 @@ class JournalWriter:
                 work.result = work.work(project)
         except BaseException as error:
             work.error = error
-            if isinstance(error, DamagedError):
-                if project is not None:
-                    self._set_aside(project.name, error)
-            elif project is not None and not isinstance(error, TailcutError):
-                project.forget()  # its state is unknown: read it again
+            if isinstance(error, DamagedError) and project is not None:
+                self._set_aside(project.name, error)
 
     def _project(self, name: str) -> Project:
         if name in self.broken:

@@ -96,7 +96,7 @@ def test_what_is_wrong_is_named_with_its_line(text: str, reason: str) -> None:
     [
         (CLAIM, None),
         (CLAIM.replace("19", "18"), "the objective is 19, not 18"),
-        (CLAIM.replace("x1 3", "x1 4"), "row 0 is violated by 6"),
+        (CLAIM.replace("x1 3", "x1 4"), "row r0 is violated by 6"),
         (CLAIM.replace("x1 3", "x1 5"), "x1 is out of its bounds"),
         (CLAIM.replace("x1 3", "x1 -1"), "x1 is out of its bounds"),
         ("Optimal - objective value 19.75\n0 x0 5.25\n1 x1 1\n", "x0 must be a whole number"),
@@ -109,6 +109,50 @@ def test_what_is_wrong_is_named_with_its_line(text: str, reason: str) -> None:
 def test_a_claim_is_checked(claim: str, reason: str | None) -> None:
     problem = refuted(TINY, claim)
     assert problem is None if reason is None else reason in (problem or "")
+
+
+BIG = """NAME big
+ROWS
+ N cost
+ E balance
+ L small
+ L large
+COLUMNS
+ x cost 1 balance 1
+ x large 1
+ y balance -1
+ z small 1
+RHS
+ RHS small 2
+ RHS large 1e9
+ENDATA
+"""
+"""Near 1e8 a solver leaves a difference of 0.01 between `x` and `y`, the rounding of what it adds up."""
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ("1 x 100000000.01\n2 y 100000000\n3 z 2\n", None),
+        ("1 x 100000000.01\n2 y 100000000\n3 z 2.5\n", "row small is violated by 0.5"),
+        ("1 x 100000500\n2 y 100000000\n3 z 3\n", "row small is violated by 1"),
+        ("1 x 100010000\n2 y 100000000\n3 z 2\n", "row balance is violated by 10000"),
+        ("1 x 0.5\n", "row balance is violated by 0.5"),
+    ],
+)
+def test_large_terms_that_cancel_and_the_row_that_offends(
+    values: str, reason: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "big.mps").write_text(BIG)
+    objective = float(values.split()[2])
+    assert refuted(tmp_path / "big.mps", f"Optimal - objective value {objective:.12g}\n{values}") == reason
+
+
+def test_the_rows_of_lp_files_have_names_as_well(tmp_path: Path) -> None:
+    pytest.importorskip("highspy", reason="reads LP files: pip install 'tailcut[mip]'")
+    path = tmp_path / "small.lp"
+    path.write_text("Minimize\n obj: x\nSubject To\n enough: x + y >= 3\nEnd\n")
+    assert refuted(path, "Optimal - objective value 1\n0 x 1\n") == "row enough is violated by 2"
 
 
 @pytest.mark.parametrize("way", FOUND.values(), ids=list(FOUND))

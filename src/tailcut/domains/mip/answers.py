@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -97,9 +98,12 @@ def _fault(program: IntegerProgram, x: Floats, claimed: float) -> str | None:
         return f"{program.names[broken.argmax()]} must be a whole number"
     activity = program.activity(x)
     violation = np.maximum(program.row_lower - activity, activity - program.row_upper)
-    size = program.activity(np.abs(x)) if (program.values >= 0).all() else np.abs(activity)
-    if (violation > TOLERANCE * (1 + size)).any():
-        return f"row {violation.argmax()} is violated by {violation.max():g}"
+    # What was added up counts, not the sum: where large terms cancel, it has their rounding errors.
+    size = replace(program, values=np.abs(program.values)).activity(np.abs(x))
+    excess = violation - TOLERANCE * (1 + size)
+    if (excess > 0).any():
+        row = int(excess.argmax())
+        return f"row {program.row_name(row)} is violated by {violation[row]:g}"
     objective = program.objective(x)
     if abs(objective - claimed) > TOLERANCE * (1 + abs(objective)):
         return f"the objective is {objective:.8g}, not {claimed:.8g}"

@@ -50,6 +50,12 @@ class IntegerProgram:
     """Row, variable and value of each coefficient, shape (k,)."""
     constant: float = 0.0
     maximise: bool = False
+    row_names: tuple[str, ...] = ()
+    """Shape (m,), if the rows have names."""
+
+    def row_name(self, row: int) -> str:
+        """Return what a row is called, its number if it has no name."""
+        return self.row_names[row] if self.row_names else str(row)
 
     def activity(self, x: Floats) -> Floats:
         """Return the left-hand side of each row, shape (m,)."""
@@ -271,7 +277,7 @@ class _MpsReader:
             tuple(self.column), np.array(self.cost), np.array(self.whole, dtype=np.bool_),
             np.array(self.lower), np.array(self.upper), row_lower, row_upper,
             table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2],
-            self.constant, self.maximise,
+            self.constant, self.maximise, tuple(self.row),
         )  # fmt: skip
 
 
@@ -296,7 +302,7 @@ def _read_lp(name: str) -> IntegerProgram:
         tuple(lp.col_names_), np.asarray(lp.col_cost_), whole, np.asarray(lp.col_lower_),
         np.asarray(lp.col_upper_), np.asarray(lp.row_lower_), np.asarray(lp.row_upper_),
         index if by_column else outer, outer if by_column else index, np.asarray(lp.a_matrix_.value_),
-        lp.offset_, lp.sense_ == highspy.ObjSense.kMaximize,
+        lp.offset_, lp.sense_ == highspy.ObjSense.kMaximize, tuple(lp.row_names_),
     )  # fmt: skip
 
 
