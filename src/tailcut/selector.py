@@ -233,7 +233,8 @@ class Selector:
         """Return which algorithm to run on the instance with these `features`, and for how long.
 
         `features` is a vector, or a mapping from feature names to values; nan (or an absent name) is a
-        missing value. The first call fixes their number, and their names and order if it is a mapping.
+        missing value. A Series, or one row of a table, of pandas or polars is read by its names, too. The
+        first call fixes their number, and their names and order if it has names.
         Selectors that do not look at features need none, and those that can skip them accept None. `cutoff`
         and `among` (a subset of the algorithms) apply to this instance only. `feature_cost` is how many
         seconds computing the features took, even if given up (`feature_budget`), and `spent` is the time used
