@@ -165,6 +165,31 @@ def leave(code: str) -> None:
     os._exit(int(code))
 
 
+def parent_of(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def signal_watchers(*names: str) -> None:
+    """Send a signal to the supervisor, or from the word `server` on to the server; `again`: without end."""
+    target = os.getppid()
+    for name in names:
+        if name == "server":
+            target = parent_of(os.getppid())
+        elif name in signal.Signals.__members__:
+            os.kill(target, signal.Signals[name])
+    while True:
+        if "again" in names:
+            os.kill(target, signal.SIGSTOP)
+
+
+def freeze(group: str, which: str) -> None:
+    """Put itself, or its supervisor, into a control group, freeze that, and spin."""
+    process = os.getpid() if which == "itself" else os.getppid()
+    (Path(group) / "cgroup.procs").write_text(str(process))
+    (Path(group) / "cgroup.freeze").write_text("1")
+    spin()
+
+
 def descriptors() -> None:
     print(sorted(os.listdir("/proc/self/fd")))
     print(os.read(0, 1))

@@ -45,6 +45,11 @@ def die_with_parent(parent: int) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+def resume_when_parent_ends() -> None:
+    """Have this process resumed, if it is stopped, when its parent ends (or the thread that started it)."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)
+
+
 def set_name(name: str) -> None:
     """Set the name under which `ps` and `top` show this process, at most 15 letters."""
     _libc.prctl(_PR_SET_NAME, ctypes.c_char_p(name.encode()), 0, 0, 0)
@@ -118,6 +123,14 @@ def is_alive(process: int) -> bool:
     """Return whether a process exists and is not a zombie."""
     try:
         return _stat(process)[0] not in (b"Z", b"X")
+    except OSError:
+        return False
+
+
+def is_stopped(process: int) -> bool:
+    """Return whether a process was stopped by a signal or by a tracer."""
+    try:
+        return _stat(process)[0] in (b"T", b"t")
     except OSError:
         return False
 
@@ -229,9 +242,9 @@ def kill(process: int) -> None:
         os.kill(process, signal.SIGKILL)
 
 
-def kill_below() -> None:
-    """Send SIGKILL to every process that is below this one now."""
-    for process in below(os.getpid()):
+def kill_below(parent: int | None = None) -> None:
+    """Send SIGKILL to every process that is below `parent`, as a rule this one, now."""
+    for process in below(os.getpid() if parent is None else parent):
         kill(process)
 
 
