@@ -432,6 +432,8 @@ class SolverRun:
         }
         if verified.refuted:
             note["refuted"] = True
+        if ended.tampered:
+            note["tampered"], problem = True, ended.detail
         if problem:
             note["problem"] = problem
         elif verified.answer is None and ended.ending is Ending.FINISHED:

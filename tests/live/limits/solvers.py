@@ -124,6 +124,21 @@ def allocate_twice(size: str) -> None:
     time.sleep(1000)
 
 
+def fill_memfd(size: str) -> None:
+    """Write `size` bytes into a file in memory without a name, and map none of it."""
+    fill(os.memfd_create("solver"), int(size))
+
+
+def fill_file(path: str, size: str) -> None:
+    fill(os.open(path, os.O_CREAT | os.O_RDWR), int(size))
+
+
+def fill(file: int, size: int) -> None:
+    for _ in range(size >> 20):
+        os.write(file, b"x" * 2**20)
+    time.sleep(1000)
+
+
 def share(size: str, seconds: str) -> None:
     """Hold `size` bytes that three children share for a while."""
     held = b"x" * int(size)

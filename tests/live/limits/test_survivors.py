@@ -72,7 +72,7 @@ def test_ctrl_c_is_for_tailcut_alone(mark: str) -> None:
         wait_for(lambda: len(alive(mark)) >= 1 + 1 + 2 * 2)
         os.killpg(process.pid, signal.SIGINT)
         assert process.stdout.readline() == "interrupted\n"
-        wait_for(lambda: len(alive(mark)) == 1 + 1 + 2 * 2)  # one that is just becoming a program shows no mark
+        wait_for(lambda: len(alive(mark)) == 1 + 1 + 2 * 2)  # one that becomes a program shows none
         process.kill()
         process.wait()
 

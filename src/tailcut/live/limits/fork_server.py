@@ -197,6 +197,8 @@ class ForkServer:
             if os.getppid() == server:
                 group = None if self._base is None else self._base / name
                 Supervisor(run, group, lifelines=lifelines, leave_open=self._preloaded).keep()
+                with suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(lifelines[1], signal.SIGCONT)  # its solver may have stopped it
             code = 0
         except (EOFError, BrokenPipeError):
             code = 0  # the front ended before it had sent the request

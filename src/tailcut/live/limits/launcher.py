@@ -282,7 +282,7 @@ class RunningProgram:
             output_truncated=False,
             errors=b"",
             detail=_KILLED,
-            tampered=True,
+            tampered=not self.cancelled,
         )
 
 
